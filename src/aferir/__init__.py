@@ -1,0 +1,3 @@
+"""aferir: what a computing environment costs a program, and winning it back."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,101 @@
+"""The Protocol of environments and of the instances that they allocate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+import msgspec
+
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentSpec
+from aferir.process import Completed
+
+
+class Phases(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds spent in each step of one allocation; they add up to the whole.
+
+    The terms are those of Dutra 2015, chapter 5: TaR = TeF + TcI + TiI. None means that this
+    kind of environment has no such step, or that it cannot be observed.
+    """
+
+    placed_s: float | None = None
+    """TeF: choosing the physical node."""
+    copied_s: float | None = None
+    """TcI: making the instance's disk from the image."""
+    booted_s: float | None = None
+    """First part of TiI: until the instance's own first program runs."""
+    ready_s: float | None = None
+    """Second part of TiI: from there until a command can be run in it."""
+    total_s: float
+    """TaR, from the request until a command can be run."""
+
+
+class Accounting(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the host accounts for what an instance uses."""
+
+    cgroups: dict[str, Path] = {}
+    """Controller to folder: `cpuacct`, `cpu`, `memory`, `blkio`; or `unified` (cgroup v2)."""
+    processes: tuple[int, ...] = ()
+    """Host processes that *are* the instance, e.g. the emulator."""
+    own_kernel: bool = False
+    """True where /proc inside the instance is the instance's own, as in a VM."""
+
+
+class Instance(Protocol):
+    """One allocated instance. `release` may be called twice and always cleans up."""
+
+    spec: EnvironmentSpec
+    phases: Phases
+    emulated: bool
+    accounting: Accounting
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program in the instance to its end; same errors as `aferir.process.run`."""
+        ...
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one host file into the instance, keeping its mode."""
+        ...
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file of the instance to the host."""
+        ...
+
+    def pause(self) -> None:
+        """Stop the instance from using any CPU, so that it disturbs no other measurement."""
+        ...
+
+    def resume(self) -> None:
+        """Undo `pause`."""
+        ...
+
+    def release(self) -> float:
+        """Give everything back; seconds that it took (TlR)."""
+        ...
+
+
+class Environment(Protocol):
+    """One kind of environment."""
+
+    kind: str
+
+    def check(self) -> list[Finding]:
+        """What this machine lacks for it, with the command that mends it. Changes nothing."""
+        ...
+
+    def prepare(self) -> str:
+        """Build or find the image; its content hash for provenance, empty where there is none."""
+        ...
+
+    def allocate(self, spec: EnvironmentSpec) -> Instance:
+        """Make an instance; MissingError where `check` has a `missing` finding."""
+        ...

@@ -1,0 +1,39 @@
+"""The one family of errors that a user may see; only `aferir.cli` turns it into an exit code."""
+
+from __future__ import annotations
+
+
+class AferirError(Exception):
+    """Something a user can act on.
+
+    `message` says what is wrong and where, `remedy` what to do about it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class UsageError(AferirError):
+    """The experiment file or the command line is wrong; nothing was started."""
+
+    exit_code = 2
+
+
+class MissingError(AferirError):
+    """This machine lacks a program, a privilege or a device that was asked for."""
+
+    exit_code = 3
+
+
+class ProgramError(AferirError):
+    """A program that we ran failed, printed something unreadable, or did not verify."""
+
+    exit_code = 4
+
+
+class TimeoutExpired(ProgramError):
+    """A program was ended because it ran past its time limit."""

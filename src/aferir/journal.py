@@ -1,0 +1,131 @@
+"""A journal of everything we make on a machine, so that nothing outlives us.
+
+An entry is written, and synced, *before* the thing is made and erased after it is gone. What a
+SIGKILL leaves is found at the next start, and by `aferir clean`: entries whose owner is dead.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that exists, or is about to."""
+
+    id: str
+    kind: str
+    """Which cleaner undoes it, e.g. `container`, `vm`, `process`."""
+    owner_pid: int
+    owner_started: int
+    """Start time of the owner in clock ticks since boot: a process id alone comes back."""
+    boot_id: str
+    details: dict[str, str]
+
+
+def state_folder() -> Path:
+    """Where the journal lives: /var/lib/aferir for root, else under XDG_STATE_HOME."""
+    chosen = os.environ.get("AFERIR_STATE")
+    if chosen:
+        return Path(chosen)
+    if os.geteuid() == 0:
+        return Path("/var/lib/aferir")
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "aferir"
+
+
+def cache_folder() -> Path:
+    """Where images are kept: /var/cache/aferir for root, else under XDG_CACHE_HOME."""
+    chosen = os.environ.get("AFERIR_CACHE")
+    if chosen:
+        return Path(chosen)
+    if os.geteuid() == 0:
+        return Path("/var/cache/aferir")
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "aferir"
+
+
+def write(kind: str, details: dict[str, str]) -> Entry:
+    """Write down that a thing is about to be made, durably, and return its entry."""
+    pid = os.getpid()
+    entry = Entry(
+        id=uuid.uuid4().hex[:12],
+        kind=kind,
+        owner_pid=pid,
+        owner_started=_start_time(pid) or 0,
+        boot_id=_boot_id(),
+        details=details,
+    )
+    write_durably(_folder() / f"{entry.id}.json", msgspec.json.encode(entry))
+    return entry
+
+
+def erase(entry: Entry) -> None:
+    """The thing is gone."""
+    (_folder() / f"{entry.id}.json").unlink(missing_ok=True)
+
+
+def entries() -> Iterator[Entry]:
+    """All entries, of the living and of the dead; a file torn by a crash is skipped."""
+    for path in sorted(_folder().glob("*.json")):
+        try:
+            yield msgspec.json.decode(path.read_bytes(), type=Entry)
+        except (msgspec.DecodeError, FileNotFoundError):
+            continue
+
+
+def orphans() -> list[Entry]:
+    """Entries whose owner no longer runs."""
+    return [entry for entry in entries() if not owner_lives(entry)]
+
+
+def owner_lives(entry: Entry) -> bool:
+    """Whether the process that wrote `entry` still runs, on this boot."""
+    if entry.boot_id != _boot_id():
+        return False
+    return _start_time(entry.owner_pid) == entry.owner_started
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Replace `path` in one step that a crash cannot tear."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _folder() -> Path:
+    folder = state_folder() / "journal"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _start_time(pid: int) -> int | None:
+    """Field 22 of /proc/PID/stat; the command's name may hold spaces and brackets (proc(5))."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -1,0 +1,1 @@
+"""Frozen values that flow through aferir: no input or output, nothing of ours imported."""

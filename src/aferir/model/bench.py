@@ -1,0 +1,39 @@
+"""The one shape in which every `aferir bench` prints its figures."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A measured figure of aferir beside its target and its peer, where there are any."""
+
+    name: str
+    value: float | None
+    """None where it could not be measured; `note` says why."""
+    unit: str
+    n: int
+    interval: tuple[float, float] | None = None
+    """95 % confidence interval of `value`."""
+    target: str = ""
+    """In words that a person and a program can read, e.g. `>= 1.5`."""
+    holds: bool | None = None
+    peer: str = ""
+    peer_value: float | None = None
+    ratio: float | None = None
+    """Ours over the peer's, so that more is better, unless `note` says otherwise."""
+    note: str = ""
+
+
+class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All figures of one bench."""
+
+    bench: str
+    quick: bool
+    figures: tuple[Figure, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """True when no target is missed."""
+        return all(figure.holds is not False for figure in self.figures)

@@ -1,0 +1,18 @@
+"""What `check()` of an environment, a workload or the machine says."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that this machine has, lacks, or has in a lesser form."""
+
+    subject: str
+    """What it is about, e.g. `container`, `vm`, `frequency`."""
+    status: Literal["ok", "degraded", "missing"]
+    message: str
+    remedy: str = ""
+    """The command that mends it, or why nothing can."""

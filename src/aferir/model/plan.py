@@ -1,0 +1,80 @@
+"""What is to be run: environments, workloads, cells and the rules that order and stop them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Parameter = str | int | float | bool
+"""A workload parameter or a factor level, as TOML gives it."""
+
+Order = Literal["interleaved", "random"]
+EnvironmentKind = Literal["native", "container", "vm"]
+
+
+class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One environment as an instance of it will be allocated."""
+
+    name: str
+    kind: EnvironmentKind
+    cpus: int
+    memory_bytes: int
+    pin: tuple[int, ...] = ()
+    """Host CPUs that the instance may use; empty: all of them."""
+    cpu_quota: float | None = None
+    """Share of its CPUs that the instance may use, 0 < quota <= 1; None: no limit."""
+
+
+class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One program with its parameters fixed."""
+
+    name: str
+    program: str
+    """Which backend of `aferir.workloads` builds the command, e.g. `npb`."""
+    parameters: dict[str, Parameter]
+    time_limit_s: float
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One combination of environment, workload and factor levels."""
+
+    id: str
+    """Stable over resumes, e.g. `container/ep/threads=2`."""
+    group: str
+    """Cells of one group differ in their environment alone and are compared: `ep/threads=2`."""
+    environment: str
+    workload: WorkloadSpec
+    factors: dict[str, Parameter] = {}
+
+
+class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Fixed n where `minimum == maximum`; else until the interval is narrow enough.
+
+    A group of cells goes on, all environments together, until every one of them has a
+    95 % confidence interval of its mean duration whose half-width is below
+    `interval_percent` of the mean, or `maximum` repetitions.
+    """
+
+    minimum: int
+    maximum: int
+    interval_percent: float | None = None
+    emulated: int
+    """Repetitions for an environment that turns out to be emulated in software."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole experiment, ready to run: cells x repetitions in a seeded order."""
+
+    name: str
+    title: str
+    baseline: str
+    """Name of the environment that ratios refer to."""
+    seed: int
+    order: Order
+    warmup: int
+    """Unrecorded-in-statistics rounds that go before the first one."""
+    stop: StoppingRule
+    time_limit_s: float
+    environments: tuple[EnvironmentSpec, ...]
+    cells: tuple[Cell, ...]

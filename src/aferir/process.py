@@ -1,0 +1,168 @@
+"""The only place that starts child processes.
+
+Every child carries `AFERIR_OWNER` in its environment, so that one left over by a SIGKILL can be
+told from other people's (see `aferir.journal`), and dies with us where the kernel allows it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from aferir.errors import MissingError, ProgramError, TimeoutExpired
+
+OWNER_VARIABLE = "AFERIR_OWNER"
+_PR_SET_PDEATHSIG = 1
+_GRACE_S = 2.0
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Completed(msgspec.Struct, frozen=True):
+    """A child that has ended."""
+
+    command: tuple[str, ...]
+    exit_code: int
+    """Negative: ended by that signal."""
+    stdout: str
+    stderr: str
+    started_unix_ns: int
+    duration_s: float
+
+
+def run(
+    command: Sequence[str],
+    *,
+    timeout_s: float | None = None,
+    input_text: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    cpus: Sequence[int] = (),
+    check: bool = True,
+) -> Completed:
+    """Run `command` to its end and keep what it printed.
+
+    Errors: MissingError where the program does not exist, TimeoutExpired past `timeout_s`,
+    ProgramError (with the last lines it printed) on a non-zero exit when `check` is set.
+    """
+    started = time.time_ns()
+    clock = time.perf_counter()
+    child = start(
+        command,
+        stdin=subprocess.PIPE if input_text is not None else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        environment=environment,
+        directory=directory,
+        cpus=cpus,
+    )
+    try:
+        stdout, stderr = child.communicate(input_text, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        end(child)
+        raise TimeoutExpired(
+            f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s",
+            remedy="raise the workload's time_limit, or choose a smaller problem",
+        ) from None
+    except BaseException:
+        end(child)
+        raise
+    duration_s = time.perf_counter() - clock
+    done = Completed(tuple(command), child.returncode, stdout, stderr, started, duration_s)
+    if check and child.returncode != 0:
+        raise ProgramError(f"`{' '.join(command)}` {explain_exit(done)}")
+    return done
+
+
+def start(
+    command: Sequence[str],
+    *,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int = subprocess.DEVNULL,
+    stderr: int = subprocess.DEVNULL,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    cpus: Sequence[int] = (),
+    survives_us: bool = False,
+) -> subprocess.Popen[str]:
+    """Start `command` in a process group of its own; the caller ends it with `end`.
+
+    It is killed when the *thread* that called this ends (prctl(2), PR_SET_PDEATHSIG), unless
+    `survives_us`: call it from the main thread.
+    """
+    variables = {**os.environ, OWNER_VARIABLE: str(os.getpid()), **(environment or {})}
+    try:
+        return subprocess.Popen(
+            list(command),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=variables,
+            cwd=directory,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            process_group=0,
+            preexec_fn=_child_setup(tuple(cpus), survives_us),
+        )
+    except FileNotFoundError:
+        raise MissingError(
+            f"the program `{command[0]}` is not on this machine",
+            remedy="run `aferir doctor` to see what is missing and the command that adds it",
+        ) from None
+    except PermissionError:
+        raise MissingError(
+            f"the program `{command[0]}` may not be executed", remedy=f"chmod +x {command[0]}"
+        ) from None
+
+
+def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:
+    """End a child and its group: interrupt, terminate, kill, each given `grace_s` to work."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        if child.poll() is not None:
+            break
+        try:
+            os.killpg(child.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            child.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            continue
+    for stream in (child.stdin, child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()
+    return child.wait()
+
+
+def explain_exit(done: Completed) -> str:
+    """In words how a child ended, with the last lines it printed."""
+    how = (
+        f"was ended by {signal.Signals(-done.exit_code).name}"
+        if done.exit_code < 0
+        else f"exited with {done.exit_code}"
+    )
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
+    return f"{how}: {' / '.join(lines)}" if lines else how
+
+
+def _child_setup(cpus: tuple[int, ...], survives_us: bool) -> Callable[[], None]:
+    parent = os.getpid()
+
+    def setup() -> None:
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if not survives_us:
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:  # it died before the request took effect
+                os._exit(127)
+
+    return setup

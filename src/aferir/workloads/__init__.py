@@ -1,0 +1,1 @@
+"""Programs to measure: one file per program behind the Protocol in `base`."""

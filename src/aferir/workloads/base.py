@@ -1,0 +1,53 @@
+"""The Protocol of workloads: build a command, read its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+import msgspec
+
+from aferir.model.finding import Finding
+from aferir.model.plan import Parameter
+from aferir.model.record import Sample
+
+PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
+"""Where an instance with a file system of its own gets our programs."""
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A program on the host's disk, to be put into the instance, and its arguments."""
+
+    program: Path
+    arguments: tuple[str, ...]
+    environment: dict[str, str] = {}
+
+
+class Workload(Protocol):
+    """One program. Stateless: everything it needs comes with each call."""
+
+    program: str
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """What is wrong with the parameters, one sentence with its remedy each; empty: fine."""
+        ...
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """Least memory that the program needs, so that an impossible cell is refused."""
+        ...
+
+    def check(self) -> list[Finding]:
+        """What this machine lacks to run it."""
+        ...
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        """The command for these (valid) parameters."""
+        ...
+
+    def parse(self, stdout: str) -> tuple[Sample, ...]:
+        """Figures from what the program printed, among them `duration_s`.
+
+        Errors: ProgramError where the output is unreadable or the result unverified.
+        """
+        ...
