@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from aferir.model.record import Sample, Side
 
-ReadFiles = Callable[[Sequence[str]], dict[str, str]]
-"""Contents of text files by path, from the host or from inside an instance; a file that does
-not exist there is left out."""
+Snapshot = dict[str, str]
+"""Contents of text files by path; a file that does not exist on that side is left out.
+
+A path is that of a file in /proc or /sys of the side that is read, or one of these names, which
+whoever takes the snapshot resolves on the host for the instance that runs:
+
+- `cgroup:CONTROLLER/FILE`, e.g. `cgroup:cpuacct/cpuacct.usage`, in the instance's control group;
+- `process:stat`, /proc/PID/stat of the processes that are the instance, a line each;
+- `children:rusage`, user and system seconds of the ended children of this process (getrusage(2)).
+"""
 
 
 class Probe(Protocol):
-    """A probe reads some files at the start and at the end; arithmetic is apart from reading."""
+    """A probe names the files it wants; arithmetic is apart from reading."""
 
     name: str
 
-    def paths(self) -> tuple[str, ...]:
-        """Files that it wants, e.g. `/proc/stat`."""
+    def paths(self, side: Side) -> tuple[str, ...]:
+        """Files that it wants on that side, `host` or `instance`, e.g. `/proc/stat`."""
         ...
 
     def samples(
-        self, before: dict[str, str], after: dict[str, str], elapsed_s: float, side: Side
+        self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
         """What happened in between; nothing for a file that was missing in either snapshot."""
         ...

@@ -1,0 +1,57 @@
+"""Memory in use on the host, in a guest, or charged to a container."""
+
+from __future__ import annotations
+
+from aferir.model.record import Sample, Side
+from aferir.probes.base import Snapshot
+
+_CGROUP_PATHS = ("cgroup:memory/memory.max_usage_in_bytes", "cgroup:unified/memory.peak")
+
+
+def parse_meminfo(text: str) -> dict[str, int]:
+    """/proc/meminfo as bytes by name; the file counts in kibibytes though it says kB (proc(5))."""
+    found = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        fields = rest.split()
+        if fields and fields[0].isdecimal():
+            found[name] = int(fields[0]) * (1024 if fields[1:] == ["kB"] else 1)
+    return found
+
+
+class MemoryProbe:
+    """Memory that is not available any more, and pages that went to swap."""
+
+    name = "memory"
+
+    def paths(self, side: Side) -> tuple[str, ...]:
+        """The kernel's own summary, the swap counters, and a container's highest charge."""
+        common = ("/proc/meminfo", "/proc/vmstat")
+        return common if side == "host" else (*common, *_CGROUP_PATHS)
+
+    def samples(
+        self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
+    ) -> tuple[Sample, ...]:
+        """`memory_used_bytes` at the end, `memory_peak_bytes` of a container, swapped pages."""
+        found: list[Sample] = []
+        memory = parse_meminfo(after.get("/proc/meminfo", ""))
+        if "MemTotal" in memory and "MemAvailable" in memory:
+            used = memory["MemTotal"] - memory["MemAvailable"]
+            found.append(Sample("memory_used_bytes", float(used), "B", side))
+        for path in _CGROUP_PATHS:
+            if after.get(path, "").strip().isdecimal():
+                found.append(Sample("memory_peak_bytes", float(after[path]), "B", side))
+        first, last = (_swapped(snapshot) for snapshot in (before, after))
+        if first is not None and last is not None:
+            found.append(Sample("memory_swapped_pages", float(last - first), "pages", side))
+        return tuple(found)
+
+
+def _swapped(snapshot: Snapshot) -> int | None:
+    counters = dict(
+        line.split(maxsplit=1)
+        for line in snapshot.get("/proc/vmstat", "").splitlines()
+        if line.startswith(("pswpin ", "pswpout "))
+    )
+    values = [value for value in counters.values() if value.isdecimal()]
+    return sum(map(int, values)) if len(values) == 2 else None

@@ -1,0 +1,87 @@
+"""What went over the network, and what TCP had to mend."""
+
+from __future__ import annotations
+
+from aferir.model.record import Sample, Side
+from aferir.probes.base import Snapshot
+
+_DEVICES = "/proc/net/dev"
+_SNMP = "/proc/net/snmp"
+_NETSTAT = "/proc/net/netstat"
+_TRAFFIC = {
+    "network_receive_bytes": (0, "B"),
+    "network_receive_packets": (1, "packets"),
+    "network_transmit_bytes": (8, "B"),
+    "network_transmit_packets": (9, "packets"),
+}
+_TCP = {
+    "tcp_retransmitted_segments": (_SNMP, "Tcp", "RetransSegs"),
+    "tcp_out_of_order_segments": (_NETSTAT, "TcpExt", "TCPOFOQueue"),
+}
+
+
+def parse_devices(text: str) -> dict[str, tuple[int, ...]]:
+    """/proc/net/dev: the 16 counters of each device (proc(5)), the loopback among them."""
+    found = {}
+    for line in text.splitlines():
+        name, colon, rest = line.partition(":")
+        fields = rest.split()
+        if colon and len(fields) == 16 and all(field.isdecimal() for field in fields):
+            found[name.strip()] = tuple(map(int, fields))
+    return found
+
+
+def parse_counters(text: str) -> dict[str, dict[str, int]]:
+    """/proc/net/snmp and netstat: pairs of lines, names then values, with the same prefix."""
+    found: dict[str, dict[str, int]] = {}
+    lines = text.splitlines()
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        prefix, _, keys = names.partition(":")
+        same, _, numbers = values.partition(":")
+        if prefix == same and all(n.lstrip("-").isdecimal() for n in numbers.split()):
+            pairs = zip(keys.split(), map(int, numbers.split()), strict=False)
+            found[prefix] = dict(pairs)
+    return found
+
+
+class NetworkProbe:
+    """Traffic over every device but the loopback, the loopback apart, and TCP's repairs."""
+
+    name = "network"
+
+    def paths(self, side: Side) -> tuple[str, ...]:  # noqa: ARG002
+        """Counters of the network name space that they are read in."""
+        return (_DEVICES, _SNMP, _NETSTAT)
+
+    def samples(
+        self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
+    ) -> tuple[Sample, ...]:
+        """Bytes and packets each way, loopback bytes, retransmitted and out-of-order segments."""
+        return (*_traffic(before, after, side), *_repairs(before, after, side))
+
+
+def _traffic(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
+    if _DEVICES not in before or _DEVICES not in after:
+        return []
+    first, last = parse_devices(before[_DEVICES]), parse_devices(after[_DEVICES])
+    known = first.keys() & last.keys()
+    found = [
+        Sample(
+            metric, float(sum(last[d][i] - first[d][i] for d in known if d != "lo")), unit, side
+        )
+        for metric, (i, unit) in _TRAFFIC.items()
+    ]
+    if "lo" in known:
+        loopback = float(last["lo"][0] - first["lo"][0])
+        found.append(Sample("network_loopback_bytes", loopback, "B", side))
+    return found
+
+
+def _repairs(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
+    found = []
+    for metric, (path, prefix, key) in _TCP.items():
+        first = parse_counters(before.get(path, "")).get(prefix, {})
+        last = parse_counters(after.get(path, "")).get(prefix, {})
+        if key in first and key in last:
+            found.append(Sample(metric, float(last[key] - first[key]), "segments", side))
+    return found
