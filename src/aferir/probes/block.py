@@ -42,7 +42,7 @@ class BlockProbe:
 
     name = "block"
 
-    def paths(self, side: Side) -> tuple[str, ...]:  # noqa: ARG002
+    def paths(self, side: Side) -> tuple[str, ...]:
         """One file holds all devices."""
         return ("/proc/diskstats",)
 

@@ -68,7 +68,9 @@ _CGROUP = (
 def _from_cgroup(before: Snapshot, after: Snapshot, side: Side) -> tuple[Sample, ...]:
     first, last = _cgroup_seconds(before), _cgroup_seconds(after)
     return tuple(
-        Sample(metric, last[metric] - first[metric], "s", side) for metric in first if metric in last
+        Sample(metric, last[metric] - first[metric], "s", side)
+        for metric in first
+        if metric in last
     )
 
 

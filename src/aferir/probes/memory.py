@@ -38,9 +38,11 @@ class MemoryProbe:
         if "MemTotal" in memory and "MemAvailable" in memory:
             used = memory["MemTotal"] - memory["MemAvailable"]
             found.append(Sample("memory_used_bytes", float(used), "B", side))
-        for path in _CGROUP_PATHS:
-            if after.get(path, "").strip().isdecimal():
-                found.append(Sample("memory_peak_bytes", float(after[path]), "B", side))
+        found.extend(
+            Sample("memory_peak_bytes", float(after[path]), "B", side)
+            for path in _CGROUP_PATHS
+            if after.get(path, "").strip().isdecimal()
+        )
         first, last = (_swapped(snapshot) for snapshot in (before, after))
         if first is not None and last is not None:
             found.append(Sample("memory_swapped_pages", float(last - first), "pages", side))

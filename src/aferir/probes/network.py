@@ -49,7 +49,7 @@ class NetworkProbe:
 
     name = "network"
 
-    def paths(self, side: Side) -> tuple[str, ...]:  # noqa: ARG002
+    def paths(self, side: Side) -> tuple[str, ...]:
         """Counters of the network name space that they are read in."""
         return (_DEVICES, _SNMP, _NETSTAT)
 
@@ -66,9 +66,7 @@ def _traffic(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
     first, last = parse_devices(before[_DEVICES]), parse_devices(after[_DEVICES])
     known = first.keys() & last.keys()
     found = [
-        Sample(
-            metric, float(sum(last[d][i] - first[d][i] for d in known if d != "lo")), unit, side
-        )
+        Sample(metric, float(sum(last[d][i] - first[d][i] for d in known if d != "lo")), unit, side)
         for metric, (i, unit) in _TRAFFIC.items()
     ]
     if "lo" in known:

@@ -23,7 +23,7 @@ class SwitchesProbe:
 
     name = "switches"
 
-    def paths(self, side: Side) -> tuple[str, ...]:  # noqa: ARG002
+    def paths(self, side: Side) -> tuple[str, ...]:
         """The totals stand in the file that holds the CPU time too."""
         return ("/proc/stat",)
 
