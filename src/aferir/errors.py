@@ -35,5 +35,15 @@ class ProgramError(AferirError):
     exit_code = 4
 
 
+class UnverifiedError(ProgramError):
+    """A program ended well and found its own result wrong: no figure is taken from it."""
+
+
 class TimeoutExpired(ProgramError):
     """A program was ended because it ran past its time limit."""
+
+
+class InterruptedRunError(AferirError):
+    """The user, or SIGTERM, ended a run; everything was given back and it can be resumed."""
+
+    exit_code = 130

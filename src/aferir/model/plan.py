@@ -69,7 +69,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     title: str
     baseline: str
-    """Name of the environment that ratios refer to."""
+    """Name of the environment that ratios refer to; in a group whose environments are variants
+    (`native[cpus=1]`), the variant of that family: see `environment_family`."""
     seed: int
     order: Order
     warmup: int
@@ -78,3 +79,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_s: float
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
+
+
+def environment_family(name: str) -> str:
+    """The name that the user gave: `container` for the variant `container[cpus=1]`.
+
+    A factor of an environment makes one variant for each level; names themselves hold no brackets.
+    """
+    return name.partition("[")[0]

@@ -28,6 +28,8 @@ class Workload(Protocol):
     """One program. Stateless: everything it needs comes with each call."""
 
     program: str
+    parameters: tuple[str, ...]
+    """Names of the parameters that it knows; `threads`, where it has it, is what `cpus` bounds."""
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
         """What is wrong with the parameters, one sentence with its remedy each; empty: fine."""
