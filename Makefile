@@ -1,0 +1,35 @@
+# `make run` and `make test` are all that a user needs; both set up what is missing first.
+SHELL := /bin/sh
+.PHONY: run test lint setup setup-dev format pins clean
+
+run: setup
+	@.venv/bin/aferir run experiments/this-machine.toml
+
+setup:
+	@scripts/setup run
+
+setup-dev:
+	@scripts/setup dev
+
+test: setup-dev
+	@scripts/test
+
+lint: setup-dev
+	@scripts/lint
+
+format: setup-dev
+	@.venv/bin/ruff check --fix --quiet src tests
+	@.venv/bin/ruff format --quiet src tests
+	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs -r .venv/bin/clang-format -i
+
+# Takes newer versions of everything; `uv` must be on the path.
+pins:
+	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header ../pyproject.toml build.in -o run.txt
+	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header --extra dev ../pyproject.toml build.in \
+		-c run.txt -o dev.txt
+
+clean:
+	@if [ -x .venv/bin/aferir ]; then .venv/bin/aferir clean; fi
+	@rm -rf build .venv
