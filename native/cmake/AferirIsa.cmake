@@ -1,0 +1,53 @@
+# One compute source, compiled once for each level of the x86-64 instruction set.
+#
+# The danger: an inline function or template that an x86-64-v4 object emits as a COMDAT may be the
+# copy that the linker keeps for everybody, and the v2 path then dies of an illegal instruction.
+# So the objects of one level are first joined by `ld -r --force-group-allocation`, which turns
+# COMDAT groups into plain sections, and then every symbol but the entry point is made local by
+# objcopy. No other object can see, let alone pick, the code inside. tests/isa_symbols.cmake
+# asserts that exactly one symbol is left global.
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(AFERIR_ISAS v2 v3 v4)
+else()
+  set(AFERIR_ISAS base)
+endif()
+
+if(NOT CMAKE_OBJCOPY)
+  message(FATAL_ERROR "objcopy is missing: install binutils")
+endif()
+# LLVM's linker has no --force-group-allocation before release 19; binutils' has since 2.29.
+find_program(AFERIR_LD NAMES ld.bfd ld REQUIRED)
+
+# aferir_isa_object(<output-variable> <name> <isa> ENTRY <mangled symbols> SOURCES <files>
+#                   [OPTIONS <flags>])
+# Sets the output variable to the path of one relocatable object of this level.
+function(aferir_isa_object output name isa)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "ENTRY;SOURCES;OPTIONS")
+  set(target ${name}_${isa})
+  add_library(${target} OBJECT ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE aferir_warnings aferir_openmp)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/native/kernels)
+  target_compile_definitions(${target} PRIVATE AFERIR_ISA=isa_${isa})
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  if(NOT isa STREQUAL base)
+    target_compile_options(${target} PRIVATE -march=x86-64-${isa})
+  endif()
+  # Unique symbols would stay global whatever objcopy is told.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fno-gnu-unique)
+  endif()
+
+  set(joined ${CMAKE_CURRENT_BINARY_DIR}/${target}.joined.o)
+  set(sealed ${CMAKE_CURRENT_BINARY_DIR}/${target}.sealed.o)
+  list(TRANSFORM arg_ENTRY PREPEND --keep-global-symbol= OUTPUT_VARIABLE keep)
+  add_custom_command(
+    OUTPUT ${sealed}
+    COMMAND ${AFERIR_LD} -r --force-group-allocation -o ${joined} $<TARGET_OBJECTS:${target}>
+    COMMAND ${CMAKE_OBJCOPY} ${keep} ${joined} ${sealed}
+    DEPENDS $<TARGET_OBJECTS:${target}>
+    COMMAND_EXPAND_LISTS VERBATIM)
+  set_source_files_properties(${sealed} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  set(${output} ${sealed} PARENT_SCOPE)
+  set_property(GLOBAL APPEND PROPERTY AFERIR_SEALED_OBJECTS ${sealed})
+endfunction()

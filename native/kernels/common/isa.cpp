@@ -1,0 +1,35 @@
+#include "common/isa.hpp"
+
+namespace aferir {
+
+std::vector<std::string_view> usable_isas() {
+    std::vector<std::string_view> isas;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    // Feature by feature because GCC knows "x86-64-v3" here only since release 13. For AVX the
+    // builtin also asks xgetbv whether the operating system saves the registers.
+    const bool v2 = __builtin_cpu_supports("sse4.2") != 0 && __builtin_cpu_supports("ssse3") != 0 &&
+                    __builtin_cpu_supports("popcnt") != 0;
+    const bool v3 = v2 && __builtin_cpu_supports("avx2") != 0 &&
+                    __builtin_cpu_supports("bmi") != 0 && __builtin_cpu_supports("bmi2") != 0 &&
+                    __builtin_cpu_supports("fma") != 0;
+    const bool v4 =
+        v3 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+        __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+        __builtin_cpu_supports("avx512vl") != 0;
+    if (v4) {
+        isas.emplace_back("v4");
+    }
+    if (v3) {
+        isas.emplace_back("v3");
+    }
+    if (v2) {
+        isas.emplace_back("v2");
+    }
+#else
+    isas.emplace_back("base");
+#endif
+    return isas;
+}
+
+}  // namespace aferir

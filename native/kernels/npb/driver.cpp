@@ -1,0 +1,141 @@
+#include "npb/driver.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "common/arguments.hpp"
+#include "common/isa.hpp"
+#include "common/json.hpp"
+#include "common/memory.hpp"
+
+namespace aferir::npb {
+namespace {
+
+constexpr int kUnverified = 1;
+constexpr int kUsage = 2;
+constexpr int kNoMemory = 3;
+constexpr int kMostThreads = 4096;
+
+struct Request {
+    ProblemClass problem = ProblemClass::S;
+    int threads = 1;
+    Variant variant;
+};
+
+void print_line(std::FILE* stream, std::string_view text) {
+    std::fprintf(stream, "%.*s\n", static_cast<int>(text.size()), text.data());
+    std::fflush(stream);
+}
+
+std::string help(std::string_view program, std::span<const Variant> variants) {
+    std::string isas;
+    for (const auto& variant : variants) {
+        isas += (isas.empty() ? "" : "|") + std::string(variant.isa);
+    }
+    return "usage: " + std::string(program) + " --class S|W|A|B|C [--threads N] [--isa " + isas +
+           "]\n"
+           "Runs one NAS Parallel Benchmark, verifies it, and prints one line of JSON.\n"
+           "  --class    problem class of NPB 3\n"
+           "  --threads  OpenMP threads (default: all processors of this process)\n"
+           "  --isa      instruction-set level (default: the best that this processor has)\n"
+           "exit code: 0 verified, 1 not verified, 2 wrong command line, 3 not enough memory";
+}
+
+const Variant* find(std::span<const Variant> variants, std::string_view isa) {
+    const auto found = std::find_if(variants.begin(), variants.end(),
+                                    [&](const Variant& variant) { return variant.isa == isa; });
+    return found == variants.end() ? nullptr : &*found;
+}
+
+Variant choose(std::span<const Variant> variants, std::optional<std::string_view> wanted) {
+    const auto usable = usable_isas();
+    if (wanted && std::find(usable.begin(), usable.end(), *wanted) == usable.end()) {
+        throw UsageError("--isa " + std::string(*wanted) +
+                         " is unknown or more than this processor has; leave it out to get the "
+                         "best that it has");
+    }
+    for (const auto isa : usable) {
+        const auto* const variant = find(variants, isa);
+        if (variant != nullptr && (!wanted || *wanted == isa)) {
+            return *variant;
+        }
+    }
+    throw UsageError("this processor is older than x86-64-v2 (SSE 4.2), the least we build for");
+}
+
+Request read_request(const Arguments& arguments, std::span<const Variant> variants) {
+    const auto problem = parse_class(arguments.value("--class").value_or(""));
+    if (!problem) {
+        throw UsageError("say which problem to run: --class S, W, A, B or C");
+    }
+    const auto threads = arguments.integer("--threads", omp_get_num_procs(), 1, kMostThreads);
+    return {*problem, static_cast<int>(threads), choose(variants, arguments.value("--isa"))};
+}
+
+std::string checks_json(const std::vector<Check>& checks) {
+    std::string json;
+    for (const auto& check : checks) {
+        json += json.empty() ? "" : ",";
+        json += JsonObject()
+                    .text("name", check.name)
+                    .number("computed", check.computed)
+                    .number("reference", check.reference)
+                    .number("relative_error", check.relative_error)
+                    .str();
+    }
+    return "[" + json + "]";
+}
+
+// A run that did not verify has no figures: whatever took that time was not the benchmark.
+std::string report(std::string_view program, const Request& request, const Outcome& outcome) {
+    JsonObject json;
+    json.text("program", program)
+        .text("class", std::string(1, letter(request.problem)))
+        .integer("threads", request.threads)
+        .text("isa", request.variant.isa);
+    if (outcome.verified) {
+        json.integer("iterations", outcome.iterations)
+            .number("duration_s", outcome.seconds)
+            .number("throughput_mops", outcome.operations / outcome.seconds / 1e6);
+    }
+    json.boolean("verified", outcome.verified);
+    if (!outcome.verified) {
+        json.text("error",
+                  "the computed values differ from the published ones by more than the "
+                  "specification allows; the result is worthless");
+    }
+    return json.raw("checks", checks_json(outcome.checks)).str();
+}
+
+}  // namespace
+
+int drive(std::string_view program, std::span<const Variant> variants,
+          std::span<const std::string_view> given, std::FILE* out, std::FILE* err) {
+    static constexpr std::array<std::string_view, 3> kNames{"--class", "--threads", "--isa"};
+    static constexpr std::array<std::string_view, 1> kFlags{"--help"};
+    try {
+        const Arguments arguments(given, kNames, kFlags);
+        if (arguments.has("--help")) {
+            print_line(out, help(program, variants));
+            return 0;
+        }
+        const auto request = read_request(arguments, variants);
+        omp_set_dynamic(0);
+        omp_set_num_threads(request.threads);
+        const auto outcome = request.variant.run(request.problem, request.threads);
+        print_line(out, report(program, request, outcome));
+        return outcome.verified ? 0 : kUnverified;
+    } catch (const UsageError& error) {
+        print_line(err, std::string(program) + ": " + error.what());
+        return kUsage;
+    } catch (const OutOfMemory& error) {
+        print_line(err, std::string(program) + ": " + error.what());
+        return kNoMemory;
+    }
+}
+
+}  // namespace aferir::npb

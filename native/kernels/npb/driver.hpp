@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+#include "npb/npb.hpp"
+
+namespace aferir::npb {
+
+/// One kernel compiled for one instruction-set level.
+struct Variant {
+    std::string_view isa;
+    Outcome (*run)(ProblemClass, int threads);
+};
+
+/// The whole program but for `main`: reads the command line, runs the best variant that this
+/// processor can, and prints one JSON line to `out`. Returns the exit code: 0, 1 (unverified),
+/// 2 (command line), 3 (not enough memory).
+int drive(std::string_view program, std::span<const Variant> variants,
+          std::span<const std::string_view> given, std::FILE* out, std::FILE* err);
+
+}  // namespace aferir::npb

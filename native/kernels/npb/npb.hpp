@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aferir::npb {
+
+enum class ProblemClass { S, W, A, B, C };
+
+char letter(ProblemClass problem);
+std::optional<ProblemClass> parse_class(std::string_view text);
+
+/// A value that the benchmark computes and that the specification publishes.
+struct Check {
+    std::string name;
+    double computed = 0;
+    double reference = 0;
+    double relative_error = 0;  ///< |computed - reference| / |reference|, absolute if that is 0
+};
+
+Check compare(std::string_view name, double computed, double reference);
+
+/// True if there is at least one check and each is within the tolerance; NaN never is.
+bool all_within(const std::vector<Check>& checks, double tolerance);
+
+struct Outcome {
+    double seconds = 0;     ///< the region that the specification times
+    double operations = 0;  ///< as the specification counts them
+    bool verified = false;
+    int iterations = 0;
+    std::vector<Check> checks;
+};
+
+}  // namespace aferir::npb
