@@ -1,0 +1,196 @@
+"""What may be wrong with one sample: each check is a value with its typed warning.
+
+All of them look at samples in the order in which they were measured. They warn at 1 %, not
+at 5 %: a report makes dozens of checks, and a warning that is often false is not read.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+from scipy import stats
+
+from aferir.model.record import Warning
+from aferir.statistics.arrays import Values, finite
+
+SIGNIFICANCE = 0.01
+OUTLIER_SCORE = 3.5
+"""Iglewicz and Hoaglin 1993."""
+OUTLIER_MINIMUM = 5
+NORMALITY_MINIMUM, NORMALITY_MAXIMUM = 3, 5000
+"""Shapiro-Wilk is defined from 3; its p value is not accurate above 5000."""
+NORMALITY_POWER = 8
+"""Below it, Shapiro-Wilk hardly ever rejects: passing says nothing."""
+ORDER_MINIMUM = 10
+"""Autocorrelation and drift cannot be told from chance in fewer samples."""
+
+
+class Outliers(msgspec.Struct, frozen=True):
+    """Samples far from the others."""
+
+    indices: tuple[int, ...]
+    """Positions among the finite samples."""
+    slow: int
+    """How many of them lie above the median."""
+    warnings: tuple[Warning, ...] = ()
+
+
+class Autocorrelation(msgspec.Struct, frozen=True):
+    """How much a sample says about the next one."""
+
+    lag_1: float | None
+    bound: float | None
+    """|lag_1| stays below it in 99 of 100 samples of independent values (Bartlett 1946)."""
+    ljung_box_p: float | None
+    """Of lags 1 to min(5, n / 4) together (Ljung and Box 1978)."""
+    warnings: tuple[Warning, ...] = ()
+
+
+class Normality(msgspec.Struct, frozen=True):
+    """Shapiro and Wilk 1965."""
+
+    p_value: float | None
+    """None outside 3 <= n <= 5000, or where the samples are all alike."""
+    normal: bool | None
+    """p >= 5 %; None where it cannot be said, which includes n < 8."""
+    warnings: tuple[Warning, ...] = ()
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """Whether samples rise or fall over the run (Mann 1945, Kendall)."""
+
+    tau: float | None
+    p_value: float | None
+    warnings: tuple[Warning, ...] = ()
+
+
+def outliers(values: Values) -> Outliers:
+    """Modified z score by the median absolute deviation (Iglewicz and Hoaglin 1993) above 3.5.
+
+    Where more than half the samples are alike the deviation is zero; Tukey's far fences
+    (3 interquartile ranges) take its place. Nothing is said below n = 5.
+    """
+    array, _ = finite(values)
+    if array.size < OUTLIER_MINIMUM:
+        return Outliers((), 0)
+    median = float(np.median(array))
+    deviation = float(np.median(np.abs(array - median)))
+    if deviation > 0:
+        far = 0.6745 * np.abs(array - median) / deviation > OUTLIER_SCORE
+    else:
+        low, high = np.quantile(array, [0.25, 0.75])
+        reach = 3 * (high - low)
+        far = (array < low - reach) | (array > high + reach)
+    indices = tuple(int(i) for i in np.flatnonzero(far))
+    slow = int((array[far] > median).sum())
+    if not indices:
+        return Outliers((), 0)
+    return Outliers(indices, slow, (_outlier_warning(len(indices), slow, array.size),))
+
+
+def autocorrelation(values: Values) -> Autocorrelation:
+    """Lag-1 autocorrelation with its bound, and Ljung-Box; nothing is said below n = 10."""
+    array, _ = finite(values)
+    n = array.size
+    if n < ORDER_MINIMUM or np.ptp(array) == 0:
+        return Autocorrelation(None, None, None)
+    centred = array - array.mean()
+    power = float((centred**2).sum())
+    lags = min(5, n // 4)
+    r = [float((centred[k:] * centred[:-k]).sum()) / power for k in range(1, lags + 1)]
+    q = n * (n + 2) * sum(x**2 / (n - k) for k, x in enumerate(r, start=1))
+    p_value = float(stats.chi2.sf(q, lags))
+    bound = float(stats.norm.isf(SIGNIFICANCE / 2)) / math.sqrt(n)
+    warnings: tuple[Warning, ...] = ()
+    if p_value < SIGNIFICANCE:
+        warnings = (
+            Warning(
+                "autocorrelated",
+                f"neighbouring repetitions resemble each other (lag-1 r = {r[0]:.2f}, "
+                f"Ljung-Box p = {p_value:.2g}, n = {n}): the interval is too narrow",
+                "spread the repetitions over more time, or repeat the whole run",
+            ),
+        )
+    return Autocorrelation(r[0], bound, p_value, warnings)
+
+
+def normality(values: Values) -> Normality:
+    """Shapiro-Wilk test."""
+    array, _ = finite(values)
+    n = array.size
+    if not NORMALITY_MINIMUM <= n <= NORMALITY_MAXIMUM or np.ptp(array) == 0:
+        return Normality(None, None)
+    # The test does not depend on the scale, but its implementation fails at tiny ranges.
+    p_value = float(stats.shapiro((array - array.min()) / np.ptp(array)).pvalue)
+    if n < NORMALITY_POWER:
+        return Normality(p_value, None)
+    warnings: tuple[Warning, ...] = ()
+    if p_value < SIGNIFICANCE:
+        warnings = (
+            Warning(
+                "not-normal",
+                f"the samples are not normally distributed (Shapiro-Wilk p = {p_value:.2g}, "
+                f"n = {n})",
+                "trust the median and the robust ratio more than mean and standard deviation",
+            ),
+        )
+    return Normality(p_value, p_value >= 0.05, warnings)
+
+
+def drift(values: Values) -> Drift:
+    """Kendall's tau of the samples against their order; nothing is said below n = 10."""
+    array, _ = finite(values)
+    if array.size < ORDER_MINIMUM or np.ptp(array) == 0:
+        return Drift(None, None)
+    result = stats.kendalltau(np.arange(array.size), array)
+    tau, p_value = float(result.statistic), float(result.pvalue)
+    warnings: tuple[Warning, ...] = ()
+    if p_value < SIGNIFICANCE:
+        trend = "rise" if tau > 0 else "fall"
+        warnings = (
+            Warning(
+                "drift",
+                f"the samples {trend} over the run (Kendall tau = {tau:.2f}, p = {p_value:.2g}, "
+                f"n = {array.size})",
+                "warm up longer, or look at frequency and other load; paired ratios cancel "
+                "drift that hits all environments alike",
+            ),
+        )
+    return Drift(tau, p_value, warnings)
+
+
+def all_warnings(values: Values) -> tuple[Warning, ...]:
+    """Warnings of every check, and for samples that are too few or all alike."""
+    array, warnings = finite(values)
+    if array.size < 2:
+        few = Warning(
+            "too-few",
+            f"n = {array.size}: nothing can be said about the spread",
+            "repeat at least 8 times",
+        )
+        return (*warnings, few)
+    if np.ptp(array) == 0:
+        same = Warning(
+            "constant",
+            f"all {array.size} samples are alike",
+            "check that the metric is measured, not configured, and its resolution",
+        )
+        return (*warnings, same)
+    return (
+        *warnings,
+        *outliers(array).warnings,
+        *normality(array).warnings,
+        *autocorrelation(array).warnings,
+        *drift(array).warnings,
+    )
+
+
+def _outlier_warning(count: int, slow: int, n: int) -> Warning:
+    lie = "lies" if count == 1 else "lie"
+    return Warning(
+        "outliers",
+        f"{count} of {n} samples {lie} far from the others ({slow} above, {count - slow} below)",
+        "look for other load on the machine; the paired ratio gives such samples little weight",
+    )

@@ -1,0 +1,76 @@
+"""One sample, described."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from aferir.model.record import Warning
+from aferir.statistics.arrays import Values, finite
+from aferir.statistics.checks import all_warnings
+from aferir.statistics.intervals import (
+    Interval,
+    bootstrap_interval,
+    mean_interval,
+    median_interval,
+)
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """Figures of one sample, all in its unit but `variation`.
+
+    Everything but `n` is None where n = 0; spread and intervals also where n is too small.
+    """
+
+    n: int
+    mean: float | None = None
+    sd: float | None = None
+    """Of the sample, with n - 1."""
+    variation: float | None = None
+    """Coefficient of variation, sd / |mean|."""
+    minimum: float | None = None
+    quantile_05: float | None = None
+    quantile_25: float | None = None
+    median: float | None = None
+    quantile_75: float | None = None
+    quantile_95: float | None = None
+    maximum: float | None = None
+    mean_interval: Interval | None = None
+    """Student's t."""
+    bootstrap_interval: Interval | None = None
+    """Of the mean, BCa."""
+    median_interval: Interval | None = None
+    """From order statistics; its level is the one reached."""
+    warnings: tuple[Warning, ...] = ()
+
+
+def summarise(values: Values, *, level: float = 0.95, seed: int = 0) -> Summary:
+    """Describe samples in the order in which they were measured.
+
+    Quantiles interpolate linearly between order statistics (numpy's default, type 7 of
+    Hyndman and Fan 1996). NaN and infinities are left out, with a warning.
+    """
+    array, _ = finite(values)
+    warnings = all_warnings(values)
+    if array.size == 0:
+        return Summary(n=0, warnings=warnings)
+    mean = float(np.mean(array))
+    sd = float(np.std(array, ddof=1)) if array.size > 1 else None
+    q05, q25, q50, q75, q95 = (float(q) for q in np.quantile(array, [0.05, 0.25, 0.5, 0.75, 0.95]))
+    return Summary(
+        n=array.size,
+        mean=mean,
+        sd=sd,
+        variation=sd / abs(mean) if sd is not None and mean != 0 else None,
+        minimum=float(array.min()),
+        quantile_05=q05,
+        quantile_25=q25,
+        median=q50,
+        quantile_75=q75,
+        quantile_95=q95,
+        maximum=float(array.max()),
+        mean_interval=mean_interval(array, level=level),
+        bootstrap_interval=bootstrap_interval(array, level=level, seed=seed),
+        median_interval=median_interval(array, level=level),
+        warnings=warnings,
+    )
