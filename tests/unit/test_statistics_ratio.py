@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir.statistics.ratio import (
+    Ratio,
+    Statistic,
+    at_level,
+    bootstrap_ratio,
+    fieller_ratio,
+    paired_ratio,
+    unpaired_ratio,
+)
+
+durations = st.floats(0.01, 1000.0)
+pairs = st.lists(st.tuples(durations, durations), min_size=2, max_size=20)
+samples = st.lists(durations, min_size=2, max_size=20)
+
+
+def ends(ratio: Ratio) -> tuple[float, float]:
+    assert ratio.interval is not None
+    return ratio.interval.low, ratio.interval.high
+
+
+def test_paired_ratio_by_hand() -> None:
+    # Ratios 1.1, 1.2, 1.1*1.2/1 ... as logs: ln 1.1 = 0.0953102, ln 1.2 = 0.1823216.
+    # Mean of the two logs 0.1388159, so the estimate is sqrt(1.1 * 1.2) = 1.1489125.
+    # sd = |0.1823216 - 0.0953102| / sqrt 2 = 0.0615264; error = sd / sqrt 2 = 0.0435057.
+    # t(0.975, 1) = 12.7062; half-width 0.5527923; ends exp(0.1388159 -+ 0.5527923).
+    ratio = paired_ratio([1.1, 2.4], [1.0, 2.0])
+    assert ratio.estimate == pytest.approx(math.sqrt(1.32))
+    assert ends(ratio) == pytest.approx((math.exp(-0.4139764), math.exp(0.6916082)), rel=1e-5)
+    assert (ratio.n, ratio.n_baseline, ratio.paired) == (2, 2, True)
+
+
+def test_a_spoilt_pair_weighs_nothing() -> None:
+    baseline = np.array([1.00, 1.01, 0.99, 1.00, 1.02, 0.98, 1.01, 1.00, 0.99, 1.00])
+    slower = 1.1 * np.array([1.01, 1.00, 1.00, 0.99, 1.01, 0.99, 1.00, 1.01, 1.00, 0.99])
+    spoilt = baseline.copy()
+    spoilt[3] = 2.0
+    ratio = paired_ratio(slower, spoilt)
+    assert ratio.ignored == 1
+    assert ratio.estimate == pytest.approx(1.1, rel=0.01)
+    assert ratio.p_value is not None
+    assert ratio.p_value < 1e-4
+
+
+def test_drift_that_hits_both_sides_cancels() -> None:
+    baseline = np.linspace(1, 3, 12)
+    ratio = paired_ratio(1.25 * baseline, baseline)
+    assert ratio.estimate == pytest.approx(1.25)
+
+
+@given(pairs)
+def test_swapping_the_sides_inverts_a_paired_ratio(both: list[tuple[float, float]]) -> None:
+    a, b = (list(side) for side in zip(*both, strict=True))
+    one, other = paired_ratio(a, b), paired_ratio(b, a)
+    assert one.estimate is not None
+    assert other.estimate is not None
+    assert one.estimate == pytest.approx(1 / other.estimate)
+    low, high = ends(one)
+    other_low, other_high = ends(other)
+    if low > 1e-150 and high < 1e150:
+        assert (low, high) == pytest.approx((1 / other_high, 1 / other_low))
+    assert one.p_value == pytest.approx(other.p_value, abs=1e-12)
+
+
+@given(samples, samples)
+def test_swapping_the_sides_inverts_an_unpaired_ratio(a: list[float], b: list[float]) -> None:
+    one, other = unpaired_ratio(a, b), unpaired_ratio(b, a)
+    assert one.estimate is not None
+    assert other.estimate is not None
+    assert one.estimate == pytest.approx(1 / other.estimate)
+    assert one.p_value == pytest.approx(other.p_value, abs=1e-12)
+
+
+@given(pairs, st.floats(0.01, 100.0))
+def test_a_common_unit_does_not_matter(both: list[tuple[float, float]], factor: float) -> None:
+    a, b = (np.array(side) for side in zip(*both, strict=True))
+    one, scaled = paired_ratio(a, b), paired_ratio(factor * a, factor * b)
+    assert scaled.estimate == pytest.approx(one.estimate, rel=1e-6)
+
+
+@given(pairs)
+def test_the_interval_holds_the_estimate(both: list[tuple[float, float]]) -> None:
+    a, b = (list(side) for side in zip(*both, strict=True))
+    for ratio in (paired_ratio(a, b), unpaired_ratio(a, b)):
+        low, high = ends(ratio)
+        assert ratio.estimate is not None
+        assert low <= ratio.estimate * (1 + 1e-12)
+        assert ratio.estimate <= high * (1 + 1e-12)
+
+
+@given(pairs)
+def test_the_order_of_pairs_does_not_matter(both: list[tuple[float, float]]) -> None:
+    shuffled = sorted(both)
+    a, b = (list(side) for side in zip(*both, strict=True))
+    c, d = (list(side) for side in zip(*shuffled, strict=True))
+    assert paired_ratio(a, b).estimate == pytest.approx(paired_ratio(c, d).estimate)
+
+
+def test_a_wider_level_gives_a_wider_interval() -> None:
+    ratio = paired_ratio([1.1, 1.2, 1.15, 1.3], [1.0, 1.1, 1.0, 1.2])
+    wide, narrow = at_level(ratio, 0.99), at_level(ratio, 0.9)
+    assert wide is not None
+    assert narrow is not None
+    assert wide.low < narrow.low < narrow.high < wide.high
+    again = at_level(ratio, 0.95)
+    assert again is not None
+    assert (again.low, again.high) == pytest.approx(ends(ratio))
+
+
+def test_fieller_by_hand() -> None:
+    # a = 4, 6 (mean 5, var of mean 2/2 = 1); b = 2, 2 (mean 2, variance 0).
+    # With var_b = 0: ends (5 -+ t * 1) / 2 with t(0.975, 1) = 12.7062.
+    ratio = fieller_ratio([4.0, 6.0], [2.0, 2.0])
+    assert ratio.estimate == pytest.approx(2.5)
+    assert ends(ratio) == pytest.approx(((5 - 12.7062047) / 2, (5 + 12.7062047) / 2))
+
+
+def test_fieller_covers() -> None:
+    rng = np.random.default_rng(11)
+    inside = 0
+    for _ in range(1000):
+        low, high = ends(fieller_ratio(rng.normal(12, 1, 10), rng.normal(10, 2, 12)))
+        inside += low <= 1.2 <= high
+    assert 0.93 <= inside / 1000 <= 0.97
+
+
+def test_fieller_has_no_interval_for_a_baseline_about_zero() -> None:
+    assert fieller_ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0]).interval is None
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_bootstrap_is_seeded_and_holds_its_estimate(statistic: Statistic) -> None:
+    rng = np.random.default_rng(12)
+    a, b = rng.lognormal(0.2, 0.1, 20), rng.lognormal(0.0, 0.1, 20)
+    first = bootstrap_ratio(a, b, statistic=statistic)
+    assert first == bootstrap_ratio(a, b, statistic=statistic)
+    low, high = ends(first)
+    assert first.estimate is not None
+    assert low < first.estimate < high
+    assert low < np.mean(a) / np.mean(b) < high
+
+
+def test_no_samples_and_one_sample() -> None:
+    assert paired_ratio([], []).estimate is None
+    one = paired_ratio([2.0], [1.0])
+    assert one.estimate == pytest.approx(2.0)
+    assert one.interval is None
+    assert one.p_value is None
+    assert [w.code for w in one.warnings] == ["too-few"]
+    lone = unpaired_ratio([2.0], [1.0, 1.1, 1.2])
+    assert lone.interval is None
+    assert (lone.n, lone.n_baseline) == (1, 3)
+    assert lone.estimate == pytest.approx(2 / (1.0 * 1.1 * 1.2) ** (1 / 3))
+    assert unpaired_ratio([], [1.0]).estimate is None
+
+
+def test_bad_samples_are_left_out_with_a_warning() -> None:
+    ratio = paired_ratio([1.1, math.nan, 1.2, 0.0], [1.0, 1.0, math.inf, 1.0])
+    assert ratio.n == 1
+    assert "not-positive" in [w.code for w in ratio.warnings]
+    with pytest.raises(ValueError, match="equal lengths"):
+        paired_ratio([1.0], [1.0, 2.0])
+
+
+def test_samples_that_never_vary() -> None:
+    same = paired_ratio([1.0] * 10, [1.0] * 10)
+    assert (same.estimate, same.p_value) == (1.0, 1.0)
+    other = unpaired_ratio([2.0] * 10, [1.0] * 10)
+    assert other.estimate == pytest.approx(2.0)
+    assert other.p_value == 0.0
+    assert [w.code for w in other.warnings] == ["constant"]
+
+
+def test_wild_pairs_do_not_overflow() -> None:
+    low, high = ends(paired_ratio([1e-9, 1e200], [1e200, 1e-9]))
+    assert low == 0.0
+    assert high == math.inf
