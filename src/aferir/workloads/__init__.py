@@ -1,1 +1,27 @@
-"""Programs to measure: one file per program behind the Protocol in `base`."""
+"""What runs inside an environment: one file per program, and what they share in `kernels`."""
+
+from __future__ import annotations
+
+import difflib
+
+from aferir.errors import UsageError
+from aferir.workloads.base import Workload
+from aferir.workloads.memory import MEMORY
+from aferir.workloads.npb import NPB
+
+
+def all_workloads() -> dict[str, Workload]:
+    """Every program by its name in an experiment file."""
+    return {workload.program: workload for workload in (NPB, MEMORY)}
+
+
+def by_program(name: str) -> Workload:
+    """The backend of one program. Errors: UsageError naming the closest known one."""
+    known = all_workloads()
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1)
+    raise UsageError(
+        f"there is no program `{name}`",
+        remedy=f"did you mean `{close[0]}`?" if close else f"choose one of {', '.join(known)}",
+    )

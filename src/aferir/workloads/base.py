@@ -32,7 +32,10 @@ class Workload(Protocol):
     """Names of the parameters that it knows; `threads`, where it has it, is what `cpus` bounds."""
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """What is wrong with the parameters, one sentence with its remedy each; empty: fine."""
+        """What is wrong with the parameters, each as `name: what is wrong; remedy`.
+
+        Empty where they are fine; any parameter may be missing or of any type.
+        """
         ...
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
@@ -50,6 +53,7 @@ class Workload(Protocol):
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """Figures from what the program printed, among them `duration_s`.
 
-        Errors: ProgramError where the output is unreadable or the result unverified.
+        Errors: ProgramError where the output is unreadable, UnverifiedError where the program
+        found its own result wrong.
         """
         ...

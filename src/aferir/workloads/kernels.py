@@ -1,0 +1,111 @@
+"""Where our native programs are, and how to read the one line of JSON that each prints."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from aferir.errors import MissingError, ProgramError, UnverifiedError
+from aferir.model.finding import Finding
+from aferir.model.plan import Parameter
+
+FOLDER_VARIABLE = "AFERIR_KERNELS"
+"""Environment variable that names another folder of programs."""
+MOST_THREADS = 4096
+_LONGEST_OUTPUT = 2**20
+_REBUILD = "install aferir again with `make run`, or name their folder in AFERIR_KERNELS"
+
+
+def kernel_path(name: str) -> Path:
+    """The program on this host. Errors: MissingError where it was not built."""
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    path = Path(chosen) / name if chosen else _installed(name)
+    if path is None or not path.is_file():
+        where = f"in {path.parent}" if path is not None else "as aferir is not installed"
+        raise MissingError(f"the program `{name}` is not there {where}", remedy=_REBUILD)
+    if not os.access(path, os.X_OK):
+        raise MissingError(f"{path} may not be executed", remedy=f"chmod +x {path}")
+    return path
+
+
+def check_kernels(subject: str, names: tuple[str, ...]) -> list[Finding]:
+    """One finding for all programs of a workload: ok, or the first one that is missing."""
+    try:
+        for name in names:
+            kernel_path(name)
+    except MissingError as error:
+        return [Finding(subject, "missing", error.message, error.remedy)]
+    return [Finding(subject, "ok", f"{len(names)} programs are installed")]
+
+
+def read_figures(stdout: str, program: str) -> dict[str, object]:
+    """The object that a program printed as its last line, verified.
+
+    `program` is the start of the name it must give itself. Errors: ProgramError where the line is
+    unreadable or another program's, UnverifiedError where it found its own result wrong.
+    """
+    lines = stdout[-_LONGEST_OUTPUT:].strip().splitlines()
+    try:
+        figures = json.loads(lines[-1]) if lines else None
+    except (ValueError, RecursionError):
+        figures = None
+    if not isinstance(figures, dict):
+        raise ProgramError(
+            f"a program of `{program}` printed no readable result: {_excerpt(lines)}",
+            remedy="run it by hand to see what it says; `aferir doctor` names its folder",
+        )
+    if not str(figures.get("program", "")).startswith(program):
+        raise ProgramError(f"the result is not of `{program}`: {_excerpt(lines)}")
+    if figures.get("verified") is not True:
+        why = str(figures.get("error") or "its check failed")
+        raise UnverifiedError(
+            f"{figures['program']} did not verify: {_excerpt([why])}",
+            remedy="do not trust this machine's arithmetic or memory before it is explained",
+        )
+    return figures
+
+
+def positive(figures: Mapping[str, object], key: str) -> float:
+    """A finite number above zero. Errors: ProgramError where it is anything else."""
+    value = figures.get(key)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number) and number > 0:
+            return number
+    raise ProgramError(
+        f"{figures.get('program')} printed `{key}` as {str(value)[:60]!r}, not a positive number"
+    )
+
+
+def wrong_integer(parameters: Mapping[str, Parameter], key: str, low: int, high: int) -> list[str]:
+    """A sentence where a parameter is given and no whole number within bounds."""
+    value = parameters.get(key, low)
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        return [f"{key}: {value!r} is not possible; write a whole number from {low} to {high}"]
+    return []
+
+
+def threads_of(parameters: Mapping[str, Parameter]) -> int:
+    """Threads of the program; one unless more are asked for."""
+    threads = parameters.get("threads", 1)
+    return threads if isinstance(threads, int) else 1
+
+
+def _installed(name: str) -> Path | None:
+    try:
+        return Path(str(metadata.distribution("aferir").locate_file(f"aferir/kernels/{name}")))
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _excerpt(lines: list[str]) -> str:
+    text = lines[-1] if lines else ""
+    text = "".join(c if c.isprintable() else "?" for c in text)
+    return text if len(text) <= 200 else f"{text[:197]}..."

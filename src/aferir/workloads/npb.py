@@ -1,0 +1,114 @@
+"""NAS Parallel Benchmarks: EP, CG, IS, MG and FT (NAS report RNR-94-007 and NPB 3.4)."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+
+from aferir.model.finding import Finding
+from aferir.model.plan import Parameter
+from aferir.model.record import Sample
+from aferir.workloads.base import Command
+from aferir.workloads.kernels import (
+    MOST_THREADS,
+    check_kernels,
+    kernel_path,
+    positive,
+    read_figures,
+    threads_of,
+    wrong_integer,
+)
+
+KERNELS = ("ep", "cg", "is", "mg", "ft")
+CLASSES = ("S", "W", "A", "B", "C")
+ISAS = ("v2", "v3", "v4", "base")
+"""Instruction-set levels of x86-64; `base` is what other processors have."""
+
+_MEBI = 2**20
+_BASE = 16 * _MEBI
+"""The program itself, its libraries and buffers that do not grow with the problem."""
+_EP_THREAD = 2 * _MEBI
+
+# Problem sizes of the specification, by class.
+_IS_KEYS_LOG2 = {"S": 16, "W": 20, "A": 23, "B": 25, "C": 27}
+_CG = {"S": (1400, 7), "W": (7000, 8), "A": (14000, 11), "B": (75000, 13), "C": (150000, 15)}
+_MG_EDGE = {"S": 32, "W": 128, "A": 256, "B": 256, "C": 512}
+_FT = {
+    "S": (64, 64, 64),
+    "W": (128, 128, 32),
+    "A": (256, 256, 128),
+    "B": (512, 256, 256),
+    "C": (512, 512, 512),
+}
+
+
+class NpbWorkload:
+    """One kernel and problem class; parameters `kernel`, `class`, `threads` and `isa`."""
+
+    program = "npb"
+    parameters: tuple[str, ...] = ("kernel", "class", "threads", "isa")
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """`kernel` and `class` are needed; `threads` is 1 and `isa` the best unless given."""
+        wrong = _one_of(parameters, "kernel", KERNELS) + _one_of(parameters, "class", CLASSES)
+        if "isa" in parameters:
+            wrong += _one_of(parameters, "isa", ISAS)
+        return wrong + wrong_integer(parameters, "threads", 1, MOST_THREADS)
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """Bytes of the arrays that the specification prescribes, and the program itself."""
+        arrays = array_bytes(str(parameters.get("kernel")), str(parameters.get("class")))
+        return _BASE + arrays + _EP_THREAD * threads_of(parameters)
+
+    def check(self) -> list[Finding]:
+        """Whether the five programs are installed."""
+        return check_kernels("npb", tuple(f"npb-{kernel}" for kernel in KERNELS))
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        """Errors: MissingError where the program was not built."""
+        arguments = ["--class", str(parameters["class"]), "--threads", str(threads_of(parameters))]
+        if "isa" in parameters:
+            arguments += ["--isa", str(parameters["isa"])]
+        return Command(kernel_path(f"npb-{parameters['kernel']}"), tuple(arguments))
+
+    def parse(self, stdout: str) -> tuple[Sample, ...]:
+        """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`."""
+        figures = read_figures(stdout, "npb-")
+        return (
+            Sample("duration_s", positive(figures, "duration_s"), "s"),
+            Sample("throughput_mops", positive(figures, "throughput_mops"), "Mop/s"),
+        )
+
+
+def array_bytes(kernel: str, problem_class: str) -> int:
+    """Bytes of the arrays of one kernel and class; 0 where it has none that grow, or is unknown."""
+    if problem_class not in CLASSES:
+        return 0
+    if kernel == "is":  # keys, ranks and the buffer of the bucket sort, 4 bytes each
+        return (3 * 4) << _IS_KEYS_LOG2[problem_class]
+    if kernel == "cg":  # values and columns of the sparse matrix, and its outer products
+        order, row = _CG[problem_class]
+        return order * (row + 1) ** 2 * 12 + order * (row + 1) * 12 + 5 * 8 * order
+    if kernel == "mg":  # v on the finest grid, u and r on all grids: 8/7 of the finest
+        finest = 8 * (_MG_EDGE[problem_class] + 2) ** 3
+        return finest + 2 * finest * 8 // 7
+    if kernel == "ft":  # two complex arrays and the exponents
+        return math.prod(_FT[problem_class]) * (16 + 16 + 8)
+    return 0
+
+
+def _one_of(parameters: Mapping[str, Parameter], key: str, known: tuple[str, ...]) -> list[str]:
+    value = parameters.get(key)
+    if value is None:
+        return [f"{key}: is missing; choose one of {', '.join(known)}"]
+    if isinstance(value, str) and value in known:
+        return []
+    text = str(value)[:40]
+    folded = {word.lower(): word for word in known}
+    close = difflib.get_close_matches(text.lower(), folded, n=1)
+    hint = f"did you mean `{folded[close[0]]}`?" if close else f"choose one of {', '.join(known)}"
+    return [f"{key}: {text!r} is not known; {hint}"]
+
+
+NPB = NpbWorkload()
