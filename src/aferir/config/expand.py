@@ -1,0 +1,151 @@
+"""Environments x workloads x factor levels -> cells, with impossible combinations refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from aferir.config.factors import PREFIX, Factor, label, variant
+from aferir.config.problems import Problems
+from aferir.config.sections import Experiment, ProgramRules, WorkloadTable
+from aferir.config.units import format_size
+from aferir.model.plan import Cell, EnvironmentSpec, Parameter, WorkloadSpec
+
+MOST_CELLS = 1000
+_GUEST_KERNEL = 64 * 2**20
+"""Bytes that a guest's own kernel and user land keep from a program, about."""
+
+Levels = tuple[tuple[Factor, Parameter], ...]
+
+
+def expand(
+    experiment: Experiment,
+    *,
+    environments: Sequence[EnvironmentSpec],
+    workloads: Sequence[WorkloadTable],
+    factors: Sequence[Factor],
+    programs: Mapping[str, ProgramRules],
+    problems: Problems,
+) -> tuple[tuple[EnvironmentSpec, ...], tuple[Cell, ...]]:
+    """Every environment variant and every cell, in the order of the file."""
+    combinations = {w.path: _combinations(w, factors, programs) for w in workloads}
+    count = sum(combinations.values()) * len(environments)
+    if count > MOST_CELLS:
+        problems.add(
+            "factors",
+            f"make {count} cells with {len(environments)} environments",
+            f"keep at most {MOST_CELLS}: fewer levels, or several experiments",
+        )
+        return (), ()
+    specs: dict[str, EnvironmentSpec] = {}
+    cells: list[Cell] = []
+    for workload in workloads:
+        used = _used(workload, factors, programs)
+        for chosen in itertools.product(*([(f, level) for level in f.levels] for f in used)):
+            parameters = _parameters(workload, chosen)
+            if not _valid(workload, parameters, chosen, programs, problems):
+                continue
+            for spec in environments:
+                if workload.environments and spec.name not in workload.environments:
+                    continue
+                made = variant(spec, chosen)
+                cell = _cell(made, workload, parameters, chosen)
+                need = programs[workload.program].memory_bytes(parameters)
+                fit = _misfits(cell, made, need, oversubscribe=experiment.oversubscribe)
+                for message, remedy in fit:
+                    problems.add(workload.path, message, remedy)
+                specs[made.name] = made
+                cells.append(cell)
+    return tuple(specs.values()), tuple(cells)
+
+
+def _used(
+    workload: WorkloadTable, factors: Sequence[Factor], programs: Mapping[str, ProgramRules]
+) -> list[Factor]:
+    """Factors that vary this workload; a factor of another program leaves it alone."""
+    known = programs[workload.program].parameters
+    return [
+        f for f in factors if f.field or (f.name in known and f.name not in workload.parameters)
+    ]
+
+
+def _combinations(
+    workload: WorkloadTable, factors: Sequence[Factor], programs: Mapping[str, ProgramRules]
+) -> int:
+    return math.prod(len(factor.levels) for factor in _used(workload, factors, programs))
+
+
+def _parameters(workload: WorkloadTable, chosen: Levels) -> dict[str, Parameter]:
+    return workload.parameters | {f.name: level for f, level in chosen if not f.field}
+
+
+def _cell(
+    spec: EnvironmentSpec,
+    workload: WorkloadTable,
+    parameters: dict[str, Parameter],
+    chosen: Levels,
+) -> Cell:
+    marks = [(PREFIX if f.field else "") + label(f, level) for f, level in chosen]
+    group = "/".join([workload.name, *marks])
+    return Cell(
+        id=f"{spec.name}/{group}",
+        group=group,
+        environment=spec.name,
+        workload=WorkloadSpec(
+            name=workload.name,
+            program=workload.program,
+            parameters=parameters,
+            time_limit_s=workload.time_limit_s,
+        ),
+        factors={f.name: level for f, level in chosen},
+    )
+
+
+def _valid(
+    workload: WorkloadTable,
+    parameters: Mapping[str, Parameter],
+    chosen: Levels,
+    programs: Mapping[str, ProgramRules],
+    problems: Problems,
+) -> bool:
+    """Let the program judge its parameters; its sentences start with the parameter's name."""
+    rules = programs[workload.program]
+    sentences = rules.validate(parameters)
+    varied = {f.name for f, _ in chosen if not f.field}
+    for sentence in sentences:
+        name, _, rest = sentence.partition(": ")
+        message, _, remedy = (rest if name in rules.parameters else sentence).partition("; ")
+        path = workload.path
+        if name in varied:
+            path = f"factors.{name}"
+        elif name in rules.parameters:
+            path = f"{workload.path}.{name}"
+        problems.add(path, message, remedy or "see what the program takes")
+    return not sentences
+
+
+def _misfits(
+    cell: Cell, spec: EnvironmentSpec, need_bytes: int, *, oversubscribe: bool
+) -> Iterator[tuple[str, str]]:
+    """Why a cell cannot run as asked, each with its remedy."""
+    threads = cell.workload.parameters.get("threads", 1)
+    if isinstance(threads, int) and threads > spec.cpus and not oversubscribe:
+        yield (
+            f"asks for {threads} threads in `{spec.name}`, which has {spec.cpus} CPUs",
+            "lower `threads`, or write `oversubscribe = true` under [experiment]",
+        )
+    have = spec.memory_bytes - (_GUEST_KERNEL if spec.kind == "vm" else 0)
+    if need_bytes > have:
+        yield (
+            (
+                f"needs about {need_bytes / 2**20:.0f} MiB in `{spec.name}`, which has "
+                f"{format_size(spec.memory_bytes)}"
+            ),
+            "give the environment more memory, or take a smaller problem",
+        )
+    if spec.pin and spec.cpus > len(spec.pin):
+        yield (
+            f"would run in `{spec.name}` of {spec.cpus} CPUs, pinned to {len(spec.pin)}",
+            "pin the environment to more CPUs, or remove the level of `environment.cpus`",
+        )

@@ -1,0 +1,170 @@
+"""Factors: lists of levels that vary the workloads' parameters and the environments."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, kind_of
+from aferir.config.problems import Problems, choose, shown
+from aferir.config.sections import (
+    HostLimits,
+    ProgramRules,
+    WorkloadTable,
+    as_parameter,
+    check_cpus,
+    check_memory,
+)
+from aferir.config.units import format_size
+from aferir.model.plan import EnvironmentSpec, Parameter
+
+MOST_FACTORS = 6
+MOST_LEVELS = 64
+ENVIRONMENT_FIELDS = ("cpus", "memory", "cpu_quota")
+PREFIX = "environment."
+_TEXT_LEVEL = re.compile(r"[A-Za-z0-9._+-]{1,40}")
+
+
+class Factor(msgspec.Struct, frozen=True):
+    """One factor; `environment.cpus` varies environments, `threads` the workloads that know it."""
+
+    name: str
+    levels: tuple[Parameter, ...]
+
+    @property
+    def field(self) -> str:
+        """Field of the environments that it varies; empty for a parameter of workloads."""
+        return self.name.removeprefix(PREFIX) if self.name.startswith(PREFIX) else ""
+
+
+def read_factors(
+    table: Mapping[str, object],
+    *,
+    programs: Mapping[str, ProgramRules],
+    workloads: Sequence[WorkloadTable],
+    host: HostLimits,
+    problems: Problems,
+) -> tuple[Factor, ...]:
+    """The `[factors]` table, without the factors that are wrong."""
+    if len(table) > MOST_FACTORS:
+        problems.add("factors", f"there are {len(table)}", f"keep at most {MOST_FACTORS} factors")
+        return ()
+    fields = Fields(table, "factors", problems)
+    environment_factors = tuple(PREFIX + field for field in ENVIRONMENT_FIELDS)
+    known = tuple({name: None for rules in programs.values() for name in rules.parameters})
+    fields.only((*known, *environment_factors))
+    factors = []
+    for name in table:
+        if name in environment_factors:
+            levels = _environment_levels(fields, name, host)
+        elif name in known:
+            _check_use(fields, name, programs, workloads)
+            levels = _levels(fields, name)
+        else:
+            continue
+        if levels:
+            factors.append(Factor(name, levels))
+    return tuple(factors)
+
+
+def _check_use(
+    fields: Fields,
+    name: str,
+    programs: Mapping[str, ProgramRules],
+    workloads: Sequence[WorkloadTable],
+) -> None:
+    """A factor has to vary something, and nothing that a workload fixes."""
+    knowing = [w for w in workloads if name in programs[w.program].parameters]
+    if workloads and not knowing:
+        every = {n for w in workloads for n in programs[w.program].parameters}
+        fields.wrong(name, "no workload of this file knows it", choose(name, sorted(every)))
+    for workload in knowing:
+        if name in workload.parameters:
+            fields.wrong(name, f"is set by {workload.path} too", f"remove `{name}` there or here")
+
+
+def _levels(fields: Fields, name: str) -> tuple[Parameter, ...]:
+    value = fields.table[name]
+    if not isinstance(value, list) or not value:
+        fields.wrong(
+            name, f"{shown(value)} is {kind_of(value)} without levels", f"write `{name} = [1, 2]`"
+        )
+        return ()
+    if len(value) > MOST_LEVELS:
+        fields.wrong(name, f"has {len(value)} levels", f"keep at most {MOST_LEVELS}")
+        return ()
+    levels: list[Parameter] = []
+    for place, written in enumerate(value, start=1):
+        level = as_parameter(name, written)
+        if not is_parameter(level) or (isinstance(level, str) and not _TEXT_LEVEL.fullmatch(level)):
+            fields.wrong(f"{name}[{place}]", f"{shown(written)} is no level", PARAMETER_REMEDY)
+            return ()
+        if level in levels:
+            fields.wrong(name, f"names the level {shown(written)} twice", "name each level once")
+            return ()
+        levels.append(level)
+    if len({type(level) for level in levels}) > 1:
+        fields.wrong(name, "mixes levels of different types", "write all levels in one type")
+        return ()
+    return tuple(levels)
+
+
+def _environment_levels(fields: Fields, name: str, host: HostLimits) -> tuple[Parameter, ...]:
+    field = name.removeprefix(PREFIX)
+    value = fields.table[name]
+    if not isinstance(value, list) or not value:
+        return _levels(fields, name)
+    levels: list[Parameter | None] = []
+    for place, level in enumerate(value[:MOST_LEVELS], start=1):
+        one = Fields({f"{name}[{place}]": level}, fields.path, fields.problems)
+        key = f"{name}[{place}]"
+        if field == "cpus":
+            levels.append(one.integer(key, 1, 4096))
+            check_cpus(one.at(key), _integer(levels[-1]), host, fields.problems)
+        elif field == "memory":
+            levels.append(one.size(key))
+            if levels[-1] is not None:
+                check_memory(one.at(key), _integer(levels[-1]), "container", host, fields.problems)
+        else:
+            levels.append(one.number(key, 0.0, 1.0))
+    if None in levels:
+        return ()
+    checked = Fields({name: [*levels, *value[MOST_LEVELS:]]}, fields.path, fields.problems)
+    return _levels(checked, name)
+
+
+def _integer(level: Parameter | None) -> int:
+    return level if isinstance(level, int) else 0
+
+
+def label(factor: Factor, level: Parameter) -> str:
+    """A level as it stands in the names of cells and variants: `threads=2`, `memory=1GiB`."""
+    name = factor.field or factor.name
+    if isinstance(level, bool):
+        return f"{name}={str(level).lower()}"
+    if isinstance(level, int) and (factor.field == "memory" or name.endswith("_bytes")):
+        return f"{name}={format_size(level).replace(' ', '')}"
+    if isinstance(level, float) and math.isfinite(level):
+        return f"{name}={level!r}"
+    return f"{name}={level}"
+
+
+def varies(factor: Factor, spec: EnvironmentSpec) -> bool:
+    """The host itself has no memory limit and no quota to vary, only CPUs to choose."""
+    return spec.kind != "native" or factor.field == "cpus"
+
+
+def variant(spec: EnvironmentSpec, chosen: Sequence[tuple[Factor, Parameter]]) -> EnvironmentSpec:
+    """The environment with those levels, named `container[cpus=1]`; itself where none applies."""
+    changes: dict[str, Parameter] = {}
+    labels = []
+    for factor, level in chosen:
+        if factor.field and varies(factor, spec):
+            changes["memory_bytes" if factor.field == "memory" else factor.field] = level
+            labels.append(label(factor, level))
+    if not changes:
+        return spec
+    return msgspec.structs.replace(spec, name=f"{spec.name}[{','.join(labels)}]", **changes)

@@ -1,0 +1,199 @@
+"""An experiment file -> Plan, or one UsageError with everything that is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aferir.config.expand import expand
+from aferir.config.factors import read_factors
+from aferir.config.fields import Fields, is_table, kind_of
+from aferir.config.problems import REFERENCE, Problems, choose, shown
+from aferir.config.sections import (
+    MOST_ENVIRONMENTS,
+    MOST_WORKLOADS,
+    Experiment,
+    HostLimits,
+    ProgramRules,
+    WorkloadTable,
+    read_environment,
+    read_experiment,
+    read_stop,
+    read_workload,
+    tables_of,
+)
+from aferir.errors import UsageError
+from aferir.model.plan import EnvironmentSpec, Plan
+
+_SECTIONS = ("experiment", "stop", "environment", "workload", "factors")
+_LARGEST_FILE = 2**20
+
+
+def load(path: Path, host: HostLimits, programs: Mapping[str, ProgramRules]) -> Plan:
+    """Read and validate an experiment file.
+
+    `programs` says for each known program what parameters it takes. Errors: UsageError naming
+    every place in the file that is wrong, why, and what to do.
+    """
+    return parse(read_bytes(path), host, programs, source=str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's content. Errors: UsageError where it cannot be read or is no experiment."""
+    remedy = f"give the path of an experiment file; {REFERENCE} shows one"
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_LARGEST_FILE + 1)
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a folder, not an experiment file", remedy=remedy) from None
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {path}", remedy=remedy) from None
+    except (OSError, ValueError) as reason:
+        raise UsageError(f"{path} cannot be read: {reason}", remedy=remedy) from None
+    if len(content) > _LARGEST_FILE:
+        raise UsageError(f"{path} is larger than {_LARGEST_FILE} bytes", remedy=remedy)
+    return content
+
+
+def parse(
+    content: bytes,
+    host: HostLimits,
+    programs: Mapping[str, ProgramRules],
+    *,
+    source: str = "the experiment file",
+) -> Plan:
+    """`load` for content that was read already."""
+    try:
+        document = tomllib.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as reason:
+        raise UsageError(
+            f"{source} is not UTF-8 text: byte {reason.start} does not belong there",
+            remedy="save it as UTF-8",
+        ) from None
+    except RecursionError:
+        raise UsageError(
+            f"{source} is nested too deeply", remedy="nothing in it needs that"
+        ) from None
+    except ValueError as reason:  # TOMLDecodeError, and numbers that int() finds too long
+        raise UsageError(
+            f"{source} is not TOML: {reason}", remedy=f"mend that place; {REFERENCE} shows the form"
+        ) from None
+    return plan_of(document, host, programs, source=source)
+
+
+def plan_of(
+    document: Mapping[str, object],
+    host: HostLimits,
+    programs: Mapping[str, ProgramRules],
+    *,
+    source: str = "the experiment file",
+) -> Plan:
+    """Validate a document and make its Plan. Errors: UsageError with all that is wrong."""
+    problems = Problems()
+    for key in document:
+        if key not in _SECTIONS:
+            problems.add(shown(key).strip('"'), "is not a section", choose(key, _SECTIONS))
+    experiment = read_experiment(_section(document, "experiment", problems), problems)
+    stop = read_stop(_section(document, "stop", problems, optional=True), problems)
+    environments, names = _environments(document, host, experiment, problems)
+    workloads = _workloads(document, programs, names, experiment, problems=problems)
+    factors = read_factors(
+        _section(document, "factors", problems, optional=True),
+        programs=programs,
+        workloads=workloads,
+        host=host,
+        problems=problems,
+    )
+    specs, cells = expand(
+        experiment,
+        environments=environments,
+        workloads=workloads,
+        factors=factors,
+        programs=programs,
+        problems=problems,
+    )
+    if problems.found:
+        raise problems.error(source)
+    return Plan(
+        name=experiment.name,
+        title=experiment.title,
+        baseline=experiment.baseline,
+        seed=experiment.seed,
+        order=experiment.order,
+        warmup=experiment.warmup,
+        stop=stop,
+        time_limit_s=experiment.time_limit_s,
+        environments=specs,
+        cells=cells,
+    )
+
+
+def _environments(
+    document: Mapping[str, object], host: HostLimits, experiment: Experiment, problems: Problems
+) -> tuple[list[EnvironmentSpec], list[str]]:
+    """The environments that can be read, and the names of all of them."""
+    tables = tables_of(document, "environment", MOST_ENVIRONMENTS, problems)
+    names = _names(tables, problems)
+    if names and experiment.baseline not in names:
+        problems.add(
+            "experiment.baseline",
+            f"there is no environment {shown(experiment.baseline)}",
+            choose(experiment.baseline, names),
+        )
+    read = [read_environment(table, path, host, problems) for path, table in tables]
+    return [spec for spec in read if spec is not None], names
+
+
+def _workloads(
+    document: Mapping[str, object],
+    programs: Mapping[str, ProgramRules],
+    names: Sequence[str],
+    experiment: Experiment,
+    *,
+    problems: Problems,
+) -> list[WorkloadTable]:
+    tables = tables_of(document, "workload", MOST_WORKLOADS, problems)
+    _names(tables, problems)
+    read = [
+        read_workload(
+            table,
+            path,
+            programs=programs,
+            environments=names,
+            experiment=experiment,
+            problems=problems,
+        )
+        for path, table in tables
+    ]
+    return [workload for workload in read if workload is not None]
+
+
+def _section(
+    document: Mapping[str, object], key: str, problems: Problems, *, optional: bool = False
+) -> dict[str, object]:
+    value = document.get(key)
+    if is_table(value):
+        return value
+    if value is not None:
+        problems.add(
+            key, f"is {kind_of(value)}, not a table", f"write [{key}] on a line of its own"
+        )
+    elif not optional:
+        problems.add(key, "is missing", f"add an [{key}] table")
+    return {}
+
+
+def _names(tables: Sequence[tuple[str, dict[str, object]]], problems: Problems) -> list[str]:
+    """Names of all tables, those with other problems too; each may occur once."""
+    first: dict[str, str] = {}
+    for path, table in tables:
+        name = table.get("name")
+        if not isinstance(name, str):
+            continue
+        if name in first:
+            Fields(table, path, problems).wrong(
+                "name", f"{shown(name)} is the name of {first[name]} too", "give it another name"
+            )
+        first.setdefault(name, path)
+    return list(first)

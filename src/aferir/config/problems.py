@@ -1,0 +1,63 @@
+"""What is wrong with an experiment file: all of it at once, each with its place and its remedy."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+
+import msgspec
+
+from aferir.errors import UsageError
+
+REFERENCE = "docs/reference/experiment-file.md"
+_MOST_SHOWN = 40
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One thing that is wrong."""
+
+    path: str
+    """Where in the file, e.g. `environment[2].memory`: the second `[[environment]]`."""
+    message: str
+    remedy: str
+
+
+class Problems:
+    """Collects the problems of one file, so that a user mends them in one go."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    def add(self, path: str, message: str, remedy: str) -> None:
+        """Keep one problem; the same one is kept once."""
+        problem = Problem(path, message, remedy)
+        if problem not in self.found:
+            self.found.append(problem)
+
+    def error(self, source: str) -> UsageError:
+        """All that was found as one error, a line each."""
+        count = len(self.found)
+        lines = [f"{p.path}: {p.message}; {p.remedy}" for p in self.found[:_MOST_SHOWN]]
+        if count > _MOST_SHOWN:
+            lines.append(f"and {count - _MOST_SHOWN} more")
+        head = f"{source} has {count} problem{'s' if count != 1 else ''}:"
+        return UsageError(
+            "\n  ".join([head, *lines]),
+            remedy=f"mend the file and start again; {REFERENCE} describes every key",
+        )
+
+
+def shown(value: object) -> str:
+    """A value of the file in one short printable line."""
+    text = json.dumps(value, ensure_ascii=True, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def choose(word: str, known: Iterable[str]) -> str:
+    """The remedy for an unknown word: the closest known one, else all of them."""
+    words = list(known)
+    close = difflib.get_close_matches(word[:80], words, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"choose one of {', '.join(f'`{w}`' for w in words)}" if words else "remove it"

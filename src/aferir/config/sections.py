@@ -1,0 +1,352 @@
+"""The sections of an experiment file, each read for itself into a frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, get_args
+
+import msgspec
+
+from aferir.config.fields import (
+    PARAMETER_REMEDY,
+    Fields,
+    is_parameter,
+    is_table,
+    kind_of,
+)
+from aferir.config.problems import Problems, choose, shown
+from aferir.config.units import parse_size
+from aferir.model.plan import (
+    EnvironmentKind,
+    EnvironmentSpec,
+    Order,
+    Parameter,
+    StoppingRule,
+)
+
+KINDS: tuple[EnvironmentKind, ...] = get_args(EnvironmentKind)
+ORDERS: tuple[Order, ...] = get_args(Order)
+MOST_REPETITIONS = 1000
+MOST_WARMUPS = 20
+MOST_CPUS = 4096
+MOST_ENVIRONMENTS = 16
+MOST_WORKLOADS = 64
+LEAST_MEMORY: Mapping[EnvironmentKind, int] = {"native": 1, "container": 2**24, "vm": 2**27}
+"""Bytes below which an instance of that kind does not start: 16 MiB and 128 MiB."""
+_DEFAULT_MEMORY = 2**30
+_DEFAULT_TIME_LIMIT_S = 3600.0
+_DEFAULT_WORKLOAD_LIMIT_S = 120.0
+_MONTH_S = 30 * 24 * 3600.0
+_EMULATED = 3
+
+
+class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the machine has, so that an impossible experiment is refused before it starts."""
+
+    cpus: tuple[int, ...]
+    """Numbers of the CPUs that we may run on."""
+    memory_bytes: int
+
+
+class ProgramRules(Protocol):
+    """What has to be known of a program to judge its parameters; a Workload knows it."""
+
+    parameters: tuple[str, ...]
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """What is wrong with the parameters."""
+        ...
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """Least memory that the program needs."""
+        ...
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """The `[experiment]` table."""
+
+    name: str
+    title: str
+    baseline: str
+    seed: int
+    order: Order
+    warmup: int
+    time_limit_s: float
+    oversubscribe: bool
+
+
+class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
+    """One `[[workload]]` table, before factors are applied."""
+
+    path: str
+    name: str
+    program: str
+    parameters: dict[str, Parameter]
+    time_limit_s: float
+    environments: tuple[str, ...]
+    """Empty: all of them."""
+
+
+_EXPERIMENT_KEYS = (
+    "name", "title", "baseline", "seed", "order", "warmup", "time_limit", "oversubscribe",
+)  # fmt: skip
+
+
+def read_experiment(table: Mapping[str, object], problems: Problems) -> Experiment:
+    """Defaults stand in for what is wrong, so that the rest of the file is looked at too."""
+    fields = Fields(table, "experiment", problems)
+    fields.only(_EXPERIMENT_KEYS)
+    name = fields.name("name", 'name = "my-experiment"') or "unnamed"
+    order = fields.choice("order", ORDERS)
+    seed = fields.integer("seed", 0, 2**63 - 1)
+    warmup = fields.integer("warmup", 0, MOST_WARMUPS)
+    return Experiment(
+        name=name,
+        title=fields.text("title") or name,
+        baseline=fields.text("baseline") or "native",
+        seed=1 if seed is None else seed,
+        order=next((known for known in ORDERS if known == order), "interleaved"),
+        warmup=1 if warmup is None else warmup,
+        time_limit_s=fields.duration("time_limit", 1.0, _MONTH_S) or _DEFAULT_TIME_LIMIT_S,
+        oversubscribe=fields.flag("oversubscribe") or False,
+    )
+
+
+_STOP_KEYS = ("repetitions", "min", "max", "interval_percent", "emulated")
+
+
+def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
+    """Either `repetitions`, or `min`, `max` and `interval_percent`."""
+    fields = Fields(table, "stop", problems)
+    fields.only(_STOP_KEYS)
+    fixed = fields.integer("repetitions", 1, MOST_REPETITIONS)
+    minimum = fields.integer("min", 2, MOST_REPETITIONS)
+    maximum = fields.integer("max", 2, MOST_REPETITIONS)
+    percent = fields.number("interval_percent", 0.0, 100.0)
+    adaptive = [key for key in ("min", "max", "interval_percent") if key in table]
+    if adaptive and "repetitions" in table:
+        fields.wrong(
+            "repetitions",
+            f"says how often, and {', '.join(f'`{key}`' for key in adaptive)} when to stop",
+            "keep either `repetitions` or `min`, `max` and `interval_percent`",
+        )
+    elif adaptive:
+        fields.require("min", "min = 5")
+        fields.require("max", "max = 20")
+        fields.require("interval_percent", "interval_percent = 2.0")
+    if minimum is not None and maximum is not None and minimum > maximum:
+        fields.wrong("min", f"{minimum} is above `max`, {maximum}", "swap them or raise `max`")
+    most = (maximum if adaptive else fixed) or 10
+    emulated = fields.integer("emulated", 1, most)
+    return StoppingRule(
+        minimum=(minimum or most) if adaptive else most,
+        maximum=most,
+        interval_percent=percent if adaptive else None,
+        emulated=min(_EMULATED, most) if emulated is None else emulated,
+    )
+
+
+_ENVIRONMENT_KEYS = ("name", "kind", "cpus", "memory", "pin", "cpu_quota")
+
+
+def read_environment(
+    table: Mapping[str, object], path: str, host: HostLimits, problems: Problems
+) -> EnvironmentSpec | None:
+    """One `[[environment]]` table; None where its name or kind is wrong."""
+    fields = Fields(table, path, problems)
+    fields.only(_ENVIRONMENT_KEYS)
+    name = fields.name("name", 'name = "native"')
+    fields.require("kind", 'kind = "native"')
+    word = fields.choice("kind", KINDS)
+    kind = next((known for known in KINDS if known == word), None)
+    pin = _read_pin(fields, host)
+    cpus = fields.integer("cpus", 1, MOST_CPUS)
+    if cpus is not None:
+        check_cpus(fields.at("cpus"), cpus, host, problems)
+    if cpus is not None and pin and len(pin) < cpus:
+        fields.wrong(
+            "pin",
+            f"names {len(pin)} CPUs for `cpus = {cpus}`",
+            "name at least as many CPUs as the environment has",
+        )
+    quota = fields.number("cpu_quota", 0.0, 1.0)
+    memory = fields.size("memory")
+    if kind == "native":
+        refuse_native_limits(fields, table)
+    elif kind is not None and memory is not None:
+        check_memory(fields.at("memory"), memory, kind, host, problems)
+    if name is None or kind is None:
+        return None
+    default = host.memory_bytes if kind == "native" else min(_DEFAULT_MEMORY, host.memory_bytes)
+    return EnvironmentSpec(
+        name=name,
+        kind=kind,
+        cpus=cpus or len(pin) or len(host.cpus),
+        memory_bytes=memory or default,
+        pin=pin,
+        cpu_quota=quota,
+    )
+
+
+def check_cpus(path: str, cpus: int, host: HostLimits, problems: Problems) -> None:
+    """Refuse more CPUs than the host has: they would only take turns."""
+    have = len(host.cpus)
+    if cpus > have:
+        problems.add(
+            path, f"asks for {cpus} CPUs, and this host has {have}", f"ask for 1 to {have}"
+        )
+
+
+def refuse_native_limits(fields: Fields, table: Mapping[str, object]) -> None:
+    """The host itself is not limited; a key that did nothing would mislead."""
+    for key in ("memory", "cpu_quota"):
+        if key in table:
+            fields.wrong(
+                key,
+                "cannot be set for the native environment, which is the host itself",
+                "remove it, or take `kind` container or vm",
+            )
+
+
+def check_memory(
+    path: str, memory_bytes: int, kind: EnvironmentKind, host: HostLimits, problems: Problems
+) -> None:
+    """Refuse more than the host has and less than an instance starts with."""
+    if memory_bytes > host.memory_bytes:
+        problems.add(
+            path,
+            f"asks for {memory_bytes} bytes, and this host has {host.memory_bytes}",
+            f'ask for less, e.g. "{host.memory_bytes // 2**21 or 1} MiB"',
+        )
+    elif memory_bytes < LEAST_MEMORY[kind]:
+        problems.add(
+            path,
+            f"is too little for a {kind} to start",
+            f'ask for at least "{LEAST_MEMORY[kind] // 2**20} MiB"',
+        )
+
+
+def _read_pin(fields: Fields, host: HostLimits) -> tuple[int, ...]:
+    value = fields.table.get("pin")
+    if value is None:
+        return ()
+    have = ", ".join(map(str, host.cpus))
+    remedy = f"write a list of different CPUs of this host, out of [{have}]"
+    if not isinstance(value, list) or not value:
+        fields.wrong("pin", f"{shown(value)} is {kind_of(value)}, not a list of CPUs", remedy)
+        return ()
+    for cpu in value:
+        if isinstance(cpu, bool) or not isinstance(cpu, int):
+            fields.wrong("pin", f"{shown(cpu)} is no number of a CPU", remedy)
+            return ()
+        if cpu not in host.cpus:
+            fields.wrong("pin", f"this host has no CPU {shown(cpu)}", remedy)
+            return ()
+    if len(set(value)) != len(value):
+        fields.wrong("pin", "names a CPU twice", remedy)
+        return ()
+    return tuple(value)
+
+
+_WORKLOAD_KEYS = ("name", "program", "time_limit", "environments")
+
+
+def read_workload(
+    table: Mapping[str, object],
+    path: str,
+    *,
+    programs: Mapping[str, ProgramRules],
+    environments: Sequence[str],
+    experiment: Experiment,
+    problems: Problems,
+) -> WorkloadTable | None:
+    """One `[[workload]]` table; None where its name or program is wrong."""
+    fields = Fields(table, path, problems)
+    name = fields.name("name", 'name = "ep"')
+    fields.require("program", f'program = "{next(iter(programs), "npb")}"')
+    program = fields.choice("program", tuple(programs))
+    limit = fields.duration("time_limit", 0.1, _MONTH_S)
+    if limit is not None and limit > experiment.time_limit_s:
+        fields.wrong(
+            "time_limit",
+            f"is longer than the whole experiment's, {experiment.time_limit_s:g} s",
+            "shorten it, or raise `experiment.time_limit`",
+        )
+    chosen = _read_subset(fields, environments)
+    if program is None:
+        return None
+    known = programs[program].parameters
+    fields.only((*_WORKLOAD_KEYS, *known))
+    parameters = {key: _parameter(fields, key) for key in known if key in table}
+    if name is None or None in parameters.values():
+        return None
+    return WorkloadTable(
+        path=path,
+        name=name,
+        program=program,
+        parameters={key: value for key, value in parameters.items() if value is not None},
+        time_limit_s=limit or min(_DEFAULT_WORKLOAD_LIMIT_S, experiment.time_limit_s),
+        environments=chosen,
+    )
+
+
+def _read_subset(fields: Fields, environments: Sequence[str]) -> tuple[str, ...]:
+    value = fields.table.get("environments")
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not value:
+        fields.wrong(
+            "environments",
+            f"{shown(value)} is not a list of names of environments",
+            "name at least one, or remove the key for all of them",
+        )
+        return ()
+    for name in value:
+        if name not in environments:
+            remedy = choose(name if isinstance(name, str) else "", environments)
+            fields.wrong("environments", f"there is no environment {shown(name)}", remedy)
+            return ()
+    if len(set(value)) != len(value):
+        fields.wrong("environments", "names an environment twice", "name each once")
+    return tuple(value)
+
+
+def _parameter(fields: Fields, key: str) -> Parameter | None:
+    value = as_parameter(key, fields.table[key])
+    if is_parameter(value):
+        return value
+    fields.wrong(key, f"{shown(fields.table[key])} cannot be a parameter", PARAMETER_REMEDY)
+    return None
+
+
+def as_parameter(key: str, value: object) -> object:
+    """A parameter whose name ends in `_bytes` may be written with a unit."""
+    if key.endswith("_bytes") and isinstance(value, str):
+        try:
+            return parse_size(value)
+        except ValueError:
+            return value  # the program's own check says what it wants
+    return value
+
+
+def tables_of(
+    document: Mapping[str, object], key: str, most: int, problems: Problems
+) -> list[tuple[str, dict[str, object]]]:
+    """The tables of an array with their paths, counted from 1."""
+    value = document.get(key)
+    if value is None or value == []:
+        problems.add(key, f"there is no [[{key}]]", f"add at least one [[{key}]] table")
+        return []
+    if not isinstance(value, list):
+        problems.add(key, f"is {kind_of(value)}", f"write [[{key}]] with two brackets")
+        return []
+    if len(value) > most:
+        problems.add(key, f"there are {len(value)}", f"keep at most {most} of them")
+        return []
+    found = []
+    for place, table in enumerate(value, start=1):
+        if is_table(table):
+            found.append((f"{key}[{place}]", table))
+        else:
+            problems.add(f"{key}[{place}]", f"is {kind_of(table)}", f"write a [[{key}]] table")
+    return found
