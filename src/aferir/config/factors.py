@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, kind_of
+from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table, kind_of
 from aferir.config.problems import Problems, choose, shown
 from aferir.config.sections import (
     HostLimits,
@@ -49,6 +49,7 @@ def read_factors(
     problems: Problems,
 ) -> tuple[Factor, ...]:
     """The `[factors]` table, without the factors that are wrong."""
+    table = _flat(table)
     if len(table) > MOST_FACTORS:
         problems.add("factors", f"there are {len(table)}", f"keep at most {MOST_FACTORS} factors")
         return ()
@@ -68,6 +69,15 @@ def read_factors(
         if levels:
             factors.append(Factor(name, levels))
     return tuple(factors)
+
+
+def _flat(table: Mapping[str, object]) -> dict[str, object]:
+    """`environment.cpus = [1]` without quotes is a table in a table to TOML: the same is meant."""
+    inner = table.get(PREFIX[:-1])
+    if not is_table(inner):
+        return dict(table)
+    rest = {key: value for key, value in table.items() if key != PREFIX[:-1]}
+    return rest | {PREFIX + key: value for key, value in inner.items()}
 
 
 def _check_use(
