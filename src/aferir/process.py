@@ -45,6 +45,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
     cpus: Sequence[int] = (),
+    cgroups: Sequence[Path] = (),
     check: bool = True,
 ) -> Completed:
     """Run `command` to its end and keep what it printed.
@@ -62,6 +63,7 @@ def run(
         environment=environment,
         directory=directory,
         cpus=cpus,
+        cgroups=cgroups,
     )
     try:
         stdout, stderr = child.communicate(input_text, timeout=timeout_s)
@@ -90,10 +92,13 @@ def start(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
     cpus: Sequence[int] = (),
+    cgroups: Sequence[Path] = (),
     survives_us: bool = False,
 ) -> subprocess.Popen[str]:
     """Start `command` in a process group of its own; the caller ends it with `end`.
 
+    It runs on `cpus` alone and is a member of the control groups `cgroups` (folders) from
+    before its first instruction on, so that none of its children escapes their limits.
     It is killed when the *thread* that called this ends (prctl(2), PR_SET_PDEATHSIG), unless
     `survives_us`: call it from the main thread.
     """
@@ -110,7 +115,7 @@ def start(
             encoding="utf-8",
             errors="replace",
             process_group=0,
-            preexec_fn=_child_setup(tuple(cpus), survives_us),
+            preexec_fn=_child_setup(tuple(cpus), tuple(cgroups), survives_us),
         )
     except FileNotFoundError:
         raise MissingError(
@@ -153,10 +158,14 @@ def explain_exit(done: Completed) -> str:
     return f"{how}: {' / '.join(lines)}" if lines else how
 
 
-def _child_setup(cpus: tuple[int, ...], survives_us: bool) -> Callable[[], None]:
+def _child_setup(
+    cpus: tuple[int, ...], cgroups: tuple[Path, ...], survives_us: bool
+) -> Callable[[], None]:
     parent = os.getpid()
 
     def setup() -> None:
+        for folder in cgroups:  # 0 stands for the writer itself (cgroups(7))
+            (folder / "cgroup.procs").write_text("0", encoding="ascii")
         if cpus:
             os.sched_setaffinity(0, cpus)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
