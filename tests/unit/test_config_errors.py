@@ -124,6 +124,9 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         'array_bytes = "big"\n',
         "workload[1].array_bytes", "not possible", "whole number",
     ),
+    "workload called allocation": (
+        GOOD.replace('name = "ep"', 'name = "allocation"'), "workload[1].name", "recorded", "rename",
+    ),
     "duplicate environment": (
         EXPERIMENT + NATIVE + BOX + BOX + EP,
         "environment[3].name", "environment[2]", "another name",

@@ -33,6 +33,8 @@ MOST_ENVIRONMENTS = 16
 MOST_WORKLOADS = 64
 LEAST_MEMORY: Mapping[EnvironmentKind, int] = {"native": 1, "container": 2**24, "vm": 2**27}
 """Bytes below which an instance of that kind does not start: 16 MiB and 128 MiB."""
+RESERVED = "allocation"
+"""A workload of that name would share its cells with the records of allocations."""
 _DEFAULT_MEMORY = 2**30
 _DEFAULT_TIME_LIMIT_S = 3600.0
 _DEFAULT_WORKLOAD_LIMIT_S = 120.0
@@ -263,6 +265,8 @@ def read_workload(
     """One `[[workload]]` table; None where its name or program is wrong."""
     fields = Fields(table, path, problems)
     name = fields.name("name", 'name = "ep"')
+    if name == RESERVED:
+        fields.wrong("name", f"`{RESERVED}` is what allocations are recorded as", "rename it")
     fields.require("program", f'program = "{next(iter(programs), "npb")}"')
     program = fields.choice("program", tuple(programs))
     limit = fields.duration("time_limit", 0.1, _MONTH_S)

@@ -1,0 +1,119 @@
+"""Samples of runs as one tidy table: a Parquet file, or SQL over many runs."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+import msgspec
+
+from aferir.errors import UsageError
+from aferir.model.record import Record
+from aferir.store.run import Run
+
+COLUMNS = {
+    "run": "VARCHAR",
+    "experiment": "VARCHAR",
+    "cell": "VARCHAR",
+    "group": "VARCHAR",
+    "environment": "VARCHAR",
+    "workload": "VARCHAR",
+    "factors": "VARCHAR",
+    "repetition": "BIGINT",
+    "warmup": "BOOLEAN",
+    "started_unix_ns": "BIGINT",
+    "metric": "VARCHAR",
+    "value": "DOUBLE",
+    "unit": "VARCHAR",
+    "side": "VARCHAR",
+    "warnings": "VARCHAR",
+    "failure": "VARCHAR",
+}
+"""Name and SQL type of each column. `factors` is JSON, `warnings` codes joined by commas; a
+failed repetition is one row without a metric."""
+
+
+def rows(run: Run) -> Iterator[dict[str, object]]:
+    """One row a sample, in the order of the records."""
+    for record in run.records:
+        common = _common(run, record)
+        for sample in record.samples:
+            yield common | {
+                "metric": sample.metric,
+                "value": sample.value,
+                "unit": sample.unit,
+                "side": sample.side,
+            }
+        if record.failure is not None and not record.samples:
+            yield common
+
+
+def export_parquet(runs: Sequence[Run], path: Path) -> int:
+    """Write all samples of `runs` to one Parquet file; how many rows it has.
+
+    Errors: UsageError where the file cannot be written.
+    """
+    with _table(runs) as connection:
+        try:
+            connection.execute("COPY samples TO $path (FORMAT parquet)", {"path": str(path)})
+        except duckdb.Error as reason:
+            raise UsageError(
+                f"{path} cannot be written: {_first_line(reason)}", remedy="name another file"
+            ) from None
+        count = connection.execute("SELECT count(*) FROM samples").fetchone()
+    return int(count[0]) if count else 0
+
+
+def query(sql: str, runs: Sequence[Run]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """Column names and rows of an SQL query over the table `samples` of `runs`.
+
+    Errors: UsageError where the query is wrong.
+    """
+    with _table(runs) as connection:
+        try:
+            result = connection.execute(sql)
+            names = tuple(column[0] for column in result.description or ())
+            return names, result.fetchall()
+        except duckdb.Error as reason:
+            raise UsageError(
+                f"the query cannot be answered: {_first_line(reason)}",
+                remedy=f"the table `samples` has the columns {', '.join(COLUMNS)}",
+            ) from None
+
+
+def _table(runs: Sequence[Run]) -> duckdb.DuckDBPyConnection:
+    """A database in memory whose one table is `samples`."""
+    connection = duckdb.connect()
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as stream:
+        for run in runs:
+            for row in rows(run):
+                stream.write(msgspec.json.encode(row) + b"\n")
+        stream.flush()
+        connection.read_json(stream.name, columns=COLUMNS, format="newline_delimited").create(
+            "samples"
+        )
+    return connection
+
+
+def _common(run: Run, record: Record) -> dict[str, object]:
+    return {
+        "run": run.folder.name,
+        "experiment": run.plan.name,
+        "cell": record.cell,
+        "group": record.group,
+        "environment": record.environment,
+        "workload": record.workload,
+        "factors": json.dumps(record.factors, sort_keys=True),
+        "repetition": record.repetition,
+        "warmup": record.warmup,
+        "started_unix_ns": record.started_unix_ns,
+        "warnings": ",".join(warning.code for warning in record.warnings),
+        "failure": record.failure.code if record.failure else None,
+    }
+
+
+def _first_line(reason: Exception) -> str:
+    return str(reason).split("\n", maxsplit=1)[0]

@@ -1,0 +1,60 @@
+"""Records as lines of JSON, and what a crash may have left of the last one. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import msgspec
+
+from aferir.model.record import Record
+
+Key = tuple[str, int, bool]
+"""Cell, repetition, warm-up: what occurs once in a run."""
+
+
+def key_of(record: Record) -> Key:
+    """What identifies a record within its run."""
+    return (record.cell, record.repetition, record.warmup)
+
+
+def encode_line(record: Record) -> bytes:
+    """One line, its newline included. ValueError for a sample that JSON cannot hold."""
+    for sample in record.samples:
+        if not math.isfinite(sample.value):
+            raise ValueError(f"{sample.metric} of {record.cell} is {sample.value}")
+    return msgspec.json.encode(record) + b"\n"
+
+
+def decode_lines(content: bytes) -> tuple[list[Record], int]:
+    """All whole records, and how many bytes they take.
+
+    Each line was synced before the next was begun, so that only the last one can be torn: one
+    without its newline, or one that is unreadable with nothing after it, never happened.
+    Errors: ValueError naming the line where one before the last is unreadable or comes twice.
+    """
+    lines = [line + b"\n" for line in content.split(b"\n")[:-1]]
+    records: list[Record] = []
+    used = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = msgspec.json.decode(line, type=Record)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as reason:
+            if number == len(lines):
+                break
+            raise ValueError(f"line {number} is damaged: {reason}") from None
+        records.append(record)
+        used += len(line)
+    _refuse_duplicates(records)
+    return records, used
+
+
+def _refuse_duplicates(records: Iterable[Record]) -> None:
+    seen: set[Key] = set()
+    for number, record in enumerate(records, start=1):
+        key = key_of(record)
+        if key in seen:
+            raise ValueError(
+                f"line {number} repeats repetition {record.repetition} of {record.cell}"
+            )
+        seen.add(key)
