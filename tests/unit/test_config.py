@@ -114,14 +114,15 @@ def test_an_environment_factor_makes_variants_compared_level_by_level(written: s
     assert [spec.cpus for spec in made.environments] == [1, 1, 2, 2]
 
 
-def test_the_native_environment_stays_the_baseline_of_every_quota() -> None:
+def test_a_quota_limits_the_baseline_too() -> None:
     made = plan(SMALL + "[factors]\nenvironment.cpu_quota = [0.5, 1]\n")
     assert [spec.name for spec in made.environments] == [
-        "native",
+        "native[cpu_quota=0.5]",
         "box[cpu_quota=0.5]",
+        "native[cpu_quota=1.0]",
         "box[cpu_quota=1.0]",
     ]
-    assert len({cell.id for cell in made.cells}) == 4
+    assert [spec.cpu_quota for spec in made.environments] == [0.5, 0.5, 1.0, 1.0]
 
 
 def test_factors_are_combined() -> None:

@@ -125,7 +125,8 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         "workload[1].array_bytes", "not possible", "whole number",
     ),
     "workload called allocation": (
-        GOOD.replace('name = "ep"', 'name = "allocation"'), "workload[1].name", "recorded", "rename",
+        GOOD.replace('name = "ep"', 'name = "allocation"'),
+        "workload[1].name", "recorded", "rename",
     ),
     "duplicate environment": (
         EXPERIMENT + NATIVE + BOX + BOX + EP,
@@ -264,13 +265,9 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         + EP.replace('"ep"\nclass = "S"', '"mg"\nclass = "A"'),
         "workload[1]", "in `guest`", "more memory",
     ),
-    "memory of the native environment": (
-        EXPERIMENT + NATIVE + 'memory = "1 GiB"\n' + EP,
-        "environment[1].memory", "the host itself", "remove it",
-    ),
-    "quota of the native environment": (
-        EXPERIMENT + NATIVE + "cpu_quota = 0.5\n" + EP,
-        "environment[1].cpu_quota", "the host itself", "remove it",
+    "memory too little for anything": (
+        EXPERIMENT + NATIVE + 'memory = "1 MiB"\n' + EP,
+        "environment[1].memory", "too little", "16 MiB",
     ),
     "quota zero": (
         EXPERIMENT + NATIVE + BOX + "cpu_quota = 0\n" + EP,

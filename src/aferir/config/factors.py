@@ -162,17 +162,12 @@ def label(factor: Factor, level: Parameter) -> str:
     return f"{name}={level}"
 
 
-def varies(factor: Factor, spec: EnvironmentSpec) -> bool:
-    """The host itself has no memory limit and no quota to vary, only CPUs to choose."""
-    return spec.kind != "native" or factor.field == "cpus"
-
-
 def variant(spec: EnvironmentSpec, chosen: Sequence[tuple[Factor, Parameter]]) -> EnvironmentSpec:
     """The environment with those levels, named `container[cpus=1]`; itself where none applies."""
     changes: dict[str, Parameter] = {}
     labels = []
     for factor, level in chosen:
-        if factor.field and varies(factor, spec):
+        if factor.field:
             changes["memory_bytes" if factor.field == "memory" else factor.field] = level
             labels.append(label(factor, level))
     if not changes:

@@ -56,7 +56,7 @@ def shown(value: object) -> str:
 
 def choose(word: str, known: Iterable[str]) -> str:
     """The remedy for an unknown word: the closest known one, else all of them."""
-    words = list(known)
+    words = [word for word in known if word.isprintable() and len(word) <= 60]
     close = difflib.get_close_matches(word[:80], words, n=1, cutoff=0.6)
     if close:
         return f"did you mean `{close[0]}`?"

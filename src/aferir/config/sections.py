@@ -31,8 +31,12 @@ MOST_WARMUPS = 20
 MOST_CPUS = 4096
 MOST_ENVIRONMENTS = 16
 MOST_WORKLOADS = 64
-LEAST_MEMORY: Mapping[EnvironmentKind, int] = {"native": 1, "container": 2**24, "vm": 2**27}
-"""Bytes below which an instance of that kind does not start: 16 MiB and 128 MiB."""
+LEAST_MEMORY: Mapping[EnvironmentKind, int] = {
+    "native": 2**24,
+    "container": 2**24,
+    "vm": 2**27,
+}
+"""Bytes below which nothing starts in an instance of that kind: 16 MiB, and 128 MiB."""
 RESERVED = "allocation"
 """A workload of that name would share its cells with the records of allocations."""
 _DEFAULT_MEMORY = 2**30
@@ -173,9 +177,7 @@ def read_environment(
         )
     quota = fields.number("cpu_quota", 0.0, 1.0)
     memory = fields.size("memory")
-    if kind == "native":
-        refuse_native_limits(fields, table)
-    elif kind is not None and memory is not None:
+    if kind is not None and memory is not None:
         check_memory(fields.at("memory"), memory, kind, host, problems)
     if name is None or kind is None:
         return None
@@ -199,17 +201,6 @@ def check_cpus(path: str, cpus: int, host: HostLimits, problems: Problems) -> No
         )
 
 
-def refuse_native_limits(fields: Fields, table: Mapping[str, object]) -> None:
-    """The host itself is not limited; a key that did nothing would mislead."""
-    for key in ("memory", "cpu_quota"):
-        if key in table:
-            fields.wrong(
-                key,
-                "cannot be set for the native environment, which is the host itself",
-                "remove it, or take `kind` container or vm",
-            )
-
-
 def check_memory(
     path: str, memory_bytes: int, kind: EnvironmentKind, host: HostLimits, problems: Problems
 ) -> None:
@@ -223,7 +214,7 @@ def check_memory(
     elif memory_bytes < LEAST_MEMORY[kind]:
         problems.add(
             path,
-            f"is too little for a {kind} to start",
+            f"is too little for kind {kind} to start",
             f'ask for at least "{LEAST_MEMORY[kind] // 2**20} MiB"',
         )
 
