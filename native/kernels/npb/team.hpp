@@ -1,0 +1,103 @@
+#pragma once
+
+#include <omp.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace aferir::npb::AFERIR_ISA {
+
+/// What the threads of one parallel region share to wait for one another and to add numbers up.
+/// A thread spins for a barrier, since the small grids of MG and class S of CG pass one every few
+/// microseconds; where threads outnumber processors it yields at once, or the one that it waits
+/// for would not run.
+class Meeting {
+  public:
+    explicit Meeting(int threads)
+        : sums_(static_cast<std::size_t>(threads)),
+          spins_(threads > omp_get_num_procs() ? 0 : kSpins) {}
+
+    /// Returns when `threads` have called it; what they wrote before is then visible.
+    void wait(int threads) {
+        const int turn = turn_.load(std::memory_order_acquire);
+        if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
+            arrived_.store(0, std::memory_order_relaxed);
+            turn_.store(turn + 1, std::memory_order_release);
+            return;
+        }
+        int spins = spins_;
+        while (turn_.load(std::memory_order_acquire) == turn) {
+            if (spins > 0) {
+                --spins;
+                pause();
+            } else {
+                sched_yield();
+            }
+        }
+    }
+
+    struct alignas(64) Line {
+        double value[2];
+    };
+    [[nodiscard]] Line& line(int thread) { return sums_[static_cast<std::size_t>(thread)]; }
+
+  private:
+    static constexpr int kSpins = 400;
+
+    static void pause() {
+#if defined(__x86_64__)
+        _mm_pause();
+#endif
+    }
+
+    alignas(64) std::atomic<int> arrived_{0};
+    alignas(64) std::atomic<int> turn_{0};
+    std::vector<Line> sums_;
+    int spins_;
+};
+
+/// One thread of a parallel region.
+class Member {
+  public:
+    explicit Member(Meeting& meeting)
+        : meeting_(meeting), id_(omp_get_thread_num()), count_(omp_get_num_threads()) {}
+
+    [[nodiscard]] int id() const { return id_; }
+    [[nodiscard]] int count() const { return count_; }
+
+    void wait() {
+        if (count_ > 1) {
+            meeting_.wait(count_);
+        }
+    }
+
+    /// The sum of every thread's `value`, the same to the last bit in each. Also a barrier. Lines
+    /// have two places used in turn: by the time that one is written again, all have read it.
+    [[nodiscard]] double sum(double value) {
+        if (count_ == 1) {
+            return value;
+        }
+        meeting_.line(id_).value[place_] = value;
+        meeting_.wait(count_);
+        double total = 0;
+        for (int thread = 0; thread < count_; ++thread) {
+            total += meeting_.line(thread).value[place_];
+        }
+        place_ ^= 1U;
+        return total;
+    }
+
+  private:
+    Meeting& meeting_;
+    int id_;
+    int count_;
+    unsigned place_ = 0;
+};
+
+}  // namespace aferir::npb::AFERIR_ISA
