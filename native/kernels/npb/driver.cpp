@@ -10,14 +10,11 @@
 #include "common/arguments.hpp"
 #include "common/isa.hpp"
 #include "common/json.hpp"
-#include "common/memory.hpp"
+#include "common/program.hpp"
 
 namespace aferir::npb {
 namespace {
 
-constexpr int kUnverified = 1;
-constexpr int kUsage = 2;
-constexpr int kNoMemory = 3;
 constexpr int kMostThreads = 4096;
 
 struct Request {
@@ -25,11 +22,6 @@ struct Request {
     int threads = 1;
     Variant variant;
 };
-
-void print_line(std::FILE* stream, std::string_view text) {
-    std::fprintf(stream, "%.*s\n", static_cast<int>(text.size()), text.data());
-    std::fflush(stream);
-}
 
 std::string help(std::string_view program, std::span<const Variant> variants) {
     std::string isas;
@@ -117,25 +109,19 @@ int drive(std::string_view program, std::span<const Variant> variants,
           std::span<const std::string_view> given, std::FILE* out, std::FILE* err) {
     static constexpr std::array<std::string_view, 3> kNames{"--class", "--threads", "--isa"};
     static constexpr std::array<std::string_view, 1> kFlags{"--help"};
-    try {
+    return run_program(program, err, [&] {
         const Arguments arguments(given, kNames, kFlags);
         if (arguments.has("--help")) {
             print_line(out, help(program, variants));
-            return 0;
+            return kVerified;
         }
         const auto request = read_request(arguments, variants);
         omp_set_dynamic(0);
         omp_set_num_threads(request.threads);
         const auto outcome = request.variant.run(request.problem, request.threads);
         print_line(out, report(program, request, outcome));
-        return outcome.verified ? 0 : kUnverified;
-    } catch (const UsageError& error) {
-        print_line(err, std::string(program) + ": " + error.what());
-        return kUsage;
-    } catch (const OutOfMemory& error) {
-        print_line(err, std::string(program) + ": " + error.what());
-        return kNoMemory;
-    }
+        return outcome.verified ? kVerified : kUnverified;
+    });
 }
 
 }  // namespace aferir::npb

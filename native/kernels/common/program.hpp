@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <string_view>
+
+namespace aferir {
+
+/// Exit codes that all our native programs share.
+enum ExitCode : int { kVerified = 0, kUnverified = 1, kWrongUsage = 2, kNoMemory = 3 };
+
+void print_line(std::FILE* stream, std::string_view text);
+
+/// Runs the program's body; an error becomes a line on `err`, under the program's name, and the
+/// exit code that belongs to it.
+int run_program(std::string_view name, std::FILE* err, const std::function<int()>& body);
+
+}  // namespace aferir

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace aferir {
+
+/// A time stamp of the processor's counter (TSC; virtual counter on aarch64), and when it was
+/// taken: seconds of CLOCK_MONOTONIC_RAW since an origin that is the same for all readings.
+struct CounterReading {
+    std::uint64_t ticks = 0;
+    double seconds = 0;
+};
+
+/// The tightest of a few readings between two looks at the clock: an interruption inside one would
+/// look like a wrong rate.
+CounterReading read_counter();
+
+/// Ticks a second between two readings.
+double counter_rate(const CounterReading& first, const CounterReading& last);
+
+struct Frequencies {
+    double highest_hz = 0;
+    double median_hz = 0;
+};
+
+/// From the seconds that windows of `cycles` core cycles took. An interruption only ever lengthens
+/// a window, so the shortest is the core's own speed. Needs at least one window.
+Frequencies frequencies(std::span<const double> seconds, double cycles);
+
+/// The program but for `main`; returns the exit code.
+int core_frequency(std::span<const std::string_view> given, std::FILE* out, std::FILE* err);
+
+}  // namespace aferir

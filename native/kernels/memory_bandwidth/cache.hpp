@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+
+namespace aferir {
+
+/// Bytes of all last-level caches of the machine together, 0 where the kernel does not tell.
+/// `root` is "/" but in tests.
+std::size_t last_level_cache_bytes(const std::filesystem::path& root);
+
+}  // namespace aferir
