@@ -13,6 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -133,18 +134,22 @@ def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         if child.poll() is not None:
             break
-        try:
-            os.killpg(child.pid, number)
-        except ProcessLookupError:
-            break
+        _signal_group(child.pid, number)
         try:
             child.wait(grace_s)
         except subprocess.TimeoutExpired:
             continue
+    # A shell's background jobs ignore SIGINT and outlive it.
+    _signal_group(child.pid, signal.SIGKILL)
     for stream in (child.stdin, child.stdout, child.stderr):
         if stream is not None:
             stream.close()
     return child.wait()
+
+
+def _signal_group(group: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, number)
 
 
 def explain_exit(done: Completed) -> str:

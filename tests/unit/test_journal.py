@@ -1,0 +1,80 @@
+"""The journal: durable, complete, and clear about whose owner is dead."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from aferir import journal
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
+    return tmp_path
+
+
+def test_an_entry_is_there_until_it_is_erased() -> None:
+    entry = journal.write("container", {"name": "x"})
+    assert list(journal.entries()) == [entry]
+    journal.erase(entry)
+    journal.erase(entry)
+    assert list(journal.entries()) == []
+
+
+def test_what_belongs_to_a_living_owner_is_no_orphan() -> None:
+    journal.write("container", {})
+    assert journal.orphans() == []
+
+
+def test_what_a_killed_owner_made_is_an_orphan() -> None:
+    code = (
+        "import time; from aferir import journal\n"
+        "journal.write('vm', {'name': 'y'}); print('written', flush=True); time.sleep(60)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "written\n"
+    assert journal.orphans() == []
+    child.send_signal(signal.SIGKILL)
+    # Not waited for yet: a zombie has ended too.
+    deadline = time.monotonic() + 10
+    while not journal.orphans() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert [entry.kind for entry in journal.orphans()] == ["vm"]
+    child.stdout.close()
+    child.wait()
+
+
+def test_a_process_id_that_came_back_is_not_the_owner() -> None:
+    entry = journal.write("vm", {})
+    impostor = journal.Entry(
+        id=entry.id,
+        kind="vm",
+        owner_pid=os.getpid(),
+        owner_started=entry.owner_started - 1,
+        boot_id=entry.boot_id,
+        details={},
+    )
+    assert journal.owner_lives(entry)
+    assert not journal.owner_lives(impostor)
+
+
+def test_a_torn_entry_hides_no_other(own_state: Path) -> None:
+    entry = journal.write("vm", {})
+    (own_state / "journal" / "torn.json").write_text('{"id": "a')
+    assert list(journal.entries()) == [entry]
+
+
+def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file"
+    journal.write_durably(path, b"old")
+    journal.write_durably(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert [p.name for p in path.parent.iterdir()] == ["file"]

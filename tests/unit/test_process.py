@@ -1,0 +1,103 @@
+"""Children: output, time limits, groups, and what is said of how they ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from aferir import process
+from aferir.errors import MissingError, ProgramError, TimeoutExpired
+
+
+def alive(pid: int) -> bool:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
+def wait_until_dead(pid: int) -> bool:
+    deadline = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not alive(pid)
+
+
+def test_output_exit_code_and_duration_are_kept() -> None:
+    done = process.run(["sh", "-c", "echo out; echo err >&2; exit 3"], check=False)
+    assert (done.stdout, done.stderr, done.exit_code) == ("out\n", "err\n", 3)
+    assert done.duration_s > 0
+
+
+def test_a_failure_says_how_it_ended_and_its_last_lines() -> None:
+    with pytest.raises(ProgramError, match=r"exited with 3.*second / third"):
+        process.run(["sh", "-c", "printf 'zero\\nfirst\\nsecond\\nthird\\n' >&2; exit 3"])
+    with pytest.raises(ProgramError, match="SIGKILL"):
+        process.run(["sh", "-c", "kill -9 $$"])
+
+
+def test_a_program_that_is_not_there_is_missing() -> None:
+    with pytest.raises(MissingError, match="no-such-program") as caught:
+        process.run(["no-such-program"])
+    assert "doctor" in caught.value.remedy
+
+
+def test_the_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    with pytest.raises(TimeoutExpired, match=r"0\.5 s"):
+        process.run(["sh", "-c", f"sleep 60 & echo $! > {pid_file}; wait"], timeout_s=0.5)
+    assert wait_until_dead(int(pid_file.read_text()))
+
+
+def test_a_child_that_ignores_signals_is_killed() -> None:
+    code = (
+        "import signal, time\n"
+        "for n in (2, 15): signal.signal(n, signal.SIG_IGN)\n"
+        "print('ready', flush=True); time.sleep(60)"
+    )
+    child = process.start([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    assert process.end(child, grace_s=0.2) == -9
+
+
+def test_children_die_with_us() -> None:
+    code = (
+        "import os; from aferir import process\n"
+        "child = process.start(['sleep', '60'])\n"
+        "print(child.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = process.run([sys.executable, "-c", code], check=False)
+    assert done.exit_code == -9
+    assert wait_until_dead(int(done.stdout))
+
+
+def test_every_child_says_whose_it_is() -> None:
+    done = process.run(["sh", "-c", f"echo ${process.OWNER_VARIABLE}"])
+    assert done.stdout.strip() == str(os.getpid())
+
+
+def test_input_environment_folder_and_cpus_reach_the_child(tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    code = (
+        "import os, sys\n"
+        "print(sys.stdin.read(), os.environ['X'], os.getcwd(), os.sched_getaffinity(0))"
+    )
+    done = process.run(
+        [sys.executable, "-c", code],
+        input_text="hello",
+        environment={"X": "1"},
+        directory=tmp_path,
+        cpus=[cpu],
+    )
+    assert done.stdout.strip() == f"hello 1 {tmp_path} {{{cpu}}}"
+
+
+def test_output_that_is_no_text_is_survived() -> None:
+    assert process.run(["printf", "a\\377b"]).stdout == "a\ufffdb"
