@@ -1,0 +1,5 @@
+"""`python -m aferir` is `aferir`."""
+
+from aferir.cli import entry
+
+entry()

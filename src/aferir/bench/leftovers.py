@@ -1,0 +1,56 @@
+"""What of ours still stands on this machine: the proof that a clean-up was complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aferir import journal
+from aferir.process import OWNER_VARIABLE
+
+_MARK = "aferir-"
+
+
+def leftovers(owners: frozenset[int]) -> list[str]:
+    """Processes started by `owners`, our mounts, control groups, instances, journal entries.
+
+    `owners` are process ids of runners that have ended.
+    """
+    return [
+        *(f"process {pid}" for pid in _processes(owners)),
+        *(f"mount {line.split()[1]}" for line in _lines("/proc/self/mounts") if _MARK in line),
+        *(f"control group {path}" for path in _control_groups()),
+        *(f"name space {path}" for path in Path("/run/netns").glob(f"{_MARK}*")),
+        *(f"journal entry {entry.kind} {entry.id}" for entry in journal.orphans()),
+        *(f"folder {path}" for path in _instances()),
+    ]
+
+
+def _processes(owners: frozenset[int]) -> list[int]:
+    marks = {f"{OWNER_VARIABLE}={pid}".encode() for pid in owners}
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            variables = set(path.read_bytes().split(b"\0"))
+        except OSError:
+            continue
+        if variables & marks:
+            found.append(int(path.parent.name))
+    return found
+
+
+def _control_groups() -> list[Path]:
+    root = Path("/sys/fs/cgroup")
+    return [path for path in root.rglob(f"*{_MARK}*") if path.is_dir()]
+
+
+def _instances() -> list[Path]:
+    state = journal.state_folder()
+    return [
+        path
+        for folder in ("containers", "guests", "vms")
+        for path in (state / folder).glob(f"{_MARK}*")
+    ]
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()

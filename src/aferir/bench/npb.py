@@ -1,0 +1,197 @@
+"""Our NPB kernels: verified, and beside the public C++ port where its binaries are at hand.
+
+The peer is GMAP/NPB-CPP, built with its own flags; `--peer npb-cpp=FOLDER` names the folder that
+holds `ep.S`, `cg.A` and so on. Ours and the peer's run alternately, so that the noise of the
+machine hits both alike, and each round gives one ratio of operations per second.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from statistics import median
+
+import msgspec
+
+from aferir import process
+from aferir.bench.options import BenchOptions, Note
+from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.model.bench import BenchResult, Figure
+from aferir.statistics.intervals import median_interval
+from aferir.statistics.ratio import Ratio, paired_ratio
+from aferir.workloads.npb import NPB
+
+HELP = "NPB kernels EP, CG, IS, MG, FT: verified, Mop/s, ratio to NPB-CPP"
+PEERS = ("npb-cpp",)
+
+KERNELS = ("ep", "cg", "is", "mg", "ft")
+THREADS = (1, 2)
+_ROUNDS = {"S": 15, "W": 9, "A": 5}
+_QUICK_ROUNDS = {"S": 7, "W": 3, "A": 1}
+_TIME_LIMIT_S = 600.0
+_GEOMETRIC_MEAN_TARGET = 1.5
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One kernel, class and number of threads."""
+
+    kernel: str
+    problem_class: str
+    threads: int
+
+    @property
+    def name(self) -> str:
+        """For example `cg.A.2`."""
+        return f"{self.kernel}.{self.problem_class}.{self.threads}"
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """One verified run."""
+
+    duration_s: float
+    mops: float
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """Run every case in interleaved rounds."""
+    peer = options.peers.get("npb-cpp")
+    if peer is not None and not (peer / "ep.S").is_file():
+        raise UsageError(
+            f"--peer npb-cpp={peer}: there is no program `ep.S` in that folder",
+            remedy="build NPB-CPP's NPB-OMP for classes S, W and A and name its `bin` folder",
+        )
+    rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
+    cases = [Case(k, c, t) for c in rounds for k in KERNELS for t in THREADS]
+    figures: list[Figure] = []
+    ratios: list[Ratio] = []
+    for done, case in enumerate(cases):
+        note(case.name, done / len(cases))
+        ours, theirs, problem = _measure(case, rounds[case.problem_class], peer)
+        ratio = paired_ratio([o.mops for o in ours], [t.mops for t in theirs]) if theirs else None
+        figures.extend(_figures(case, ours, theirs, ratio, problem))
+        if ratio is not None:
+            ratios.append(ratio)
+    if ratios:
+        figures.append(_geometric_mean(ratios))
+    return BenchResult(bench="npb", quick=options.quick, figures=tuple(figures))
+
+
+def parse_peer(text: str) -> Timing:
+    """Read the closing table of an NPB program; ProgramError where it did not verify."""
+    seconds = re.search(r"Time in seconds\s*=\s*([0-9.]+)", text)
+    mops = re.search(r"Mop/s total\s*=\s*([0-9.]+)", text)
+    if not re.search(r"Verification\s*=\s*SUCCESSFUL", text) or not seconds or not mops:
+        raise ProgramError("the peer's run did not verify")
+    return Timing(float(seconds[1]), float(mops[1]))
+
+
+def _measure(case: Case, rounds: int, peer: Path | None) -> tuple[list[Timing], list[Timing], str]:
+    ours: list[Timing] = []
+    theirs: list[Timing] = []
+    try:
+        for k in range(rounds):
+            # Whoever goes second finds a warmer machine, so each is second every other time.
+            for mine in (True, False) if k % 2 else (False, True):
+                if mine:
+                    ours.append(_run_ours(case))
+                elif peer is not None:
+                    theirs.append(_run_peer(case, peer))
+    except AferirError as error:
+        return [], [], error.message
+    return ours, theirs, ""
+
+
+def _run_ours(case: Case) -> Timing:
+    command = NPB.command(
+        {"kernel": case.kernel, "class": case.problem_class, "threads": case.threads}
+    )
+    done = process.run(
+        [str(command.program), *command.arguments],
+        environment=command.environment,
+        timeout_s=_TIME_LIMIT_S,
+        check=False,
+    )
+    samples = {sample.metric: sample.value for sample in NPB.parse(done.stdout)}
+    return Timing(samples["duration_s"], samples["throughput_mops"])
+
+
+def _run_peer(case: Case, folder: Path) -> Timing:
+    done = process.run(
+        [str(folder / f"{case.kernel}.{case.problem_class}")],
+        environment={"OMP_NUM_THREADS": str(case.threads)},
+        timeout_s=_TIME_LIMIT_S,
+    )
+    return parse_peer(done.stdout)
+
+
+def _figures(
+    case: Case, ours: list[Timing], theirs: list[Timing], ratio: Ratio | None, problem: str
+) -> list[Figure]:
+    verified = Figure(
+        name=f"{case.name}.verified",
+        value=float(bool(ours)),
+        unit="boolean",
+        n=len(ours),
+        target="== 1",
+        holds=bool(ours),
+        note=problem,
+    )
+    if not ours:
+        return [verified]
+    mops, durations = [o.mops for o in ours], [o.duration_s for o in ours]
+    throughput = Figure(
+        name=f"{case.name}.throughput",
+        value=median(mops),
+        unit="Mop/s",
+        n=len(ours),
+        interval=_interval(mops),
+        peer="npb-cpp" if theirs else "",
+        peer_value=median([t.mops for t in theirs]) if theirs else None,
+        ratio=ratio.estimate if ratio else None,
+        target="ratio >= 1" if ratio else "",
+        holds=_not_slower(ratio) if ratio else None,
+        note=_spread(ratio),
+    )
+    duration = Figure(
+        name=f"{case.name}.duration",
+        value=median(durations),
+        unit="s",
+        n=len(ours),
+        interval=_interval(durations),
+    )
+    return [throughput, duration, verified]
+
+
+def _geometric_mean(ratios: list[Ratio]) -> Figure:
+    """Over all cases; the errors of their logarithms add as those of independent samples."""
+    logs = [math.log(r.estimate) for r in ratios if r.estimate]
+    error = math.sqrt(sum((r.log_error or 0.0) ** 2 for r in ratios)) / len(logs)
+    centre = sum(logs) / len(logs)
+    value = math.exp(centre)
+    return Figure(
+        name="geometric_mean_ratio",
+        value=value,
+        unit="ratio",
+        n=len(logs),
+        interval=(math.exp(centre - 1.96 * error), math.exp(centre + 1.96 * error)),
+        target=f">= {_GEOMETRIC_MEAN_TARGET}",
+        holds=value >= _GEOMETRIC_MEAN_TARGET,
+        peer="npb-cpp",
+        note="n counts cases of kernel, class and threads",
+    )
+
+
+def _not_slower(ratio: Ratio) -> bool:
+    return ratio.estimate is not None and ratio.estimate >= 1.0
+
+
+def _spread(ratio: Ratio | None) -> str:
+    if ratio is None or ratio.interval is None:
+        return ""
+    return f"ratio's 95 % interval [{ratio.interval.low:.3g}, {ratio.interval.high:.3g}]"
+
+
+def _interval(values: list[float]) -> tuple[float, float] | None:
+    found = median_interval(values)
+    return None if found is None else (found.low, found.high)

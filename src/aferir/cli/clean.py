@@ -1,0 +1,45 @@
+"""Remove everything that a killed run left behind: containers, guests, mounts, control groups.
+
+What belongs to a run that is still going is left alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+NAME = "clean"
+HELP = "remove what a killed run left behind"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir clean`."""
+    parser.add_argument("--json", action="store_true", help="print what was removed as JSON")
+    parser.add_argument(
+        "--images", action="store_true", help="also remove cached images (rebuilt when needed)"
+    )
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Undo every journal entry whose owner is dead; exit code 1 where something resisted."""
+    import json
+
+    from aferir import journal
+    from aferir.environments.cleaning import clean
+
+    orphans = journal.orphans()
+    problems = clean(orphans)
+    removed = [f"{entry.kind} {entry.id}" for entry in orphans]
+    if options.images:
+        from aferir.environments.image import remove_images
+
+        removed.extend(remove_images())
+    if options.json:
+        print(json.dumps({"removed": removed, "problems": problems}))
+    else:
+        for line in removed:
+            print(f"removed {line}")
+        for line in problems:
+            print(f"could not remove {line}")
+        if not removed and not problems:
+            print("Nothing was left behind.")
+    return 1 if problems else 0

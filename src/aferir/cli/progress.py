@@ -1,0 +1,85 @@
+"""A run's progress on standard error: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from aferir.cli.console import console
+from aferir.model.plan import Cell
+from aferir.model.record import Record
+
+
+class RunProgress:
+    """Implements `aferir.runner.Progress`."""
+
+    def __init__(self) -> None:
+        self._console = console(stderr=True)
+        self._terminal = sys.stderr.isatty()
+        self._bar = Progress(
+            BarColumn(bar_width=30),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            TextColumn("{task.description}"),
+            TextColumn("[dim]{task.fields[left]}[/]"),
+            console=self._console,
+            transient=True,
+            disable=not self._terminal,
+        )
+        self._task: TaskID = self._bar.add_task("preparing", total=1, left="")
+        self._round = ""
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def preparing(self, text: str) -> None:
+        """Something is under way that may take seconds."""
+        self._bar.update(self._task, description=text)
+        if not self._terminal:
+            self._line(text)
+
+    def round_started(self, number: int, total: int, warmup: bool) -> None:
+        """Remember the round for the lines that follow."""
+        self._round = f"warm-up {number}" if warmup else f"round {number} of at most {total}"
+
+    def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
+        """Show the cell, how far the run is, and the time left."""
+        left = "" if eta_s is None else f"about {_span(eta_s)} left"
+        self._bar.update(
+            self._task,
+            description=f"{self._round}: {cell.id}",
+            completed=index - 1,
+            total=max(total, index),
+            left=left,
+        )
+        if not self._terminal:
+            self._line(f"[{index}/{total}] {self._round}: {cell.id}  {left}".rstrip())
+
+    def cell_finished(self, record: Record) -> None:
+        """Say what failed; what went well needs no words."""
+        if record.failure is not None:
+            self._line(f"{record.cell}: {record.failure.message}")
+
+    def note(self, text: str) -> None:
+        """Something that the user should know now."""
+        self._line(text)
+
+    def _line(self, text: str) -> None:
+        self._bar.console.print(text, markup=False, highlight=False)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"

@@ -1,0 +1,103 @@
+"""Carry out an experiment file, and write the report.
+
+Run again after an interruption, a crash or a SIGKILL, it goes on where it stopped. What this
+machine cannot run is left out and said, with the command that would add it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aferir.cli.list_ import add_runs
+
+if TYPE_CHECKING:
+    from aferir.config import HostLimits
+    from aferir.report.model import Evaluation
+    from aferir.store import Run
+
+NAME = "run"
+HELP = "carry out an experiment file and write the report"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir run`."""
+    parser.add_argument("experiment", type=Path, metavar="FILE", help="an experiment file (TOML)")
+    parser.add_argument("--new", action="store_true", help="start anew even if one is unfinished")
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether the file is right, start nothing"
+    )
+    parser.add_argument("--json", action="store_true", help="print the evaluation as JSON")
+    add_runs(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Validate, run, report; exit code 1 where a cell failed in all its repetitions."""
+    from aferir import config, workloads
+
+    programs = workloads.all_workloads()
+    experiment = config.read_bytes(options.experiment)
+    plan = config.parse(experiment, host_limits(), programs, source=str(options.experiment))
+    if options.check:
+        print(f"{options.experiment} is right: {len(plan.cells)} cells")
+        return 0
+
+    from aferir import machine, probes, runner
+    from aferir.cli.progress import RunProgress
+    from aferir.environments import by_kind
+    from aferir.environments.cleaning import clean
+
+    with RunProgress() as progress:
+        run = runner.run(
+            plan,
+            options.runs,
+            experiment=experiment,
+            environments={spec.kind: by_kind(spec.kind) for spec in plan.environments},
+            workloads=programs,
+            probes=probes.all_probes(),
+            facts=machine.describe(),
+            clean=clean,
+            progress=progress,
+            fresh=options.new,
+        )
+    return _report(run, json=options.json)
+
+
+def host_limits() -> HostLimits:
+    """CPUs that we may use and the memory of this host."""
+    from aferir.config import HostLimits
+
+    return HostLimits(
+        cpus=tuple(sorted(os.sched_getaffinity(0))),
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+    )
+
+
+def _report(run: Run, *, json: bool) -> int:
+    from aferir.cli.report import evaluate, write_all
+
+    evaluation = evaluate(run)
+    written = write_all(run, evaluation)
+    if json:
+        print(written["json"].read_text(encoding="utf-8"), end="")
+    else:
+        print_verdict(run, evaluation)
+        print(f"Report: {written['html']}")
+    sys.stdout.flush()
+    empty = [cell for cell in evaluation.cells if cell.failures and not cell.points]
+    return 1 if empty else 0
+
+
+def print_verdict(run: Run, evaluation: Evaluation) -> None:
+    """The sentences that the report opens with, and what was left out."""
+    for sentence in evaluation.sentences:
+        print(f"- {sentence.text}")
+    for left in run.provenance.left_out:
+        print(f"- left out: {left.kind} {left.name}: {left.finding.message}")
+        if left.finding.remedy:
+            print(f"  to add it: {left.finding.remedy}")
+    for warning in run.provenance.warnings:
+        print(f"- {warning.message}")
