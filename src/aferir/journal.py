@@ -57,8 +57,8 @@ def write(kind: str, details: dict[str, str]) -> Entry:
         id=uuid.uuid4().hex[:12],
         kind=kind,
         owner_pid=pid,
-        owner_started=_start_time(pid) or 0,
-        boot_id=_boot_id(),
+        owner_started=start_time(pid) or 0,
+        boot_id=boot_id(),
         details=details,
     )
     write_durably(_folder() / f"{entry.id}.json", msgspec.json.encode(entry))
@@ -86,9 +86,9 @@ def orphans() -> list[Entry]:
 
 def owner_lives(entry: Entry) -> bool:
     """Whether the process that wrote `entry` still runs, on this boot."""
-    if entry.boot_id != _boot_id():
+    if entry.boot_id != boot_id():
         return False
-    return _start_time(entry.owner_pid) == entry.owner_started
+    return start_time(entry.owner_pid) == entry.owner_started
 
 
 def write_durably(path: Path, content: bytes) -> None:
@@ -117,8 +117,11 @@ def _folder() -> Path:
     return folder
 
 
-def _start_time(pid: int) -> int | None:
-    """Field 22 of /proc/PID/stat; the command's name may hold spaces and brackets (proc(5))."""
+def start_time(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None where it is dead.
+
+    Field 22 of /proc/PID/stat; the command's name may hold spaces and brackets (proc(5)).
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -127,5 +130,6 @@ def _start_time(pid: int) -> int | None:
     return None if fields[0] in ("Z", "X") else int(fields[19])
 
 
-def _boot_id() -> str:
+def boot_id() -> str:
+    """Which boot of the machine this is (random(4)): process numbers hold for one boot only."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
