@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -90,9 +91,10 @@ void run_streaming(Operation operation, const Slices& slices) {
 double error_of(std::span<const double> values, double expected) {
     double largest = 0;
     for (const double value : values) {
-        const double error = std::abs(value - expected);
-        // Written so that NaN counts.
-        largest = error <= largest ? largest : error;
+        if (!std::isfinite(value)) {  // a maximum would pass over NaN
+            return std::numeric_limits<double>::infinity();
+        }
+        largest = std::max(largest, std::abs(value - expected));
     }
     return largest / std::abs(expected);
 }
@@ -149,12 +151,8 @@ Values expected_values(int rounds) {
 }
 
 double largest_error(const Slices& slices, const Values& expected) {
-    double largest = 0;
-    for (const double error : {error_of(slices.a, expected.a), error_of(slices.b, expected.b),
-                               error_of(slices.c, expected.c)}) {
-        largest = error <= largest ? largest : error;
-    }
-    return largest;
+    return std::max({error_of(slices.a, expected.a), error_of(slices.b, expected.b),
+                     error_of(slices.c, expected.c)});
 }
 
 }  // namespace aferir

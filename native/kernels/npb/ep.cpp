@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "npb/ep_reference.hpp"
 #include "npb/logarithm.hpp"
 #include "npb/npb.hpp"
 #include "npb/random.hpp"
@@ -23,21 +24,6 @@ constexpr int kAnnuli = 10;
 constexpr int kVectorAnnuli = 4;
 // 46 random bits in the upper part of a word: there the modulus is the word's own wrap-around.
 constexpr unsigned kShift = 64 - 46;
-
-struct Reference {
-    int exponent;
-    double sx;
-    double sy;
-    double pairs;
-};
-
-constexpr std::array<Reference, 5> kReferences{{
-    {24, -3.247834652034740e+3, -6.958407078382297e+3, 13176389},
-    {25, -2.863319731645753e+3, -6.320053679109499e+3, 26354769},
-    {28, -4.295875165629892e+3, -1.580732573678431e+4, 210832767},
-    {30, 4.033815542441498e+4, -2.660669192809235e+4, 843345606},
-    {32, 4.764367927995374e+4, -8.084072988043731e+4, 3373275903},
-}};
 
 // counts[l] is the number of pairs whose larger deviate is l or more: cheaper to tally than the
 // annuli themselves, which are the differences.
@@ -141,9 +127,7 @@ Tally run_batches(std::int64_t batches, int threads) {
 }  // namespace
 
 Outcome run_ep(ProblemClass problem, int threads) {
-    constexpr double kTolerance = 1e-8;
-    const auto& reference = kReferences[static_cast<std::size_t>(problem)];
-    const auto pairs = std::int64_t{1} << reference.exponent;
+    const auto pairs = ep_pairs(problem);
 
     const double start = omp_get_wtime();
     const auto tally = run_batches(pairs / kBatchPairs, threads);
@@ -151,10 +135,7 @@ Outcome run_ep(ProblemClass problem, int threads) {
     outcome.seconds = omp_get_wtime() - start;
 
     outcome.operations = 2 * static_cast<double>(pairs);
-    const auto accepted = static_cast<double>(tally.counts[0]);
-    outcome.checks = {compare("sx", tally.sx, reference.sx), compare("sy", tally.sy, reference.sy),
-                      compare("gaussian_pairs", accepted, reference.pairs)};
-    outcome.verified = all_within(outcome.checks, kTolerance) && accepted == reference.pairs;
+    verify_ep(problem, {tally.sx, tally.sy, static_cast<double>(tally.counts[0])}, outcome);
     return outcome;
 }
 

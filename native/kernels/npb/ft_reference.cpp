@@ -1,9 +1,13 @@
 #include "npb/ft_reference.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 namespace aferir::npb {
 namespace {
+
+constexpr double kTolerance = 1e-12;
 
 constexpr std::array<ComplexNumber, 6> kClassS{{
     {5.546087004964e+02, 4.845363331978e+02},
@@ -54,9 +58,7 @@ constexpr std::array<ComplexNumber, 20> kClassC{{
     {5.129905029333e+02, 5.123435588985e+02}, {5.129714421109e+02, 5.123465164008e+02},
 }};
 
-}  // namespace
-
-std::span<const ComplexNumber> ft_checksums(ProblemClass problem) {
+std::span<const ComplexNumber> published_checksums(ProblemClass problem) {
     switch (problem) {
         case ProblemClass::S:
             return kClassS;
@@ -70,6 +72,24 @@ std::span<const ComplexNumber> ft_checksums(ProblemClass problem) {
             return kClassC;
     }
     return {};
+}
+
+}  // namespace
+
+int ft_iterations(ProblemClass problem) {
+    return static_cast<int>(published_checksums(problem).size());
+}
+
+void verify_ft(ProblemClass problem, std::span<const ComplexNumber> computed, Outcome& outcome) {
+    const auto published = published_checksums(problem);
+    outcome.checks.clear();
+    for (std::size_t i = 0; i < std::min(computed.size(), published.size()); ++i) {
+        const auto name = "checksum_" + std::to_string(i + 1);
+        outcome.checks.push_back(compare(name + "_re", computed[i].re, published[i].re));
+        outcome.checks.push_back(compare(name + "_im", computed[i].im, published[i].im));
+    }
+    outcome.verified =
+        computed.size() == published.size() && all_within(outcome.checks, kTolerance);
 }
 
 }  // namespace aferir::npb

@@ -11,7 +11,10 @@ struct ComplexNumber {
     double im;
 };
 
-/// The published checksums (NPB 3), one for each time step.
-std::span<const ComplexNumber> ft_checksums(ProblemClass problem);
+/// Time steps of the class.
+int ft_iterations(ProblemClass problem);
+
+/// Fills in the checks and the verdict: the checksum of every time step within 1e-12.
+void verify_ft(ProblemClass problem, std::span<const ComplexNumber> computed, Outcome& outcome);
 
 }  // namespace aferir::npb

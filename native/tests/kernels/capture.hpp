@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace aferir {
+
+/// A FILE whose text can be read back.
+class Capture {
+  public:
+    [[nodiscard]] std::FILE* file() const { return file_.get(); }
+
+    [[nodiscard]] std::string text() const {
+        std::rewind(file_.get());
+        std::string text;
+        for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get())) {
+            text += static_cast<char>(c);
+        }
+        return text;
+    }
+
+  private:
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    std::unique_ptr<std::FILE, Close> file_{std::tmpfile()};
+};
+
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace aferir

@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "npb/ep_reference.hpp"
+#include "npb/ft_reference.hpp"
+
+namespace aferir::npb {
+namespace {
+
+constexpr GaussianSums kEpS{-3.247834652034740e+3, -6.958407078382297e+3, 13176389};
+
+bool ep_accepts(const GaussianSums& sums) {
+    Outcome outcome;
+    verify_ep(ProblemClass::S, sums, outcome);
+    EXPECT_EQ(outcome.checks.size(), 3U);
+    return outcome.verified;
+}
+
+TEST(Reference, EpRefusesSumsThatAreWrong) {
+    EXPECT_TRUE(ep_accepts(kEpS));
+    EXPECT_TRUE(ep_accepts({kEpS.sx * (1 + 9e-9), kEpS.sy, kEpS.pairs}));
+    EXPECT_FALSE(ep_accepts({kEpS.sx * (1 + 2e-8), kEpS.sy, kEpS.pairs}));
+    EXPECT_FALSE(ep_accepts({kEpS.sx, kEpS.sy * (1 - 2e-8), kEpS.pairs}));
+    EXPECT_FALSE(ep_accepts({kEpS.sx, kEpS.sy, kEpS.pairs + 1}));
+    EXPECT_FALSE(ep_accepts({std::numeric_limits<double>::quiet_NaN(), kEpS.sy, kEpS.pairs}));
+}
+
+std::vector<ComplexNumber> ft_s() {
+    return {{5.546087004964e+02, 4.845363331978e+02}, {5.546385409189e+02, 4.865304269511e+02},
+            {5.546148406171e+02, 4.883910722336e+02}, {5.545423607415e+02, 4.901273169046e+02},
+            {5.544255039624e+02, 4.917475857993e+02}, {5.542683411902e+02, 4.932597244941e+02}};
+}
+
+bool ft_accepts(const std::vector<ComplexNumber>& checksums) {
+    Outcome outcome;
+    verify_ft(ProblemClass::S, checksums, outcome);
+    return outcome.verified;
+}
+
+TEST(Reference, FtRefusesChecksumsThatAreWrong) {
+    EXPECT_TRUE(ft_accepts(ft_s()));
+    for (std::size_t i = 0; i < ft_s().size(); ++i) {
+        auto wrong = ft_s();
+        wrong[i].re *= 1 + 2e-12;
+        EXPECT_FALSE(ft_accepts(wrong)) << i;
+        wrong = ft_s();
+        wrong[i].im *= 1 - 2e-12;
+        EXPECT_FALSE(ft_accepts(wrong)) << i;
+    }
+    auto missing = ft_s();
+    missing.pop_back();
+    EXPECT_FALSE(ft_accepts(missing));
+    EXPECT_FALSE(ft_accepts({}));
+}
+
+TEST(Reference, ClassesHaveTheirSizes) {
+    EXPECT_EQ(ep_pairs(ProblemClass::S), 1LL << 24);
+    EXPECT_EQ(ep_pairs(ProblemClass::C), 1LL << 32);
+    EXPECT_EQ(ft_iterations(ProblemClass::A), 6);
+    EXPECT_EQ(ft_iterations(ProblemClass::B), 20);
+    EXPECT_EQ(ft_iterations(ProblemClass::C), 20);
+}
+
+TEST(Reference, ErrorIsRelativeAndAbsoluteAtZero) {
+    EXPECT_DOUBLE_EQ(compare("x", 110, 100).relative_error, 0.1);
+    EXPECT_DOUBLE_EQ(compare("x", 1e-3, 0).relative_error, 1e-3);
+    EXPECT_TRUE(all_within({compare("x", 1, 1)}, 0));
+    EXPECT_FALSE(all_within({}, 1));
+    EXPECT_FALSE(all_within({compare("x", std::numeric_limits<double>::quiet_NaN(), 1)}, 1));
+}
+
+TEST(Reference, ClassLetters) {
+    for (const auto* text : {"S", "W", "A", "B", "C"}) {
+        const auto problem = parse_class(text);
+        ASSERT_TRUE(problem);
+        EXPECT_EQ(letter(*problem), *text);
+    }
+    for (const auto* text : {"", "s", "D", "SW"}) {
+        EXPECT_FALSE(parse_class(text)) << text;
+    }
+}
+
+}  // namespace
+}  // namespace aferir::npb
