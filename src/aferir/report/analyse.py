@@ -1,0 +1,266 @@
+"""From a plan and its records to an evaluation. Pure: nothing is read and nothing written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+
+from aferir.model.plan import Cell, EnvironmentKind, Plan, environment_family
+from aferir.model.record import Failure, Record, Sample, Side, Warning
+from aferir.report.model import (
+    EMULATED,
+    AllocationResult,
+    CellResult,
+    CountedFailure,
+    CountedWarning,
+    CpuSplit,
+    Evaluation,
+    MetricSummary,
+    Point,
+)
+from aferir.report.ranking import rank
+from aferir.report.sentences import sentences
+from aferir.statistics.multiple import holm
+from aferir.statistics.ratio import Ratio, paired_ratio, unpaired_ratio
+from aferir.statistics.summary import summarise
+from aferir.statistics.verdict import Rule, decide
+
+ALLOCATION = "allocation"
+DURATION = "duration_s"
+PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
+
+_CPU_STATE = re.compile(r"cpu_([a-z]+)_percent")
+_Doubt = TypeVar("_Doubt", Warning, Failure)
+
+
+def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) -> Evaluation:
+    """Evaluate all records of a run that belong to the plan; warm-up rounds do not count.
+
+    Ratios are paired by repetition where the order was interleaved, since repetition k of each
+    environment of a group then ran next to each other. The family of Holm's adjustment is all
+    ratios of the run but those of emulated environments, which make no claim.
+    """
+    rule = rule or Rule()
+    counted = [record for record in records if not record.warmup]
+    emulated = {
+        record.environment
+        for record in records
+        if any(warning.code == EMULATED for warning in record.warnings)
+    }
+    kinds = {environment.name: environment.kind for environment in plan.environments}
+    by_cell = _grouped(counted, lambda record: record.cell)
+    cells = tuple(
+        _cell(
+            cell,
+            by_cell.get(cell.id, []),
+            kind=kinds[cell.environment],
+            emulated=cell.environment in emulated,
+            baseline=environment_family(cell.environment) == plan.baseline,
+            seed=plan.seed,
+            rule=rule,
+        )
+        for cell in _ordered_cells(plan)
+    )
+    cells = _with_verdicts(_with_ratios(cells, plan, rule), rule)
+    ranking = rank(cells, plan.baseline, level=rule.level)
+    return Evaluation(
+        name=plan.name,
+        title=plan.title or plan.name,
+        baseline=plan.baseline,
+        environments=tuple(kinds),
+        groups=tuple(dict.fromkeys(cell.group for cell in plan.cells)),
+        cells=cells,
+        allocations=_allocations(counted, kinds, emulated, rule),
+        ranking=ranking,
+        sentences=sentences(cells, plan.baseline, level=rule.level),
+        rule=rule,
+        repetitions=sum(record.workload != ALLOCATION for record in counted),
+    )
+
+
+def _ordered_cells(plan: Plan) -> list[Cell]:
+    """Group by group in the order of their first cell, environments in the plan's order."""
+    groups = {group: i for i, group in enumerate(dict.fromkeys(c.group for c in plan.cells))}
+    places = {environment.name: i for i, environment in enumerate(plan.environments)}
+    return sorted(plan.cells, key=lambda c: (groups[c.group], places.get(c.environment, -1)))
+
+
+def _cell(
+    cell: Cell,
+    records: list[Record],
+    *,
+    kind: EnvironmentKind,
+    emulated: bool,
+    baseline: bool,
+    seed: int,
+    rule: Rule,
+) -> CellResult:
+    good = sorted((r for r in records if r.failure is None), key=lambda r: r.repetition)
+    points = tuple(
+        Point(record.repetition, sample.value)
+        for record in good
+        for sample in record.samples
+        if sample.metric == DURATION and sample.side == "program"
+    )
+    duration = summarise([p.value for p in points], level=rule.level, seed=seed)
+    metrics = _metrics(good, rule)
+    raised = [warning for record in records for warning in record.warnings]
+    return CellResult(
+        cell=cell.id,
+        group=cell.group,
+        environment=cell.environment,
+        kind=kind,
+        workload=cell.workload.name,
+        program=cell.workload.program,
+        factors=cell.factors,
+        emulated=emulated,
+        baseline=baseline,
+        points=points,
+        duration=duration,
+        metrics=tuple(m for m in metrics if m.side == "program" and m.metric != DURATION),
+        observed=tuple(
+            m for m in metrics if m.side != "program" and not _CPU_STATE.fullmatch(m.metric)
+        ),
+        cpu=_cpu_splits(good),
+        ratio=None,
+        verdict=None,
+        failures=_failures(records),
+        warnings=(*_warnings(raised), *(CountedWarning(w) for w in duration.warnings)),
+    )
+
+
+def _with_ratios(cells: Iterable[CellResult], plan: Plan, rule: Rule) -> tuple[CellResult, ...]:
+    cells = tuple(cells)
+    baselines = {cell.group: cell for cell in reversed(cells) if cell.baseline and cell.points}
+    return tuple(
+        msgspec.structs.replace(
+            cell, ratio=_ratio(cell, baselines[cell.group], plan.order == "interleaved", rule)
+        )
+        if not cell.baseline and cell.points and cell.group in baselines
+        else cell
+        for cell in cells
+    )
+
+
+def _ratio(cell: CellResult, baseline: CellResult, interleaved: bool, rule: Rule) -> Ratio:
+    above = {point.repetition: point.value for point in cell.points}
+    below = {point.repetition: point.value for point in baseline.points}
+    common = [k for k in above if k in below]
+    enough = len(common) >= min(2, len(above), len(below))
+    if interleaved and enough:
+        return paired_ratio(
+            [above[k] for k in common], [below[k] for k in common], level=rule.level
+        )
+    return unpaired_ratio(list(above.values()), list(below.values()), level=rule.level)
+
+
+def _with_verdicts(cells: tuple[CellResult, ...], rule: Rule) -> tuple[CellResult, ...]:
+    family = [
+        (cell.cell, cell.ratio.p_value)
+        for cell in cells
+        if cell.ratio is not None and cell.ratio.p_value is not None and not cell.emulated
+    ]
+    adjusted = dict(zip((name for name, _ in family), holm([p for _, p in family]), strict=True))
+    return tuple(
+        msgspec.structs.replace(
+            cell, verdict=decide(cell.ratio, rule, p_adjusted=adjusted.get(cell.cell))
+        )
+        if cell.ratio is not None
+        else cell
+        for cell in cells
+    )
+
+
+def _allocations(
+    records: list[Record], kinds: dict[str, EnvironmentKind], emulated: set[str], rule: Rule
+) -> tuple[AllocationResult, ...]:
+    of_environment = _grouped(
+        (r for r in records if r.workload == ALLOCATION), lambda record: record.environment
+    )
+    return tuple(
+        _allocation(name, kind, of_environment[name], name in emulated, rule)
+        for name, kind in kinds.items()
+        if name in of_environment
+    )
+
+
+def _allocation(
+    name: str, kind: EnvironmentKind, records: list[Record], emulated: bool, rule: Rule
+) -> AllocationResult:
+    good = [record for record in records if record.failure is None]
+    found = {metric.metric: metric for metric in _metrics(good, rule)}
+    nothing = summarise([])
+    total, release = found.get("total_s"), found.get("release_s")
+    raised = [warning for record in records for warning in record.warnings]
+    return AllocationResult(
+        environment=name,
+        kind=kind,
+        emulated=emulated,
+        phases=tuple(found[phase] for phase in PHASES if phase in found),
+        total=total.summary if total else nothing,
+        release=release.summary if release else nothing,
+        failures=_failures(records),
+        warnings=_warnings(raised),
+    )
+
+
+def _metrics(records: list[Record], rule: Rule) -> tuple[MetricSummary, ...]:
+    """Summaries by metric, unit and side, in the order of first appearance."""
+    found: dict[tuple[str, str, Side], list[Sample]] = {}
+    for record in records:
+        for sample in record.samples:
+            found.setdefault((sample.metric, sample.unit, sample.side), []).append(sample)
+    return tuple(
+        MetricSummary(
+            metric=metric,
+            unit=unit,
+            side=side,
+            summary=summarise([s.value for s in samples], level=rule.level),
+        )
+        for (metric, unit, side), samples in found.items()
+    )
+
+
+def _cpu_splits(records: list[Record]) -> tuple[CpuSplit, ...]:
+    splits: dict[Side, dict[str, list[float]]] = {}
+    for record in records:
+        for sample in record.samples:
+            if state := _CPU_STATE.fullmatch(sample.metric):
+                splits.setdefault(sample.side, {}).setdefault(state[1], []).append(sample.value)
+    return tuple(
+        CpuSplit(
+            side=side,
+            n=max(len(values) for values in states.values()),
+            states={state: float(np.mean(values)) for state, values in states.items()},
+        )
+        for side, states in splits.items()
+    )
+
+
+def _failures(records: list[Record]) -> tuple[CountedFailure, ...]:
+    failures = [record.failure for record in records if record.failure is not None]
+    return tuple(CountedFailure(first, count) for first, count in _counted(failures))
+
+
+def _warnings(raised: list[Warning]) -> tuple[CountedWarning, ...]:
+    return tuple(CountedWarning(first, count) for first, count in _counted(raised))
+
+
+def _counted(doubts: list[_Doubt]) -> list[tuple[_Doubt, int]]:
+    """The first of each code with how often the code occurs: messages differ in their figures."""
+    by_code = _grouped(doubts, lambda doubt: doubt.code)
+    return [(same[0], len(same)) for same in by_code.values()]
+
+
+_Value = TypeVar("_Value")
+
+
+def _grouped(values: Iterable[_Value], key: Callable[[_Value], str]) -> dict[str, list[_Value]]:
+    groups: dict[str, list[_Value]] = {}
+    for value in values:
+        groups.setdefault(key(value), []).append(value)
+    return groups

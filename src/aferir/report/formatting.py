@@ -1,0 +1,138 @@
+"""The only place where figures are scaled and rounded: three significant digits for people.
+
+Files for programs (CSV, JSON) never come here; they keep base units and every digit.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from aferir.statistics.intervals import Interval
+
+NOTHING = "–"  # noqa: RUF001 - an en dash, the usual sign of an empty field in a table
+"""Stands for a figure that there is not."""
+
+_STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SMALL_STEPS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SCALED_UP = frozenset({"B", "B/s", "bit/s", "Hz", "op/s", "LUP/s", "FLUP/s", "W", "J"})
+_ALREADY_SCALED = {"Mop/s": (1e6, "op/s"), "MLUP/s": (1e6, "LUP/s"), "MFLUP/s": (1e6, "FLUP/s")}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """`value` to so many significant digits, thousands apart, never with an exponent."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if value == 0:
+        return "0"
+    decimals = _decimals(value, digits)
+    return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """`value` scaled to a readable prefix of `unit`, e.g. 0.00123 s as `1.23 ms`."""
+    if value is None or not math.isfinite(value):
+        return number(value)
+    factor, shown = scale(value, unit)
+    return f"{number(value / factor)} {shown}".rstrip()
+
+
+def quantity_interval(value: float | None, interval: Interval | None, unit: str) -> str:
+    """A figure and its interval in one scale: `1.23 ms [1.20, 1.26]`."""
+    if value is None or interval is None or not math.isfinite(value):
+        return quantity(value, unit)
+    factor, shown = scale(value, unit)
+    decimals = max(_decimals(value / factor, 3), 0)
+    low, high = (_fixed(end / factor, decimals) for end in (interval.low, interval.high))
+    return f"{number(value / factor)} {shown} [{low}, {high}]"
+
+
+def percent(share: float, *, sign: bool = False) -> str:
+    """A share as percent: 0.0123 as `1.2 %`; one decimal below 10 %, none above."""
+    if not math.isfinite(share):
+        return f"{number(share)} %"
+    decimals = _percent_decimals(share)
+    text = _signed(100 * share, decimals) if sign else f"{100 * share:,.{decimals}f}"
+    return f"{text} %"
+
+
+def change(ratio: float | None, interval: Interval | None = None) -> str:
+    """A ratio for people: `+1.2 % [+0.4, +2.1]`, and from 2 on `38.2 times [36.9, 39.6]`."""
+    if ratio is None:
+        return NOTHING
+    if not 0.5 < ratio < 2:
+        return quantity_interval(ratio, interval, "times")
+    text = percent(ratio - 1, sign=True)
+    if interval is None:
+        return text
+    decimals = _percent_decimals(ratio - 1)
+    low, high = (_signed(100 * (end - 1), decimals) for end in (interval.low, interval.high))
+    return f"{text} [{low}, {high}]"
+
+
+def p_value(p: float | None) -> str:
+    """`0.023`, and `< 0.0001` where more digits would promise too much."""
+    if p is None:
+        return NOTHING
+    return "< 0.0001" if p < 0.0001 else number(p, 2)
+
+
+def instant(unix_ns: int) -> str:
+    """A time stamp in UTC to the second."""
+    return datetime.fromtimestamp(unix_ns // 1_000_000_000, tz=UTC).strftime(
+        "%Y-%m-%d %H:%M:%S UTC"
+    )
+
+
+def listing(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def metric_name(metric: str) -> str:
+    """`load_of_others_cpus` as `load of others`: words, without the unit's symbol."""
+    words = metric.split("_")
+    symbols = {"s", "bps", "bytes", "percent", "hz", "mops", "cpus", "mlups", "mflups"}
+    kept = [word for word in words if word not in symbols] or words
+    return " ".join(kept)
+
+
+def _percent_decimals(share: float) -> int:
+    return 1 if abs(100 * share) < 9.95 else 0
+
+
+def _signed(value: float, decimals: int) -> str:
+    """With its sign, but for what is rounded to zero."""
+    if not math.isfinite(value):
+        return number(value)
+    text = f"{value:+,.{decimals}f}"
+    return text[1:] if float(text.replace(",", "")) == 0 else text
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Decimals that leave `digits` significant ones, after rounding up to a next power of ten."""
+    exponent = math.floor(math.log10(abs(value))) if value else 0
+    if round(abs(value), digits - 1 - exponent) >= 10 ** (exponent + 1):
+        exponent += 1
+    return digits - 1 - exponent
+
+
+def _fixed(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}" if math.isfinite(value) else number(value)
+
+
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """What to divide a figure of this size by, and the unit to write after it."""
+    before, base = _ALREADY_SCALED.get(unit, (1.0, unit))
+    size = abs(value * before)
+    steps: tuple[tuple[float, str], ...] = ((1.0, ""),)
+    if base == "s" and size < 1:
+        steps = _SMALL_STEPS
+    elif base in _SCALED_UP:
+        steps = _STEPS
+    # 999.6 of one step would be printed as 1,000: it belongs to the next.
+    fitting = [step for step in steps if size >= 0.9995 * step[0]]
+    factor, prefix = fitting[0] if fitting and size else (steps[-1] if size else (1.0, ""))
+    return factor / before, prefix + base

@@ -1,0 +1,167 @@
+"""The evaluation of a run: what every table, chart and sentence is made from. Frozen values."""
+
+from __future__ import annotations
+
+import msgspec
+
+from aferir.model.plan import EnvironmentKind, Parameter
+from aferir.model.record import Failure, Side, Warning
+from aferir.statistics.intervals import Interval
+from aferir.statistics.ratio import Ratio
+from aferir.statistics.summary import Summary
+from aferir.statistics.verdict import Outcome, Rule, Verdict
+
+EMULATED = "emulated"
+"""Code of the warning that a result was measured under a software emulator."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """One value that counts."""
+
+    repetition: int
+    value: float
+
+
+class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one cell, from one side, over its repetitions; base unit."""
+
+    metric: str
+    unit: str
+    side: Side
+    summary: Summary
+
+
+class CpuSplit(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean share of each state of the CPUs in percent; they close to 100."""
+
+    side: Side
+    n: int
+    states: dict[str, float]
+
+
+class CountedFailure(msgspec.Struct, frozen=True):
+    """A way to fail, and in how many repetitions it happened."""
+
+    failure: Failure
+    """The first one of its code."""
+    repetitions: int
+
+
+class CountedWarning(msgspec.Struct, frozen=True):
+    """A doubt, and how many repetitions raised it; None where it is about all of them."""
+
+    warning: Warning
+    """The first one of its code."""
+    repetitions: int | None = None
+
+
+class CellResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One environment in one group."""
+
+    cell: str
+    group: str
+    environment: str
+    kind: EnvironmentKind
+    workload: str
+    program: str
+    factors: dict[str, Parameter]
+    emulated: bool
+    baseline: bool
+    points: tuple[Point, ...]
+    """`duration_s` by repetition, in seconds."""
+    duration: Summary
+    """Of `duration_s`, in seconds; its `n` is 0 where nothing succeeded."""
+    metrics: tuple[MetricSummary, ...]
+    """The program's other figures, throughput among them."""
+    observed: tuple[MetricSummary, ...]
+    """What probes saw, but for the split of the CPUs."""
+    cpu: tuple[CpuSplit, ...]
+    ratio: Ratio | None
+    """Duration over the baseline's; None for the baseline, and where that has no result."""
+    verdict: Verdict | None
+    failures: tuple[CountedFailure, ...]
+    warnings: tuple[CountedWarning, ...]
+
+
+class AllocationResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Allocations of one environment; seconds, phases as in Dutra 2015, chapter 5."""
+
+    environment: str
+    kind: EnvironmentKind
+    emulated: bool
+    phases: tuple[MetricSummary, ...]
+    """Those that this kind of environment has, in their order, without total and release."""
+    total: Summary
+    release: Summary
+    failures: tuple[CountedFailure, ...]
+    warnings: tuple[CountedWarning, ...]
+
+
+class Rank(msgspec.Struct, frozen=True, kw_only=True):
+    """One environment over all groups: the geometric mean of its ratios, each counting alike."""
+
+    environment: str
+    """The family: variants such as `container[cpus=1]` are ranked together."""
+    ratio: float
+    interval: Interval | None
+    """None for the baseline, and where one of the ratios has none."""
+    groups: int
+    of: int
+    """Groups of the plan; an environment that lacks some is not strictly comparable."""
+    emulated: bool
+    baseline: bool
+
+
+class Sentence(msgspec.Struct, frozen=True, kw_only=True):
+    """One plain statement, with what it was made from."""
+
+    environment: str
+    outcome: Outcome
+    emulated: bool
+    groups: tuple[str, ...]
+    text: str
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is said about one run."""
+
+    name: str
+    title: str
+    baseline: str
+    environments: tuple[str, ...]
+    """Names in the order of the plan, variants included."""
+    groups: tuple[str, ...]
+    cells: tuple[CellResult, ...]
+    """Group by group, environments in the order of the plan."""
+    allocations: tuple[AllocationResult, ...]
+    ranking: tuple[Rank, ...]
+    """Fastest first."""
+    sentences: tuple[Sentence, ...]
+    rule: Rule
+    repetitions: int
+    """Finished ones that count, failures included."""
+
+
+class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The same environment and group in two runs; ratio of the second to the first."""
+
+    group: str
+    environment: str
+    emulated: bool
+    """In either run."""
+    first: Summary
+    second: Summary
+    verdict: Verdict
+    text: str
+
+
+class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs side by side."""
+
+    first: str
+    second: str
+    cells: tuple[CellComparison, ...]
+    only_first: tuple[str, ...]
+    """Cells without a counterpart that has results."""
+    only_second: tuple[str, ...]
+    rule: Rule
