@@ -1,0 +1,1 @@
+"""Charts as SVG text, one kind per file; all share `style`."""

@@ -1,0 +1,180 @@
+"""Samples and summaries as CSV, for other programs: base units, every digit, one header line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from aferir.model.record import Record
+from aferir.report.model import EMULATED, CellResult, Evaluation, MetricSummary
+from aferir.statistics.summary import Summary
+
+SAMPLE_COLUMNS = (
+    "cell",
+    "group",
+    "environment",
+    "workload",
+    "factors",
+    "repetition",
+    "warmup",
+    "started_unix_ns",
+    "side",
+    "metric",
+    "value",
+    "unit",
+    "emulated",
+    "warnings",
+    "failure",
+)
+SUMMARY_COLUMNS = (
+    "cell",
+    "group",
+    "environment",
+    "emulated",
+    "side",
+    "metric",
+    "unit",
+    "n",
+    "mean",
+    "mean_low",
+    "mean_high",
+    "sd",
+    "minimum",
+    "quantile_05",
+    "quantile_25",
+    "median",
+    "median_low",
+    "median_high",
+    "quantile_75",
+    "quantile_95",
+    "maximum",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "p_value",
+    "p_adjusted",
+    "outcome",
+    "warnings",
+)
+
+
+def write_samples_csv(path: Path, records: Iterable[Record]) -> None:
+    """One line per sample, and one without metric for a failed repetition. Errors: OSError.
+
+    `factors` is JSON; codes of warnings are joined by spaces.
+    """
+    _write(path, SAMPLE_COLUMNS, (row for record in records for row in _sample_rows(record)))
+
+
+def write_summary_csv(path: Path, evaluation: Evaluation) -> None:
+    """One line per cell and metric, allocations included. Errors: OSError.
+
+    Ratio, p values, outcome and warnings stand on the line of `duration_s`.
+    """
+    rows = [row for cell in evaluation.cells for row in _cell_rows(cell)]
+    for allocation in evaluation.allocations:
+        where = (
+            f"{allocation.environment}/allocation",
+            "allocation",
+            allocation.environment,
+            allocation.emulated,
+            "environment",
+        )
+        measured = [(phase.metric, phase.summary) for phase in allocation.phases]
+        measured += [("total_s", allocation.total), ("release_s", allocation.release)]
+        rows += [
+            (*where, metric, "s", *_figures(summary), *_NO_RATIO) for metric, summary in measured
+        ]
+    _write(path, SUMMARY_COLUMNS, rows)
+
+
+_NO_RATIO = (None,) * 7
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows([_field(value) for value in row] for row in rows)
+
+
+def _field(value: object) -> object:
+    """Empty for what there is not; true and false in words; `repr` keeps every digit of a float."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else value
+
+
+def _sample_rows(record: Record) -> list[tuple[object, ...]]:
+    codes = [warning.code for warning in record.warnings]
+    before = (
+        record.cell,
+        record.group,
+        record.environment,
+        record.workload,
+        msgspec.json.encode(record.factors).decode(),
+        record.repetition,
+        record.warmup,
+        record.started_unix_ns,
+    )
+    after = (EMULATED in codes, " ".join(dict.fromkeys(codes)))
+    failure = record.failure.code if record.failure else None
+    rows: list[tuple[object, ...]] = [
+        (*before, sample.side, sample.metric, sample.value, sample.unit, *after, failure)
+        for sample in record.samples
+    ]
+    return rows or [(*before, None, None, None, None, *after, failure)]
+
+
+def _cell_rows(cell: CellResult) -> list[tuple[object, ...]]:
+    where = (cell.cell, cell.group, cell.environment, cell.emulated)
+    ratio, verdict = cell.ratio, cell.verdict
+    interval = ratio.interval if ratio else None
+    duration = (
+        *where,
+        "program",
+        "duration_s",
+        "s",
+        *_figures(cell.duration),
+        ratio.estimate if ratio else None,
+        interval.low if interval else None,
+        interval.high if interval else None,
+        verdict.p_value if verdict else None,
+        verdict.p_adjusted if verdict else None,
+        verdict.outcome if verdict else None,
+        " ".join(dict.fromkeys(counted.warning.code for counted in cell.warnings)),
+    )
+    others = [
+        (*where, metric.side, metric.metric, metric.unit, *_figures(metric.summary), *_NO_RATIO)
+        for metric in _others(cell)
+    ]
+    return [duration, *others]
+
+
+def _others(cell: CellResult) -> tuple[MetricSummary, ...]:
+    return (*cell.metrics, *cell.observed)
+
+
+def _figures(summary: Summary) -> tuple[object, ...]:
+    mean, median = summary.mean_interval, summary.median_interval
+    return (
+        summary.n,
+        summary.mean,
+        mean.low if mean else None,
+        mean.high if mean else None,
+        summary.sd,
+        summary.minimum,
+        summary.quantile_05,
+        summary.quantile_25,
+        summary.median,
+        median.low if median else None,
+        median.high if median else None,
+        summary.quantile_75,
+        summary.quantile_95,
+        summary.maximum,
+    )

@@ -1,0 +1,27 @@
+"""The evaluation as JSON, for other programs: every figure, its n, interval and warnings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from aferir.model.provenance import Provenance
+from aferir.report.model import Evaluation
+
+FORMAT = 1
+"""Raised when a field changes its meaning or goes."""
+
+
+class Export(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file holds."""
+
+    format: int = FORMAT
+    evaluation: Evaluation
+    provenance: Provenance | None = None
+
+
+def write_json(path: Path, evaluation: Evaluation, *, provenance: Provenance | None = None) -> None:
+    """Write the file; infinite ends of an interval become null. Errors: OSError."""
+    export = Export(evaluation=evaluation, provenance=provenance)
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(export), indent=2) + b"\n")
