@@ -1,0 +1,77 @@
+"""What in the state of a machine makes results noisier, or cannot be seen: pure judgement."""
+
+from __future__ import annotations
+
+from aferir.machine.facts import MachineFacts
+from aferir.model.finding import Finding
+
+_BUSY_PER_CPU = 0.3
+"""Runnable tasks per CPU, a minute's average, above which others clearly take part."""
+
+
+def findings(machine: MachineFacts) -> list[Finding]:
+    """One finding each on virtualisation, clock, frequency, load, steal and memory merging."""
+    return [
+        _virtualisation(machine),
+        _clock(machine),
+        _frequency(machine),
+        *_others(machine),
+        *_memory(machine),
+        _cgroups(machine),
+    ]
+
+
+def _virtualisation(machine: MachineFacts) -> Finding:
+    if machine.virtualisation == "none":
+        return Finding("virtualisation", "ok", "bare metal, as far as can be told")
+    said = f"this host is itself virtual ({machine.virtualisation}): `native` is not bare metal"
+    return Finding("virtualisation", "degraded", said, "run on bare metal to measure against it")
+
+
+def _clock(machine: MachineFacts) -> Finding:
+    fast = machine.clock_source in (
+        "tsc",
+        "kvm-clock",
+        "arch_sys_counter",
+        "hyperv_clocksource_tsc_page",
+    )
+    if fast:
+        return Finding("clock", "ok", f"clock source {machine.clock_source}, read in user space")
+    said = f"clock source {machine.clock_source or 'unknown'}: each reading is a system call"
+    return Finding("clock", "degraded", said, "boot with clocksource=tsc if the TSC is stable")
+
+
+def _frequency(machine: MachineFacts) -> Finding:
+    if not machine.frequency_governor:
+        said = "no cpufreq: the frequency of the CPU can neither be read nor fixed"
+        return Finding("frequency", "degraded", said, "none here: the hypervisor decides")
+    if machine.frequency_governor == "performance":
+        return Finding("frequency", "ok", "governor performance")
+    said = f"governor {machine.frequency_governor}: the frequency follows the load"
+    return Finding("frequency", "degraded", said, "sudo cpupower frequency-set -g performance")
+
+
+def _others(machine: MachineFacts) -> list[Finding]:
+    found = []
+    if machine.load[0] > _BUSY_PER_CPU * machine.cpus:
+        said = f"others keep {machine.load[0]:.1f} of {machine.cpus} CPUs busy"
+        found.append(Finding("load", "degraded", said, "end what else runs here, or wait"))
+    share = machine.steal_s / max(machine.uptime_s * machine.cpus, 1e-9)
+    if share > 0.01:
+        said = f"the hypervisor took {share:.1%} of the CPU time since boot"
+        found.append(Finding("steal", "degraded", said, "use a host that is not overcommitted"))
+    return found
+
+
+def _memory(machine: MachineFacts) -> list[Finding]:
+    if not machine.ksm:
+        return []
+    said = "the kernel merges equal pages (KSM): guests' memory seems smaller than it is"
+    return [Finding("ksm", "degraded", said, "echo 0 | sudo tee /sys/kernel/mm/ksm/run")]
+
+
+def _cgroups(machine: MachineFacts) -> Finding:
+    if machine.cgroups == "none":
+        said = "no control groups are mounted: no limits, no containers"
+        return Finding("cgroups", "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")
+    return Finding("cgroups", "ok", f"control groups {machine.cgroups}")

@@ -1,0 +1,226 @@
+"""What this machine is, for the provenance of every result."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+import msgspec
+
+import aferir
+from aferir import process
+from aferir.errors import AferirError
+from aferir.machine import packages, parse
+
+_TOOLS = {
+    "qemu": ("qemu-system-x86_64", "--version"),
+    "lxc": ("lxc-start", "--version"),
+    "mmdebstrap": ("mmdebstrap", "--version"),
+}
+_LIBRARIES = ("duckdb", "matplotlib", "msgspec", "numpy", "scipy")
+_CPU = Path("/sys/devices/system/cpu")
+
+
+class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine as it was when a run was made. Text is empty where the kernel does not say."""
+
+    cpu_model: str
+    cpus: int
+    """CPUs that are online."""
+    allowed_cpus: tuple[int, ...]
+    """Those that this process may use."""
+    threads_per_core: int
+    caches: tuple[parse.Cache, ...]
+    memory_bytes: int
+    swap_bytes: int
+    kernel: str
+    kernel_command_line: str
+    distribution: str
+    architecture: str
+    virtualisation: str
+    """`none`, or who virtualises, in the words of systemd-detect-virt(1)."""
+    clock_source: str
+    frequency_governor: str
+    """Empty: no cpufreq, so the frequency is out of sight."""
+    turbo: str
+    mitigations: dict[str, str]
+    cgroups: str
+    """`v1`, `v2`, `hybrid` or `none`."""
+    transparent_huge_pages: str
+    ksm: bool
+    """Whether the kernel merges equal pages: it hides memory that guests use."""
+    load: tuple[float, float, float]
+    steal_s: float
+    """CPU seconds that a hypervisor took away since boot, all CPUs."""
+    uptime_s: float
+    boot_id: str
+    host_name: str
+
+
+class Software(msgspec.Struct, frozen=True, kw_only=True):
+    """What measured: versions, command line, revision, start."""
+
+    aferir: str
+    python: str
+    libraries: dict[str, str]
+    tools: dict[str, str]
+    command_line: tuple[str, ...]
+    git_revision: str
+    """Of the source tree that aferir runs from; empty where it is installed."""
+    started_unix_ns: int
+
+
+def collect() -> MachineFacts:
+    """Read them all; never fails for a file that is missing."""
+    cpu = parse.processor(_read("/proc/cpuinfo"))
+    meminfo = _read("/proc/meminfo")
+    return MachineFacts(
+        cpu_model=cpu.model,
+        cpus=len(parse.cpu_list(_read(_CPU / "online"))) or os.cpu_count() or 1,
+        allowed_cpus=tuple(sorted(os.sched_getaffinity(0))),
+        threads_per_core=len(parse.cpu_list(_read(_CPU / "cpu0/topology/thread_siblings_list")))
+        or 1,
+        caches=_caches(),
+        memory_bytes=parse.meminfo_bytes(meminfo),
+        swap_bytes=parse.meminfo_bytes(meminfo, "SwapTotal"),
+        kernel=f"{platform.release()} {platform.version()}",
+        kernel_command_line=_read("/proc/cmdline"),
+        distribution=os_release().get("PRETTY_NAME", ""),
+        architecture=platform.machine(),
+        virtualisation=_virtualisation(hypervisor=cpu.hypervisor),
+        clock_source=_read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        frequency_governor=_read(_CPU / "cpu0/cpufreq/scaling_governor"),
+        turbo=_turbo(),
+        mitigations={
+            path.name: _read(path) for path in sorted((_CPU / "vulnerabilities").glob("*"))
+        },
+        cgroups=_cgroups(),
+        transparent_huge_pages=parse.chosen(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        ksm=_read("/sys/kernel/mm/ksm/run") == "1",
+        load=parse.load(_read("/proc/loadavg")),
+        steal_s=parse.steal_s(_read("/proc/stat"), os.sysconf("SC_CLK_TCK")),
+        uptime_s=float((_read("/proc/uptime").split() or ["0"])[0]),
+        boot_id=_read("/proc/sys/kernel/random/boot_id"),
+        host_name=platform.node(),
+    )
+
+
+def software(command_line: Sequence[str] = ()) -> Software:
+    """What measures here and now; `command_line` is ours where none is given."""
+    return Software(
+        aferir=aferir.__version__,
+        python=platform.python_version(),
+        libraries={name: _version_of(name) for name in _LIBRARIES},
+        tools={name: tool_version(name) for name in _TOOLS},
+        command_line=tuple(command_line or sys.argv),
+        git_revision=_git_revision(),
+        started_unix_ns=time.time_ns(),
+    )
+
+
+def tool_version(name: str) -> str:
+    """The first line that `--version` of one of our tools prints; empty where it is missing."""
+    try:
+        done = process.run(list(_TOOLS[name]), timeout_s=20, check=False)
+    except AferirError:
+        return ""
+    return (done.stdout.splitlines() or [""])[0].strip()
+
+
+def os_release() -> dict[str, str]:
+    """os-release(5) of this host."""
+    return parse.key_values(_read("/etc/os-release") or _read("/usr/lib/os-release"))
+
+
+def memory_total_bytes() -> int:
+    """Memory of this machine."""
+    return parse.meminfo_bytes(_read("/proc/meminfo"))
+
+
+def _read(path: str | Path) -> str:
+    """A text file without its last newline; empty where it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip("\n")
+    except OSError:
+        return ""
+
+
+def _caches() -> tuple[parse.Cache, ...]:
+    return parse.unique_caches(
+        parse.Cache(
+            int(_read(folder / "level") or 0),
+            _read(folder / "type"),
+            parse.size_bytes(_read(folder / "size")),
+            len(parse.cpu_list(_read(folder / "shared_cpu_list"))),
+        )
+        for folder in (_CPU / "cpu0/cache").glob("index*")
+    )
+
+
+def _virtualisation(*, hypervisor: bool) -> str:
+    identity = Path("/sys/class/dmi/id")
+    dmi = " ".join(_read(identity / name) for name in ("sys_vendor", "product_name", "bios_vendor"))
+    clocks = _read("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+    return parse.virtualisation(
+        dmi,
+        hypervisor=hypervisor,
+        container=_container(),
+        kvm_clock="kvm-clock" in clocks,
+    )
+
+
+def _container() -> str:
+    """What the manager of a container told its first program (systemd's container interface)."""
+    for pair in _read("/proc/1/environ").split("\0"):
+        if pair.startswith("container="):
+            return pair.partition("=")[2]
+    # The file alone says nothing: it stays in a machine's disk that was made from an image.
+    overlay = any(
+        line.split(" ")[1:3] == ["/", "overlay"] for line in _read("/proc/self/mounts").splitlines()
+    )
+    return "docker" if overlay and Path("/.dockerenv").exists() else ""
+
+
+def _turbo() -> str:
+    if value := _read(_CPU / "intel_pstate/no_turbo"):
+        return "off" if value == "1" else "on"
+    if value := _read(_CPU / "cpufreq/boost"):
+        return "on" if value == "1" else "off"
+    return ""
+
+
+def _cgroups() -> str:
+    kinds = {line.split(" ")[2] for line in _read("/proc/self/mounts").splitlines() if " " in line}
+    both = {"cgroup", "cgroup2"} & kinds
+    return (
+        "hybrid" if len(both) == 2 else {"cgroup": "v1", "cgroup2": "v2"}.get("".join(both), "none")
+    )
+
+
+def _version_of(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _git_revision() -> str:
+    folder = Path(__file__).resolve().parent
+    if shutil.which("git", path=packages.search_path()) is None:
+        return ""
+    try:
+        done = process.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            directory=folder,
+            timeout_s=10,
+            check=False,
+        )
+    except AferirError:
+        return ""
+    return done.stdout.strip() if done.exit_code == 0 else ""

@@ -1,0 +1,58 @@
+"""Which Debian package gives which program, and the command line that installs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+
+PACKAGE_OF = {
+    "apt-config": "apt",
+    "dpkg-deb": "dpkg",
+    "lxc-attach": "lxc",
+    "lxc-start": "lxc",
+    "lxc-stop": "lxc",
+    "mke2fs": "e2fsprogs",
+    "mmdebstrap": "mmdebstrap",
+    "newuidmap": "uidmap",
+    "qemu-img": "qemu-utils",
+    "qemu-system-x86_64": "qemu-system-x86",
+    "tar": "tar",
+}
+_KEYRING = "debian-archive-keyring"
+"""Comes with mmdebstrap: without it apt trusts no Debian mirror."""
+
+
+def search_path() -> str:
+    """PATH with the folders of system programs, which an ordinary user's may lack."""
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+
+def missing(programs: Sequence[str]) -> list[str]:
+    """Those programs that are not on this machine."""
+    return [name for name in programs if shutil.which(name, path=search_path()) is None]
+
+
+def install_command(programs: Sequence[str]) -> str:
+    """What to type to get those programs, or what kind of host would have them.
+
+    Reads whether there is an apt-get or a dnf, and whether we are root.
+    """
+    wanted = sorted({PACKAGE_OF.get(name, name) for name in programs})
+    if "mmdebstrap" in wanted:
+        wanted = sorted({*wanted, _KEYRING})
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    return command(wanted, sudo, has_apt=not missing(["apt-get"]), has_dnf=not missing(["dnf"]))
+
+
+def command(wanted: Sequence[str], sudo: str, *, has_apt: bool, has_dnf: bool) -> str:
+    """The command line for those Debian packages."""
+    names = " ".join(wanted)
+    if has_apt:
+        return f"{sudo}apt-get install --no-install-recommends -y {names}"
+    if has_dnf:
+        return (
+            f"these are Debian's names for what is needed: {names}; on this dnf-based host find "
+            f"each with `{sudo}dnf provides`, or run aferir on Debian or Ubuntu"
+        )
+    return f"this host has no apt-get; on Debian or Ubuntu: apt-get install {names}"

@@ -1,0 +1,75 @@
+"""What we are allowed to do here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from aferir.model.finding import Finding
+
+
+def is_root() -> bool:
+    """Whether we may make containers and control groups."""
+    return os.geteuid() == 0
+
+
+def as_root_command() -> str:
+    """The command line of this program, to be typed again with sudo(8)."""
+    program = Path(sys.argv[0]).name
+    if program != "aferir" and not program.startswith("aferir"):
+        return "sudo aferir ..."
+    return " ".join(["sudo", program, *sys.argv[1:]])
+
+
+def user_namespaces() -> bool:
+    """Whether an ordinary user may make a user namespace (user_namespaces(7)).
+
+    The second file is Debian's, the third Ubuntu's; either may forbid what the kernel can do.
+    """
+    if not Path("/proc/self/ns/user").exists():
+        return False
+    restricts = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+    return (
+        _number("/proc/sys/user/max_user_namespaces", otherwise=1) > 0
+        and _number("/proc/sys/kernel/unprivileged_userns_clone", otherwise=1) == 1
+        and _number(restricts, otherwise=0) == 0
+    )
+
+
+def kvm_device() -> str:
+    """`absent`, `forbidden` or `open`. An open one need not work: a guest must be booted."""
+    device = Path("/dev/kvm")
+    if not device.exists():
+        return "absent"
+    return "open" if os.access(device, os.R_OK | os.W_OK) else "forbidden"
+
+
+def findings() -> list[Finding]:
+    """Root, user namespaces and the right to use KVM."""
+    found = []
+    if is_root():
+        found.append(Finding("privileges", "ok", "running as root"))
+    else:
+        found.append(
+            Finding(
+                "privileges",
+                "degraded",
+                "not running as root: no containers, no limits on the host itself",
+                as_root_command(),
+            )
+        )
+        if not user_namespaces():
+            said = "ordinary users may not make user namespaces: no image can be built"
+            found.append(Finding("user-namespaces", "degraded", said, as_root_command()))
+    if kvm_device() == "forbidden":
+        said = "/dev/kvm may not be opened: guests are emulated"
+        found.append(Finding("kvm", "degraded", said, "sudo adduser $USER kvm, and log in again"))
+    return found
+
+
+def _number(path: str, *, otherwise: int) -> int:
+    try:
+        return int(Path(path).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return otherwise
