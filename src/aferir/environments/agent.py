@@ -1,0 +1,161 @@
+"""Programs and files in a guest by way of qemu-guest-agent.
+
+Source: QEMU Guest Agent Protocol Reference (guest-exec, guest-exec-status, guest-file-*).
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from aferir.environments.jsonsocket import JsonSocket
+from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.process import Completed
+
+_CHUNK = 1 << 20
+"""Bytes of a file in one message."""
+_POLL_S = (0.002, 0.02)
+"""First and longest pause between two looks at a running program; it doubles in between."""
+_ANSWER_S = 60.0
+"""The agent is a single thread: on an emulated CPU shared with a busy program it is slow."""
+_VARIABLES = {
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+}
+_KILL = """
+for status in /proc/[0-9]*/stat; do
+  read -r line < "$status" || continue
+  set -- ${line##*) }
+  [ "$4" = "$SESSION" ] && kill -KILL "$(basename "$(dirname "$status")")"
+done 2> /dev/null
+true
+"""
+"""Kills a whole session: fields 6 of /proc/PID/stat, 4 of them after the name in brackets."""
+
+
+def run(
+    socket: JsonSocket,
+    command: Sequence[str],
+    *,
+    timeout_s: float | None,
+    environment: Mapping[str, str],
+) -> Completed:
+    """Run a program to its end and keep what it printed (up to 16 MiB of each stream).
+
+    In a session of its own, so that what it started can be ended with it.
+    Errors: MissingError where the guest has no such program, TimeoutExpired, ProgramError where
+    the agent does not answer.
+    """
+    started = time.time_ns()
+    clock = time.perf_counter()
+    pid = _start(socket, ["setsid", *command], environment, capture=True)
+    pause = _POLL_S[0]
+    while True:
+        status = socket.ask("guest-exec-status", {"pid": pid}, timeout_s=_ANSWER_S)
+        elapsed = time.perf_counter() - clock
+        if status["exited"]:
+            break
+        if timeout_s is not None and elapsed > timeout_s:
+            _kill_session(socket, pid)
+            raise TimeoutExpired(
+                f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s",
+                remedy="raise the workload's time_limit, or choose a smaller problem",
+            )
+        time.sleep(pause if timeout_s is None else min(pause, max(timeout_s - elapsed, 0.001)))
+        pause = min(pause * 2, _POLL_S[1])
+    signal = status.get("signal")
+    code = -int(signal) if signal is not None else int(status["exitcode"])
+    done = Completed(
+        tuple(command), code, _text(status, "out-data"), _text(status, "err-data"), started, elapsed
+    )
+    if code in (126, 127) and done.stderr.startswith("setsid: failed to execute"):
+        raise MissingError(
+            f"the program `{command[0]}` cannot be run in the guest: {done.stderr.strip()}",
+            remedy="put it there first, or check its mode",
+        )
+    return done
+
+
+def put(socket: JsonSocket, source: Path, destination: PurePosixPath) -> None:
+    """Copy one file into the guest, keeping its mode and making the folders above it.
+
+    Errors: ProgramError where the guest does not let us.
+    """
+    _must(socket, ["mkdir", "-p", str(destination.parent)])
+    handle = socket.ask("guest-file-open", {"path": str(destination), "mode": "w"})
+    try:
+        with source.open("rb") as content:
+            while part := content.read(_CHUNK):
+                _write(socket, handle, part)
+            mode = os.fstat(content.fileno()).st_mode & 0o7777
+    finally:
+        socket.ask("guest-file-close", {"handle": handle}, timeout_s=_ANSWER_S)
+    _must(socket, ["chmod", f"{mode:o}", str(destination)])
+
+
+def get(socket: JsonSocket, source: PurePosixPath, destination: Path) -> None:
+    """Copy one file of the guest to the host.
+
+    Errors: ProgramError where there is none.
+    """
+    handle = socket.ask("guest-file-open", {"path": str(source), "mode": "r"})
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with destination.open("wb") as copy:
+            while True:
+                request = {"handle": handle, "count": _CHUNK}
+                part = socket.ask("guest-file-read", request, timeout_s=_ANSWER_S)
+                copy.write(base64.b64decode(part["buf-b64"]))
+                if part["eof"]:
+                    return
+    finally:
+        socket.ask("guest-file-close", {"handle": handle}, timeout_s=_ANSWER_S)
+
+
+def _start(
+    socket: JsonSocket, command: Sequence[str], environment: Mapping[str, str], *, capture: bool
+) -> int:
+    variables = {**_VARIABLES, **environment}
+    answer = socket.ask(
+        "guest-exec",
+        {
+            "path": command[0],
+            "arg": list(command[1:]),
+            "env": [f"{key}={value}" for key, value in variables.items()],
+            "capture-output": capture,
+        },
+        timeout_s=_ANSWER_S,
+    )
+    return int(answer["pid"])
+
+
+def _kill_session(socket: JsonSocket, session: int) -> None:
+    """Kill a program and what it started, and fetch its status so that the agent forgets it."""
+    _start(socket, ["/bin/sh", "-c", _KILL], {"SESSION": str(session)}, capture=False)
+    deadline = time.monotonic() + _ANSWER_S
+    while not socket.ask("guest-exec-status", {"pid": session}, timeout_s=_ANSWER_S)["exited"]:
+        if time.monotonic() > deadline:
+            raise ProgramError("a program in the guest survives SIGKILL")
+        time.sleep(_POLL_S[1])
+
+
+def _write(socket: JsonSocket, handle: int, part: bytes) -> None:
+    """Write all of `part`; the agent may take less of it at a time."""
+    while part:
+        request = {"handle": handle, "buf-b64": base64.b64encode(part).decode()}
+        part = part[int(socket.ask("guest-file-write", request, timeout_s=_ANSWER_S)["count"]) :]
+
+
+def _must(socket: JsonSocket, command: Sequence[str]) -> None:
+    done = run(socket, command, timeout_s=_ANSWER_S, environment={})
+    if done.exit_code != 0:
+        raise ProgramError(f"`{' '.join(command)}` failed in the guest: {done.stderr.strip()}")
+
+
+def _text(status: Mapping[str, Any], key: str) -> str:
+    return base64.b64decode(status.get(key, "")).decode("utf-8", "replace")

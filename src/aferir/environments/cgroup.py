@@ -1,0 +1,223 @@
+"""Control groups, version 1 and 2: what the host mounts, limits as files, removal for certain.
+
+Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cpusets.rst,
+Documentation/scheduler/sched-bwc.rst of the kernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from aferir.errors import MissingError
+
+PERIOD_US = 100_000
+"""Of the CPU quota: the kernel's own default."""
+_V1 = ("cpu", "cpuacct", "cpuset", "memory", "blkio", "freezer", "devices", "pids")
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """Where the host mounts what."""
+
+    v1: dict[str, Path] = {}
+    """Controller to the root of its hierarchy."""
+    v2: Path | None = None
+    v2_controllers: tuple[str, ...] = ()
+
+    def has(self, controller: str) -> bool:
+        """Whether that controller can be used, in either version."""
+        return controller in self.v1 or controller in self.v2_controllers
+
+    def roots(self) -> tuple[Path, ...]:
+        """Roots of all hierarchies."""
+        return tuple(dict.fromkeys([*self.v1.values(), *([self.v2] if self.v2 else [])]))
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the members of a group may use together; None: no limit."""
+
+    cpus: float | None = None
+    """CPU seconds per second."""
+    memory_bytes: int | None = None
+
+
+def parse_mounts(text: str) -> tuple[dict[str, Path], Path | None]:
+    """Hierarchies in /proc/self/mounts: (v1 controller to root, root of v2)."""
+    v1: dict[str, Path] = {}
+    v2: Path | None = None
+    for line in text.splitlines():
+        fields = line.split(" ")
+        if len(fields) < 4:
+            continue
+        folder = Path(_ESCAPE.sub(lambda found: chr(int(found[1], 8)), fields[1]))
+        if fields[2] == "cgroup2":
+            v2 = v2 or folder
+        elif fields[2] == "cgroup":
+            options = fields[3].split(",")
+            for name in [*_V1, "name=systemd"]:
+                if name in options:
+                    v1.setdefault(name, folder)
+    return v1, v2
+
+
+def layout() -> Layout:
+    """What this host mounts."""
+    v1, v2 = parse_mounts(Path("/proc/self/mounts").read_text(encoding="utf-8"))
+    controllers: tuple[str, ...] = ()
+    if v2 is not None:
+        with contextlib.suppress(OSError):
+            controllers = tuple((v2 / "cgroup.controllers").read_text(encoding="ascii").split())
+    return Layout(v1, v2, controllers)
+
+
+def quota_us(cpus: float) -> int:
+    """Microseconds of CPU time in each period; the kernel takes no less than 1 ms."""
+    return max(round(cpus * PERIOD_US), 1_000)
+
+
+def settings(limits: Limits, have: Layout) -> list[tuple[Path, str, str]]:
+    """Files to write for `limits`, in order: (root of the hierarchy, file, value).
+
+    Errors: MissingError where neither version has the controller.
+    """
+    wanted: list[tuple[Path, str, str]] = []
+    if limits.cpus is not None:
+        quota = quota_us(limits.cpus)
+        if root := have.v1.get("cpu"):
+            wanted += [(root, "cpu.cfs_period_us", str(PERIOD_US))]
+            wanted += [(root, "cpu.cfs_quota_us", str(quota))]
+        else:
+            wanted += [(_v2_root(have, "cpu"), "cpu.max", f"{quota} {PERIOD_US}")]
+    if limits.memory_bytes is not None:
+        if root := have.v1.get("memory"):
+            wanted += [(root, "memory.limit_in_bytes", str(limits.memory_bytes))]
+        else:
+            root = _v2_root(have, "memory")
+            wanted += [
+                (root, "memory.max", str(limits.memory_bytes)),
+                (root, "memory.swap.max", "0"),
+            ]
+    return wanted
+
+
+def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
+    """Make groups called `name` with these limits; controller (or `unified`) to folder.
+
+    Journal `name` first. Errors: MissingError where it is not allowed or there is no controller.
+    """
+    wanted = settings(limits, have)
+    folders: dict[str, Path] = {}
+    try:
+        for root, file, value in wanted:
+            folder = root / name
+            controller = file.partition(".")[0]
+            if root == have.v2:
+                _delegate(root, controller)
+                controller = "unified"
+            folder.mkdir(exist_ok=True)
+            folders[controller] = folder
+            try:
+                (folder / file).write_text(value, encoding="ascii")
+            except FileNotFoundError:
+                if file != "memory.swap.max":  # a kernel without swap has no such file
+                    raise
+    except OSError as error:
+        raise MissingError(
+            f"control group {name} cannot be made: {error}", remedy="run as root: sudo aferir ..."
+        ) from None
+    return folders
+
+
+def find(name: str, have: Layout) -> list[Path]:
+    """Groups called `name` or `name-...` at the roots and below our own group."""
+    own = _own_paths()
+    found: list[Path] = []
+    for root in have.roots():
+        for base in {root, *(root / path for path in own)}:
+            found += [path for path in base.glob(f"{name}*") if _named(path.name, name)]
+    return sorted({path for path in found if path.is_dir()})
+
+
+def members(folder: Path) -> set[int]:
+    """Processes in a group and in those below it."""
+    pids: set[int] = set()
+    for path in [folder, *_below(folder)]:
+        with contextlib.suppress(OSError):
+            pids |= {
+                int(pid) for pid in (path / "cgroup.procs").read_text(encoding="ascii").split()
+            }
+    return pids
+
+
+def remove(name: str, have: Layout, *, wait_s: float = 5.0) -> None:
+    """Kill whatever is left in the groups called `name` and remove them; nothing: fine.
+
+    Errors: OSError where one stays.
+    """
+    deadline = time.monotonic() + wait_s
+    while folders := find(name, have):
+        for folder in folders:
+            _thaw(folder)
+        for pid in {pid for folder in folders for pid in members(folder)}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for folder in folders:
+            try:
+                for path in [*_below(folder), folder]:
+                    path.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+        if find(name, have):
+            time.sleep(0.005)
+
+
+def _thaw(folder: Path) -> None:
+    """A frozen process does not die of SIGKILL before it is thawed (freezer-subsystem.rst)."""
+    for file, value in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
+        if (folder / file).exists():
+            with contextlib.suppress(OSError):
+                (folder / file).write_text(value, encoding="ascii")
+
+
+def _below(folder: Path) -> list[Path]:
+    """Groups below `folder`, the deepest first, as rmdir(2) wants them."""
+    return [Path(path) for path, _, _ in os.walk(folder, topdown=False) if Path(path) != folder]
+
+
+def _named(found: str, name: str) -> bool:
+    return found == name or found.startswith(f"{name}-")
+
+
+def _own_paths() -> Iterator[str]:
+    text = Path("/proc/self/cgroup").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        path = line.split(":", 2)[2].lstrip("/")
+        if path:
+            yield path
+
+
+def _v2_root(have: Layout, controller: str) -> Path:
+    if have.v2 is None or controller not in have.v2_controllers:
+        raise MissingError(
+            f"this host mounts no control group hierarchy with the `{controller}` controller",
+            remedy=f"mount one: mount -t cgroup -o {controller} none /sys/fs/cgroup/{controller}",
+        )
+    return have.v2
+
+
+def _delegate(root: Path, controller: str) -> None:
+    """Let groups below the root of version 2 use `controller`."""
+    control = root / "cgroup.subtree_control"
+    if controller not in control.read_text(encoding="ascii").split():
+        control.write_text(f"+{controller}", encoding="ascii")

@@ -1,0 +1,271 @@
+"""The userland of containers and guests: built once from a recipe, found by its hash after that.
+
+An image is a folder that is renamed into place when it is complete, so that nothing half made
+is ever taken for one:
+
+    <cache>/images/<hash>/metadata.json   recipe, packages with versions, release of the kernel
+                          tree/           root of containers (read-only lower layer)
+                          disk.img        the same tree as ext4, base of guests' disks
+                          vmlinuz, initramfs.img
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from aferir import journal, process
+from aferir.environments import initramfs, recipe, undo
+from aferir.errors import MissingError, ProgramError
+from aferir.machine import facts, packages
+from aferir.model.finding import Finding
+
+Progress = Callable[[str], None]
+BUILDING = "image"
+"""Kind of the journal's entry while an image is being built."""
+_DISK_SIZE = "4G"
+"""Sparse: what a guest does not write costs nothing."""
+_TIME_LIMIT_S = 900.0
+_PROGRAMS = ("mmdebstrap", "mke2fs", "dpkg-deb", "tar")
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True):
+    """What is in an image."""
+
+    hash: str
+    recipe: recipe.Recipe
+    kernel_release: str
+    packages: dict[str, str]
+    """Package to version."""
+
+
+class Image(msgspec.Struct, frozen=True):
+    """A complete image."""
+
+    folder: Path
+    metadata: Metadata
+
+    @property
+    def tree(self) -> Path:
+        """Root of its files."""
+        return self.folder / "tree"
+
+    @property
+    def disk(self) -> Path:
+        """The same as a raw ext4 disk."""
+        return self.folder / "disk.img"
+
+    @property
+    def kernel(self) -> Path:
+        """Linux, as a boot loader takes it."""
+        return self.folder / "vmlinuz"
+
+    @property
+    def initramfs(self) -> Path:
+        """The archive that it starts from."""
+        return self.folder / "initramfs.img"
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def host_recipe() -> recipe.Recipe:
+    """The recipe for this host; errors: MissingError where there is none."""
+    return recipe.for_host(facts.os_release(), platform.machine())
+
+
+def find(wanted: recipe.Recipe) -> Image | None:
+    """The image if it is in the cache."""
+    folder = _images() / wanted.hash
+    try:
+        metadata = msgspec.json.decode((folder / "metadata.json").read_bytes(), type=Metadata)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return Image(folder, metadata)
+
+
+def check() -> list[Finding]:
+    """What is missing to build the image; nothing where it is built or can be."""
+    try:
+        wanted = host_recipe()
+    except MissingError as error:
+        return [Finding("image", "missing", error.message, error.remedy)]
+    if find(wanted) is not None:
+        return []
+    missing = packages.missing(_PROGRAMS)
+    if missing:
+        names = ", ".join(missing)
+        said = f"the image cannot be built without {names}"
+        return [Finding("image", "missing", said, packages.install_command(missing))]
+    if os.geteuid() != 0 and packages.missing(["newuidmap"]):
+        said = "the image cannot be built by an ordinary user without newuidmap"
+        return [Finding("image", "missing", said, packages.install_command(["newuidmap"]))]
+    return []
+
+
+def ensure(progress: Progress = silent) -> Image:
+    """The image of this host, built if it is not in the cache (15 to 60 s).
+
+    Errors: MissingError where `check` finds something missing, ProgramError where building fails.
+    """
+    wanted = host_recipe()
+    found = find(wanted)
+    if found is not None:
+        return found
+    for finding in check():
+        raise MissingError(finding.message, remedy=finding.remedy)
+    entry = journal.write(BUILDING, {"folder": str(_images())})
+    folder = _images() / f".building-{entry.id}"
+    try:
+        folder.mkdir(parents=True)
+        _build(wanted, folder, entry.id, progress)
+        os.sync()  # a power cut must not leave an image that only looks complete
+        try:
+            folder.rename(_images() / wanted.hash)
+        except OSError:
+            if find(wanted) is None:  # else somebody else was faster, with the same result
+                raise
+    finally:
+        undo.remove_tree(folder)
+        journal.erase(entry)
+    image = find(wanted)
+    if image is None:
+        raise ProgramError("the image vanished while it was being built", remedy="try again")
+    return image
+
+
+def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -> None:
+    """Everything of an image into `folder`."""
+    progress(f"building the {wanted.distribution} {wanted.suite} userland, once (about 20 s)")
+    tree = folder / "tree"
+    _debootstrap(wanted, folder, tree, mark)
+    progress("unpacking the guests' kernel")
+    out = folder / "kernel"
+    for package in sorted((tree / recipe.OUT).glob("*.deb")):
+        process.run(["dpkg-deb", "--extract", str(package), str(out)], timeout_s=120)
+    shutil.rmtree(tree / recipe.OUT)
+    kernel = next(iter(sorted((out / "boot").glob("vmlinuz-*"))))
+    shutil.copyfile(kernel, folder / "vmlinuz")
+    modules = _modules(out)
+    busybox = next(path for path in out.glob("**/bin/busybox") if path.is_file())
+    archive = initramfs.archive(modules, busybox.read_bytes())
+    (folder / "initramfs.img").write_bytes(archive)
+    shutil.rmtree(out)
+    progress("making the guests' disk")
+    _make_disk(tree, folder / "disk.img")
+    metadata = Metadata(
+        hash=wanted.hash,
+        recipe=wanted,
+        kernel_release=kernel.name.removeprefix("vmlinuz-"),
+        packages=installed((tree / "var/lib/dpkg/status").read_text(encoding="utf-8")),
+    )
+    (folder / "metadata.json").write_bytes(msgspec.json.format(msgspec.json.encode(metadata)))
+
+
+def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> None:
+    """Run mmdebstrap: into a folder as root, by way of a tar otherwise.
+
+    An ordinary user cannot make files of other users: all belong to that user then, which the
+    programs in a guest, all run by its root, do not notice.
+    """
+    root = os.geteuid() == 0
+    sources = _write_sources(wanted.suite, folder)
+    dump = process.run(["apt-config", "dump"], timeout_s=30).stdout
+    archive = folder / "tree.tar"
+    target = tree if root else archive
+    variables = {
+        undo.MARK: mark,
+        "GUEST_INIT": initramfs.GUEST_INIT,
+        "CONTAINER_INIT": initramfs.CONTAINER_INIT,
+        **({"TMPDIR": str(folder)} if root else {}),
+    }
+    command = recipe.command(
+        wanted, sources, str(target), "root" if root else "unshare", recipe.apt_options(dump)
+    )
+    process.run(command, timeout_s=_TIME_LIMIT_S, environment=variables)
+    for path in sources:
+        Path(path).unlink()
+    if not root:
+        tree.mkdir()
+        options = ["--no-same-owner", "--no-same-permissions", "--exclude=./dev/*"]
+        process.run(["tar", "-C", str(tree), *options, "-xf", str(archive)], timeout_s=120)
+        archive.unlink()
+
+
+def _write_sources(suite: str, folder: Path) -> list[str]:
+    """The host's own sources for `suite` as files for mmdebstrap."""
+    apt = Path("/etc/apt")
+    lines = [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*.list"))]
+    texts = {
+        "host.list": "".join(
+            recipe.one_line_sources(path.read_text(encoding="utf-8"), suite)
+            for path in lines
+            if path.is_file()
+        ),
+        "host.sources": "\n".join(
+            recipe.deb822_sources(path.read_text(encoding="utf-8"), suite)
+            for path in sorted((apt / "sources.list.d").glob("*.sources"))
+        ).strip(),
+    }
+    written = []
+    for name, text in texts.items():
+        if text:
+            (folder / name).write_text(text + "\n", encoding="utf-8")
+            written.append(str(folder / name))
+    if not written:
+        raise MissingError(
+            f"the apt sources of this host do not serve its own release, {suite}",
+            remedy=f"add the main archive of {suite} to /etc/apt/sources.list",
+        )
+    return written
+
+
+def _modules(kernel: Path) -> dict[str, bytes]:
+    """The modules that a guest's disk and agent need, in the order to load them."""
+    found = {
+        path.name.removesuffix(".ko").replace("-", "_"): path
+        for path in kernel.glob("**/modules/**/*.ko")
+        if path.name.startswith("virtio")
+    }
+    needs = {name: initramfs.dependencies(path.read_bytes()) for name, path in found.items()}
+    return {
+        name: found[name].read_bytes() for name in initramfs.load_order(initramfs.MODULES, needs)
+    }
+
+
+def _make_disk(tree: Path, disk: Path) -> None:
+    """The tree as ext4, without the journal and the reserve that a throw-away disk needs not."""
+    process.run(
+        [
+            *("mke2fs", "-q", "-t", "ext4", "-m", "0"),
+            *("-O", "^has_journal,^resize_inode"),
+            *("-E", "lazy_itable_init=1,nodiscard,root_owner=0:0"),
+            *("-d", str(tree), str(disk), _DISK_SIZE),
+        ],
+        timeout_s=120,
+        environment={"PATH": packages.search_path()},
+    )
+
+
+def installed(status: str) -> dict[str, str]:
+    """Package to version out of dpkg's status file (deb-control(5))."""
+    versions: dict[str, str] = {}
+    for stanza in status.split("\n\n"):
+        fields = dict(
+            line.split(": ", 1)
+            for line in stanza.splitlines()
+            if line.startswith(("Package: ", "Version: "))
+        )
+        if len(fields) == 2:
+            versions[fields["Package"]] = fields["Version"]
+    return versions
+
+
+def _images() -> Path:
+    return journal.cache_folder() / "images"

@@ -1,0 +1,117 @@
+"""The small archive that a guest's kernel starts from: a shell, and the modules for its disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+MODULES = ("virtio_pci", "virtio_blk", "virtio_console")
+"""What a guest needs beyond a kernel with ext4 built in; their dependencies come with them."""
+
+BOOTED = "aferir:booted"
+"""On the serial line as soon as the kernel has handed over to the first program."""
+AGENT_PORT = "org.qemu.guest_agent.0"
+
+_START = """#!/bin/busybox sh
+b=/bin/busybox
+$b mount -t devtmpfs dev /dev
+echo {booted} > /dev/console
+for m in {modules}; do $b insmod /modules/$m.ko; done
+$b mount -t proc proc /proc
+if $b grep -q aferir.only=boot /proc/cmdline; then $b poweroff -f; fi
+i=0
+while ! [ -b /dev/vda ] && [ $i -lt 500 ]; do $b usleep 10000; i=$((i+1)); done
+$b mount -t ext4 -o noinit_itable,noatime /dev/vda /root || echo "aferir: no disk" > /dev/console
+$b ip link set lo up
+$b mount --move /dev /root/dev
+$b mount --move /proc /root/proc
+$b mount -t sysfs sys /root/sys
+$b mount -t tmpfs -o mode=755 run /root/run
+exec $b switch_root /root /sbin/aferir-guest
+"""
+
+GUEST_INIT = """#!/bin/sh
+# First program of a guest: the agent that aferir gives its commands to, and a reaper.
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs -o mode=1777 shm /dev/shm
+mount -t devpts pts /dev/pts
+for port in /dev/vport*p1; do :; done
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
+qemu-ga -m virtio-serial -p "$port" -t /run -f /run/qga.pid > /dev/console 2>&1 &
+while :; do sleep 2147483647 & wait; done
+"""
+
+CONTAINER_MARK = "run/aferir-booted"
+"""File, below the container's root, that its first program makes at once."""
+CONTAINER_INIT = f"""#!/bin/sh
+# First program of a container: says that it runs, then reaps what others leave behind.
+: > /{CONTAINER_MARK}
+while :; do sleep 2147483647 & wait; done
+"""
+
+
+class File(msgspec.Struct, frozen=True):
+    """One entry of the archive; a folder where `content` is None."""
+
+    path: str
+    mode: int
+    content: bytes | None = None
+
+
+def archive(modules: Mapping[str, bytes], busybox: bytes) -> bytes:
+    """An uncompressed initramfs: emulated guests copy faster than they decompress.
+
+    `modules` are name to content, in the order in which they are to be loaded.
+    """
+    start = _START.format(booted=BOOTED, modules=" ".join(modules))
+    files = [File(name, 0o755) for name in ("bin", "dev", "modules", "proc", "root")]
+    files += [File("bin/busybox", 0o755, busybox), File("init", 0o755, start.encode())]
+    files += [File(f"modules/{name}.ko", 0o644, content) for name, content in modules.items()]
+    return cpio(files)
+
+
+def cpio(files: list[File]) -> bytes:
+    """A `newc` archive (Documentation/driver-api/early-userspace/buffer-format.rst)."""
+    parts = [_member(number, file) for number, file in enumerate(files, 1)]
+    return b"".join([*parts, _member(0, File("TRAILER!!!", 0, b""))])
+
+
+def _member(number: int, file: File) -> bytes:
+    kind = 0o040000 if file.content is None else 0o100000 if file.mode else 0
+    content = file.content or b""
+    name = file.path.encode() + b"\0"
+    fields = (number, kind | file.mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name), 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name
+    return _padded(head) + _padded(content)
+
+
+def _padded(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % 4)
+
+
+def dependencies(module: bytes) -> list[str]:
+    """Modules that a kernel module names as needed in its .modinfo section."""
+    found = re.search(rb"(?<!\w)depends=([^\0]*)\0", module)
+    names = found[1].decode("ascii", "replace") if found else ""
+    return [name.replace("-", "_") for name in names.split(",") if name]
+
+
+def load_order(wanted: tuple[str, ...], needs: Mapping[str, list[str]]) -> list[str]:
+    """`wanted` and all that they need, each after its own needs.
+
+    A name that `needs` lacks is left out: the kernel has it built in.
+    """
+    order: list[str] = []
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        if name in order or name in above or name not in needs:
+            return
+        for need in needs[name]:
+            visit(need, (*above, name))
+        order.append(name)
+
+    for name in wanted:
+        visit(name, ())
+    return order

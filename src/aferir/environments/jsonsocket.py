@@ -1,0 +1,112 @@
+"""A client for JSON over a UNIX socket, one message a line: QEMU's monitor and the guest agent."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from aferir.errors import ProgramError
+
+_SENTINEL = b"\xff"
+"""Makes the agent's parser forget half a message; its answer to a sync starts with one too."""
+
+
+class JsonSocket:
+    """One connection; requests and answers alternate, whichever thread asks."""
+
+    def __init__(self, path: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._path = path
+        self._buffer = b""
+        self._turn = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def connect(self, timeout_s: float) -> None:
+        """Wait until somebody listens. Errors: ProgramError past `timeout_s`."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                self._socket.connect(str(self._path))
+            except (FileNotFoundError, ConnectionRefusedError):
+                if time.monotonic() > deadline:
+                    raise ProgramError(f"nobody listens on {self._path.name}") from None
+                time.sleep(0.002)
+            else:
+                return
+
+    def close(self) -> None:
+        """Close the connection; twice is fine."""
+        self._socket.close()
+
+    def ask(
+        self, command: str, arguments: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
+    ) -> Any:
+        """The `return` value of one command; events in between are passed over.
+
+        Errors: ProgramError where the answer is an error, late or unreadable.
+        """
+        with self._turn:
+            self._send({"execute": command, "arguments": dict(arguments or {})})
+            deadline = time.monotonic() + timeout_s
+            while True:
+                answer = self._receive(deadline, command)
+                if "error" in answer:
+                    described = answer["error"].get("desc", answer["error"])
+                    raise ProgramError(f"QEMU's `{command}` failed: {described}")
+                if "return" in answer:
+                    return answer["return"]
+
+    def greet(self, timeout_s: float) -> None:
+        """Shake hands with QEMU's monitor (QMP): it talks first."""
+        self._receive(time.monotonic() + timeout_s, "the greeting")
+        self.ask("qmp_capabilities", timeout_s=timeout_s)
+
+    def synchronise(self, number: int, timeout_s: float) -> None:
+        """Wait until the guest agent answers; what was said to it before is void.
+
+        The message waits in the socket until the agent opens its port, so that one is enough.
+        Errors: ProgramError past `timeout_s`.
+        """
+        self._send(
+            {"execute": "guest-sync-delimited", "arguments": {"id": number}}, prefix=_SENTINEL
+        )
+        deadline = time.monotonic() + timeout_s
+        while self._receive(deadline, "guest-sync-delimited").get("return") != number:
+            pass
+
+    def _send(self, message: Mapping[str, Any], *, prefix: bytes = b"") -> None:
+        try:
+            self._socket.settimeout(30.0)
+            self._socket.sendall(prefix + json.dumps(message).encode() + b"\n")
+        except OSError as error:
+            raise ProgramError(f"the guest does not listen any more: {error}") from None
+
+    def _receive(self, deadline: float, waiting_for: str) -> dict[str, Any]:
+        """The next message. Half a line stays in the buffer for the next call."""
+        while b"\n" not in self._buffer:
+            self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
+            try:
+                part = self._socket.recv(1 << 16)
+            except TimeoutError:
+                raise ProgramError(f"the guest did not answer `{waiting_for}` in time") from None
+            except OSError as error:
+                raise ProgramError(f"the guest is gone: {error}") from None
+            if not part:
+                raise ProgramError(f"the guest is gone; it was asked for `{waiting_for}`")
+            self._buffer += part
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            message = json.loads(line.rpartition(_SENTINEL)[2])
+        except ValueError:
+            raise ProgramError(f"the guest answered `{waiting_for}` unreadably") from None
+        return message if isinstance(message, dict) else {}

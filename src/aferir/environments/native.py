@@ -1,0 +1,137 @@
+"""The host itself: nothing is made, so that every phase is as good as zero."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from aferir import journal, process
+from aferir.environments import cgroup, placement
+from aferir.environments.base import Accounting, Phases
+from aferir.errors import MissingError
+from aferir.machine import facts
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentSpec
+from aferir.process import Completed
+
+
+class Native:
+    """Programs as children of ours, on the CPUs that the environment asks for."""
+
+    kind = "native"
+
+    def check(self) -> list[Finding]:
+        """Everything that aferir runs on has it."""
+        return [Finding("native", "ok", "programs run on the host itself")]
+
+    def prepare(self) -> str:
+        """No image."""
+        return ""
+
+    def allocate(self, spec: EnvironmentSpec) -> NativeInstance:
+        """A control group where a limit is asked for, else nothing at all.
+
+        Errors: MissingError where the CPUs or the right to limit them are missing.
+        """
+        clock = time.perf_counter()
+        cpus = placement.cpu_set(spec, placement.host_cpus())
+        limits = limits_of(spec, facts.memory_total_bytes(), root=os.geteuid() == 0)
+        if limits == cgroup.Limits():
+            return NativeInstance(spec, cpus, None, {}, time.perf_counter() - clock)
+        entry = journal.write("cgroup", {})
+        try:
+            folders = cgroup.make(f"aferir-{entry.id}", limits, cgroup.layout())
+        except BaseException:
+            cgroup.remove(f"aferir-{entry.id}", cgroup.layout())
+            journal.erase(entry)
+            raise
+        return NativeInstance(spec, cpus, entry, folders, time.perf_counter() - clock)
+
+
+def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, root: bool) -> cgroup.Limits:
+    """Limits that the host itself does not have already.
+
+    The memory of a native environment says how much a workload may count on; only root can
+    enforce it, and others run without. A quota changes the figures, so it is never dropped.
+
+    Errors: MissingError for a quota without root.
+    """
+    cpus = placement.cpu_limit(spec)
+    if cpus is not None and not root:
+        raise MissingError(
+            f"environment `{spec.name}` has a `cpu_quota` on the host, which takes root",
+            remedy="run as root: sudo aferir ..., or remove its `cpu_quota`",
+        )
+    memory = spec.memory_bytes if root and 0 < spec.memory_bytes < host_memory_bytes else None
+    return cgroup.Limits(cpus=cpus, memory_bytes=memory)
+
+
+class NativeInstance:
+    """The host, perhaps within a control group."""
+
+    emulated = False
+
+    def __init__(
+        self,
+        spec: EnvironmentSpec,
+        cpus: tuple[int, ...],
+        entry: journal.Entry | None,
+        folders: Mapping[str, Path],
+        total_s: float,
+    ) -> None:
+        self.spec = spec
+        self.phases = Phases(total_s=total_s)
+        self.accounting = Accounting(cgroups=dict(folders))
+        self._cpus = cpus
+        self._entry = entry
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program as our own child."""
+        return process.run(
+            command,
+            timeout_s=timeout_s,
+            environment=environment,
+            cpus=self._cpus,
+            cgroups=tuple(self.accounting.cgroups.values()),
+            check=check,
+        )
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one file, keeping its mode; nothing where both are the same file."""
+        _copy(source, Path(destination))
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file, keeping its mode; nothing where both are the same file."""
+        _copy(Path(source), destination)
+
+    def pause(self) -> None:
+        """Nothing runs between two commands."""
+
+    def resume(self) -> None:
+        """Nothing was paused."""
+
+    def release(self) -> float:
+        """Remove the control group, if there is one."""
+        clock = time.perf_counter()
+        if self._entry is not None:
+            cgroup.remove(f"aferir-{self._entry.id}", cgroup.layout())
+            journal.erase(self._entry)
+            self._entry = None
+        return time.perf_counter() - clock
+
+
+def _copy(source: Path, destination: Path) -> None:
+    if destination.exists() and destination.samefile(source):
+        return
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, destination)

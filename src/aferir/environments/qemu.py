@@ -1,0 +1,109 @@
+"""The command line of a guest: pure.
+
+Source: qemu-system-x86_64(1), qemu-block-drivers(7). The machine is q35 without what a guest of
+ours never uses; microvm boots no faster, and has no timer to calibrate against, so that an
+emulated one on a busy host hangs in about one boot of three.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from aferir.environments import initramfs
+
+Accelerator = Literal["kvm", "tcg"]
+
+PROGRAM = "qemu-system-x86_64"
+_MACHINE = "q35,smm=off,vmport=off,sata=off,smbus=off,graphics=off"
+_KERNEL = "console=ttyS0 quiet loglevel=3 nokaslr random.trust_cpu=on panic=-1"
+"""quiet: each character on the emulated serial line costs an exit. nokaslr: no relocation."""
+_ACCELERATION = {
+    "kvm": ["-accel", "kvm", "-cpu", "host"],
+    "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
+}
+
+
+def command(
+    *,
+    name: str,
+    folder: Path,
+    kernel: Path,
+    archive: Path,
+    cpus: int,
+    memory_bytes: int,
+    accelerator: Accelerator,
+) -> list[str]:
+    """A guest with `folder`/disk.qcow2, its agent and monitor on sockets in `folder`.
+
+    Memory is rounded up to whole MiB. No network.
+    """
+    return [
+        *_machine(name, folder, kernel, archive, accelerator),
+        *("-smp", f"{cpus},sockets=1,cores={cpus},threads=1"),
+        *("-m", f"{-(-memory_bytes // 2**20)}M"),
+        *("-append", _KERNEL),
+        *("-drive", f"if=none,id=disk,format=qcow2,file={escaped(disk(folder))}"),
+        *("-device", "virtio-blk-pci,drive=disk"),
+        *("-device", "virtio-serial-pci"),
+        *("-chardev", f"socket,id=agent,server=on,wait=off,path={escaped(agent(folder))}"),
+        *("-device", f"virtserialport,chardev=agent,name={initramfs.AGENT_PORT}"),
+        *("-chardev", f"socket,id=monitor,server=on,wait=off,path={escaped(monitor(folder))}"),
+        *("-mon", "chardev=monitor,mode=control"),
+    ]
+
+
+def trial_command(
+    *, name: str, folder: Path, kernel: Path, archive: Path, accelerator: Accelerator
+) -> list[str]:
+    """A guest with nothing but a serial line, which powers itself off once it has booted."""
+    return [
+        *_machine(name, folder, kernel, archive, accelerator),
+        *("-smp", "1", "-m", "256M"),
+        *("-append", f"{_KERNEL} aferir.only=boot"),
+    ]
+
+
+def overlay_command(base: Path, overlay: Path) -> list[str]:
+    """Make a disk that reads from `base` and keeps what is written for itself."""
+    names = ["-F", "raw", "-b", str(base), str(overlay)]
+    return ["qemu-img", "create", "-q", "-f", "qcow2", *names]
+
+
+def disk(folder: Path) -> Path:
+    """What a guest writes."""
+    return folder / "disk.qcow2"
+
+
+def agent(folder: Path) -> Path:
+    """Socket of the guest agent."""
+    return folder / "agent"
+
+
+def monitor(folder: Path) -> Path:
+    """Socket of QEMU's own monitor."""
+    return folder / "monitor"
+
+
+def console(folder: Path) -> Path:
+    """What the guest's kernel and first programs say."""
+    return folder / "console.log"
+
+
+def escaped(path: Path) -> str:
+    """A comma ends a value in QEMU's options, two stand for one."""
+    return str(path).replace(",", ",,")
+
+
+def _machine(
+    name: str, folder: Path, kernel: Path, archive: Path, accelerator: Accelerator
+) -> list[str]:
+    return [
+        PROGRAM,
+        *("-name", name, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-machine", _MACHINE),
+        *_ACCELERATION[accelerator],
+        *("-kernel", str(kernel), "-initrd", str(archive)),
+        *("-chardev", f"file,id=console,path={escaped(console(folder))}"),
+        *("-serial", "chardev:console"),
+    ]

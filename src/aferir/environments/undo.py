@@ -1,0 +1,111 @@
+"""Steps that undo what a kill left behind; a second time each finds nothing to do."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import signal
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+MARK = "AFERIR_MARK"
+"""Variable that names the journal's entry which a process belongs to."""
+_MNT_DETACH = 2
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def mounts_below(folder: Path, mountinfo: str) -> list[Path]:
+    """Mount points at or below `folder`, the deepest first (proc(5), /proc/PID/mountinfo)."""
+    points = []
+    for line in mountinfo.splitlines():
+        fields = line.split(" ")
+        if len(fields) > 4:
+            point = Path(_ESCAPE.sub(lambda found: chr(int(found[1], 8)), fields[4]))
+            if point == folder or folder in point.parents:
+                points.append(point)
+    return sorted(points, key=lambda path: len(path.parts), reverse=True)
+
+
+def remove_tree(folder: Path) -> None:
+    """Unmount whatever is mounted below `folder` and remove it; nothing there: fine.
+
+    Errors: OSError, before anything is removed, where something stays mounted: it may be the
+    host's own /dev.
+    """
+    if folder.is_symlink() or not folder.exists():
+        return
+    folder = folder.resolve()
+    unmount(folder)
+    # Files of an image may be read-only folders of ours when an ordinary user built it.
+    if os.geteuid() != 0:
+        for path, _, _ in os.walk(folder):
+            with contextlib.suppress(OSError):
+                Path(path).chmod(stat.S_IRWXU)
+    shutil.rmtree(folder)
+
+
+def unmount(folder: Path) -> None:
+    """Unmount whatever is mounted at or below `folder`.
+
+    Errors: OSError where something stays mounted.
+    """
+    for point in mounts_below(folder, _mountinfo()):
+        if _libc.umount2(os.fsencode(point), _MNT_DETACH) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(point))
+    if left := mounts_below(folder, _mountinfo()):
+        raise OSError(f"still mounted: {', '.join(map(str, left))}")
+
+
+def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float = 5.0) -> int:
+    """Kill every process whose arguments and environment prove it ours; how many there were.
+
+    Only processes that we may look into count, and never this one.
+    Errors: OSError where one outlives `wait_s`.
+    """
+    deadline = time.monotonic() + wait_s
+    killed: set[int] = set()
+    while found := [pid for pid in _processes() if _is(pid, proven)]:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed.update(found)
+        if time.monotonic() > deadline:
+            raise OSError(f"processes survive SIGKILL: {found}")
+        time.sleep(0.01)
+    return len(killed)
+
+
+def kill_marked(mark: str) -> int:
+    """Kill every process of that entry of the journal."""
+    return kill(lambda _, variables: variables.get(MARK) == mark)
+
+
+def _processes() -> list[int]:
+    return [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()]
+
+
+def _is(pid: int, proven: Callable[[list[str], dict[str, str]], bool]) -> bool:
+    if pid == os.getpid():
+        return False
+    try:
+        arguments = _strings(Path(f"/proc/{pid}/cmdline").read_bytes())
+        pairs = _strings(Path(f"/proc/{pid}/environ").read_bytes())
+    except OSError:
+        return False
+    variables = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+    return bool(variables) and proven(arguments, variables)
+
+
+def _strings(content: bytes) -> list[str]:
+    return [os.fsdecode(part) for part in content.split(b"\0") if part]
+
+
+def _mountinfo() -> str:
+    return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")

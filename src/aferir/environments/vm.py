@@ -1,0 +1,294 @@
+"""Guests under QEMU, on KVM where a guest really boots with it and emulated elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from aferir import journal, process
+from aferir.environments import agent, cgroup, image, initramfs, kvm, placement, qemu, undo
+from aferir.environments.base import Accounting, Phases
+from aferir.environments.jsonsocket import JsonSocket
+from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.machine import facts, packages
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentSpec
+from aferir.process import Completed
+
+KIND = "vm"
+_PROGRAMS = (qemu.PROGRAM, "qemu-img")
+_BOOT_LIMIT_S = 120.0
+"""An emulated guest on a busy host takes long, and one that hangs should not take all day."""
+
+
+def name_of(entry: journal.Entry) -> str:
+    """Name of the guest, of its folder and of its control groups."""
+    return f"aferir-{entry.id}"
+
+
+def folder_of(entry: journal.Entry) -> Path:
+    """Where a guest keeps its disk and sockets."""
+    return Path(entry.details["vms"]) / name_of(entry)
+
+
+class VirtualMachine:
+    """Makes guests; an ordinary user may too."""
+
+    kind = KIND
+
+    def __init__(self, progress: image.Progress = image.silent) -> None:
+        self._progress = progress
+
+    def check(self) -> list[Finding]:
+        """QEMU, an image or the means to build one, and KVM, which is asked by booting."""
+        if os.uname().machine != "x86_64":
+            said = f"guests are made for x86_64, and this host is {os.uname().machine}"
+            return [Finding(KIND, "missing", said, "use an x86_64 host")]
+        if absent := packages.missing(_PROGRAMS):
+            said = f"QEMU is not installed ({', '.join(absent)})"
+            return [Finding(KIND, "missing", said, packages.install_command(absent))]
+        if found := image.check():
+            return [Finding(KIND, f.status, f.message, f.remedy) for f in found]
+        base = image.find(image.host_recipe())
+        version = facts.tool_version("qemu")
+        if base is None:
+            return [
+                Finding(KIND, "ok", f"{version}; the image is built, and KVM tried, at first use")
+            ]
+        found_kvm = kvm.verdict(base)
+        if found_kvm.works:
+            return [Finding(KIND, "ok", f"{version} with KVM")]
+        said = f"{version} emulates guests in software: {found_kvm.reason}"
+        return [Finding(KIND, "degraded", said, "use a host with hardware virtualisation")]
+
+    def prepare(self) -> str:
+        """Build or find the image, and ask KVM; the image's content hash."""
+        base = image.ensure(self._progress)
+        kvm.verdict(base)
+        return base.metadata.hash
+
+    def allocate(self, spec: EnvironmentSpec) -> GuestInstance:
+        """Make and boot a guest.
+
+        Errors: MissingError where `check` says so, ProgramError where the guest does not boot.
+        """
+        for finding in self.check():
+            if finding.status == "missing":
+                raise MissingError(finding.message, remedy=finding.remedy)
+        base = image.ensure(self._progress)
+        accelerator: qemu.Accelerator = "kvm" if kvm.verdict(base).works else "tcg"
+        pinned = placement.pinned(spec, placement.host_cpus())
+        clock = time.perf_counter()
+        entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
+        child: subprocess.Popen[str] | None = None
+        try:
+            _make_disk(entry, base)
+            copied = time.perf_counter()
+            child, groups = _start(spec, entry, base, accelerator, pinned)
+            _wait_for_boot(folder_of(entry), child)
+            booted = time.perf_counter()
+            connection = _connect(folder_of(entry), child)
+            ready = time.perf_counter()
+        except BaseException:
+            give_back(entry, child)
+            raise
+        phases = Phases(
+            copied_s=copied - clock,
+            booted_s=booted - copied,
+            ready_s=ready - booted,
+            total_s=ready - clock,
+        )
+        account = Accounting(cgroups=groups, processes=(child.pid,), own_kernel=True)
+        return GuestInstance(
+            spec,
+            phases=phases,
+            accounting=account,
+            entry=entry,
+            child=child,
+            connection=connection,
+            emulated=accelerator == "tcg",
+        )
+
+
+class GuestInstance:
+    """A running guest."""
+
+    def __init__(
+        self,
+        spec: EnvironmentSpec,
+        *,
+        phases: Phases,
+        accounting: Accounting,
+        entry: journal.Entry,
+        child: subprocess.Popen[str],
+        connection: JsonSocket,
+        emulated: bool,
+    ) -> None:
+        self.spec = spec
+        self.phases = phases
+        self.accounting = accounting
+        self.emulated = emulated
+        self._entry: journal.Entry | None = entry
+        self._child = child
+        self._agent = connection
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program in the guest; its duration is the host's, to within 20 ms."""
+        self._alive()
+        done = agent.run(self._agent, command, timeout_s=timeout_s, environment=environment or {})
+        if check and done.exit_code != 0:
+            raise ProgramError(f"`{' '.join(done.command)}` {process.explain_exit(done)}")
+        return done
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one host file into the guest, keeping its mode."""
+        self._alive()
+        agent.put(self._agent, source, destination)
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file of the guest to the host."""
+        self._alive()
+        agent.get(self._agent, source, destination)
+
+    def pause(self) -> None:
+        """Stop its virtual CPUs."""
+        self._monitor("stop")
+
+    def resume(self) -> None:
+        """Let them run again."""
+        self._monitor("cont")
+
+    def release(self) -> float:
+        """Switch it off and remove everything; seconds that it took."""
+        clock = time.perf_counter()
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            self._agent.close()
+            give_back(entry, self._child)
+        return time.perf_counter() - clock
+
+    def _alive(self) -> journal.Entry:
+        if self._entry is None or self._child.poll() is not None:
+            raise ProgramError(f"the guest of environment `{self.spec.name}` does not run")
+        return self._entry
+
+    def _monitor(self, command: str) -> None:
+        with JsonSocket(qemu.monitor(folder_of(self._alive()))) as monitor:
+            monitor.connect(5.0)
+            monitor.greet(10.0)
+            monitor.ask(command)
+
+
+def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
+    """Remove a guest, however much of it there is, and its entry in the journal.
+
+    Also what cleaning does when the one who made it is dead. The disk is thrown away, so that
+    there is no need to shut down. Errors: OSError where something stays; the entry stays too.
+    """
+    if child is not None:
+        if child.poll() is None:
+            child.kill()
+        process.end(child)
+    name = name_of(entry)
+    undo.kill(
+        lambda arguments, variables: (
+            variables.get(undo.MARK) == entry.id
+            or (name in arguments and variables.get(process.OWNER_VARIABLE) == str(entry.owner_pid))
+        )
+    )
+    if os.geteuid() == 0:
+        cgroup.remove(name, cgroup.layout())
+    undo.remove_tree(folder_of(entry))
+    journal.erase(entry)
+
+
+def _make_disk(entry: journal.Entry, base: image.Image) -> None:
+    folder = folder_of(entry)
+    folder.mkdir(parents=True)
+    folder.chmod(0o700)
+    process.run(qemu.overlay_command(base.disk, qemu.disk(folder)), timeout_s=30)
+
+
+def _start(
+    spec: EnvironmentSpec,
+    entry: journal.Entry,
+    base: image.Image,
+    accelerator: qemu.Accelerator,
+    pinned: Sequence[int],
+) -> tuple[subprocess.Popen[str], dict[str, Path]]:
+    """Start QEMU; it is killed with us.
+
+    Errors: MissingError for a quota without root.
+    """
+    folder = folder_of(entry)
+    limits = cgroup.Limits(cpus=placement.cpu_limit(spec))
+    groups: dict[str, Path] = {}
+    if limits.cpus is not None:
+        groups = cgroup.make(name_of(entry), limits, cgroup.layout())
+    command = qemu.command(
+        name=name_of(entry),
+        folder=folder,
+        kernel=base.kernel,
+        archive=base.initramfs,
+        cpus=spec.cpus,
+        memory_bytes=spec.memory_bytes,
+        accelerator=accelerator,
+    )
+    with (folder / "qemu.log").open("w", encoding="utf-8") as log:
+        child = process.start(
+            command,
+            stderr=log.fileno(),
+            environment={undo.MARK: entry.id},
+            cpus=pinned,
+            cgroups=tuple(groups.values()),
+        )
+    return child, groups
+
+
+def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
+    """Until the guest's first program has spoken on the serial line."""
+    deadline = time.monotonic() + _BOOT_LIMIT_S
+    console = qemu.console(folder)
+    while not (console.exists() and initramfs.BOOTED.encode() in console.read_bytes()):
+        if child.poll() is not None or time.monotonic() > deadline:
+            raise _did_not_boot(folder, child)
+        time.sleep(0.005)
+
+
+def _connect(folder: Path, child: subprocess.Popen[str]) -> JsonSocket:
+    """Until the agent answers."""
+    connection = JsonSocket(qemu.agent(folder))
+    try:
+        connection.connect(5.0)
+        connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)
+    except AferirError:
+        connection.close()
+        raise _did_not_boot(folder, child) from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _did_not_boot(folder: Path, child: subprocess.Popen[str]) -> ProgramError:
+    lines: list[str] = []
+    for path in (folder / "qemu.log", qemu.console(folder)):
+        with contextlib.suppress(OSError):
+            lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
+    how = "QEMU ended" if child.poll() is not None else f"it did not within {_BOOT_LIMIT_S:g} s"
+    return ProgramError(
+        f"the guest did not boot: {how}: {' / '.join(lines) or 'nothing was printed'}",
+        remedy="give it more memory, or free memory and CPUs on this host",
+    )
