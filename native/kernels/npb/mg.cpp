@@ -1,0 +1,83 @@
+// MG, the multigrid kernel: V-cycles for the Poisson equation with 20 point charges on a periodic
+// cube (RNR-94-007, section 2.3).
+
+#include <omp.h>
+
+#include <cstddef>
+
+#include "common/memory.hpp"
+#include "npb/mg_cycle.hpp"
+#include "npb/mg_problem.hpp"
+#include "npb/npb.hpp"
+#include "npb/team.hpp"
+
+namespace aferir::npb::AFERIR_ISA {
+
+Outcome run_mg(ProblemClass problem, int threads);
+
+namespace {
+
+constexpr double kTolerance = 1e-8;
+constexpr double kOperationsPerPoint = 58;
+
+void place(const Grid& grid, const Charges& charges) {
+    const auto set = [&](const std::vector<Point>& points, double value) {
+        for (const auto& point : points) {
+            double* const row = grid.row(static_cast<std::ptrdiff_t>(point.plane),
+                                         static_cast<std::ptrdiff_t>(point.row));
+            row[point.column] = value;
+            wrap_row(row, grid.size());
+        }
+    };
+    set(charges.positive, 1);
+    set(charges.negative, -1);
+}
+
+void set_up(Cycle& cycle, Member& member, const Levels& levels, const Charges& charges) {
+    cycle.clear();
+    if (member.id() == 0) {
+        place(levels.right_side, charges);
+    }
+    member.wait();
+}
+
+std::size_t bytes_needed(std::size_t size) {
+    return size * size * (size + 2 * kGhosts) * sizeof(double) * 10 / 3;  // 3 and 2/7 grids
+}
+
+}  // namespace
+
+Outcome run_mg(ProblemClass problem_class, int threads) {
+    const auto problem = mg_problem(problem_class);
+    require_memory(bytes_needed(problem.size));
+    const auto charges = find_charges(problem.size, threads);
+    Levels levels(problem.size);
+    Meeting meeting(threads);
+    Outcome outcome;
+    outcome.iterations = problem.iterations;
+    const auto edge = static_cast<double>(problem.size);
+    outcome.operations = kOperationsPerPoint * problem.iterations * edge * edge * edge;
+#pragma omp parallel num_threads(threads)
+    {
+        Member member(meeting);
+        Cycle cycle(levels, problem.smoother, member);
+        set_up(cycle, member, levels, charges);
+        (void)cycle.first_residual();
+        (void)cycle.iterate(false);  // untimed, to touch all code and data
+        set_up(cycle, member, levels, charges);
+        const double start = omp_get_wtime();
+        double norm = cycle.first_residual();
+        for (int iteration = 1; iteration <= problem.iterations; ++iteration) {
+            norm = cycle.iterate(iteration == problem.iterations);
+        }
+#pragma omp master
+        {
+            outcome.seconds = omp_get_wtime() - start;
+            outcome.checks = {compare("residual norm", norm, problem.norm)};
+        }
+    }
+    outcome.verified = all_within(outcome.checks, kTolerance);
+    return outcome;
+}
+
+}  // namespace aferir::npb::AFERIR_ISA

@@ -1,0 +1,237 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "npb/mg_grid.hpp"
+#include "npb/mg_rows.hpp"
+#include "npb/mg_sweep.hpp"
+#include "npb/team.hpp"
+
+namespace aferir::npb::AFERIR_ISA {
+
+/// The grids of a V-cycle; level 0 has 2 points along an edge, the last one the problem's.
+struct Levels {
+    explicit Levels(std::size_t size) : right_side(size), spare(size) {
+        for (std::size_t edge = 2; edge <= size; edge *= 2) {
+            correction.emplace_back(edge);
+            residual.emplace_back(edge == size && sweeps(edge) ? 2 : edge);  // a sweep keeps none
+        }
+    }
+
+    /// Grids that do not fit into L2 are swept (see Sweep), smaller ones done step by step.
+    static bool sweeps(std::size_t size) { return size >= 64; }
+
+    [[nodiscard]] std::size_t finest() const { return correction.size() - 1; }
+
+    std::vector<Grid> correction;  ///< u
+    std::vector<Grid> residual;    ///< r
+    Grid right_side;               ///< v
+    Grid spare;                    ///< the finest u that a sweep writes while it reads the other
+};
+
+/// The part of [0, size) that falls to one of `count`; bounds are even.
+inline Span share(std::size_t size, int index, int count) {
+    const auto half = static_cast<std::ptrdiff_t>(size / 2);
+    return {half * index / count * 2, half * (index + 1) / count * 2};
+}
+
+/// One thread's part in the V-cycles.
+class Cycle {
+  public:
+    Cycle(Levels& levels, const std::array<double, 3>& smoother, Member& member)
+        : levels_(levels), smoother_(smoother), member_(member), sweep_(levels.right_side.size()) {}
+
+    /// u = 0, and the pages of all large grids placed near the thread that will use them.
+    void clear() {
+        const auto size = levels_.right_side.size();
+        for (const auto* grid : {&levels_.correction.back(), &levels_.right_side, &levels_.spare}) {
+            const auto [planes, rows] = tile(size);
+            for (auto plane = planes.begin; plane < planes.end; ++plane) {
+                grid->clear({plane, plane + 1}, rows);
+            }
+        }
+        member_.wait();
+    }
+
+    /// r = v - A u on the finest grid, which also begins the next cycle; returns its L2 norm.
+    double first_residual() {
+        SweepPlan plan;
+        plan.measured = true;
+        return residual_norm(plan);
+    }
+
+    /// One V-cycle and the residual after it; returns the residual's L2 norm if `last`, else 0.
+    double iterate(bool last) {
+        restrict_down();
+        for (std::size_t level = 1; level < levels_.finest(); ++level) {
+            climb(level);
+        }
+        SweepPlan plan;
+        plan.z = &levels_.correction[levels_.finest() - 1];
+        plan.measured = last;
+        return residual_norm(plan);
+    }
+
+  private:
+    static constexpr std::size_t kSolo = 8;  // to this size one thread is faster than a barrier
+
+    /// Rows are shared out first: threads whose planes adjoin would each redo seven of them.
+    [[nodiscard]] std::pair<Span, Span> tile(std::size_t size) const {
+        const int most = static_cast<int>(size / 8);
+        const int across = std::min(member_.count(), most);
+        const int deep = (member_.count() + across - 1) / across;
+        const int total = across * deep;
+        // The last thread takes what a count that is no multiple leaves over.
+        if (total != member_.count()) {
+            return {share(size, member_.id(), member_.count()),
+                    {0, static_cast<std::ptrdiff_t>(size)}};
+        }
+        return {share(size, member_.id() / across, deep),
+                share(size, member_.id() % across, across)};
+    }
+
+    /// Runs `work` for this thread's planes of a grid of that size, then waits for the others;
+    /// the smallest grids are left to the first thread, and nobody waits.
+    template <typename Work>
+    void for_planes(std::size_t size, const Work& work) {
+        if (size > kSolo) {
+            work(share(size, member_.id(), member_.count()));
+            member_.wait();
+        } else if (member_.id() == 0) {
+            work(Span{0, static_cast<std::ptrdiff_t>(size)});
+        }
+    }
+
+    template <typename PerRow>
+    void for_rows(std::size_t size, const PerRow& per_row) {
+        for_planes(size, [&](Span planes) {
+            for (auto plane = planes.begin; plane < planes.end; ++plane) {
+                for (std::ptrdiff_t row = 0; row < static_cast<std::ptrdiff_t>(size); ++row) {
+                    per_row(plane, row);
+                }
+            }
+        });
+    }
+
+    /// Restricts the residual from the finest grid but one (the sweep has done that) or, where the
+    /// finest is not swept, from the finest.
+    void restrict_down() {
+        const auto top = levels_.finest();
+        for (auto level = Levels::sweeps(levels_.right_side.size()) ? top - 1 : top; level > 0;
+             --level) {
+            const auto& fine = levels_.residual[level];
+            const auto& coarse = levels_.residual[level - 1];
+            for_rows(coarse.size(), [&](std::ptrdiff_t plane, std::ptrdiff_t row) {
+                with_width(coarse.size(), [&](auto width) {
+                    restrict_row<width>(coarse.row(plane, row),
+                                        fine.around(2 * plane + 1, 2 * row + 1), coarse.size());
+                });
+            });
+        }
+        const auto& coarsest = levels_.correction[0];
+        for_rows(coarsest.size(), [&](std::ptrdiff_t plane, std::ptrdiff_t row) {
+            smooth_row<2>(coarsest.row(plane, row), nullptr, levels_.residual[0].around(plane, row),
+                          smoother_, coarsest.size());
+        });
+    }
+
+    /// u = Q z, then one smoothing, on a grid between the coarsest and the finest.
+    void climb(std::size_t level) {
+        auto& u = levels_.correction[level];
+        const auto& z = levels_.correction[level - 1];
+        if (z.size() == kSolo) {
+            member_.wait();  // for the thread that did the smallest grids alone
+        }
+        if (Levels::sweeps(u.size())) {
+            SweepPlan plan;
+            plan.z = &z;
+            plan.v = &levels_.residual[level];
+            plan.result = &u;
+            plan.smoother = smoother_;
+            const auto [planes, rows] = tile(u.size());
+            (void)sweep_.run(plan, planes, rows);
+            member_.wait();
+        } else {
+            correct_by_steps(u, nullptr, z, levels_.residual[level], levels_.residual[level]);
+        }
+    }
+
+    void correct_by_steps(const Grid& u, const Grid* old, const Grid& z, const Grid& v,
+                          const Grid& r) {
+        for_rows(u.size(), [&](std::ptrdiff_t plane, std::ptrdiff_t row) {
+            interpolate(u.row(plane, row), old == nullptr ? nullptr : old->row(plane, row), z,
+                        plane, row);
+        });
+        residual_by_steps(u, v, r);
+        for_rows(u.size(), [&](std::ptrdiff_t plane, std::ptrdiff_t row) {
+            with_width(u.size(), [&](auto width) {
+                smooth_row<width>(u.row(plane, row), u.row(plane, row), r.around(plane, row),
+                                  smoother_, u.size());
+            });
+        });
+    }
+
+    void residual_by_steps(const Grid& u, const Grid& v, const Grid& r) {
+        for_rows(u.size(), [&](std::ptrdiff_t plane, std::ptrdiff_t row) {
+            with_width(u.size(), [&](auto width) {
+                residual_row<width>(r.row(plane, row), v.row(plane, row), u.around(plane, row),
+                                    u.size());
+            });
+        });
+    }
+
+    double residual_norm(SweepPlan plan) {
+        auto& u = levels_.correction.back();
+        const double squares = Levels::sweeps(u.size()) ? sweep_finest(plan) : step_finest(plan);
+        if (!plan.measured) {
+            return 0;
+        }
+        const auto edge = static_cast<double>(u.size());
+        return std::sqrt(member_.sum(squares) / (edge * edge * edge));
+    }
+
+    double sweep_finest(SweepPlan plan) {
+        auto& u = swapped_ ? levels_.spare : levels_.correction.back();
+        auto& result = swapped_ ? levels_.correction.back() : levels_.spare;
+        plan.u = &u;
+        plan.v = &levels_.right_side;
+        plan.result = &result;
+        plan.streamed = true;
+        const bool last = plan.measured && plan.z != nullptr;
+        plan.s = last ? nullptr : &levels_.residual[levels_.finest() - 1];
+        plan.smoother = smoother_;
+        const auto [planes, rows] = tile(u.size());
+        const double squares = sweep_.run(plan, planes, rows);
+        swapped_ = plan.z != nullptr ? !swapped_ : swapped_;
+        member_.wait();
+        return squares;
+    }
+
+    double step_finest(const SweepPlan& plan) {
+        const auto& u = levels_.correction.back();
+        const auto& r = levels_.residual.back();
+        if (plan.z != nullptr) {
+            correct_by_steps(u, &u, *plan.z, levels_.right_side, r);
+        }
+        residual_by_steps(u, levels_.right_side, r);
+        double squares = 0;
+        if (plan.measured) {
+            for_rows(u.size(), [&](std::ptrdiff_t plane, std::ptrdiff_t row) {
+                squares += square_sum(r.row(plane, row), r.size());
+            });
+        }
+        return squares;
+    }
+
+    Levels& levels_;
+    std::array<double, 3> smoother_;
+    Member& member_;
+    Sweep sweep_;
+    bool swapped_ = false;
+};
+
+}  // namespace aferir::npb::AFERIR_ISA

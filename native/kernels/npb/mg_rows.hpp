@@ -1,0 +1,257 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "npb/simd.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// MG's operators on one row of grid points. A row pointer points to the row's first point; kGhosts
+// numbers before it and after its last point are readable, the nearest of them being the row's
+// periodic continuation.
+
+namespace aferir::npb::AFERIR_ISA {
+
+inline constexpr std::size_t kGhosts = 8;
+
+/// W neighbouring points. W is less than the level's registers hold only on the smallest grids.
+template <int W>
+struct BlockOf {
+    // NOLINTNEXTLINE(modernize-use-using): only a typedef may have a dependent attribute in GCC 12
+    typedef double Type __attribute__((vector_size(W * sizeof(double))));
+};
+template <int W>
+using Block = typename BlockOf<W>::Type;
+
+/// Calls `work` with the widest block that divides a row of `size` points.
+template <typename Work>
+void with_width(std::size_t size, const Work& work) {
+    if (size >= kLanes) {
+        work(std::integral_constant<int, kLanes>{});
+    } else if (kLanes > 4 && size >= 4) {
+        work(std::integral_constant < int, kLanes<4 ? kLanes : 4>{});
+    } else {
+        work(std::integral_constant<int, 2>{});
+    }
+}
+
+template <int W>
+Block<W> load_block(const double* source) {
+    Block<W> block;
+    std::memcpy(&block, source, sizeof block);
+    return block;
+}
+
+template <int W>
+void store_block(double* target, Block<W> block) {
+    std::memcpy(target, &block, sizeof block);
+}
+
+template <int First, int Step, int W, int... I>
+Block<W> pick(Block<W> low, Block<W> high, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(low, high, (First + Step * I)...);
+}
+
+/// The W points that begin one before `block`, whose left neighbour is `left`.
+template <int W>
+Block<W> shifted_left(Block<W> left, Block<W> block) {
+    return pick<W - 1, 1, W>(left, block, std::make_integer_sequence<int, W>{});
+}
+
+/// The W points that begin one after the begin of `block`, whose right neighbour is `right`.
+template <int W>
+Block<W> shifted_right(Block<W> block, Block<W> right) {
+    return pick<1, 1, W>(block, right, std::make_integer_sequence<int, W>{});
+}
+
+template <int W>
+Block<W> evens(Block<W> low, Block<W> high) {
+    return pick<0, 2, W>(low, high, std::make_integer_sequence<int, W>{});
+}
+
+template <int W>
+Block<W> odds(Block<W> low, Block<W> high) {
+    return pick<1, 2, W>(low, high, std::make_integer_sequence<int, W>{});
+}
+
+/// even[First], odd[First], even[First + 1], ...: W numbers.
+template <int First, int W, int... I>
+Block<W> interleaved(Block<W> even, Block<W> odd, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(even, odd, (First + I / 2 + I % 2 * W)...);
+}
+
+inline void wrap_row(double* row, std::size_t size) {
+    row[-1] = row[size - 1];
+    row[size] = row[0];
+}
+
+/// Three rows of each of three planes: [3 * plane + row], the centre being [4].
+using Neighbours = std::array<const double*, 9>;
+
+/// Sums across the row's direction: of the rows at distance 1 (they share a face with the centre
+/// row) and of those at distance 2 (an edge).
+template <int W>
+struct Cross {
+    Cross(const Neighbours& rows, std::ptrdiff_t i)
+        : centre(load_block<W>(rows[4] + i)),
+          faces((load_block<W>(rows[1] + i) + load_block<W>(rows[7] + i)) +
+                (load_block<W>(rows[3] + i) + load_block<W>(rows[5] + i))),
+          edges((load_block<W>(rows[0] + i) + load_block<W>(rows[2] + i)) +
+                (load_block<W>(rows[6] + i) + load_block<W>(rows[8] + i))) {}
+
+    Block<W> centre;
+    Block<W> faces;
+    Block<W> edges;
+};
+
+/// Calls `point(i, centre, by distance 1, 2, 3 the sums of neighbours)` block by block. Each row is
+/// read once: what the neighbouring block needs is shifted in registers. All is passed by value, or
+/// the compiler would load the pointers anew after each store.
+template <int W, typename PerBlock>
+[[gnu::always_inline]] inline void for_each_block(Neighbours rows, std::size_t size,
+                                                  PerBlock per_block) {
+    Cross<W> left(rows, -W);
+    Cross<W> block(rows, 0);
+    for (std::size_t i = 0; i < size; i += W) {
+        const Cross<W> right(rows, static_cast<std::ptrdiff_t>(i) + W);
+        const auto both = [&](Block<W> Cross<W>::* sums) {
+            return shifted_left<W>(left.*sums, block.*sums) +
+                   shifted_right<W>(block.*sums, right.*sums);
+        };
+        per_block(i, block.centre, both(&Cross<W>::centre) + block.faces,
+                  both(&Cross<W>::faces) + block.edges, both(&Cross<W>::edges));
+        left = block;
+        block = right;
+    }
+}
+
+/// out = v - A u, A = (-8/3, 0, 1/6, 1/12) by distance. `out` may be `v`.
+template <int W>
+void residual_row(double* out, const double* v, const Neighbours& u, std::size_t size) {
+    for_each_block<W>(
+        u, size, [=](std::size_t i, Block<W> centre, Block<W>, Block<W> edges, Block<W> corners) {
+            store_block<W>(out + i, load_block<W>(v + i) + 8.0 / 3 * centre - 1.0 / 6 * edges -
+                                        1.0 / 12 * corners);
+        });
+    wrap_row(out, size);
+}
+
+/// out = u + C r, C = `smoother` by distance. `out` may be `u`; a null `u` is 0.
+template <int W>
+void smooth_row(double* out, const double* u, const Neighbours& r,
+                const std::array<double, 3>& smoother, std::size_t size) {
+    const auto [centre_weight, face_weight, edge_weight] = smoother;
+    for_each_block<W>(
+        r, size, [=](std::size_t i, Block<W> centre, Block<W> faces, Block<W> edges, Block<W>) {
+            const auto old = u == nullptr ? Block<W>{} : load_block<W>(u + i);
+            store_block<W>(
+                out + i, old + centre_weight * centre + face_weight * faces + edge_weight * edges);
+        });
+    wrap_row(out, size);
+}
+
+/// One row of the coarser grid from the nine finer ones around it, by trilinear weights. Coarse
+/// point c lies on fine point 2 c + 1. `size` is the coarse row's.
+template <int W>
+void restrict_row(double* coarse, Neighbours fine, std::size_t size) {
+    const auto weighted = [=](std::size_t i) {
+        const Cross<W> cross(fine, static_cast<std::ptrdiff_t>(i));
+        return 0.5 * cross.centre + 0.25 * cross.faces + 0.125 * cross.edges;
+    };
+    auto low = weighted(0);
+    auto high = weighted(W);
+    auto even = evens<W>(low, high);
+    const auto first_even = even;
+    for (std::size_t c = 0; c < size; c += W) {
+        const auto odd = odds<W>(low, high);
+        auto next_even = first_even;  // periodic
+        if (c + W < size) {
+            low = weighted(2 * (c + W));
+            high = weighted(2 * (c + W) + W);
+            next_even = evens<W>(low, high);
+        }
+        store_block<W>(coarse + c, odd + 0.5 * (even + shifted_right<W>(even, next_even)));
+        even = next_even;
+    }
+    wrap_row(coarse, size);
+}
+
+/// The coarse rows around a fine one: the same one up to four times if the fine row lies on it.
+using CoarseRows = std::array<const double*, 4>;
+
+/// out = u + Q z: trilinear interpolation of coarse rows, of which `Count` (1, 2 or 4) differ.
+/// A null `u` is 0. `size` is the coarse row's.
+template <int W, int Count>
+void interpolate_row(double* out, const double* u, CoarseRows z, std::size_t size) {
+    const auto mean = [=](std::ptrdiff_t i) {
+        auto sum = load_block<W>(z[0] + i);
+        for (std::size_t row = 1; row < Count; ++row) {
+            sum += load_block<W>(z[row] + i);
+        }
+        return sum * (1.0 / Count);
+    };
+    constexpr auto kLanesOf = std::make_integer_sequence<int, W>{};
+    auto left = mean(-W);
+    for (std::size_t c = 0; c < size; c += W) {
+        const auto odd = mean(static_cast<std::ptrdiff_t>(c));
+        const auto even = 0.5 * (shifted_left<W>(left, odd) + odd);
+        auto low = interleaved<0, W>(even, odd, kLanesOf);
+        auto high = interleaved<W / 2, W>(even, odd, kLanesOf);
+        if (u != nullptr) {
+            low += load_block<W>(u + 2 * c);
+            high += load_block<W>(u + 2 * c + W);
+        }
+        store_block<W>(out + 2 * c, low);
+        store_block<W>(out + 2 * c + W, high);
+        left = odd;
+    }
+    wrap_row(out, 2 * size);
+}
+
+/// Into L2: a whole plane of a tile is asked for before any of it is used.
+inline void prefetch_row(const double* row, std::size_t size) {
+    for (std::size_t i = 0; i < size; i += 8) {
+        __builtin_prefetch(row + i, 0, 2);
+    }
+}
+
+inline double square_sum(const double* row, std::size_t size) {
+    Block<2> sum{};
+    for (std::size_t i = 0; i < size; i += 2) {
+        const auto block = load_block<2>(row + i);
+        sum += block * block;
+    }
+    return sum[0] + sum[1];
+}
+
+/// Copies a row's points, not its ghosts, past the caches: they will not be read again before
+/// they had been evicted, and a cached store would first read the line. Needs a fence afterwards.
+inline void stream_row(double* out, const double* row, std::size_t size) {
+#if defined(__x86_64__)
+    for (std::size_t i = 0; i < size; i += kLanes) {
+#if defined(__AVX512F__)
+        _mm512_stream_pd(out + i, _mm512_load_pd(row + i));
+#elif defined(__AVX2__)
+        _mm256_stream_pd(out + i, _mm256_load_pd(row + i));
+#else
+        _mm_stream_pd(out + i, _mm_load_pd(row + i));
+#endif
+    }
+#else
+    std::memcpy(out, row, size * sizeof(double));
+#endif
+}
+
+inline void stream_fence() {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+}  // namespace aferir::npb::AFERIR_ISA
