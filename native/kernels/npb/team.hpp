@@ -1,7 +1,6 @@
 #pragma once
 
 #include <omp.h>
-#include <sched.h>
 
 #include <atomic>
 #include <cstddef>
@@ -15,8 +14,8 @@ namespace aferir::npb::AFERIR_ISA {
 
 /// What the threads of one parallel region share to wait for one another and to add numbers up.
 /// A thread spins for a barrier, since the small grids of MG and class S of CG pass one every few
-/// microseconds; where threads outnumber processors it yields at once, or the one that it waits
-/// for would not run.
+/// microseconds; it sleeps if that takes long, and at once where threads outnumber processors, or
+/// the one that it waits for would not run.
 class Meeting {
   public:
     explicit Meeting(int threads)
@@ -29,17 +28,16 @@ class Meeting {
         if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
             arrived_.store(0, std::memory_order_relaxed);
             turn_.store(turn + 1, std::memory_order_release);
+            turn_.notify_all();
             return;
         }
-        int spins = spins_;
-        while (turn_.load(std::memory_order_acquire) == turn) {
-            if (spins > 0) {
-                --spins;
-                pause();
-            } else {
-                sched_yield();
+        for (int spin = 0; spin < spins_; ++spin) {
+            if (turn_.load(std::memory_order_acquire) != turn) {
+                return;
             }
+            pause();
         }
+        turn_.wait(turn, std::memory_order_acquire);
     }
 
     struct alignas(64) Line {
@@ -48,7 +46,7 @@ class Meeting {
     [[nodiscard]] Line& line(int thread) { return sums_[static_cast<std::size_t>(thread)]; }
 
   private:
-    static constexpr int kSpins = 400;
+    static constexpr int kSpins = 1500;
 
     static void pause() {
 #if defined(__x86_64__)
