@@ -1,0 +1,19 @@
+/* This machine as a source: its counter, its reference clocks, and whether they can be trusted. */
+#ifndef AFERIR_CLOCK_MACHINE_H
+#define AFERIR_CLOCK_MACHINE_H
+
+#include "aferir/rvec.h"
+
+/* The hardware counter; `invariance` says how far it can be trusted. */
+enum rvec_invariance machine_invariance(void);
+struct rvec_source machine_counter(void);
+const char* machine_counter_name(void);
+
+/* CLOCK_MONOTONIC in place of a counter: one tick is one nanosecond. */
+struct rvec_source machine_fallback(void);
+
+/* What the kernel's list and choice of clock sources say of the processor's claim; pure. */
+enum rvec_invariance machine_judge_sources(int claimed, const char* current, const char* available,
+                                           const char* name);
+
+#endif

@@ -1,0 +1,92 @@
+#define _GNU_SOURCE
+#include "offsets.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "aferir/rvec.h"
+
+enum { ROUNDS = 4000, SPINS = 50000000 };
+
+struct mailbox {
+    _Alignas(128) _Atomic uint32_t turn; /* odd: far core's turn, even: near core's */
+    uint64_t stamp;                      /* of who has written turn last; same cache line */
+    _Alignas(128) _Atomic int failed;
+};
+
+struct player {
+    struct mailbox* box;
+    uint32_t core;
+    uint32_t parity; /* of `turn` when it is this player's turn */
+    int64_t shortest;
+};
+
+struct offset offset_from_ways(int64_t forward, int64_t backward) {
+    struct offset offset = {(forward - backward) / 2, (uint64_t)(forward + backward + 1) / 2};
+    return offset;
+}
+
+static int wait_turn(struct mailbox* box, uint32_t turn) {
+    for (int spin = 0; spin < SPINS; ++spin) {
+        if (atomic_load_explicit(&box->turn, memory_order_acquire) == turn) {
+            return 1;
+        }
+        if ((spin & 1023) == 1023) {
+            if (atomic_load_explicit(&box->failed, memory_order_relaxed)) {
+                return 0;
+            }
+            sched_yield(); /* somebody else may hold the other core */
+        }
+    }
+    atomic_store(&box->failed, 1);
+    return 0;
+}
+
+static void* play(void* argument) {
+    struct player* player = argument;
+    struct mailbox* box = player->box;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(player->core, &set);
+    if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set) != 0) {
+        atomic_store(&box->failed, 1);
+        return NULL;
+    }
+    player->shortest = INT64_MAX;
+    for (uint32_t turn = player->parity; turn < 2 * ROUNDS; turn += 2) {
+        if (!wait_turn(box, turn)) {
+            return NULL;
+        }
+        uint64_t arrival = rvec_ticks();
+        if (turn > 0) {
+            int64_t way = (int64_t)(arrival - box->stamp);
+            player->shortest = way < player->shortest ? way : player->shortest;
+        }
+        box->stamp = rvec_ticks();
+        atomic_store_explicit(&box->turn, turn + 1, memory_order_release);
+    }
+    return NULL;
+}
+
+int offset_measure(uint32_t near_core, uint32_t far_core, struct offset* out) {
+    struct mailbox box = {0};
+    struct player near_player = {&box, near_core, 0, 0};
+    struct player far_player = {&box, far_core, 1, 0};
+    pthread_t near_thread, far_thread;
+    if (pthread_create(&near_thread, NULL, play, &near_player) != 0) {
+        return RVEC_ERROR_SYSTEM;
+    }
+    if (pthread_create(&far_thread, NULL, play, &far_player) != 0) {
+        atomic_store(&box.failed, 1);
+        pthread_join(near_thread, NULL);
+        return RVEC_ERROR_SYSTEM;
+    }
+    pthread_join(near_thread, NULL);
+    pthread_join(far_thread, NULL);
+    if (atomic_load(&box.failed)) {
+        return RVEC_ERROR_AFFINITY;
+    }
+    *out = offset_from_ways(far_player.shortest, near_player.shortest);
+    return RVEC_OK;
+}

@@ -1,0 +1,44 @@
+/* What rvec.c and reader.c share. */
+#ifndef AFERIR_CLOCK_RVEC_PRIVATE_H
+#define AFERIR_CLOCK_RVEC_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "calibration.h"
+#include "offsets.h"
+#include "timeline.h"
+
+struct rvec {
+    struct timeline timeline;
+    struct rvec_source source;
+    enum rvec_invariance invariance;
+    int inline_reads; /* the hardware counter, at a rate that the inlined read can convert */
+    int keep_rate;
+    uint32_t limit;              /* ticks without a reading after which the counter is checked */
+    _Atomic uint64_t checked_at; /* counter at the last check */
+    _Atomic uint64_t process_last_ns; /* highest reading that is known to all threads */
+
+    pthread_mutex_t lock; /* for all below and for updates of the timeline */
+    struct witness witness;
+    struct calibration calibration;
+    double suspect; /* ns per tick as it seemed when the last check found a jump; else 0 */
+    uint64_t jumps;
+    uint64_t rate_changes;
+    uint64_t doubt_ns;
+    double rate_changes_sum_ppb;
+    struct offset* offsets; /* as measured; those applied are in the timeline */
+    unsigned char* offset_measured;
+    int64_t* applied; /* the timeline's offsets, for calibration_look */
+};
+
+struct rvec_rate rvec_current_rate(const struct rvec* rvec);
+
+/* The counter on core 0's scale. */
+uint64_t rvec_common_counter(const struct rvec* rvec, struct rvec_reading reading);
+
+/* Cross-checks unless somebody else is at it; 0 in that case. `watched`: the reader saw no
+ * extraordinary step. */
+int rvec_try_check(struct rvec* rvec, int watched);
+
+#endif
