@@ -1,0 +1,76 @@
+"""How long the rest of a run will take, from what its repetitions took so far. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from aferir.model.plan import Cell, Plan
+from aferir.model.provenance import Segment
+from aferir.model.record import Record
+from aferir.runner.stopping import History, Round, allocation_cell, most_repetitions
+
+ELAPSED = "elapsed_s"
+"""Sample: seconds that a program took as the host sees it, its start included."""
+_ALLOCATION = ("total_s", "release_s")
+
+
+def cost_s(history: History, cell: str) -> float | None:
+    """Mean seconds that a repetition, or an allocation with its release, took; None: never ran."""
+    spent = [seconds for record in history.of(cell) if (seconds := _spent_s(record)) is not None]
+    return sum(spent) / len(spent) if spent else None
+
+
+def round_s(history: History, cells: Sequence[Cell]) -> float | None:
+    """Seconds that a round of those cells will take; None where any of them is unknown."""
+    costs = [cost_s(history, cell.id) for cell in cells]
+    costs += [cost_s(history, allocation_cell(name)) for name in {c.environment for c in cells}]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def rest_s(
+    plan: Plan, history: History, pending: Sequence[Cell], turn: Round, left_s: float
+) -> float | None:
+    """Seconds until the end, at most: interval rules may stop sooner, the time limit ends all.
+
+    `pending` are the cells that this round still has to run; None before one of them has run.
+    """
+    total = 0.0
+    for cell in pending:
+        cost = cost_s(history, cell.id)
+        if cost is None:
+            return None
+        later = most_repetitions(plan, history, cell, turn.slot + 1)
+        warmups = plan.warmup - turn.number - 1 if turn.warmup else 0
+        total += cost * (1 + warmups + later - (0 if turn.warmup else turn.number + 1))
+    for name in {cell.environment for cell in pending}:
+        later_rounds = plan.warmup + plan.stop.maximum - turn.slot - 1
+        total += (cost_s(history, allocation_cell(name)) or 0.0) * later_rounds
+    return min(total, max(left_s, 0.0))
+
+
+def spent_before_s(segments: Iterable[Segment], records: Sequence[Record]) -> float:
+    """Seconds that earlier starts of the run took; a killed one counts to its last record."""
+    total = 0.0
+    ordered = list(segments)
+    for place, segment in enumerate(ordered):
+        end = segment.ended_unix_ns
+        if end is None:
+            until = ordered[place + 1].started_unix_ns if place + 1 < len(ordered) else float("inf")
+            within = [
+                record.started_unix_ns
+                for record in records
+                if segment.started_unix_ns <= record.started_unix_ns < until
+            ]
+            end = max(within, default=segment.started_unix_ns)
+        total += max(0, end - segment.started_unix_ns) / 1e9
+    return total
+
+
+def _spent_s(record: Record) -> float | None:
+    values = {s.metric: s.value for s in record.samples if s.side == "environment"}
+    if ELAPSED in values:
+        return values[ELAPSED]
+    if _ALLOCATION[0] in values:
+        return sum(values.get(metric, 0.0) for metric in _ALLOCATION)
+    return None

@@ -1,0 +1,46 @@
+"""Signals during a run: the first one ends it in order, further ones do not hinder giving back."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_Handler = Callable[[int, FrameType | None], object]
+
+
+@contextmanager
+def ending_signals() -> Iterator[None]:
+    """SIGTERM, and SIGHUP where it is not ignored (nohup), act like Ctrl-C."""
+    numbers = [n for n in _ENDING if signal.getsignal(n) is not signal.SIG_IGN]
+    with _handled(_interrupt, numbers):
+        yield
+
+
+@contextmanager
+def shielded() -> Iterator[None]:
+    """No signal but SIGKILL stops what is done in here: give back what was made."""
+    with _handled(lambda _number, _frame: None, [signal.SIGINT, *_ENDING]):
+        yield
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _handled(handler: _Handler, numbers: list[signal.Signals]) -> Iterator[None]:
+    # Python lets the main thread alone set handlers; elsewhere the signals are not ours.
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

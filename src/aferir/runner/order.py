@@ -1,0 +1,45 @@
+"""In which order the cells of a round run: pure, and the same again for the same seed.
+
+Repetition k of every cell of a group runs in round k, so that slow changes of the machine hit all
+environments alike, and no environment always follows the same one (Abedi and Brecht 2017,
+"Conducting repeatable experiments in highly variable cloud computing environments").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import TypeVar
+
+from aferir.model.plan import Cell, Order
+
+_Item = TypeVar("_Item")
+
+
+def arrange(cells: Sequence[Cell], order: Order, seed: int, slot: int) -> tuple[Cell, ...]:
+    """The cells of the round `slot`, counted over warm-up rounds and others alike.
+
+    `interleaved`: group by group as in the plan, environments next to each other; `random`: all
+    of them shuffled.
+    """
+    if order == "random":
+        return tuple(_random(seed, "round", slot).sample(list(cells), len(cells)))
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.group, []).append(cell)
+    return tuple(
+        cell for name, members in groups.items() for cell in rotate(members, seed, name, slot)
+    )
+
+
+def rotate(items: Sequence[_Item], seed: int, name: str, slot: int) -> tuple[_Item, ...]:
+    """A seeded order in which each of n items comes first once in every n rounds."""
+    if not items:
+        return ()
+    block, turn = divmod(slot, len(items))
+    order = _random(seed, name, block).sample(list(items), len(items))
+    return (*order[turn:], *order[:turn])
+
+
+def _random(seed: int, name: str, number: int) -> Random:
+    return Random(f"{seed}/{name}/{number}")  # noqa: S311  an order, not a secret

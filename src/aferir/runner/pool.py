@@ -1,0 +1,126 @@
+"""The instances of one round: allocated at its start, paused but for the one in use, released."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import msgspec
+
+from aferir.environments.base import Environment, Instance, Phases
+from aferir.errors import AferirError
+from aferir.model.plan import EnvironmentSpec
+from aferir.model.record import Failure, Record, Sample, Warning
+from aferir.runner.stopping import ALLOCATION, EMULATED, Round, allocation_cell
+from aferir.workloads.base import PROGRAM_FOLDER
+
+IS_EMULATED = Warning(
+    EMULATED,
+    "the instance ran on a processor emulated in software, many times slower than a real one",
+    "read the figures as the emulator's; run where `aferir doctor` finds a working KVM",
+)
+
+
+class Allocation(msgspec.Struct, frozen=True, kw_only=True):
+    """One allocation, from its request to its release."""
+
+    started_unix_ns: int
+    phases: Phases | None = None
+    emulated: bool = False
+    release_s: float | None = None
+    failure: Failure | None = None
+
+
+class Pool:
+    """At most one instance of each environment. `release` gives all of them back."""
+
+    def __init__(
+        self,
+        specs: Mapping[str, EnvironmentSpec],
+        environments: Mapping[str, Environment],
+        programs: Mapping[str, Collection[Path]],
+    ) -> None:
+        """`programs` are what each environment, by its name, gets put into its instances."""
+        self._specs = specs
+        self._environments = environments
+        self._programs = programs
+        self._live: dict[str, Instance] = {}
+        self._allocations: dict[str, Allocation] = {}
+
+    def get(self, name: str) -> Instance | Failure:
+        """The paused instance of an environment, allocated anew where it was dropped.
+
+        An environment that could not be allocated is not tried again in the same round.
+        """
+        if name in self._live:
+            return self._live[name]
+        known = self._allocations.get(name)
+        if known is not None and known.failure is not None:
+            return known.failure
+        return self._allocate(name)
+
+    def drop(self, name: str) -> None:
+        """Release an instance that died, or that cannot be trusted any more."""
+        instance = self._live.pop(name, None)
+        if instance is not None:
+            self._note_release(name, instance)
+
+    def release(self) -> dict[str, Allocation]:
+        """Release all instances, whatever goes wrong with one; what became of each allocation."""
+        for name in list(self._live):
+            self.drop(name)
+        return self._allocations
+
+    def _allocate(self, name: str) -> Instance | Failure:
+        spec = self._specs[name]
+        started = time.time_ns()
+        self._allocations[name] = Allocation(started_unix_ns=started)
+        try:
+            instance = self._environments[spec.kind].allocate(spec)
+            self._live[name] = instance
+            self._allocations[name] = Allocation(
+                started_unix_ns=started, phases=instance.phases, emulated=instance.emulated
+            )
+            if spec.kind != "native":  # it has the host's own file system
+                for program in self._programs.get(name, ()):
+                    instance.put(program, PROGRAM_FOLDER / program.name)
+            instance.pause()
+        except (AferirError, OSError) as error:
+            failure = Failure("allocation", str(error))
+            self.drop(name)
+            self._allocations[name] = msgspec.structs.replace(
+                self._allocations[name], failure=failure
+            )
+            return failure
+        return instance
+
+    def _note_release(self, name: str, instance: Instance) -> None:
+        allocation = self._allocations[name]
+        try:
+            allocation = msgspec.structs.replace(allocation, release_s=instance.release())
+        except (AferirError, OSError) as error:
+            allocation = msgspec.structs.replace(allocation, failure=Failure("release", str(error)))
+        self._allocations[name] = allocation
+
+
+def allocation_record(name: str, turn: Round, allocation: Allocation) -> Record:
+    """The record of one allocation; its samples are of the side `environment`."""
+    values = msgspec.structs.asdict(allocation.phases) if allocation.phases else {}
+    values["release_s"] = allocation.release_s
+    return Record(
+        cell=allocation_cell(name),
+        group=ALLOCATION,
+        environment=name,
+        workload=ALLOCATION,
+        repetition=turn.number,
+        warmup=turn.warmup,
+        started_unix_ns=allocation.started_unix_ns,
+        samples=tuple(
+            Sample(metric, value, "s", "environment")
+            for metric, value in values.items()
+            if value is not None
+        ),
+        warnings=(IS_EMULATED,) if allocation.emulated else (),
+        failure=allocation.failure,
+    )

@@ -1,0 +1,142 @@
+"""Before the first round: what can run here, and what is left out, never silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from aferir.environments.base import Environment
+from aferir.errors import AferirError, MissingError
+from aferir.model.finding import Finding
+from aferir.model.plan import Cell, Plan, environment_family
+from aferir.model.provenance import LeftOut
+from aferir.model.record import Warning
+from aferir.runner.progress import Progress
+from aferir.workloads.base import Command, Workload
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run can count on."""
+
+    commands: dict[str, Command]
+    """Cell to what runs in it; cells that are left out have none."""
+    findings: tuple[Finding, ...]
+    left_out: tuple[LeftOut, ...]
+    images: dict[str, str]
+
+    def without(self, plan: Plan) -> frozenset[str]:
+        """Cells that are left out."""
+        return frozenset(cell.id for cell in plan.cells if cell.id not in self.commands)
+
+
+def prepare(
+    plan: Plan,
+    environments: Mapping[str, Environment],
+    workloads: Mapping[str, Workload],
+    progress: Progress,
+    earlier: Sequence[LeftOut] = (),
+) -> Ready:
+    """Check and build what the plan needs.
+
+    What an earlier start of the run had to leave out stays out, so that all rounds are alike.
+    Errors: MissingError where nothing at all can run.
+    """
+    left_out: dict[tuple[str, str], LeftOut] = {(item.kind, item.name): item for item in earlier}
+    findings: list[Finding] = []
+    images: dict[str, str] = {}
+    for kind, names in _by_kind(plan, left_out).items():
+        progress.preparing(f"checking {kind}")
+        found, image, lacking = _environment(environments.get(kind), kind)
+        findings += [finding for finding in found if finding.status != "ok"]
+        if lacking is None:
+            images[kind] = image
+            continue
+        for name in names:
+            left_out["environment", name] = LeftOut(kind="environment", name=name, finding=lacking)
+    commands: dict[str, Command] = {}
+    for cell in plan.cells:
+        if ("environment", cell.environment) in left_out:
+            continue
+        command = _command(cell, workloads.get(cell.workload.program))
+        if isinstance(command, Finding):
+            left_out["workload", cell.workload.name] = LeftOut(
+                kind="workload", name=cell.workload.name, finding=command
+            )
+        else:
+            commands[cell.id] = command
+    for item in left_out.values():
+        progress.note(describe(item))
+    if not commands:
+        raise _nothing(left_out.values())
+    return Ready(
+        commands=commands,
+        findings=tuple(findings),
+        left_out=tuple(left_out.values()),
+        images={kind: image for kind, image in images.items() if image},
+    )
+
+
+def describe(item: LeftOut) -> str:
+    """In words what is left out, why, and how to get it."""
+    remedy = f"; {item.finding.remedy}" if item.finding.remedy else ""
+    return f"left out: {item.kind} `{item.name}`: {item.finding.message}{remedy}"
+
+
+def warnings_of(plan: Plan, ready: Ready) -> tuple[Warning, ...]:
+    """What a reader of the results has to know about what was left out."""
+    out = {item.name for item in ready.left_out if item.kind == "environment"}
+    baseline = {
+        spec.name for spec in plan.environments if environment_family(spec.name) == plan.baseline
+    }
+    if not baseline or not baseline <= out:
+        return ()
+    return (
+        Warning(
+            "no-baseline",
+            f"the baseline `{plan.baseline}` could not run here, so there are no ratios",
+            "name another `baseline`, or mend what is missing",
+        ),
+    )
+
+
+def _by_kind(plan: Plan, left_out: Mapping[tuple[str, str], LeftOut]) -> dict[str, list[str]]:
+    kinds: dict[str, list[str]] = {}
+    for spec in plan.environments:
+        if ("environment", spec.name) not in left_out:
+            kinds.setdefault(spec.kind, []).append(spec.name)
+    return kinds
+
+
+def _environment(
+    environment: Environment | None, kind: str
+) -> tuple[list[Finding], str, Finding | None]:
+    """Findings, the image's hash, and what forbids this kind of environment here."""
+    if environment is None:
+        return [], "", Finding(kind, "missing", "this aferir has no such environment")
+    findings = environment.check()
+    lacking = next((finding for finding in findings if finding.status == "missing"), None)
+    if lacking is not None:
+        return findings, "", lacking
+    try:
+        return findings, environment.prepare(), None
+    except AferirError as error:
+        return findings, "", Finding(kind, "missing", error.message, error.remedy)
+
+
+def _command(cell: Cell, workload: Workload | None) -> Command | Finding:
+    program = cell.workload.program
+    if workload is None:
+        return Finding(program, "missing", f"this aferir has no program `{program}`")
+    try:
+        return workload.command(cell.workload.parameters)
+    except AferirError as error:
+        return Finding(program, "missing", error.message, error.remedy)
+
+
+def _nothing(left_out: Iterable[LeftOut]) -> MissingError:
+    items = list(left_out)
+    return MissingError(
+        "nothing of this experiment can run here:\n  " + "\n  ".join(map(describe, items)),
+        remedy=next((i.finding.remedy for i in items if i.finding.remedy), "see `aferir doctor`"),
+    )

@@ -1,0 +1,160 @@
+"""One repetition of one cell: run it between two snapshots, and read what came out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from aferir.environments.base import Instance
+from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired, UnverifiedError
+from aferir.model.plan import Cell
+from aferir.model.record import Failure, Record, Sample, Warning
+from aferir.probes.base import Probe
+from aferir.process import Completed, explain_exit
+from aferir.runner.estimate import ELAPSED
+from aferir.runner.pool import IS_EMULATED
+from aferir.runner.snapshots import compare, take_after, take_before
+from aferir.runner.stopping import Round
+from aferir.workloads.base import PROGRAM_FOLDER, Command, Workload
+
+OTHERS = "load_of_others_cpus"
+"""The sample of the probe that watches what else the machine does."""
+_OTHERS_CPUS = 0.1
+_OTHERS_S = 0.05
+"""Below this much CPU time the tick accounting of /proc/stat says nothing (10 ms a tick)."""
+_ALIVE_LIMIT_S = 30.0
+
+
+class Repetition(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    record: Record
+    lost: bool = False
+    """The instance died, or a program may still run in it: it has to be replaced."""
+
+
+class _Ran(msgspec.Struct, frozen=True):
+    done: Completed | None = None
+    observed: tuple[Sample, ...] = ()
+    failure: Failure | None = None
+    lost: bool = False
+
+
+def repeat(
+    cell: Cell,
+    turn: Round,
+    instance: Instance,
+    *,
+    command: Command,
+    workload: Workload,
+    probes: Sequence[Probe],
+    timeout_s: float,
+) -> Repetition:
+    """Run the cell once in a paused instance, and pause it again."""
+    started = time.time_ns()
+    line = command_line(instance.spec.kind, command)
+    ran = _run(instance, line, command, probes, timeout_s)
+    samples: tuple[Sample, ...] = ()
+    failure = ran.failure
+    if ran.done is not None and failure is None:
+        figures = read(workload, ran.done)
+        if isinstance(figures, Failure):
+            failure = figures
+        else:
+            elapsed = Sample(ELAPSED, ran.done.duration_s, "s", "environment")
+            samples = (*figures, elapsed, *ran.observed)
+    warnings: tuple[Warning, ...] = (IS_EMULATED,) if instance.emulated else ()
+    if ran.done is not None:
+        warnings += load_warning(ran.observed, ran.done.duration_s)
+    record = blank(cell, turn, started, line)
+    return Repetition(
+        msgspec.structs.replace(record, samples=samples, warnings=warnings, failure=failure),
+        lost=ran.lost,
+    )
+
+
+def blank(cell: Cell, turn: Round, started_unix_ns: int, line: tuple[str, ...] = ()) -> Record:
+    """A record of a cell with nothing measured yet."""
+    return Record(
+        cell=cell.id,
+        group=cell.group,
+        environment=cell.environment,
+        workload=cell.workload.name,
+        factors=cell.factors,
+        repetition=turn.number,
+        warmup=turn.warmup,
+        started_unix_ns=started_unix_ns,
+        command=line,
+    )
+
+
+def command_line(kind: str, command: Command) -> tuple[str, ...]:
+    """A native program runs where it is; elsewhere it was put into `PROGRAM_FOLDER`."""
+    native = kind == "native"
+    program = str(command.program if native else PROGRAM_FOLDER / command.program.name)
+    return (program, *command.arguments)
+
+
+def read(workload: Workload, done: Completed) -> tuple[Sample, ...] | Failure:
+    """Figures of a program that ended well; else why there are none.
+
+    A program that found its own result wrong prints that before it exits with 1.
+    """
+    try:
+        samples = workload.parse(done.stdout)
+    except UnverifiedError as error:
+        return Failure("unverified", error.message)
+    except ProgramError as error:
+        ended = f"`{done.command[0]}` {explain_exit(done)}"
+        return Failure("program", error.message if done.exit_code == 0 else ended)
+    if done.exit_code != 0:
+        return Failure("program", f"`{done.command[0]}` {explain_exit(done)}")
+    return samples
+
+
+def load_warning(observed: Sequence[Sample], duration_s: float) -> tuple[Warning, ...]:
+    """A warning where others kept the machine busy during a run."""
+    cpus = max((sample.value for sample in observed if sample.metric == OTHERS), default=0.0)
+    if cpus <= _OTHERS_CPUS or cpus * duration_s <= _OTHERS_S:
+        return ()
+    return (
+        Warning(
+            "load-of-others",
+            "other programs, or other guests of this machine, kept CPUs busy during the run",
+            "stop them, or make more repetitions and look at the medians",
+        ),
+    )
+
+
+def _run(
+    instance: Instance,
+    line: tuple[str, ...],
+    command: Command,
+    probes: Sequence[Probe],
+    timeout_s: float,
+) -> _Ran:
+    try:
+        instance.resume()
+        before = take_before(probes, instance)
+        done = instance.run(line, timeout_s=timeout_s, environment=command.environment, check=False)
+        after = take_after(probes, instance)
+        if done.exit_code != 0 and not _alive(instance):
+            message = f"the instance died: `{line[0]}` {explain_exit(done)}"
+            return _Ran(done, failure=Failure("instance", message), lost=True)
+        instance.pause()
+    except TimeoutExpired as error:
+        return _Ran(failure=Failure("time-limit", error.message), lost=True)
+    except MissingError as error:
+        return _Ran(failure=Failure("missing", error.message), lost=True)
+    except (AferirError, OSError) as error:
+        return _Ran(failure=Failure("instance", f"the instance died: {error}"), lost=True)
+    return _Ran(done, compare(probes, before, after))
+
+
+def _alive(instance: Instance) -> bool:
+    try:
+        return instance.run(["true"], timeout_s=_ALIVE_LIMIT_S, check=False).exit_code == 0
+    except (AferirError, OSError):
+        return False

@@ -1,0 +1,197 @@
+"""Round by round: allocate, run every open cell once, release, record; until nothing is open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from aferir.environments.base import Environment
+from aferir.model.plan import Cell, Plan
+from aferir.model.record import Failure, Record
+from aferir.probes.base import Probe
+from aferir.runner.estimate import rest_s, round_s
+from aferir.runner.interrupts import shielded
+from aferir.runner.order import arrange, rotate
+from aferir.runner.pool import Pool, allocation_record
+from aferir.runner.preparation import Ready
+from aferir.runner.progress import Progress
+from aferir.runner.repetition import blank, repeat
+from aferir.runner.stopping import (
+    ALLOCATION,
+    MOST_FAILURES,
+    History,
+    Round,
+    allocation_cell,
+    given_up,
+    most_repetitions,
+    open_cells,
+    rounds,
+)
+from aferir.store import Writer
+from aferir.workloads.base import Workload
+
+
+class Session:
+    """What the rounds of one start of a run share."""
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        ready: Ready,
+        writer: Writer,
+        environments: Mapping[str, Environment],
+        workloads: Mapping[str, Workload],
+        probes: Sequence[Probe],
+        progress: Progress,
+        spent_s: float = 0.0,
+    ) -> None:
+        """`spent_s`: of the plan's time limit, by earlier starts."""
+        self.plan = plan
+        self.ready = ready
+        self.writer = writer
+        self.environments = environments
+        self.workloads = workloads
+        self.probes = probes
+        self.progress = progress
+        self.left_out = ready.without(plan)
+        self.history = History(plan.warmup, writer.records)
+        self._deadline = time.monotonic() + plan.time_limit_s - spent_s
+
+    def left_s(self) -> float:
+        """Seconds until the time limit of the whole run; negative past it."""
+        return self._deadline - time.monotonic()
+
+    def keep(self, record: Record) -> None:
+        """Record for good, then count it."""
+        self.writer.append(record)
+        self.history.add(record)
+
+    def programs(self) -> dict[str, set[Path]]:
+        """What each environment needs on its disk."""
+        needed: dict[str, set[Path]] = {}
+        for cell in self.plan.cells:
+            if cell.id in self.ready.commands:
+                programs = needed.setdefault(cell.environment, set())
+                programs.add(self.ready.commands[cell.id].program)
+        return needed
+
+
+class _TimeIsUp(Exception):
+    """The time limit of the whole run; never leaves this file."""
+
+
+def go(session: Session) -> bool:
+    """All rounds that are left to do; False where the time limit ended them."""
+    plan, history = session.plan, session.history
+    for turn in rounds(plan):
+        cells = open_cells(plan, history, turn, session.left_out)
+        if not cells:
+            if turn.warmup:
+                continue
+            break
+        # Put in order before what a crash has left is taken out, so that the order is the same.
+        pending = [
+            cell
+            for cell in arrange(cells, plan.order, plan.seed, turn.slot)
+            if not history.has(cell.id, turn.slot)
+        ]
+        names = [
+            name
+            for name in dict.fromkeys(cell.environment for cell in cells)
+            if not history.has(allocation_cell(name), turn.slot)
+        ]
+        if not pending and not names:
+            continue
+        if not _time_for(session, turn, pending):
+            return False
+        total = plan.warmup if turn.warmup else plan.stop.maximum
+        session.progress.round_started(turn.number + 1, total, turn.warmup)
+        try:
+            _round(session, turn, pending, names)
+        except _TimeIsUp:
+            return False
+    return True
+
+
+def _time_for(session: Session, turn: Round, pending: Sequence[Cell]) -> bool:
+    """Whether a round is worth starting: the first one that counts always is, if time is left."""
+    left_s = session.left_s()
+    if turn.warmup or turn.number == 0:
+        return left_s > 0
+    estimate = round_s(session.history, pending)
+    return left_s > (estimate or 0.0)
+
+
+def _round(session: Session, turn: Round, pending: Sequence[Cell], names: Sequence[str]) -> None:
+    plan = session.plan
+    specs = {spec.name: spec for spec in plan.environments}
+    pool = Pool(specs, session.environments, session.programs())
+    needed = list(dict.fromkeys([*names, *(cell.environment for cell in pending)]))
+    try:
+        for name in rotate(needed, plan.seed, ALLOCATION, turn.slot):
+            session.progress.preparing(f"allocating {name}")
+            pool.get(name)
+        for place, cell in enumerate(pending):
+            _cell(session, turn, pool, pending[place:])
+            if given_up(session.history, cell.id):
+                session.progress.note(_giving_up(session.history, cell))
+    finally:
+        with shielded():
+            allocations = pool.release()
+    for name in needed:
+        if name in names:
+            session.keep(allocation_record(name, turn, allocations[name]))
+
+
+def _cell(session: Session, turn: Round, pool: Pool, rest: Sequence[Cell]) -> None:
+    """Run the first cell of `rest` and record it. Errors: _TimeIsUp, and nothing is recorded."""
+    cell = rest[0]
+    left_s = session.left_s()
+    if left_s <= 0:
+        raise _TimeIsUp
+    _announce(session, turn, rest, left_s)
+    instance = pool.get(cell.environment)
+    if isinstance(instance, Failure):
+        record = msgspec.structs.replace(blank(cell, turn, time.time_ns()), failure=instance)
+    else:
+        done = repeat(
+            cell,
+            turn,
+            instance,
+            command=session.ready.commands[cell.id],
+            workload=session.workloads[cell.workload.program],
+            probes=session.probes,
+            timeout_s=min(cell.workload.time_limit_s, left_s),
+        )
+        record = done.record
+        if done.lost:
+            with shielded():
+                pool.drop(cell.environment)
+        if record.failure is not None and session.left_s() <= 0:
+            raise _TimeIsUp  # it was the run's time limit that ended the program
+    session.keep(record)
+    session.progress.cell_finished(record)
+
+
+def _announce(session: Session, turn: Round, rest: Sequence[Cell], left_s: float) -> None:
+    plan, history = session.plan, session.history
+    cells = [cell for cell in plan.cells if cell.id not in session.left_out]
+    index = sum(len(history.of(cell.id)) for cell in cells) + 1
+    total = sum(
+        len(history.of(cell.id))
+        if given_up(history, cell.id)
+        else plan.warmup + most_repetitions(plan, history, cell, turn.slot + 1)
+        for cell in cells
+    )
+    eta_s = rest_s(plan, history, rest, turn, left_s)
+    session.progress.cell_started(rest[0], index, total, eta_s)
+
+
+def _giving_up(history: History, cell: Cell) -> str:
+    failure = history.of(cell.id)[-1].failure
+    why = failure.message if failure is not None else ""
+    return f"given up: {cell.id} failed {MOST_FAILURES} times in a row: {why}"

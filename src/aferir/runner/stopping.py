@@ -1,0 +1,140 @@
+"""What is still to be run in a round, decided from the rounds before it alone.
+
+Because nothing of the round itself counts, a resumed run decides as the first one did, whichever
+repetitions of that round a crash has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+import msgspec
+
+from aferir.model.plan import Cell, Plan
+from aferir.model.record import Record
+from aferir.statistics.stopping import relative_half_width
+
+ALLOCATION = "allocation"
+"""Group and workload of the records of allocations."""
+EMULATED = "emulated"
+"""Code of the warning that an instance is emulated in software."""
+MOST_FAILURES = 3
+"""Failures of a cell in a row after which it is given up."""
+
+
+class Round(msgspec.Struct, frozen=True):
+    """One repetition of every cell that is not done."""
+
+    number: int
+    warmup: bool
+    slot: int
+    """Counted over warm-up rounds and others alike."""
+
+
+class History:
+    """The records of a run by cell and slot; grows with them."""
+
+    def __init__(self, warmup: int, records: Iterable[Record] = ()) -> None:
+        self._warmup = warmup
+        self._cells: dict[str, dict[int, Record]] = {}
+        self._emulated: dict[str, int] = {}
+        for record in records:
+            self.add(record)
+
+    def add(self, record: Record) -> None:
+        """Take in one more record."""
+        slot = record.repetition + (0 if record.warmup else self._warmup)
+        self._cells.setdefault(record.cell, {})[slot] = record
+        if any(warning.code == EMULATED for warning in record.warnings):
+            known = self._emulated.get(record.environment, slot)
+            self._emulated[record.environment] = min(known, slot)
+
+    def of(self, cell: str, before: int | None = None) -> list[Record]:
+        """Records of one cell by slot, of the slots below `before` alone if it is given."""
+        records = self._cells.get(cell, {})
+        return [records[slot] for slot in sorted(records) if before is None or slot < before]
+
+    def has(self, cell: str, slot: int) -> bool:
+        """Whether the cell has its record of that round."""
+        return slot in self._cells.get(cell, {})
+
+    def emulated(self, environment: str, before: int) -> bool:
+        """Whether an earlier round showed that the environment is emulated."""
+        return self._emulated.get(environment, before) < before
+
+
+def rounds(plan: Plan) -> Iterator[Round]:
+    """All rounds that there can be: warm-up first."""
+    for number in range(plan.warmup):
+        yield Round(number, warmup=True, slot=number)
+    for number in range(plan.stop.maximum):
+        yield Round(number, warmup=False, slot=plan.warmup + number)
+
+
+def allocation_cell(environment: str) -> str:
+    """Under which cell the allocations of an environment are recorded."""
+    return f"{environment}/{ALLOCATION}"
+
+
+def given_up(history: History, cell: str, before: int | None = None) -> bool:
+    """Whether the last repetitions of a cell failed one after another."""
+    last = history.of(cell, before)[-MOST_FAILURES:]
+    return len(last) == MOST_FAILURES and all(record.failure is not None for record in last)
+
+
+def open_cells(
+    plan: Plan, history: History, turn: Round, left_out: Collection[str] = ()
+) -> tuple[Cell, ...]:
+    """Cells that the round is to run, in the order of the plan, recorded already or not.
+
+    `left_out` names cells that this machine cannot run.
+    """
+    alive = [
+        cell
+        for cell in plan.cells
+        if cell.id not in left_out and not given_up(history, cell.id, turn.slot)
+    ]
+    if turn.warmup:
+        return tuple(alive)
+    done = _groups_done(plan, history, turn, alive)
+    return tuple(
+        cell
+        for cell in alive
+        if cell.group not in done and turn.number < most_repetitions(plan, history, cell, turn.slot)
+    )
+
+
+def most_repetitions(plan: Plan, history: History, cell: Cell, before: int) -> int:
+    """Repetitions that a cell can come to, with what is known of its environment."""
+    emulated = history.emulated(cell.environment, before)
+    return min(plan.stop.maximum, plan.stop.emulated) if emulated else plan.stop.maximum
+
+
+def _groups_done(
+    plan: Plan, history: History, turn: Round, alive: Collection[Cell]
+) -> frozenset[str]:
+    """Groups of which every environment is known well enough: they go on together or stop."""
+    percent = plan.stop.interval_percent
+    if percent is None or turn.number < plan.stop.minimum:
+        return frozenset()
+    wanting = {
+        cell.group
+        for cell in alive
+        if (
+            turn.number < plan.stop.emulated
+            if history.emulated(cell.environment, turn.slot)
+            else relative_half_width(durations(history, cell.id, turn.slot)) >= percent / 100
+        )
+    }
+    return frozenset(cell.group for cell in alive) - wanting
+
+
+def durations(history: History, cell: str, before: int) -> list[float]:
+    """`duration_s` of the repetitions that count and succeeded."""
+    return [
+        sample.value
+        for record in history.of(cell, before)
+        if not record.warmup and record.failure is None
+        for sample in record.samples
+        if sample.metric == "duration_s" and sample.side == "program"
+    ]

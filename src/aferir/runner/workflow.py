@@ -1,0 +1,170 @@
+"""A run from its start to its end: prepare, go round by round, and give everything back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from aferir import __version__, journal
+from aferir.environments.base import Environment
+from aferir.errors import InterruptedRunError
+from aferir.model.plan import Plan
+from aferir.model.provenance import Provenance, Segment
+from aferir.model.record import Warning
+from aferir.probes.base import Probe
+from aferir.runner.estimate import spent_before_s
+from aferir.runner.interrupts import ending_signals
+from aferir.runner.preparation import Ready, prepare, warnings_of
+from aferir.runner.progress import Progress, Silent
+from aferir.runner.repetition import command_line
+from aferir.runner.rounds import Session, go
+from aferir.runner.stopping import MOST_FAILURES, History, given_up
+from aferir.store import Run, continue_run, create_run, find_unfinished, open_run
+from aferir.workloads.base import Workload
+
+Clean = Callable[[list[journal.Entry]], object]
+_SILENT = Silent()
+
+
+def run(
+    plan: Plan,
+    runs: Path,
+    *,
+    experiment: bytes,
+    environments: Mapping[str, Environment],
+    workloads: Mapping[str, Workload],
+    probes: Sequence[Probe] = (),
+    facts: Mapping[str, Any] | None = None,
+    clean: Clean | None = None,
+    progress: Progress = _SILENT,
+    fresh: bool = False,
+) -> Run:
+    """Carry out `plan` and keep it in a new folder of `runs`, or go on with an unfinished one.
+
+    `experiment` is the experiment file as it was read: the newest unfinished run of the same
+    content, plan and version is continued, unless `fresh`. `environments` is by kind, `workloads`
+    by program, `facts` of the machine go into the provenance, and `clean` gets the journal's
+    entries of dead owners. Errors: MissingError where nothing can run here, UsageError where the
+    folder cannot be used, InterruptedRunError after Ctrl-C or SIGTERM: everything is given back
+    by then and the run can be continued.
+    """
+    folder: Path | None = None
+    with ending_signals():
+        try:
+            if clean is not None:
+                clean(journal.orphans())
+            if not fresh:
+                folder = find_unfinished(runs, experiment, plan, __version__)
+            if folder is None:
+                ready = prepare(plan, environments, workloads, progress)
+                provenance = _describe(plan, ready, dict(facts or {}))
+                writer = create_run(runs, plan, experiment, provenance)
+                folder = writer.folder
+            else:
+                progress.note(f"going on with {folder}")
+                writer, earlier = continue_run(folder)
+                provenance = earlier.provenance
+                ready = None
+            with writer:
+                ready = ready or prepare(
+                    plan, environments, workloads, progress, provenance.left_out
+                )
+                session = Session(
+                    plan=plan,
+                    ready=ready,
+                    writer=writer,
+                    environments=environments,
+                    workloads=workloads,
+                    probes=probes,
+                    progress=progress,
+                    spent_s=spent_before_s(provenance.segments, writer.records),
+                )
+                _carry_out(session, _merged(provenance, ready))
+        except KeyboardInterrupt:
+            raise _interrupted(folder) from None
+    return open_run(folder)
+
+
+def _carry_out(session: Session, provenance: Provenance) -> None:
+    """All rounds, with the start and the end of this segment in the provenance."""
+    writer, plan = session.writer, session.plan
+    segment = Segment(started_unix_ns=time.time_ns())
+    before = provenance.segments
+    writer.write_provenance(_with(provenance, before, segment))
+    done = False
+    try:
+        in_time = go(session)
+        done = True
+    finally:
+        ended = msgspec.structs.replace(segment, ended_unix_ns=time.time_ns())
+        provenance = _with(provenance, before, ended)
+        if not done:
+            writer.write_provenance(provenance)
+    warnings = warnings_of(plan, session.ready) + _given_up(session)
+    if not in_time:
+        warnings += (_time_limit(plan),)
+    writer.write_provenance(msgspec.structs.replace(provenance, warnings=warnings))
+    writer.finish()
+
+
+def _describe(plan: Plan, ready: Ready, facts: dict[str, Any]) -> Provenance:
+    kinds = {spec.name: spec.kind for spec in plan.environments}
+    return Provenance(
+        version=__version__,
+        facts=facts,
+        commands={
+            cell.id: command_line(kinds[cell.environment], ready.commands[cell.id])
+            for cell in plan.cells
+            if cell.id in ready.commands
+        },
+    )
+
+
+def _merged(provenance: Provenance, ready: Ready) -> Provenance:
+    """What this start has found, with what an earlier one has found besides."""
+    return msgspec.structs.replace(
+        provenance,
+        findings=tuple(dict.fromkeys((*provenance.findings, *ready.findings))),
+        left_out=ready.left_out,
+        images=provenance.images | ready.images,
+        warnings=(),
+    )
+
+
+def _with(provenance: Provenance, before: Sequence[Segment], segment: Segment) -> Provenance:
+    return msgspec.structs.replace(provenance, segments=(*before, segment))
+
+
+def _given_up(session: Session) -> tuple[Warning, ...]:
+    history = History(session.plan.warmup, session.writer.records)
+    return tuple(
+        Warning(
+            "given-up",
+            f"{cell.id} failed {MOST_FAILURES} times in a row and was given up",
+            "see its failures, mend the cause and run the experiment anew",
+        )
+        for cell in session.plan.cells
+        if given_up(history, cell.id)
+    )
+
+
+def _time_limit(plan: Plan) -> Warning:
+    return Warning(
+        "time-limit",
+        f"the time limit of {plan.time_limit_s:g} s ended the run with fewer repetitions than "
+        "planned",
+        "raise `experiment.time_limit`, or ask for less",
+    )
+
+
+def _interrupted(folder: Path | None) -> InterruptedRunError:
+    if folder is None:
+        return InterruptedRunError("interrupted before the first repetition; nothing is kept")
+    return InterruptedRunError(
+        f"interrupted; everything that was made is given back, and {folder} keeps what is done",
+        remedy="run the same command again to go on where it stopped",
+    )

@@ -1,0 +1,202 @@
+"""Environments, workloads and a watcher for tests of the runner, all in this process."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from aferir.config import HostLimits, parse
+from aferir.environments.base import Accounting, Environment, Instance, Phases
+from aferir.errors import MissingError, ProgramError, UnverifiedError
+from aferir.model.finding import Finding
+from aferir.model.plan import Cell, EnvironmentSpec, Parameter, Plan
+from aferir.model.record import Record, Sample
+from aferir.process import Completed
+from aferir.workloads.base import Command, Workload
+
+HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
+
+Behave = Callable[[str, Sequence[str], int], str]
+"""Environment, command and how many commands came before -> standard output, or an error."""
+
+
+class ShellWorkload:
+    """A small real program: the shell prints a duration of its own choice."""
+
+    program = "shell"
+    parameters: tuple[str, ...] = ("script", "threads")
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        return []
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        return 2**20
+
+    def check(self) -> list[Finding]:
+        return []
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        script = str(parameters.get("script", "echo '{\"duration_s\": 0.5}'"))
+        if script == "absent":
+            raise MissingError("the shell is not there", remedy="add it")
+        return Command(Path("/bin/sh"), ("-c", script), {"AFERIR_TEST": "1"})
+
+    def parse(self, stdout: str) -> tuple[Sample, ...]:
+        try:
+            figures = json.loads(stdout)
+            duration = float(figures["duration_s"])
+        except (ValueError, KeyError, TypeError) as reason:
+            raise ProgramError(f"unreadable: {reason}") from None
+        if figures.get("verified") is False:
+            raise UnverifiedError("it did not verify")
+        return (Sample("duration_s", duration, "s"),)
+
+
+class FakeInstance:
+    """Answers commands in no time, and keeps count of what it is asked."""
+
+    def __init__(self, owner: FakeEnvironment, spec: EnvironmentSpec) -> None:
+        self.spec = spec
+        self.phases = owner.phases
+        self.emulated = owner.emulated
+        self.accounting = owner.accounting
+        self.owner = owner
+        self.paused = False
+        self.released = False
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        assert not self.paused
+        assert not self.released
+        self.owner.log.append(f"run {self.spec.name}")
+        clock = time.perf_counter()
+        stdout = self.owner.behave(self.spec.name, command, self.owner.count)
+        spent_s = time.perf_counter() - clock
+        self.owner.count += 1
+        code = 1 if stdout.startswith("exit 1") else 0
+        return Completed(tuple(command), code, stdout.removeprefix("exit 1"), "", 1, spent_s)
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        self.owner.log.append(f"put {destination}")
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        raise NotImplementedError
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def resume(self) -> None:
+        self.paused = False
+
+    def release(self) -> float:
+        if not self.released:
+            self.owner.log.append(f"release {self.spec.name}")
+            self.owner.live -= 1
+        self.released = True
+        return self.phases.total_s / 4
+
+
+def answer(_name: str, _command: Sequence[str], _count: int) -> str:
+    return '{"duration_s": 0.5}'
+
+
+class FakeEnvironment:
+    """One kind of environment that makes nothing."""
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        behave: Behave = answer,
+        emulated: bool = False,
+        missing: str = "",
+        accounting: Accounting | None = None,
+    ) -> None:
+        self.kind = kind
+        self.behave = behave
+        self.emulated = emulated
+        self.missing = missing
+        self.accounting = accounting or Accounting()
+        self.phases = Phases(booted_s=0.25, ready_s=0.25, total_s=0.5)
+        self.log: list[str] = []
+        self.live = 0
+        self.count = 0
+        self.refuse: Callable[[], None] = lambda: None
+
+    def check(self) -> list[Finding]:
+        if self.missing:
+            return [Finding(self.kind, "missing", self.missing, "apt-get install it")]
+        return [Finding(self.kind, "ok", "fine")]
+
+    def prepare(self) -> str:
+        return f"image-of-{self.kind}"
+
+    def allocate(self, spec: EnvironmentSpec) -> Instance:
+        self.refuse()
+        self.log.append(f"allocate {spec.name}")
+        self.live += 1
+        return FakeInstance(self, spec)
+
+
+class Watcher:
+    """Keeps what a run told it."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.cells: list[tuple[str, int, int, float | None]] = []
+        self.records: list[Record] = []
+        self.rounds: list[tuple[int, int, bool]] = []
+
+    def preparing(self, text: str) -> None:
+        pass
+
+    def round_started(self, number: int, total: int, warmup: bool) -> None:
+        self.rounds.append((number, total, warmup))
+
+    def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
+        self.cells.append((cell.id, index, total, eta_s))
+
+    def cell_finished(self, record: Record) -> None:
+        self.records.append(record)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+WORKLOADS: dict[str, Workload] = {"shell": ShellWorkload()}
+
+
+def experiment(
+    *,
+    environments: Sequence[str] = ("native", "container", "vm"),
+    workloads: Mapping[str, str] | None = None,
+    stop: str = "repetitions = 3",
+    header: str = "",
+) -> bytes:
+    """An experiment file; environments are named after their kind."""
+    text = f'[experiment]\nname = "test"\n{header}\n[stop]\n{stop}\n'
+    for kind in environments:
+        text += f'[[environment]]\nname = "{kind}"\nkind = "{kind}"\n'
+    for name, script in (workloads or {"a": "", "b": ""}).items():
+        text += f'[[workload]]\nname = "{name}"\nprogram = "shell"\n'
+        if script:
+            text += f"script = {json.dumps(script)}\n"
+    return text.encode()
+
+
+def plan_of(content: bytes) -> Plan:
+    return parse(content, HOST, WORKLOADS)
+
+
+def fakes(*made: FakeEnvironment) -> dict[str, Environment]:
+    """By kind; those that are not given behave well."""
+    found = {kind: FakeEnvironment(kind) for kind in ("native", "container", "vm")}
+    return dict(found | {each.kind: each for each in made})

@@ -1,0 +1,567 @@
+"""Whole runs with environments that make nothing: failures, what is left out, time, resuming."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.runner_fakes import (
+    WORKLOADS,
+    FakeEnvironment,
+    Watcher,
+    experiment,
+    fakes,
+    plan_of,
+)
+
+from aferir.environments.base import Accounting, Phases
+from aferir.errors import (
+    InterruptedRunError,
+    MissingError,
+    ProgramError,
+    TimeoutExpired,
+    UsageError,
+)
+from aferir.model.record import Record, Sample, Side
+from aferir.probes.base import Snapshot
+from aferir.runner import run
+from aferir.runner.repetition import load_warning
+from aferir.runner.snapshots import read_host, split_files
+from aferir.store import Run, Writer, list_runs
+
+
+def carry_out(
+    runs: Path,
+    content: bytes,
+    *made: FakeEnvironment,
+    watcher: Watcher | None = None,
+    fresh: bool = False,
+) -> Run:
+    return run(
+        plan_of(content),
+        runs,
+        experiment=content,
+        environments=fakes(*made),
+        workloads=WORKLOADS,
+        progress=watcher or Watcher(),
+        fresh=fresh,
+    )
+
+
+def keys(run_made: Run) -> Counter[tuple[str, int, bool]]:
+    return Counter((r.cell, r.repetition, r.warmup) for r in run_made.records)
+
+
+def of(run_made: Run, cell: str) -> list[Record]:
+    return [record for record in run_made.records if record.cell == cell]
+
+
+def test_every_cell_runs_in_every_round(tmp_path: Path) -> None:
+    vm = FakeEnvironment("vm")
+    watcher = Watcher()
+    done = carry_out(tmp_path, experiment(), vm, watcher=watcher)
+    assert done.complete
+    assert len(done.records) == (6 + 3) * 4
+    assert set(keys(done).values()) == {1}
+    assert not any(record.failure for record in done.records)
+    assert watcher.rounds == [(1, 1, True), (1, 3, False), (2, 3, False), (3, 3, False)]
+    assert [index for _, index, _, _ in watcher.cells] == list(range(1, 25))
+    assert {total for _, _, total, _ in watcher.cells} == {24}
+    assert watcher.cells[0][3] is None
+    assert watcher.cells[-1][3] is not None
+    assert done.provenance.images == {k: f"image-of-{k}" for k in ("native", "container", "vm")}
+    assert done.provenance.segments[0].ended_unix_ns is not None
+    assert done.provenance.commands["vm/a"][0] == "/opt/aferir/sh"
+    assert done.provenance.commands["native/a"][0] == "/bin/sh"
+
+
+def test_an_instance_is_allocated_once_a_round_and_gets_its_program(tmp_path: Path) -> None:
+    vm = FakeEnvironment("vm")
+    done = carry_out(tmp_path, experiment(), vm)
+    assert vm.log[:5] == ["allocate vm", "put /opt/aferir/sh", "run vm", "run vm", "release vm"]
+    assert vm.live == 0
+    assert vm.log.count("allocate vm") == 4
+    allocation = of(done, "vm/allocation")[0]
+    values = {sample.metric: sample.value for sample in allocation.samples}
+    assert values == {"booted_s": 0.25, "ready_s": 0.25, "total_s": 0.5, "release_s": 0.125}
+    assert {sample.side for sample in allocation.samples} == {"environment"}
+    assert allocation.workload == allocation.group == "allocation"
+
+
+def test_nothing_is_put_into_the_host(tmp_path: Path) -> None:
+    native = FakeEnvironment("native")
+    carry_out(tmp_path, experiment(), native)
+    assert not any(line.startswith("put") for line in native.log)
+
+
+def test_a_kind_that_is_missing_is_left_out_and_said_so(tmp_path: Path) -> None:
+    watcher = Watcher()
+    vm = FakeEnvironment("vm", missing="there is no emulator")
+    done = carry_out(tmp_path, experiment(), vm, watcher=watcher)
+    assert done.complete
+    assert {record.environment for record in done.records} == {"native", "container"}
+    item = done.provenance.left_out[0]
+    assert (item.kind, item.name, item.finding.remedy) == (
+        "environment",
+        "vm",
+        "apt-get install it",
+    )
+    assert watcher.notes == ["left out: environment `vm`: there is no emulator; apt-get install it"]
+    assert not vm.log
+
+
+def test_a_program_that_is_missing_is_left_out(tmp_path: Path) -> None:
+    watcher = Watcher()
+    done = carry_out(tmp_path, experiment(workloads={"a": "", "b": "absent"}), watcher=watcher)
+    assert {record.workload for record in done.records} == {"a", "allocation"}
+    assert "left out: workload `b`" in watcher.notes[0]
+
+
+def test_nothing_that_can_run_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:
+    missing = [FakeEnvironment(kind, missing="gone") for kind in ("native", "container", "vm")]
+    with pytest.raises(MissingError, match="nothing of this experiment") as caught:
+        carry_out(tmp_path, experiment(), *missing)
+    assert caught.value.remedy == "apt-get install it"
+    assert list_runs(tmp_path) == []
+
+
+def test_a_run_without_its_baseline_says_so(tmp_path: Path) -> None:
+    done = carry_out(tmp_path, experiment(), FakeEnvironment("native", missing="gone"))
+    assert [warning.code for warning in done.provenance.warnings] == ["no-baseline"]
+
+
+def test_what_was_left_out_stays_out_when_resumed(tmp_path: Path) -> None:
+    def stop(_name: str, _command: Sequence[str], count: int) -> str:
+        if count == 4:
+            raise KeyboardInterrupt
+        return '{"duration_s": 1}'
+
+    with pytest.raises(InterruptedRunError):
+        carry_out(
+            tmp_path,
+            experiment(),
+            FakeEnvironment("vm", missing="gone"),
+            FakeEnvironment("native", behave=stop),
+        )
+    done = carry_out(tmp_path, experiment())
+    assert {record.environment for record in done.records} == {"native", "container"}
+    assert set(keys(done).values()) == {1}
+    assert len(done.provenance.left_out) == 1
+
+
+def test_an_emulated_environment_is_marked_and_stops_early(tmp_path: Path) -> None:
+    content = experiment(stop="repetitions = 5\nemulated = 2")
+    done = carry_out(tmp_path, content, FakeEnvironment("vm", emulated=True))
+    assert len(of(done, "vm/a")) == 1 + 2
+    assert len(of(done, "native/a")) == 1 + 5
+    assert len(of(done, "vm/allocation")) == 1 + 2
+    marked = {r.environment for r in done.records for w in r.warnings if w.code == "emulated"}
+    assert marked == {"vm"}
+    assert all(record.warnings for record in done.records if record.environment == "vm")
+
+
+def failing(error: Callable[[], str], *, only: str = "b") -> FakeEnvironment:
+    def behave(_name: str, command: Sequence[str], _count: int) -> str:
+        return error() if command[-1] == only else '{"duration_s": 1}'
+
+    return FakeEnvironment("container", behave=behave)
+
+
+def raising(error: Exception) -> Callable[[], str]:
+    def act() -> str:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("act", "code", "replaced"),
+    [
+        (raising(TimeoutExpired("too slow")), "time-limit", True),
+        (raising(MissingError("no such program")), "missing", True),
+        (raising(ProgramError("broken pipe")), "instance", True),
+        (raising(OSError(5, "I/O error")), "instance", True),
+        (lambda: '{"duration_s": 1, "verified": false}', "unverified", False),
+        (lambda: 'exit 1{"duration_s": 1, "verified": false}', "unverified", False),
+        (lambda: "garbage", "program", False),
+        (lambda: 'exit 1{"duration_s": 1}', "program", False),
+        (lambda: "exit 1", "program", False),
+    ],
+)
+def test_a_failed_cell_is_recorded_once_and_the_run_goes_on(
+    tmp_path: Path, act: Callable[[], str], code: str, replaced: bool
+) -> None:
+    container = failing(act)
+    watcher = Watcher()
+    content = experiment(workloads={"a": "", "b": "b"}, stop="repetitions = 6")
+    done = carry_out(tmp_path, content, container, watcher=watcher)
+    failed = of(done, "container/b")
+    assert [record.failure.code for record in failed if record.failure] == [code] * 3
+    assert all(not record.samples for record in failed)
+    assert len(failed) == 3  # given up after three in a row
+    assert len(of(done, "container/a")) == len(of(done, "native/b")) == 7
+    assert container.live == 0
+    assert [w.code for w in done.provenance.warnings] == ["given-up"]
+    assert [note for note in watcher.notes if note.startswith("given up: container/b")]
+    extra = container.log.count("allocate container") - 7
+    # The last cell of a round needs no new instance; whether `b` is last is up to the seed.
+    assert (extra > 0) == replaced or extra == 0
+
+
+def test_an_instance_that_died_is_replaced_for_the_next_cell(tmp_path: Path) -> None:
+    dead = {"now": False}
+
+    def behave(_name: str, command: Sequence[str], _count: int) -> str:
+        if command[-1] == "b" and not dead.get("once"):
+            dead["now"] = dead["once"] = True
+        if dead["now"]:
+            return "exit 1"  # whatever is asked of a dead instance fails, `true` too
+        return '{"duration_s": 1}'
+
+    vm = FakeEnvironment("vm", behave=behave)
+    real = vm.allocate
+
+    def allocate(spec: object) -> object:
+        dead["now"] = False
+        return real(spec)  # type: ignore[arg-type]
+
+    vm.allocate = allocate  # type: ignore[method-assign,assignment]
+    content = experiment(workloads={"b": "b", "a": ""})
+    done = carry_out(tmp_path, content, vm)
+    failures = [record.failure for record in done.records if record.failure]
+    assert [failure.code for failure in failures] == ["instance"]
+    assert "died" in failures[0].message
+    assert len(of(done, "vm/a")) == 4
+    assert vm.log.count("allocate vm") == 5
+    assert vm.live == 0
+
+
+def test_an_environment_that_cannot_be_allocated_fails_its_cells(tmp_path: Path) -> None:
+    vm = FakeEnvironment("vm")
+    attempts = []
+
+    def refuse() -> None:
+        attempts.append(1)
+        raise ProgramError("it does not boot")
+
+    vm.refuse = refuse
+    content = experiment(stop="repetitions = 6")
+    done = carry_out(tmp_path, content, vm)
+    assert done.complete
+    assert len(attempts) == 3  # once a round, until its cells are given up
+    failed = [record for record in done.records if record.environment == "vm"]
+    assert len(failed) == 3 * 3
+    assert {record.failure.code for record in failed if record.failure} == {"allocation"}
+    assert len(of(done, "native/a")) == 7
+
+
+def test_a_release_that_fails_hinders_no_other(tmp_path: Path) -> None:
+    native, container = FakeEnvironment("native"), FakeEnvironment("container")
+
+    def behave(_name: str, _command: Sequence[str], _count: int) -> str:
+        return '{"duration_s": 1}'
+
+    real = container.allocate
+
+    def allocate(spec: object) -> object:
+        instance = real(spec)  # type: ignore[arg-type]
+
+        def release() -> float:
+            raise ProgramError("it is stuck")
+
+        instance.release = release  # type: ignore[method-assign]
+        return instance
+
+    container.allocate = allocate  # type: ignore[method-assign,assignment]
+    done = carry_out(tmp_path, experiment(), native, container)
+    assert native.live == 0
+    record = of(done, "container/allocation")[0]
+    assert record.failure is not None
+    assert record.failure.code == "release"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_releases_everything_and_goes_on_later(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+
+    def behave(_name: str, _command: Sequence[str], count: int) -> str:
+        if count == 5:
+            os.kill(os.getpid(), number)
+            time.sleep(5)
+        return '{"duration_s": 1}'
+
+    made = [FakeEnvironment(kind) for kind in ("native", "vm")]
+    made.append(FakeEnvironment("container", behave=behave))
+    with pytest.raises(InterruptedRunError) as caught:
+        carry_out(tmp_path, experiment(), *made)
+    assert caught.value.exit_code == 130
+    assert "run the same command again" in caught.value.remedy
+    assert [each.live for each in made] == [0, 0, 0]
+    assert signal.getsignal(number) == before
+    status = list_runs(tmp_path)
+    assert [each.status for each in status] == ["unfinished"]
+    done = carry_out(tmp_path, experiment())
+    assert done.folder == status[0].folder
+    assert set(keys(done).values()) == {1}
+    assert len(done.records) == 36
+    assert len(done.provenance.segments) == 2
+    assert all(segment.ended_unix_ns for segment in done.provenance.segments)
+
+
+def test_a_finished_run_is_not_continued_and_fresh_begins_anew(tmp_path: Path) -> None:
+    first = carry_out(tmp_path, experiment())
+    assert carry_out(tmp_path, experiment()).folder != first.folder
+    assert carry_out(tmp_path, experiment(), fresh=True).folder != first.folder
+
+
+def test_a_run_that_is_being_written_is_refused(tmp_path: Path) -> None:
+    content = experiment(environments=["native"], stop="repetitions = 1")
+    refused: list[int] = []
+
+    def behave(_name: str, _command: Sequence[str], _count: int) -> str:
+        with pytest.raises(UsageError, match="being written by another"):
+            carry_out(tmp_path, content)
+        refused.append(1)
+        return '{"duration_s": 1}'
+
+    assert carry_out(tmp_path, content, FakeEnvironment("native", behave=behave)).complete
+    assert len(refused) == 4
+
+
+def slow(seconds: float) -> FakeEnvironment:
+    def behave(_name: str, _command: Sequence[str], _count: int) -> str:
+        time.sleep(seconds)
+        return '{"duration_s": 1}'
+
+    return instant(FakeEnvironment("native", behave=behave))
+
+
+def instant(environment: FakeEnvironment) -> FakeEnvironment:
+    """Whose allocations take no time, as the limit of time counts them."""
+    environment.phases = Phases(total_s=0.0)
+    return environment
+
+
+def test_the_time_limit_ends_a_run_that_is_complete_all_the_same(tmp_path: Path) -> None:
+    content = experiment(
+        environments=["native"], header='time_limit = "1 s"', stop="repetitions = 100"
+    )
+    clock = time.monotonic()
+    done = carry_out(tmp_path, content, slow(0.1))
+    assert time.monotonic() - clock < 3
+    assert done.complete
+    assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
+    assert 4 <= len(of(done, "native/a")) <= 8
+
+
+def test_a_program_that_the_time_limit_ended_is_no_failure(tmp_path: Path) -> None:
+    def behave(_name: str, _command: Sequence[str], _count: int) -> str:
+        time.sleep(1.05)
+        raise TimeoutExpired("ended")
+
+    content = experiment(environments=["native"], header='time_limit = "1 s"')
+    done = carry_out(tmp_path, content, FakeEnvironment("native", behave=behave))
+    assert done.complete
+    assert not [record for record in done.records if record.failure]
+    assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
+
+
+def test_time_spent_counts_over_starts(tmp_path: Path) -> None:
+    def behave(_name: str, _command: Sequence[str], count: int) -> str:
+        time.sleep(0.1)
+        if count == 6:
+            raise KeyboardInterrupt
+        return '{"duration_s": 1}'
+
+    content = experiment(
+        environments=["native"], header='time_limit = "1 s"', stop="repetitions = 100"
+    )
+    with pytest.raises(InterruptedRunError):
+        carry_out(tmp_path, content, instant(FakeEnvironment("native", behave=behave)))
+    clock = time.monotonic()
+    assert carry_out(tmp_path, content, slow(0.1)).complete
+    assert time.monotonic() - clock < 0.7
+
+
+def test_orphans_are_cleaned_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    seen: list[object] = []
+    content = experiment(environments=["native"])
+    run(
+        plan_of(content),
+        tmp_path / "runs",
+        experiment=content,
+        environments=fakes(),
+        workloads=WORKLOADS,
+        clean=seen.append,
+        facts={"kernel": "6.1"},
+    )
+    assert seen == [[]]
+
+
+class CountProbe:
+    """How many seconds of CPU time ended children took, and one value that is no number."""
+
+    name = "count"
+
+    def paths(self, side: Side) -> tuple[str, ...]:
+        return ("children:rusage", "/proc/uptime", "cgroup:cpuacct/usage", "/absent")
+
+    def samples(
+        self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
+    ) -> tuple[Sample, ...]:
+        assert set(before) == set(after)
+        assert "/absent" not in before
+        return (
+            Sample("files", float(len(before)), "count", side),
+            Sample("bad", float("nan"), "s", side),
+            Sample("load_of_others_cpus", 0.5, "CPUs", side),
+        )
+
+
+def test_probes_see_the_host_and_what_belongs_to_the_instance(tmp_path: Path) -> None:
+    group = tmp_path / "cgroup"
+    group.mkdir()
+    (group / "usage").write_text("7\n")
+    accounting = Accounting(cgroups={"cpuacct": group})
+
+    def behave(_name: str, command: Sequence[str], _count: int) -> str:
+        if "/proc/uptime" in command:
+            return "\x1e/proc/uptime\n1 2\n"
+        return '{"duration_s": 1}'
+
+    vm = FakeEnvironment("vm", behave=behave, accounting=Accounting(own_kernel=True))
+    content = experiment(workloads={"a": ""})
+    done = run(
+        plan_of(content),
+        tmp_path / "runs",
+        experiment=content,
+        environments=fakes(FakeEnvironment("container", accounting=accounting), vm),
+        workloads=WORKLOADS,
+        probes=[CountProbe()],
+    )
+    found = {
+        (record.environment, sample.side): sample.value
+        for record in done.records
+        for sample in record.samples
+        if sample.metric == "files"
+    }
+    assert found == {
+        ("native", "host"): 2,
+        ("native", "instance"): 1,
+        ("container", "host"): 3,
+        ("container", "instance"): 2,
+        ("vm", "host"): 2,
+        ("vm", "instance"): 2,
+    }
+    assert not [s for record in done.records for s in record.samples if s.metric == "bad"]
+
+
+def test_the_load_of_others_is_a_warning_where_it_can_be_told() -> None:
+    busy = [Sample("load_of_others_cpus", 0.5, "CPUs", "host")]
+    assert [warning.code for warning in load_warning(busy, 1.0)] == ["load-of-others"]
+    assert not load_warning(busy, 0.05)  # two ticks say nothing
+    assert not load_warning([Sample("load_of_others_cpus", 0.05, "CPUs", "host")], 10.0)
+    assert not load_warning([], 1.0)
+
+
+def test_processes_that_are_the_instance_are_read_on_the_host() -> None:
+    accounting = Accounting(processes=(os.getpid(), 2**22 + 1))
+    text = read_host(("process:stat",), accounting)["process:stat"]
+    assert text.startswith(f"{os.getpid()} (")
+    assert "process:stat" not in read_host(("process:stat",), Accounting())
+
+
+def test_files_are_split_at_marks() -> None:
+    assert split_files("\x1e/a\n1\n2\n\x1e/b\n") == {"/a": "1\n2\n", "/b": ""}
+    assert split_files("noise") == {}
+
+
+class Crash(BaseException):
+    """Nothing catches it, as nothing catches a SIGKILL."""
+
+
+def crash_at(patch: pytest.MonkeyPatch, number: int, *, written: bool) -> None:
+    real, count = Writer.append, [0]
+
+    def append(self: Writer, record: Record) -> None:
+        count[0] += 1
+        if count[0] > number and not written:
+            raise Crash
+        real(self, record)
+        if count[0] > number:
+            raise Crash
+
+    patch.setattr(Writer, "append", append)
+
+
+STOPS = ("repetitions = 3", "min = 2\nmax = 6\ninterval_percent = 10\nemulated = 2")
+
+
+def scripted(name: str, command: Sequence[str], _count: int) -> str:
+    """Fails always, or is of one length, by what runs where: the same on every start."""
+    if (name, command[-1]) == ("container", "b"):
+        return "garbage"
+    return '{"duration_s": 1}'
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    crashes=st.lists(st.tuples(st.integers(0, 25), st.booleans()), max_size=6),
+    stop=st.sampled_from(STOPS),
+    order=st.sampled_from(["interleaved", "random"]),
+)
+def test_any_number_of_crashes_gives_the_same_repetitions(
+    tmp_path_factory: pytest.TempPathFactory,
+    crashes: list[tuple[int, bool]],
+    stop: str,
+    order: str,
+) -> None:
+    content = experiment(workloads={"a": "", "b": "b"}, stop=stop, header=f'order = "{order}"')
+
+    def start(runs: Path) -> Run:
+        made = [FakeEnvironment("container", behave=scripted), FakeEnvironment("vm", emulated=True)]
+        try:
+            return carry_out(runs, content, *made)
+        finally:
+            assert [each.live for each in made] == [0, 0]
+
+    expected = start(tmp_path_factory.mktemp("whole"))
+    runs = tmp_path_factory.mktemp("crashed")
+    for number, written in crashes:
+        with pytest.MonkeyPatch.context() as patch:
+            crash_at(patch, number, written=written)
+            try:
+                start(runs)
+                break
+            except Crash:
+                continue
+    found = list_runs(runs)
+    done = start(runs) if not found or found[0].status != "complete" else None
+    folder = done.folder if done else found[0].folder
+    assert len(list_runs(runs)) == 1
+    final = start_records(folder)
+    assert Counter(final) == keys(expected)
+    # Nothing of the order is lost either: what each round ran, in which order.
+    cells = [key for key in final if not key[0].endswith("/allocation")]
+    assert cells == [
+        (r.cell, r.repetition, r.warmup)
+        for r in expected.records
+        if not r.cell.endswith("/allocation")
+    ]
+
+
+def start_records(folder: Path) -> list[tuple[str, int, bool]]:
+    lines = (folder / "records.jsonl").read_bytes().splitlines()
+    records = [msgspec.json.decode(line, type=Record) for line in lines]
+    return [(record.cell, record.repetition, record.warmup) for record in records]
