@@ -1,0 +1,46 @@
+"""A whole run in a process of its own, for a test that kills it: python -m tests.unit.runner_child.
+
+Arguments: the folder of runs. The exit code is 0 once the run is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from tests.unit.runner_fakes import WORKLOADS, experiment
+
+from aferir.config import HostLimits, parse
+from aferir.environments.native import Native
+from aferir.model.plan import Plan
+from aferir.probes import all_probes
+from aferir.runner import run
+
+SCRIPTS = {
+    "quick": "echo '{\"duration_s\": 0.5}'",
+    "slower": "sleep 0.03; echo '{\"duration_s\": 0.5}'",
+    "wrong": "echo nothing; exit 3",
+}
+CONTENT = experiment(environments=["native"], workloads=SCRIPTS, stop="repetitions = 25")
+
+
+def plan() -> Plan:
+    """As large as the host, so that the native environment has nothing to limit and to clean."""
+    host = HostLimits(cpus=tuple(sorted(os.sched_getaffinity(0))), memory_bytes=2**60)
+    return parse(CONTENT, host, WORKLOADS)
+
+
+def main(runs: Path) -> None:
+    run(
+        plan(),
+        runs,
+        experiment=CONTENT,
+        environments={"native": Native()},
+        workloads=WORKLOADS,
+        probes=all_probes(),
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
