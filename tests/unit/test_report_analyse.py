@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from aferir.model.plan import Plan
 from aferir.model.record import Failure, Record
 from aferir.report.analyse import analyse
 from aferir.report.compare import compare
@@ -70,15 +69,26 @@ def test_warm_up_rounds_do_not_count(made_up: Any) -> None:
     assert analyse(plan, records) == without
 
 
-def test_only_an_interleaved_run_is_paired(made_up: Any) -> None:
-    plan, records = made_up.plan(), made_up.records()
-    shuffled: Plan = msgspec.structs.replace(plan, order="random")
-    ratio = cell(analyse(shuffled, records), "container", "cg").ratio
+def test_sides_that_share_no_round_are_compared_unpaired(made_up: Any, failure: Failure) -> None:
+    records = [
+        fail(r, failure)
+        if r.group == "cg/threads=2" and (r.environment == "native") == (r.repetition % 2 == 0)
+        else r
+        for r in made_up.records()
+    ]
+    ratio = cell(analyse(made_up.plan(), records), "container", "cg").ratio
     assert ratio is not None
-    assert not ratio.paired
+    assert (ratio.paired, ratio.n, ratio.n_baseline) == (False, 6, 6)
     assert ratio == unpaired_ratio(
         durations(records, "container/cg/threads=2"), durations(records, "native/cg/threads=2")
     )
+
+
+def test_a_random_order_is_paired_by_round_too(made_up: Any) -> None:
+    plan = msgspec.structs.replace(made_up.plan(), order="random")
+    ratio = cell(analyse(plan, made_up.records()), "container", "cg").ratio
+    assert ratio is not None
+    assert ratio.paired
 
 
 def test_pairs_are_matched_by_repetition_not_by_place(made_up: Any, failure: Failure) -> None:

@@ -40,9 +40,10 @@ _Doubt = TypeVar("_Doubt", Warning, Failure)
 def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) -> Evaluation:
     """Evaluate all records of a run that belong to the plan; warm-up rounds do not count.
 
-    Ratios are paired by repetition where the order was interleaved, since repetition k of each
-    environment of a group then ran next to each other. The family of Holm's adjustment is all
-    ratios of the run but those of emulated environments, which make no claim.
+    Ratios are paired by repetition: repetition k of every environment ran in round k, next to each
+    other where the order is interleaved, in randomised blocks where it is random. The family of
+    Holm's adjustment is all ratios of the run but those of emulated environments, which make no
+    claim.
     """
     rule = rule or Rule()
     counted = [record for record in records if not record.warmup]
@@ -65,7 +66,7 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         )
         for cell in _ordered_cells(plan)
     )
-    cells = _with_verdicts(_with_ratios(cells, plan, rule), rule)
+    cells = _with_verdicts(_with_ratios(cells, rule), rule)
     ranking = rank(cells, plan.baseline, level=rule.level)
     return Evaluation(
         name=plan.name,
@@ -133,25 +134,23 @@ def _cell(
     )
 
 
-def _with_ratios(cells: Iterable[CellResult], plan: Plan, rule: Rule) -> tuple[CellResult, ...]:
+def _with_ratios(cells: Iterable[CellResult], rule: Rule) -> tuple[CellResult, ...]:
     cells = tuple(cells)
     baselines = {cell.group: cell for cell in reversed(cells) if cell.baseline and cell.points}
     return tuple(
-        msgspec.structs.replace(
-            cell, ratio=_ratio(cell, baselines[cell.group], plan.order == "interleaved", rule)
-        )
+        msgspec.structs.replace(cell, ratio=_ratio(cell, baselines[cell.group], rule))
         if not cell.baseline and cell.points and cell.group in baselines
         else cell
         for cell in cells
     )
 
 
-def _ratio(cell: CellResult, baseline: CellResult, interleaved: bool, rule: Rule) -> Ratio:
+def _ratio(cell: CellResult, baseline: CellResult, rule: Rule) -> Ratio:
+    """Paired, but where failures have left too few rounds that both sides share."""
     above = {point.repetition: point.value for point in cell.points}
     below = {point.repetition: point.value for point in baseline.points}
     common = [k for k in above if k in below]
-    enough = len(common) >= min(2, len(above), len(below))
-    if interleaved and enough:
+    if len(common) >= min(2, len(above), len(below)):
         return paired_ratio(
             [above[k] for k in common], [below[k] for k in common], level=rule.level
         )

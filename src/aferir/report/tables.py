@@ -101,8 +101,8 @@ def warnings(evaluation: Evaluation) -> list[tuple[Warning, list[str]]]:
 def method(rule: Rule) -> str:
     """How the figures were come by, in a few sentences."""
     return (
-        "Ratios are durations over the baseline's: the biweight location of log-ratios (paired "
-        "by round where the run was interleaved), which gives spoilt repetitions no weight; below "
+        "Ratios are durations over the baseline's: the biweight location of the log-ratios of "
+        "each round, which gives spoilt repetitions no weight; below "
         f"8 pairs, their mean. Intervals have a level of {percent(rule.level)}. A difference is "
         f"claimed where p <= {rule.alpha:g}, p after Holm's adjustment over the run <= "
         f"{rule.family_alpha:g}, and the ratio is more than {percent(rule.threshold)} away from "
