@@ -13,7 +13,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -130,26 +129,31 @@ def start(
 
 
 def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:
-    """End a child and its group: interrupt, terminate, kill, each given `grace_s` to work."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        if child.poll() is not None:
-            break
-        _signal_group(child.pid, number)
-        try:
-            child.wait(grace_s)
-        except subprocess.TimeoutExpired:
-            continue
-    # A shell's background jobs ignore SIGINT and outlive it.
-    _signal_group(child.pid, signal.SIGKILL)
+    """End a child and its group: interrupt, terminate, each given `grace_s` to work, kill.
+
+    What the child started and left behind in its group is killed as well. A child that had
+    ended before is only waited for: its number may be somebody else's by now.
+    """
+    if child.poll() is None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.killpg(child.pid, number)
+            if _ends_within(child.pid, grace_s):
+                break
+        os.killpg(child.pid, signal.SIGKILL)  # not waited for yet, so the number is still ours
     for stream in (child.stdin, child.stdout, child.stderr):
         if stream is not None:
             stream.close()
     return child.wait()
 
 
-def _signal_group(group: int, number: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(group, number)
+def _ends_within(pid: int, seconds: float) -> bool:
+    """Wait for a child without taking its exit status, which would free its number."""
+    deadline = time.monotonic() + seconds
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
 
 
 def explain_exit(done: Completed) -> str:
