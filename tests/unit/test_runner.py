@@ -30,6 +30,7 @@ from aferir.errors import (
     TimeoutExpired,
     UsageError,
 )
+from aferir.journal import write
 from aferir.model.record import Record, Sample, Side
 from aferir.probes.base import Snapshot
 from aferir.runner import run
@@ -396,17 +397,30 @@ def test_time_spent_counts_over_starts(tmp_path: Path) -> None:
 def test_orphans_are_cleaned_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
     seen: list[object] = []
+    watcher = Watcher()
+    native = FakeEnvironment("native")
+
+    def clean(entries: Sequence[object]) -> list[str]:
+        assert not native.log
+        seen.extend(entries)
+        return ["vm 1 could not be removed"]
+
+    dead = write("vm", {"what": "left"})
+    gone = msgspec.structs.replace(dead, owner_started=1)
+    path = tmp_path / "state" / "journal" / f"{dead.id}.json"
+    path.write_bytes(msgspec.json.encode(gone))
     content = experiment(environments=["native"])
     run(
         plan_of(content),
         tmp_path / "runs",
         experiment=content,
-        environments=fakes(),
+        environments=fakes(native),
         workloads=WORKLOADS,
-        clean=seen.append,
-        facts={"kernel": "6.1"},
+        clean=clean,
+        progress=watcher,
     )
-    assert seen == [[]]
+    assert seen == [gone]
+    assert watcher.notes == ["vm 1 could not be removed"]
 
 
 class CountProbe:

@@ -136,7 +136,7 @@ def test_deep_nesting_is_a_program_error() -> None:
 
 
 parameters = st.dictionaries(
-    st.sampled_from(["kernel", "class", "threads", "isa", "array_bytes"]),
+    st.sampled_from(["kernel", "class", "threads", "isa", "array_bytes", "allow_small"]),
     st.booleans() | st.integers() | st.floats() | st.text(max_size=10) | st.sampled_from(KERNELS),
 )
 
@@ -160,7 +160,8 @@ def test_validation_names_the_nearest_word() -> None:
     assert NPB.validate({"kernel": "ep", "class": "S", "threads": True})
     assert NPB.validate({"kernel": "ep", "class": "S", "isa": "v9"})
     assert not NPB.validate({"kernel": "ep", "class": "S", "threads": 2, "isa": "v3"})
-    assert not MEMORY.validate({"array_bytes": 2**26})
+    assert not MEMORY.validate({"array_bytes": 2**26, "allow_small": True})
+    assert MEMORY.validate({"allow_small": "yes"})
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -187,6 +188,7 @@ def test_commands_name_program_and_arguments(
     assert MEMORY.command({"array_bytes": 2**20}).arguments == (
         "--threads", "1", "--array-bytes", str(2**20),
     )  # fmt: skip
+    assert MEMORY.command({"allow_small": True}).arguments[-1] == "--allow-small"
     assert MEMORY.check()[0].status == "ok"
     assert NPB.check()[0].status == "missing"
     (tmp_path / "npb-cg").touch(mode=0o644)

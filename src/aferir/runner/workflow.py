@@ -26,7 +26,7 @@ from aferir.runner.stopping import MOST_FAILURES, History, given_up
 from aferir.store import Run, continue_run, create_run, find_unfinished, open_run
 from aferir.workloads.base import Workload
 
-Clean = Callable[[list[journal.Entry]], object]
+Clean = Callable[[list[journal.Entry]], Sequence[str]]
 _SILENT = Silent()
 
 
@@ -48,15 +48,18 @@ def run(
     `experiment` is the experiment file as it was read: the newest unfinished run of the same
     content, plan and version is continued, unless `fresh`. `environments` is by kind, `workloads`
     by program, `facts` of the machine go into the provenance, and `clean` gets the journal's
-    entries of dead owners. Errors: MissingError where nothing can run here, UsageError where the
-    folder cannot be used, InterruptedRunError after Ctrl-C or SIGTERM: everything is given back
-    by then and the run can be continued.
+    entries of dead owners and says what it could not undo.
+
+    Errors: MissingError where nothing can run here, UsageError where the folder cannot be used,
+    InterruptedRunError after Ctrl-C or SIGTERM: everything is given back by then, and the run can
+    be continued.
     """
     folder: Path | None = None
     with ending_signals():
         try:
             if clean is not None:
-                clean(journal.orphans())
+                for problem in clean(journal.orphans()):
+                    progress.note(problem)
             if not fresh:
                 folder = find_unfinished(runs, experiment, plan, __version__)
             if folder is None:

@@ -24,21 +24,27 @@ _LEAST_ARRAY = 2**20
 _MOST_ARRAY = 2**40
 _ARRAYS = 3
 _BASE = 16 * 2**20
-_DEFAULT_ARRAY = 64 * 2**20
+_DEFAULT_ARRAY = 128 * 2**20
 """What is reckoned with where the program chooses: four times a usual last-level cache."""
 
 
 class MemoryWorkload:
-    """Three arrays larger than the caches; parameters `threads` and `array_bytes`."""
+    """Three arrays larger than the caches; parameters `threads`, `array_bytes`, `allow_small`."""
 
     program = PROGRAM
-    parameters: tuple[str, ...] = ("threads", "array_bytes")
+    parameters: tuple[str, ...] = ("threads", "array_bytes", "allow_small")
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`threads` is 1 unless given; `array_bytes` is chosen by the last-level cache."""
+        """`threads` is 1 unless given, `array_bytes` four times the last-level caches.
+
+        The program refuses smaller arrays unless `allow_small`: caches would answer for the memory.
+        """
         wrong = wrong_integer(parameters, "threads", 1, MOST_THREADS)
         if "array_bytes" in parameters:
             wrong += wrong_integer(parameters, "array_bytes", _LEAST_ARRAY, _MOST_ARRAY)
+        small = parameters.get("allow_small", False)
+        if not isinstance(small, bool):
+            wrong.append(f"allow_small: {small!r} is not possible; write `true` or `false`")
         return wrong
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
@@ -55,6 +61,8 @@ class MemoryWorkload:
         arguments = ["--threads", str(threads_of(parameters))]
         if "array_bytes" in parameters:
             arguments += ["--array-bytes", str(parameters["array_bytes"])]
+        if parameters.get("allow_small"):
+            arguments.append("--allow-small")
         return Command(kernel_path(PROGRAM), tuple(arguments))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
