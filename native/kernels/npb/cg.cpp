@@ -21,7 +21,6 @@ Outcome run_cg(ProblemClass problem, int threads);
 namespace {
 
 constexpr int kSteps = 25;
-constexpr double kTolerance = 1e-10;
 
 struct Vectors {
     explicit Vectors(std::size_t order) : x(order), z(order), p(order), q(order), r(order) {}
@@ -165,10 +164,9 @@ Outcome run_cg(ProblemClass problem_class, int threads) {
 #pragma omp master
         {
             outcome.seconds = omp_get_wtime() - start;
-            outcome.checks = {compare("zeta", zeta, problem.zeta)};
+            verify_cg(problem, zeta, outcome);
         }
     }
-    outcome.verified = all_within(outcome.checks, kTolerance);
     return outcome;
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kConditionNumber = 0.1;  // its inverse, as the specification's rcond
 constexpr double kDiagonal = 0.5;
+constexpr double kTolerance = 1e-10;
 
 struct Element {
     std::uint32_t column;
@@ -141,6 +142,11 @@ CgProblem cg_problem(ProblemClass problem) {
                                           CgProblem{75000, 13, 75, 60, 22.712745482631},
                                           CgProblem{150000, 15, 75, 110, 28.973605592845}};
     return kProblems[static_cast<std::size_t>(problem)];
+}
+
+void verify_cg(const CgProblem& problem, double zeta, Outcome& outcome) {
+    outcome.checks = {compare("zeta", zeta, problem.zeta)};
+    outcome.verified = all_within(outcome.checks, kTolerance);
 }
 
 SparseMatrix make_cg_matrix(const CgProblem& problem, int threads) {

@@ -19,6 +19,9 @@ struct CgProblem {
 
 CgProblem cg_problem(ProblemClass problem);
 
+/// Compares the last iteration's zeta with the published one.
+void verify_cg(const CgProblem& problem, double zeta, Outcome& outcome);
+
 /// Compressed sparse rows; columns ascend within a row.
 struct SparseMatrix {
     std::vector<std::size_t> starts{0};  ///< order + 1

@@ -53,6 +53,21 @@ std::int64_t expected_rank(const IsProblem::TestKey& test, int iteration) {
     return test.rank + std::int64_t{test.drift} * (iteration - test.origin);
 }
 
+int count_right(const IsProblem& problem, int iteration,
+                const std::array<std::int64_t, kTestKeys>& ranks) {
+    int right = 0;
+    for (std::size_t i = 0; i < kTestKeys; ++i) {
+        right += ranks[i] == expected_rank(problem.tests[i], iteration) ? 1 : 0;
+    }
+    return right;
+}
+
+void verify_is(int passed, Outcome& outcome) {
+    constexpr int kAll = static_cast<int>(kTestKeys) * kIsIterations + 1;
+    outcome.checks = {compare("verifications passed", passed, kAll)};
+    outcome.verified = passed == kAll;
+}
+
 void make_keys(const IsProblem& problem, std::size_t first, std::span<std::uint32_t> keys) {
     constexpr std::uint64_t kDraws = 4;
     const double quarter = static_cast<double>(problem.key_range()) / kDraws;

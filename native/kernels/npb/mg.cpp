@@ -17,7 +17,6 @@ Outcome run_mg(ProblemClass problem, int threads);
 
 namespace {
 
-constexpr double kTolerance = 1e-8;
 constexpr double kOperationsPerPoint = 58;
 
 void place(const Grid& grid, const Charges& charges) {
@@ -73,10 +72,9 @@ Outcome run_mg(ProblemClass problem_class, int threads) {
 #pragma omp master
         {
             outcome.seconds = omp_get_wtime() - start;
-            outcome.checks = {compare("residual norm", norm, problem.norm)};
+            verify_mg(problem, norm, outcome);
         }
     }
-    outcome.verified = all_within(outcome.checks, kTolerance);
     return outcome;
 }
 

@@ -12,6 +12,7 @@ namespace aferir::npb {
 namespace {
 
 constexpr std::size_t kCharges = 10;
+constexpr double kTolerance = 1e-8;
 
 struct Candidate {
     std::uint64_t value;
@@ -66,6 +67,11 @@ MgProblem mg_problem(ProblemClass problem) {
                                           MgProblem{256, 20, kLarge, 0.1800564401355e-05},
                                           MgProblem{512, 20, kLarge, 0.5706732285740e-06}};
     return kProblems[static_cast<std::size_t>(problem)];
+}
+
+void verify_mg(const MgProblem& problem, double norm, Outcome& outcome) {
+    outcome.checks = {compare("residual norm", norm, problem.norm)};
+    outcome.verified = all_within(outcome.checks, kTolerance);
 }
 
 Charges find_charges(std::size_t size, int threads) {

@@ -18,6 +18,9 @@ struct MgProblem {
 
 MgProblem mg_problem(ProblemClass problem);
 
+/// Compares the last residual's L2 norm with the published one.
+void verify_mg(const MgProblem& problem, double norm, Outcome& outcome);
+
 /// A grid point, counted from 0.
 struct Point {
     std::size_t plane;

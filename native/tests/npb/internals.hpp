@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/isa.hpp"
+#include "npb/cg_matrix.hpp"
+
+namespace aferir::npb {
+
+/// The points of a periodic cube, row by row and plane by plane.
+struct Cube {
+    explicit Cube(std::size_t edge) : size(edge), points(edge * edge * edge) {}
+
+    [[nodiscard]] std::size_t place(std::ptrdiff_t plane, std::ptrdiff_t row,
+                                    std::ptrdiff_t column) const {
+        const auto wrap = [&](std::ptrdiff_t i) {
+            return static_cast<std::size_t>(i) & (size - 1);
+        };
+        return (wrap(plane) * size + wrap(row)) * size + wrap(column);
+    }
+
+    std::size_t size;
+    std::vector<double> points;
+};
+
+struct SweepResult {
+    Cube u;
+    Cube s;
+    double squares;
+};
+
+/// Parts of CG, IS and MG that are inside one instruction-set level, opened for the tests.
+struct Internals {
+    std::string_view isa;
+
+    /// A x, the rows dealt out to `parts`.
+    std::vector<double> (*multiply)(const SparseMatrix& a, int parts, std::vector<double> x);
+
+    /// For each key of the range, the number of keys not larger.
+    std::vector<std::uint32_t> (*rank)(std::span<const std::uint32_t> keys, std::size_t key_range,
+                                       int threads);
+
+    Cube (*residual)(const Cube& v, const Cube& u);
+    Cube (*smooth)(const Cube& u, const Cube& r, const std::array<double, 3>& smoother);
+    Cube (*restricted)(const Cube& fine);
+    Cube (*interpolated)(const Cube& u, const Cube& coarse);
+
+    /// A whole sweep, cut into `cuts` parts across planes and as many across rows.
+    SweepResult (*sweep)(const Cube& u, const Cube& z, const Cube& v,
+                         const std::array<double, 3>& smoother, int cuts);
+};
+
+#if defined(__x86_64__)
+namespace isa_v2 {
+Internals internals();
+}
+namespace isa_v3 {
+Internals internals();
+}
+namespace isa_v4 {
+Internals internals();
+}
+#else
+namespace isa_base {
+Internals internals();
+}
+#endif
+
+/// Those that this processor can run.
+inline std::vector<Internals> usable_internals() {
+    std::vector<Internals> usable;
+    for (const auto isa : usable_isas()) {
+#if defined(__x86_64__)
+        usable.push_back(isa == "v4"   ? isa_v4::internals()
+                         : isa == "v3" ? isa_v3::internals()
+                                       : isa_v2::internals());
+#else
+        usable.push_back(isa_base::internals());
+#endif
+        usable.back().isa = isa;
+    }
+    return usable;
+}
+
+}  // namespace aferir::npb
