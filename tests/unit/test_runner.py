@@ -161,7 +161,7 @@ def test_what_was_left_out_stays_out_when_resumed(tmp_path: Path) -> None:
 def test_an_emulated_environment_is_marked_and_stops_early(tmp_path: Path) -> None:
     content = experiment(stop="repetitions = 5\nemulated = 2")
     done = carry_out(tmp_path, content, FakeEnvironment("vm", emulated=True))
-    assert len(of(done, "vm/a")) == 1 + 2
+    assert [(r.repetition, r.warmup) for r in of(done, "vm/a")] == [(0, False), (1, False)]
     assert len(of(done, "native/a")) == 1 + 5
     assert len(of(done, "vm/allocation")) == 1 + 2
     marked = {r.environment for r in done.records for w in r.warnings if w.code == "emulated"}
@@ -363,6 +363,27 @@ def test_the_time_limit_ends_a_run_that_is_complete_all_the_same(tmp_path: Path)
     assert done.complete
     assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
     assert 4 <= len(of(done, "native/a")) <= 8
+
+
+def test_an_emulated_environment_never_takes_the_time_of_the_others(tmp_path: Path) -> None:
+    def behave(_name: str, _command: Sequence[str], _count: int) -> str:
+        time.sleep(0.5)
+        return '{"duration_s": 1}'
+
+    content = experiment(
+        environments=["native", "vm"],
+        workloads={"a": ""},
+        header='time_limit = "1500 ms"',
+        stop="repetitions = 8\nemulated = 8",
+    )
+    vm = instant(FakeEnvironment("vm", behave=behave, emulated=True))
+    done = carry_out(tmp_path, content, vm, slow(0.02))
+    assert done.complete
+    assert len(of(done, "native/a")) == 1 + 8
+    assert 1 <= len(of(done, "vm/a")) <= 3
+    assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
+    first = [record.cell for record in done.records if not record.warmup][:2]
+    assert first == ["native/a", "vm/a"]
 
 
 def test_a_program_that_the_time_limit_ended_is_no_failure(tmp_path: Path) -> None:

@@ -85,20 +85,19 @@ class _TimeIsUp(Exception):
 
 
 def go(session: Session) -> bool:
-    """All rounds that are left to do; False where the time limit ended them."""
+    """All rounds that are left to do; False where the time limit cut something off.
+
+    A round for which the time is too short runs without its emulated environments, if that helps.
+    """
     plan, history = session.plan, session.history
+    late = False
     for turn in rounds(plan):
         cells = open_cells(plan, history, turn, session.left_out)
         if not cells:
             if turn.warmup:
                 continue
             break
-        # Put in order before what a crash has left is taken out, so that the order is the same.
-        pending = [
-            cell
-            for cell in arrange(cells, plan.order, plan.seed, turn.slot)
-            if not history.has(cell.id, turn.slot)
-        ]
+        pending = _pending(session, turn, cells)
         names = [
             name
             for name in dict.fromkeys(cell.environment for cell in cells)
@@ -107,14 +106,33 @@ def go(session: Session) -> bool:
         if not pending and not names:
             continue
         if not _time_for(session, turn, pending):
-            return False
+            pending = [c for c in pending if not history.emulated(c.environment, turn.slot)]
+            names = [name for name in names if not history.emulated(name, turn.slot)]
+            late = True
+            if not pending or not _time_for(session, turn, pending):
+                break
         total = plan.warmup if turn.warmup else plan.stop.maximum
         session.progress.round_started(turn.number + 1, total, turn.warmup)
         try:
             _round(session, turn, pending, names)
         except _TimeIsUp:
             return False
-    return True
+    return not late
+
+
+def _pending(session: Session, turn: Round, cells: Sequence[Cell]) -> list[Cell]:
+    """What is still to be run of a round, in its order.
+
+    Emulated environments come last: they make no claim that would need them next to the others,
+    and what the time limit cuts off is theirs. The order is made before what a crash has left is
+    taken out, so that it is the same.
+    """
+    plan, history = session.plan, session.history
+    ordered = sorted(
+        arrange(cells, plan.order, plan.seed, turn.slot),
+        key=lambda cell: history.emulated(cell.environment, turn.slot),
+    )
+    return [cell for cell in ordered if not history.has(cell.id, turn.slot)]
 
 
 def _time_for(session: Session, turn: Round, pending: Sequence[Cell]) -> bool:
@@ -136,6 +154,9 @@ def _round(session: Session, turn: Round, pending: Sequence[Cell], names: Sequen
             session.progress.preparing(f"allocating {name}")
             pool.get(name)
         for place, cell in enumerate(pending):
+            instance = pool.get(cell.environment)
+            if turn.warmup and not isinstance(instance, Failure) and instance.emulated:
+                continue
             _cell(session, turn, pool, pending[place:])
             if given_up(session.history, cell.id):
                 session.progress.note(_giving_up(session.history, cell))
@@ -181,10 +202,12 @@ def _announce(session: Session, turn: Round, rest: Sequence[Cell], left_s: float
     plan, history = session.plan, session.history
     cells = [cell for cell in plan.cells if cell.id not in session.left_out]
     index = sum(len(history.of(cell.id)) for cell in cells) + 1
+    now = turn.slot + 1
     total = sum(
         len(history.of(cell.id))
         if given_up(history, cell.id)
-        else plan.warmup + most_repetitions(plan, history, cell, turn.slot + 1)
+        else most_repetitions(plan, history, cell, now)
+        + (0 if history.emulated(cell.environment, now) else plan.warmup)
         for cell in cells
     )
     eta_s = rest_s(plan, history, rest, turn, left_s)

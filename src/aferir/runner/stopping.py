@@ -87,7 +87,9 @@ def open_cells(
 ) -> tuple[Cell, ...]:
     """Cells that the round is to run, in the order of the plan, recorded already or not.
 
-    `left_out` names cells that this machine cannot run.
+    `left_out` names cells that this machine cannot run. An emulated environment is not warmed up:
+    it would take minutes, for figures that make no claim. That it is emulated is known from its
+    allocation, the one thing of a warm-up round that counts within it.
     """
     alive = [
         cell
@@ -95,7 +97,7 @@ def open_cells(
         if cell.id not in left_out and not given_up(history, cell.id, turn.slot)
     ]
     if turn.warmup:
-        return tuple(alive)
+        return tuple(c for c in alive if not history.emulated(c.environment, turn.slot + 1))
     done = _groups_done(plan, history, turn, alive)
     return tuple(
         cell
