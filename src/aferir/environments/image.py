@@ -21,7 +21,7 @@ import msgspec
 
 from aferir import journal, process
 from aferir.environments import initramfs, recipe, undo
-from aferir.errors import MissingError, ProgramError
+from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.machine import facts, packages
 from aferir.model.finding import Finding
 
@@ -112,7 +112,7 @@ def check() -> list[Finding]:
 def ensure(progress: Progress = silent) -> Image:
     """The image of this host, built if it is not in the cache (15 to 60 s).
 
-    Errors: MissingError where `check` finds something missing, ProgramError where building fails.
+    Errors: MissingError where `check` finds something missing or building fails.
     """
     wanted = host_recipe()
     found = find(wanted)
@@ -124,7 +124,13 @@ def ensure(progress: Progress = silent) -> Image:
     folder = _images() / f".building-{entry.id}"
     try:
         folder.mkdir(parents=True)
-        _build(wanted, folder, entry.id, progress)
+        try:
+            _build(wanted, folder, entry.id, progress)
+        except ProgramError as error:
+            raise MissingError(
+                f"the image could not be built: {error.message}",
+                remedy="see whether `apt-get update` reaches this host's package archive",
+            ) from None
         os.sync()  # a power cut must not leave an image that only looks complete
         try:
             folder.rename(_images() / wanted.hash)
@@ -138,6 +144,23 @@ def ensure(progress: Progress = silent) -> Image:
     if image is None:
         raise ProgramError("the image vanished while it was being built", remedy="try again")
     return image
+
+
+def remove_images() -> list[str]:
+    """Remove all images from the cache; what was removed, in words.
+
+    Errors: UsageError while somebody's instances may still read from one.
+    """
+    users = {"container", "vm", "trial", BUILDING}
+    if any(entry.kind in users and journal.owner_lives(entry) for entry in journal.entries()):
+        raise UsageError(
+            "the images are in use by a run that is still going",
+            remedy="wait for it to end, or end it, and try again",
+        )
+    folders = sorted(path for path in _images().glob("*") if path.is_dir())
+    for folder in folders:
+        undo.remove_tree(folder)
+    return [f"image {folder.name}" for folder in folders]
 
 
 def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -> None:

@@ -23,13 +23,13 @@ $b mount -t proc proc /proc
 if $b grep -q aferir.only=boot /proc/cmdline; then $b poweroff -f; fi
 i=0
 while ! [ -b /dev/vda ] && [ $i -lt 500 ]; do $b usleep 10000; i=$((i+1)); done
-$b mount -t ext4 -o noinit_itable,noatime /dev/vda /root || echo "aferir: no disk" > /dev/console
+$b mount -t ext4 -o noinit_itable,noatime /dev/vda /disk || echo "aferir: no disk" > /dev/console
 $b ip link set lo up
-$b mount --move /dev /root/dev
-$b mount --move /proc /root/proc
-$b mount -t sysfs sys /root/sys
-$b mount -t tmpfs -o mode=755 run /root/run
-exec $b switch_root /root /sbin/aferir-guest
+$b mount --move /dev /disk/dev
+$b mount --move /proc /disk/proc
+$b mount -t sysfs sys /disk/sys
+$b mount -t tmpfs -o mode=755 run /disk/run
+exec $b switch_root /disk /sbin/aferir-guest
 """
 
 GUEST_INIT = """#!/bin/sh
@@ -48,6 +48,7 @@ CONTAINER_MARK = "run/aferir-booted"
 CONTAINER_INIT = f"""#!/bin/sh
 # First program of a container: says that it runs, then reaps what others leave behind.
 : > /{CONTAINER_MARK}
+ip link set lo up
 while :; do sleep 2147483647 & wait; done
 """
 
@@ -66,7 +67,7 @@ def archive(modules: Mapping[str, bytes], busybox: bytes) -> bytes:
     `modules` are name to content, in the order in which they are to be loaded.
     """
     start = _START.format(booted=BOOTED, modules=" ".join(modules))
-    files = [File(name, 0o755) for name in ("bin", "dev", "modules", "proc", "root")]
+    files = [File(name, 0o755) for name in ("bin", "dev", "disk", "modules", "proc")]
     files += [File("bin/busybox", 0o755, busybox), File("init", 0o755, start.encode())]
     files += [File(f"modules/{name}.ko", 0o644, content) for name, content in modules.items()]
     return cpio(files)

@@ -163,6 +163,7 @@ def _fields(stanza: str) -> dict[str, str]:
         if line.startswith("#"):
             continue
         if line[:1] in (" ", "\t"):
+            key = key or "types"
             fields[key] += f"\n{line}"
         elif ":" in line:
             key, _, value = line.partition(":")

@@ -63,6 +63,14 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     host_name: str
 
 
+class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What an environment can be given at most."""
+
+    cpus: tuple[int, ...]
+    """Numbers of the CPUs that we may run on."""
+    memory_bytes: int
+
+
 class Software(msgspec.Struct, frozen=True, kw_only=True):
     """What measured: versions, command line, revision, start."""
 
@@ -108,6 +116,13 @@ def collect() -> MachineFacts:
         uptime_s=float((_read("/proc/uptime").split() or ["0"])[0]),
         boot_id=_read("/proc/sys/kernel/random/boot_id"),
         host_name=platform.node(),
+    )
+
+
+def host_limits() -> HostLimits:
+    """What this process may use of the machine."""
+    return HostLimits(
+        cpus=tuple(sorted(os.sched_getaffinity(0))), memory_bytes=memory_total_bytes()
     )
 
 

@@ -1,0 +1,117 @@
+"""What the tests of all environments share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from aferir import environments, journal
+from aferir.environments import cgroup, undo
+from aferir.environments.base import Environment, Instance
+from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.model.plan import EnvironmentKind, EnvironmentSpec
+
+SPIN = "while :; do :; done"
+
+
+def usable(kind: EnvironmentKind) -> Environment:
+    """The environment, its image ready; skips with the remedy where this machine lacks it."""
+    environment = environments.by_kind(kind)
+    for finding in environment.check():
+        if finding.status == "missing":
+            pytest.skip(f"{finding.message}; {finding.remedy}")
+    environment.prepare()
+    return environment
+
+
+def own_state(tmp_path_factory: pytest.TempPathFactory, patch: pytest.MonkeyPatch) -> Path:
+    """A state folder of the test's own; the image stays where it is cached."""
+    folder = tmp_path_factory.mktemp("state")
+    patch.setenv("AFERIR_STATE", str(folder))
+    return folder
+
+
+def allocated(environment: Environment, spec: EnvironmentSpec) -> Iterator[Instance]:
+    """An instance, and the check that nothing of it is left."""
+    instance = environment.allocate(spec)
+    try:
+        yield instance
+    finally:
+        instance.release()
+    assert leftovers() == []
+
+
+def leftovers() -> list[str]:
+    """Whatever there is of instances journalled in the present state folder, or should be gone."""
+    state = journal.state_folder()
+    found = [f"journal: {entry}" for entry in journal.entries()]
+    found += [f"folder: {path}" for path in state.glob("*/aferir-*")]
+    text = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    found += [f"mount: {path}" for path in undo.mounts_below(state, text)]
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (process / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(state) in line:
+            found.append(f"process: {process.name} {line}")
+    return found
+
+
+def groups_of(ids: list[str]) -> list[Path]:
+    """Control groups left of those entries."""
+    have = cgroup.layout()
+    return [path for name in ids for path in cgroup.find(f"aferir-{name}", have)]
+
+
+def check_commands(instance: Instance) -> None:
+    """Exit codes, signals, output and environment are those of the program."""
+    done = instance.run(["sh", "-c", "echo out; echo err >&2; exit 7"], check=False)
+    assert (done.exit_code, done.stdout, done.stderr) == (7, "out\n", "err\n")
+    assert instance.run(["sh", "-c", "kill -9 $$"], check=False).exit_code == -9
+    done = instance.run(["sh", "-c", 'echo "$ONE"'], environment={"ONE": "two words"})
+    assert done.stdout == "two words\n"
+    assert done.command == ("sh", "-c", 'echo "$ONE"')
+    with pytest.raises(ProgramError, match="exited with 3"):
+        instance.run(["sh", "-c", "exit 3"])
+    with pytest.raises(MissingError):
+        instance.run(["/no/such/program"])
+    big = instance.run(["head", "-c", "300000", "/dev/zero"])
+    assert len(big.stdout) == 300_000
+
+
+def check_timeout(instance: Instance) -> None:
+    """A time limit ends the program and what it started."""
+    clock = time.monotonic()
+    with pytest.raises(TimeoutExpired, match=r"1 s"):
+        instance.run(["sh", "-c", f"sleep 4321 & {SPIN}"], timeout_s=1.0)
+    assert time.monotonic() - clock < 12
+    names = "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo; done 2> /dev/null"
+    lines = instance.run(["sh", "-c", names]).stdout.splitlines()
+    assert not [line for line in lines if line.startswith("sleep 4321")]
+
+
+def check_files(instance: Instance, tmp_path: Path) -> None:
+    """A file goes in with its mode, runs there, and comes back unchanged."""
+    source = tmp_path / "script"
+    source.write_bytes(b"#!/bin/sh\nwc -c < $0\nexit 0\n" + bytes(range(256)) * 8192)
+    source.chmod(0o755)
+    target = PurePosixPath(tmp_path) / "deep/script"
+    instance.put(source, target)
+    assert instance.run([str(target)]).stdout.strip() == str(source.stat().st_size)
+    instance.get(target, tmp_path / "back/script")
+    assert (tmp_path / "back/script").read_bytes() == source.read_bytes()
+    with pytest.raises(ProgramError):
+        instance.get(PurePosixPath("/no/such/file"), tmp_path / "none")
+
+
+def cpu_s(pids: list[int]) -> float:
+    """CPU time that those processes have used (proc(5), fields 14 and 15)."""
+    total = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / 100

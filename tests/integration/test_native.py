@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path, PurePosixPath
+
+import pytest
+from tests.integration.support import (
+    SPIN,
+    check_commands,
+    check_timeout,
+    groups_of,
+    leftovers,
+    own_state,
+)
+
+from aferir import environments, journal
+from aferir.errors import MissingError, ProgramError
+from aferir.model.plan import EnvironmentSpec
+
+pytestmark = pytest.mark.integration
+HOST = 2**60
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="limits on the host take root")
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return own_state(tmp_path_factory, monkeypatch)
+
+
+def spec(**changes: object) -> EnvironmentSpec:
+    values = {"name": "n", "kind": "native", "cpus": 1, "memory_bytes": HOST, **changes}
+    return EnvironmentSpec(**values)  # type: ignore[arg-type]
+
+
+def test_programs_run_as_anywhere_else(tmp_path: Path) -> None:
+    instance = environments.by_kind("native").allocate(spec())
+    check_commands(instance)
+    check_timeout(instance)
+    (tmp_path / "source").write_text("content")
+    instance.put(tmp_path / "source", PurePosixPath(tmp_path / "new/copy"))
+    assert (tmp_path / "new/copy").read_text() == "content"
+    instance.put(tmp_path / "source", PurePosixPath(tmp_path / "source"))
+    instance.pause()
+    instance.resume()
+    assert instance.phases.total_s < 1
+    instance.release()
+    instance.release()
+    assert leftovers() == []
+
+
+def test_the_last_cpu_is_the_only_one_where_pinned() -> None:
+    last = max(os.sched_getaffinity(0))
+    instance = environments.by_kind("native").allocate(spec(pin=(last,)))
+    done = instance.run(["sh", "-c", "nproc; grep Cpus_allowed_list /proc/self/status"])
+    assert done.stdout.split() == ["1", "Cpus_allowed_list:", str(last)]
+
+
+def test_a_cpu_that_is_not_there_is_missing() -> None:
+    with pytest.raises(MissingError, match="9999"):
+        environments.by_kind("native").allocate(spec(pin=(9999,)))
+    with pytest.raises(MissingError, match="9999"):
+        environments.by_kind("native").allocate(spec(cpus=9999))
+
+
+@needs_root
+def test_a_quota_of_half_a_cpu_gives_half_a_cpu() -> None:
+    instance = environments.by_kind("native").allocate(spec(cpu_quota=0.5))
+    ids = [entry.id for entry in journal.entries()]
+    used = _used_by_spinning(instance)
+    instance.release()
+    assert 0.3 < used < 0.56
+    assert groups_of(ids) == []
+    assert leftovers() == []
+
+
+@needs_root
+def test_more_memory_than_allowed_is_refused() -> None:
+    instance = environments.by_kind("native").allocate(spec(memory_bytes=2**26))
+    try:
+        with pytest.raises(ProgramError):
+            instance.run(["sh", "-c", "head -c 200m /dev/zero | tail -c 200m > /dev/null; exit $?"])
+        instance.run(["sh", "-c", "head -c 10m /dev/zero | tail -c 10m > /dev/null"])
+    finally:
+        instance.release()
+    assert leftovers() == []
+
+
+def _used_by_spinning(instance: environments.base.Instance) -> float:
+    """CPU seconds a second that a spinning shell gets, by its own account."""
+    clock = time.perf_counter()
+    done = instance.run(["sh", "-c", f"({SPIN}) & sleep 2; kill $!; wait; times"])
+    elapsed = time.perf_counter() - clock
+    minutes, seconds = done.stdout.splitlines()[1].split()[0].rstrip("s").split("m")
+    return (60 * float(minutes) + float(seconds)) / elapsed

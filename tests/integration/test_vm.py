@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.support import (
+    SPIN,
+    allocated,
+    check_commands,
+    check_files,
+    check_timeout,
+    cpu_s,
+    groups_of,
+    leftovers,
+    own_state,
+    usable,
+)
+
+from aferir import journal
+from aferir.environments import image, kvm
+from aferir.environments.base import Environment, Instance
+from aferir.errors import ProgramError
+from aferir.model.plan import EnvironmentSpec
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module", autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield own_state(tmp_path_factory, patch)
+
+
+@pytest.fixture(scope="module")
+def environment(state: Path) -> Environment:  # noqa: ARG001 - its state is ours
+    return usable("vm")
+
+
+@pytest.fixture(scope="module")
+def instance(environment: Environment) -> Iterator[Instance]:
+    yield from allocated(environment, spec())
+
+
+def spec(**changes: object) -> EnvironmentSpec:
+    values = {"name": "v", "kind": "vm", "cpus": 2, "memory_bytes": 2**28, **changes}
+    return EnvironmentSpec(**values)  # type: ignore[arg-type]
+
+
+def test_phases_add_up_and_it_boots_soon(instance: Instance) -> None:
+    phases = instance.phases
+    parts = (phases.copied_s, phases.booted_s, phases.ready_s)
+    assert all(part is not None and part > 0 for part in parts)
+    assert sum(part or 0 for part in parts) == pytest.approx(phases.total_s)
+    assert phases.total_s < 30
+
+
+def test_programs_run_as_anywhere_else(instance: Instance) -> None:
+    check_commands(instance)
+
+
+def test_a_time_limit_ends_everything(instance: Instance) -> None:
+    check_timeout(instance)
+
+
+def test_files_go_in_and_out(instance: Instance, tmp_path: Path) -> None:
+    check_files(instance, tmp_path)
+
+
+def test_it_has_its_own_kernel_cpus_and_memory(instance: Instance) -> None:
+    base = image.find(image.host_recipe())
+    assert base is not None
+    assert instance.run(["uname", "-r"]).stdout.strip() == base.metadata.kernel_release
+    assert instance.run(["nproc"]).stdout.strip() == "2"
+    kib = int(instance.run(["grep", "MemTotal", "/proc/meminfo"]).stdout.split()[1])
+    assert 2**28 * 0.6 < kib * 1024 < 2**28
+    assert instance.accounting.own_kernel
+
+
+def test_two_threads_may_run_programs_at_a_time(instance: Instance) -> None:
+    found: list[str] = []
+
+    def run(word: str) -> None:
+        found.append(instance.run(["sh", "-c", f"sleep 0.3; echo {word}"]).stdout)
+
+    threads = [threading.Thread(target=run, args=(word,)) for word in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == ["one\n", "two\n"]
+
+
+def test_a_paused_one_uses_no_cpu(instance: Instance) -> None:
+    qemu = list(instance.accounting.processes)
+    child = threading.Thread(
+        target=instance.run, args=(["sh", "-c", f"({SPIN}) & sleep 3; kill $!"],)
+    )
+    child.start()
+    time.sleep(1.0)
+    instance.pause()
+    before = cpu_s(qemu)
+    time.sleep(1.0)
+    assert cpu_s(qemu) - before < 0.05
+    instance.resume()
+    time.sleep(1.0)
+    assert cpu_s(qemu) - before > 0.1
+    child.join()
+
+
+def test_a_guest_is_limited_pinned_and_gone_after_release(environment: Environment) -> None:
+    last = max(os.sched_getaffinity(0))
+    limited = environment.allocate(spec(cpus=1, pin=(last,), cpu_quota=0.5))
+    ids = [entry.id for entry in journal.entries()]
+    (qemu,) = limited.accounting.processes
+    assert os.sched_getaffinity(qemu) == {last}
+    before, clock = cpu_s([qemu]), time.perf_counter()
+    limited.run(["sh", "-c", f"({SPIN}) & sleep 2; kill $!"])
+    used = (cpu_s([qemu]) - before) / (time.perf_counter() - clock)
+    limited.pause()
+    assert limited.release() > 0
+    assert limited.release() < 0.01
+    assert 0.3 < used < 0.56
+    assert groups_of(ids[-1:]) == []
+    assert not Path(f"/proc/{qemu}").exists()
+    with pytest.raises(ProgramError):
+        limited.run(["true"])
+
+
+def test_a_guest_that_dies_is_an_error_and_leaves_nothing(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
+    dying = environment.allocate(spec())
+    os.kill(dying.accounting.processes[0], 9)
+    with pytest.raises(ProgramError):
+        dying.run(["sleep", "5"])
+    dying.release()
+    assert leftovers() == []
+
+
+def test_the_verdict_on_kvm_is_asked_for_once(environment: Environment) -> None:  # noqa: ARG001
+    base = image.find(image.host_recipe())
+    assert base is not None
+    first = kvm.verdict(base)
+    clock = time.perf_counter()
+    assert kvm.verdict(base) == first
+    assert time.perf_counter() - clock < 1
+    assert first.reason

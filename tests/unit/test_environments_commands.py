@@ -1,0 +1,176 @@
+"""Configurations and command lines of containers and guests, as pure functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir.environments import cgroup, lxc, native, placement, qemu
+from aferir.errors import MissingError
+from aferir.model.plan import EnvironmentSpec
+
+V1 = cgroup.Layout(
+    v1={name: Path("/sys/fs/cgroup") / name for name in ("cpu", "cpuset", "memory")},
+    v2=Path("/sys/fs/cgroup/unified"),
+)
+V2 = cgroup.Layout(v2=Path("/sys/fs/cgroup"), v2_controllers=("cpuset", "cpu", "memory"))
+MOUNTS = r"""/dev/vda / ext4 rw 0 0
+cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,nosuid,cpu,cpuacct 0 0
+cgroup /sys/fs/cgroup/odd\040name cgroup rw,memory 0 0
+cgroup /sys/fs/cgroup/systemd cgroup rw,xattr,name=systemd 0 0
+cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0
+torn line
+"""
+
+
+def spec(**changes: object) -> EnvironmentSpec:
+    values = {"name": "c", "kind": "container", "cpus": 2, "memory_bytes": 2**28, **changes}
+    return EnvironmentSpec(**values)  # type: ignore[arg-type]
+
+
+def config(have: cgroup.Layout, **changes: object) -> dict[str, str]:
+    text = lxc.config(
+        spec(**changes),
+        name="aferir-1",
+        tree=Path("/images/tree"),
+        upper=Path("/state/a:b/upper"),
+        cpus=(0, 1),
+        have=have,
+    )
+    return dict(line.split(" = ", 1) for line in text.splitlines())
+
+
+def test_hierarchies_are_found_among_the_mounts() -> None:
+    v1, v2 = cgroup.parse_mounts(MOUNTS)
+    assert v1["cpu"] == v1["cpuacct"] == Path("/sys/fs/cgroup/cpu,cpuacct")
+    assert v1["memory"] == Path("/sys/fs/cgroup/odd name")
+    assert v2 == Path("/sys/fs/cgroup/unified")
+
+
+@given(st.text())
+def test_no_text_breaks_the_parser_of_mounts(text: str) -> None:
+    cgroup.parse_mounts(text)
+
+
+def test_limits_by_the_names_of_version_1() -> None:
+    found = config(V1, cpu_quota=0.25)
+    assert found["lxc.cgroup.cpu.cfs_quota_us"] == "50000"
+    assert found["lxc.cgroup.cpu.cfs_period_us"] == "100000"
+    assert found["lxc.cgroup.memory.limit_in_bytes"] == str(2**28)
+    assert found["lxc.cgroup.cpuset.cpus"] == "0,1"
+    assert not [key for key in found if key.startswith("lxc.cgroup2")]
+
+
+def test_limits_by_the_names_of_version_2() -> None:
+    found = config(V2, cpu_quota=0.25)
+    assert found["lxc.cgroup2.cpu.max"] == "50000 100000"
+    assert found["lxc.cgroup2.memory.max"] == str(2**28)
+    assert found["lxc.cgroup2.memory.swap.max"] == "0"
+    assert found["lxc.cgroup2.cpuset.cpus"] == "0,1"
+
+
+def test_no_quota_where_none_is_asked_for() -> None:
+    assert not [key for key in config(V1) if ".cpu.cfs" in key]
+    assert not [key for key in config(V2) if ".cpu.max" in key]
+
+
+def test_a_colon_in_a_path_does_not_split_the_overlay() -> None:
+    assert config(V1)["lxc.rootfs.path"] == "overlay:/images/tree:/state/a\\:b/upper"
+
+
+def test_a_container_has_no_network_and_known_groups() -> None:
+    found = config(V1)
+    assert found["lxc.net.0.type"] == "empty"
+    assert found["lxc.cgroup.dir.container"] == "aferir-1"
+    assert found["lxc.cgroup.dir.monitor"] == "aferir-1-monitor"
+
+
+def test_a_controller_that_is_nowhere_is_missing() -> None:
+    with pytest.raises(MissingError) as caught:
+        cgroup.settings(cgroup.Limits(cpus=1.0), cgroup.Layout())
+    assert "mount -t cgroup" in caught.value.remedy
+
+
+@given(st.floats(1e-6, 512))
+def test_a_quota_is_never_below_what_the_kernel_takes(cpus: float) -> None:
+    assert cgroup.quota_us(cpus) >= 1000
+    assert abs(cgroup.quota_us(cpus) - cpus * 100_000) <= 1000
+
+
+@given(
+    st.sets(st.integers(0, 15), min_size=1),
+    st.lists(st.integers(0, 15), unique=True, max_size=16),
+    st.integers(1, 16),
+)
+def test_an_instance_gets_just_its_cpus_or_an_error(
+    host: set[int], pin: list[int], cpus: int
+) -> None:
+    wanted = spec(cpus=cpus, pin=tuple(pin))
+    try:
+        chosen = placement.cpu_set(wanted, sorted(host))
+    except MissingError:
+        assert not set(pin) <= host or cpus > len(pin or host)
+    else:
+        assert len(set(chosen)) == cpus
+        assert set(chosen) <= host
+        assert not pin or set(chosen) <= set(pin)
+
+
+def test_the_host_is_limited_only_where_asked_and_by_root() -> None:
+    host = 2**34
+    assert native.limits_of(spec(memory_bytes=host), host, root=True) == cgroup.Limits()
+    limited = native.limits_of(spec(cpu_quota=0.5), host, root=True)
+    assert limited == cgroup.Limits(cpus=1.0, memory_bytes=2**28)
+    assert native.limits_of(spec(), host, root=False) == cgroup.Limits()
+    with pytest.raises(MissingError):
+        native.limits_of(spec(cpu_quota=0.5), host, root=False)
+
+
+def guest(accelerator: qemu.Accelerator, folder: str = "/state/aferir-1") -> list[str]:
+    return qemu.command(
+        name="aferir-1",
+        folder=Path(folder),
+        kernel=Path("/images/vmlinuz"),
+        archive=Path("/images/initramfs.img"),
+        cpus=3,
+        memory_bytes=2**28 + 1,
+        accelerator=accelerator,
+    )
+
+
+def after(command: list[str], option: str) -> list[str]:
+    return [command[i + 1] for i, part in enumerate(command) if part == option]
+
+
+def test_a_guest_has_the_cpus_and_memory_it_was_promised() -> None:
+    command = guest("kvm")
+    assert after(command, "-smp") == ["3,sockets=1,cores=3,threads=1"]
+    assert after(command, "-m") == ["257M"]
+    assert after(command, "-name") == ["aferir-1"]
+    assert "-netdev" not in command
+
+
+def test_the_accelerator_decides_the_processor() -> None:
+    assert after(guest("kvm"), "-cpu") == ["host"]
+    assert after(guest("tcg"), "-accel") == ["tcg,thread=multi"]
+    assert after(guest("tcg"), "-cpu") == ["max"]
+
+
+def test_a_comma_in_a_path_does_not_end_an_option() -> None:
+    (drive,) = after(guest("tcg", "/state/a,b"), "-drive")
+    assert drive.endswith("file=/state/a,,b/disk.qcow2")
+
+
+def test_a_trial_guest_powers_itself_off() -> None:
+    command = qemu.trial_command(
+        name="aferir-1",
+        folder=Path("/state"),
+        kernel=Path("/k"),
+        archive=Path("/i"),
+        accelerator="kvm",
+    )
+    assert "aferir.only=boot" in after(command, "-append")[0]
+    assert "-drive" not in command

@@ -1,0 +1,170 @@
+"""What an image is made of, and the archive that guests start from."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir.environments import image, initramfs, recipe
+from aferir.errors import MissingError
+
+DEBIAN = {"ID": "debian", "VERSION_CODENAME": "bookworm"}
+ONE_LINE = """# deb http://mirror.example/debian bookworm main
+deb [arch=amd64 signed-by=/k.gpg] http://mirror.example/debian bookworm main contrib # own
+deb http://mirror.example/debian-security bookworm-security main
+deb-src http://mirror.example/debian bookworm main
+deb http://vendor.example/tool bookworm stable
+deb http://vendor.example/tool tool-bookworm main
+deb http://mirror.example/debian trixie main
+"""
+DEB822 = """Types: deb deb-src
+# a comment
+URIs: http://mirror.example/debian
+Suites: bookworm bookworm-updates bookworm-backports
+Components: main contrib
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+
+Types: deb
+URIs: http://vendor.example/
+Suites: nodistro
+Components: main
+
+Enabled: no
+Types: deb
+URIs: http://off.example/
+Suites: bookworm
+Components: main
+"""
+
+
+def test_only_the_main_archive_of_the_release_is_kept() -> None:
+    assert recipe.one_line_sources(ONE_LINE, "bookworm").splitlines() == [
+        "deb [arch=amd64 signed-by=/k.gpg] http://mirror.example/debian bookworm main",
+        "deb http://mirror.example/debian-security bookworm-security main",
+    ]
+
+
+def test_stanzas_of_the_release_are_kept_with_their_keys() -> None:
+    found = recipe.deb822_sources(DEB822, "bookworm")
+    assert "Suites: bookworm bookworm-updates\n" in found
+    assert "Components: main\n" in found
+    assert "Types: deb\n" in found
+    assert "\n -----BEGIN PGP" in found
+    assert "vendor" not in found
+    assert "off.example" not in found
+
+
+@given(st.text())
+def test_no_text_breaks_the_parsers_of_sources(text: str) -> None:
+    recipe.one_line_sources(text, "bookworm")
+    recipe.apt_options(text)
+    image.installed(text)
+    recipe.deb822_sources(text, "bookworm")
+
+
+def test_proxies_reach_the_chroot() -> None:
+    dump = (
+        'APT "";\nAcquire "";\nAcquire::http::Proxy "http://proxy.example:3128";\n'
+        'Acquire::https "";\nAcquire::Check-Valid-Until "false";\nDpkg::Use-Pty "0";\n'
+    )
+    assert recipe.apt_options(dump) == [
+        'Acquire::http::Proxy "http://proxy.example:3128";',
+        'Acquire::Check-Valid-Until "false";',
+    ]
+
+
+def test_the_hash_follows_whatever_changes_the_image() -> None:
+    first = recipe.for_host(DEBIAN, "x86_64")
+    assert first.hash == recipe.for_host(DEBIAN, "x86_64").hash
+    changes: list[dict[str, object]] = [
+        {"packages": (*first.packages, "strace")},
+        {"suite": "trixie"},
+        {"architecture": "arm64"},
+        {"version": first.version + 1},
+    ]
+    hashes = {msgspec.structs.replace(first, **change).hash for change in changes}
+    assert len(hashes | {first.hash}) == 5
+
+
+def test_a_host_without_debian_packages_is_told_so() -> None:
+    with pytest.raises(MissingError, match="Fedora"):
+        recipe.for_host({"ID": "fedora", "PRETTY_NAME": "Fedora Linux 41"}, "x86_64")
+
+
+def test_ubuntu_gets_its_own_kernel() -> None:
+    ubuntu = {"ID": "ubuntu", "VERSION_CODENAME": "noble"}
+    assert recipe.for_host(ubuntu, "x86_64").kernel == "linux-image-virtual"
+
+
+def test_mmdebstrap_is_given_suite_target_and_sources_in_its_order() -> None:
+    found = recipe.command(recipe.for_host(DEBIAN, "x86_64"), ["/h.list"], "/t", "root", [])
+    assert found[-3:] == ["bookworm", "/t", "/h.list"]
+    assert any(part.startswith("--include=") and "qemu-guest-agent" in part for part in found)
+
+
+def test_installed_packages_are_read_from_the_status_file() -> None:
+    status = (
+        "Package: bash\nStatus: install ok installed\nVersion: 5.2.15-2+b2\n"
+        "Description: shell\n Version: no field\n\nPackage: half\n\n"
+    )
+    assert image.installed(status) == {"bash": "5.2.15-2+b2"}
+
+
+def test_modules_come_after_what_they_need() -> None:
+    needs = {
+        "virtio_blk": ["virtio", "virtio_ring"],
+        "virtio": ["virtio_ring"],
+        "virtio_ring": [],
+        "virtio_pci": ["virtio", "built_in"],
+        "unused": [],
+    }
+    order = initramfs.load_order(("virtio_pci", "virtio_blk", "built_in"), needs)
+    assert order == ["virtio_ring", "virtio", "virtio_pci", "virtio_blk"]
+
+
+def test_a_circle_of_modules_ends() -> None:
+    assert sorted(initramfs.load_order(("a",), {"a": ["b"], "b": ["a"]})) == ["a", "b"]
+
+
+def test_needs_are_read_from_a_module() -> None:
+    module = b"\x7fELF..license=GPL\0softdepends=x\0depends=virtio-ring,virtio\0intree=Y\0"
+    assert initramfs.dependencies(module) == ["virtio_ring", "virtio"]
+    assert initramfs.dependencies(b"depends=\0") == []
+
+
+@given(
+    st.lists(
+        st.builds(
+            initramfs.File,
+            st.text("abc/é", min_size=1, max_size=9),
+            st.sampled_from([0o755, 0o644]),
+            st.none() | st.binary(max_size=50),
+        ),
+        max_size=6,
+    )
+)
+def test_an_archive_holds_what_was_put_into_it(files: list[initramfs.File]) -> None:
+    assert _unpack(initramfs.cpio(files)) == [
+        (file.path, file.mode, file.content is None, file.content or b"") for file in files
+    ]
+
+
+def _unpack(data: bytes) -> list[tuple[str, int, bool, bytes]]:
+    """The kernel's own reading of the format, init/initramfs.c."""
+    found: list[tuple[str, int, bool, bytes]] = []
+    at = 0
+    while True:
+        assert data[at : at + 6] == b"070701"
+        fields = [int(data[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]
+        mode, size, length = fields[1], fields[6], fields[11]
+        name = data[at + 110 : at + 110 + length - 1].decode()
+        start = (at + 110 + length + 3) & ~3
+        content = data[start : start + size]
+        at = (start + size + 3) & ~3
+        if name == "TRAILER!!!":
+            return found
+        found.append((name, mode & 0o7777, mode & 0o170000 == 0o040000, content))
