@@ -96,6 +96,7 @@ def write_durably(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
+        os.fchmod(handle, 0o644)  # mkstemp(3) makes it ours alone, but a run is for all to read
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()

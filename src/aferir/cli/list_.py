@@ -47,6 +47,7 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     from datetime import UTC, datetime
 
+    from rich.console import JustifyMethod
     from rich.markup import escape
     from rich.table import Table
 
@@ -54,7 +55,8 @@ def execute(options: argparse.Namespace) -> int:
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for title in ("run", "experiment", "started (UTC)", "records", "status"):
-        table.add_column(title, justify="right" if title == "records" else "left")
+        align: JustifyMethod = "right" if title == "records" else "left"
+        table.add_column(title, justify=align, overflow="fold")
     for run in runs:
         started = datetime.fromtimestamp(run.created_unix_ns / 1e9, UTC)
         when = f"{started:%Y-%m-%d %H:%M:%S}" if run.created_unix_ns else ""
