@@ -101,6 +101,8 @@ def test_pairs_are_matched_by_repetition_not_by_place(made_up: Any, failure: Fai
     assert found.duration.n == 12
     assert found.ratio is not None
     assert (found.ratio.n, found.ratio.paired) == (11, True)
+    own = durations(records, "container/cg/threads=2")
+    assert found.ratio == paired_ratio(own[:3] + own[4:], durations(records, "native/cg/threads=2"))
 
 
 def test_holm_runs_over_all_ratios_that_claim_something(made_up: Any) -> None:
@@ -148,6 +150,27 @@ def test_an_environment_that_always_fails_is_not_ranked(made_up: Any, failure: F
     evaluation = analyse(made_up.plan(), records)
     assert [r.environment for r in evaluation.ranking] == ["native", "vm"]
     assert any("cannot be judged" in s.text and "no result" in s.text for s in evaluation.sentences)
+
+
+def test_an_environment_that_lacks_groups_is_ranked_last(made_up: Any, failure: Failure) -> None:
+    """It might owe its good ratio to what it could not run."""
+    fast = made_up.with_(environments=("native", "container", "other"), cost={})
+    records = [
+        fail(r, failure) if (r.environment, r.workload) == ("container", "is") else r
+        for r in fast.records()
+    ]
+    records = [
+        msgspec.structs.replace(
+            r, samples=tuple(msgspec.structs.replace(s, value=s.value / 2) for s in r.samples)
+        )
+        if r.environment == "container"
+        else r
+        for r in records
+    ]
+    ranking = analyse(fast.plan(), records).ranking
+    assert ranking[-1].environment == "container"
+    assert ranking[-1].ratio < 0.6
+    assert (ranking[-1].groups, ranking[-1].of) == (2, 3)
 
 
 def test_no_baseline_results(made_up: Any) -> None:
@@ -243,8 +266,13 @@ def test_combined_ratios_by_hand() -> None:
         level=0.95,
     )
     assert estimate == pytest.approx(math.sqrt(1.1 * 1.2), rel=1e-4)
+    # ln 1.1001 - ln 1.1 = 9.0905e-5, halved twice over: error 4.5452e-5 with 1 degree of freedom;
+    # likewise 4.1665e-5. Errors of the half-sum: 2.2726e-5 and 2.0832e-5, together 3.0829e-5;
+    # freedom (5.1647e-10 + 4.3399e-10)^2 / (5.1647e-10^2 + 4.3399e-10^2) = 1.9850;
+    # t(0.975, 1.985) = 4.337; half-width 1.337e-4.
     assert interval is not None
-    assert interval.low < estimate < interval.high
+    assert math.log(interval.high / estimate) == pytest.approx(1.337e-4, rel=0.01)
+    assert math.log(estimate / interval.low) == pytest.approx(1.337e-4, rel=0.01)
     with pytest.raises(ValueError, match="no ratio"):
         combine([], level=0.95)
 
