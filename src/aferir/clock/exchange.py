@@ -1,0 +1,185 @@
+"""The RGAP exchange for many nodes at once (Dutra 2015, 6.2, 6.3 and 7.3).
+
+A client sends, the server answers with its reading, the client takes the round-trip time. The
+first D exchanges are discarded; the loop ends when the standard deviation of the 20 smallest
+round trips falls below K, or at a bound of messages; the exchange with the smallest round trip is
+kept. Beside it each direction's own minimum is kept: jitter of the way back then no longer
+spoils a good way out.
+
+Nothing is drawn here: delays come from a function that the caller hands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from aferir.clock.delays import Array, Single
+
+Index = NDArray[np.int64]
+Draw = Callable[[Index, int], tuple[Single, Single]]
+"""Delays above the floor, forward and back, each of shape (count, nodes), for these nodes."""
+
+
+class StopRule(msgspec.Struct, frozen=True, kw_only=True):
+    """When an exchange ends; the values are those of Dutra 2015, 6.3 and 7.3."""
+
+    discard: int = 5
+    smallest: int = 20
+    deviation_s: float = 500e-9
+    messages: int = 10_000
+    """Exchanges that are answered, those that are discarded among them."""
+    gap_s: float = 1e-6
+    """Between two exchanges, so that the network is not flooded."""
+
+    def __post_init__(self) -> None:
+        """Refuse a rule that could never be met."""
+        if self.smallest < 2 or self.discard < 0:
+            raise ValueError("a standard deviation needs two round trips, and discard is >= 0")
+        if self.messages < self.discard + self.smallest:
+            raise ValueError("messages must leave room for discard + smallest")
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """What each node keeps of its exchange; all arrays have shape (nodes,).
+
+    Delays stand above the floor. Places count from the first exchange that is not discarded.
+    """
+
+    forward_s: Array
+    """Of the exchange with the smallest round trip."""
+    back_s: Array
+    place: Index
+    least_forward_s: Array
+    """Of all exchanges, each direction on its own."""
+    least_back_s: Array
+    forward_place: Index
+    back_place: Index
+    deviation_s: Array
+    """Of the smallest round trips."""
+    sum_s: Array
+    """Of all delays, those that were discarded among them."""
+    messages: Index
+    """Exchanges that were answered, those that were discarded among them."""
+
+
+def exchange(draw: Draw, nodes: int, rule: StopRule) -> Exchange:
+    """Let every node exchange messages until its stop rule holds."""
+    everyone = np.arange(nodes)
+    total = np.zeros(nodes)
+    if rule.discard:
+        for delays in draw(everyone, rule.discard):
+            total += delays.sum(axis=0)
+    forward, back = draw(everyone, rule.smallest)
+    trips = forward + back
+    total += trips.sum(axis=0)
+    place, forward_place, back_place = (d.argmin(axis=0) for d in (trips, forward, back))
+    state = _State(
+        forward=forward[place, everyone],
+        back=back[place, everyone],
+        place=place,
+        least_forward=forward[forward_place, everyone],
+        least_back=back[back_place, everyone],
+        forward_place=forward_place,
+        back_place=back_place,
+        total=total,
+        answered=np.full(nodes, rule.smallest),
+    )
+    smallest = _Smallest(trips)
+    waiting = np.flatnonzero(smallest.deviations(everyone) >= rule.deviation_s)
+    for number in range(rule.smallest, rule.messages - rule.discard):
+        if waiting.size == 0:
+            break
+        (forward,), (back,) = draw(waiting, 1)
+        state.take(waiting, number, forward, back)
+        better = smallest.take(waiting, forward + back)
+        # A round trip that is not among the smallest leaves their deviation as it was.
+        settled = better[smallest.deviations(better) < rule.deviation_s]
+        if settled.size:
+            waiting = np.setdiff1d(waiting, settled, assume_unique=True)
+    return state.result(rule.discard, smallest.deviations(everyone))
+
+
+class _Smallest:
+    """The smallest round trips of each node, shape (count, nodes), and their deviation.
+
+    Sums are kept up to date in double precision about each node's first round trip, since a new
+    round trip replaces one of twenty.
+    """
+
+    def __init__(self, trips: Single) -> None:
+        self._trips = trips.astype(np.float64)
+        self._origin = self._trips[0].copy()
+        self._trips -= self._origin
+        self._sum = self._trips.sum(axis=0)
+        self._squares = np.einsum("ij,ij->j", self._trips, self._trips)
+        self._largest = self._trips.max(axis=0)
+
+    def take(self, nodes: Index, trips: Single) -> Index:
+        """Put one new round trip a node in the place of its largest; those where it is smaller."""
+        above = trips - self._origin[nodes]
+        is_better = above < self._largest[nodes]
+        better: Index = nodes[is_better]
+        value = above[is_better]
+        if better.size:
+            kept = self._trips[:, better]
+            old = self._largest[better]
+            kept[kept.argmax(axis=0), np.arange(better.size)] = value
+            self._trips[:, better] = kept
+            self._largest[better] = kept.max(axis=0)
+            self._sum[better] += value - old
+            self._squares[better] += value**2 - old**2
+        return better
+
+    def deviations(self, nodes: Index) -> Array:
+        """Sample standard deviation for these nodes."""
+        count = self._trips.shape[0]
+        squares = self._squares[nodes] - self._sum[nodes] ** 2 / count
+        deviations: Array = np.sqrt(np.maximum(squares, 0) / (count - 1))
+        return deviations
+
+
+class _State(msgspec.Struct, kw_only=True):
+    """Best so far; the arrays are updated in place."""
+
+    forward: Single
+    back: Single
+    place: Index
+    least_forward: Single
+    least_back: Single
+    forward_place: Index
+    back_place: Index
+    total: Array
+    answered: Index
+
+    def take(self, nodes: Index, number: int, forward: Single, back: Single) -> None:
+        self.total[nodes] += forward + back
+        self.answered[nodes] += 1
+        better = forward + back < self.forward[nodes] + self.back[nodes]
+        self.forward[nodes[better]] = forward[better]
+        self.back[nodes[better]] = back[better]
+        self.place[nodes[better]] = number
+        for delays, least, places in (
+            (forward, self.least_forward, self.forward_place),
+            (back, self.least_back, self.back_place),
+        ):
+            shorter = delays < least[nodes]
+            least[nodes[shorter]] = delays[shorter]
+            places[nodes[shorter]] = number
+
+    def result(self, discarded: int, deviations: Array) -> Exchange:
+        return Exchange(
+            forward_s=self.forward.astype(np.float64),
+            back_s=self.back.astype(np.float64),
+            place=self.place,
+            least_forward_s=self.least_forward.astype(np.float64),
+            least_back_s=self.least_back.astype(np.float64),
+            forward_place=self.forward_place,
+            back_place=self.back_place,
+            deviation_s=deviations,
+            sum_s=self.total,
+            messages=self.answered + discarded,
+        )
