@@ -1,0 +1,132 @@
+"""Exchanges of a million nodes, in chunks: errors of their offsets, not readings of their clocks.
+
+Every node's clock started at a moment of its own, and what an estimate gets wrong depends on
+delays and rates alone. So errors are computed directly; `follow` computes readings and estimates
+for a few nodes, and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from aferir.clock.delays import Array, Network, Single, draw_jitter, draw_losses
+from aferir.clock.estimate import offset_of_directions
+from aferir.clock.exchange import Exchange, Index, StopRule, exchange
+
+CHUNK = 1 << 15
+"""Nodes whose delays are in memory at a time: some 3 MB for each direction."""
+
+Filter = Literal["round-trip", "directions"]
+"""Keep the smallest round trip (Dutra 2015), or each direction's own least delay."""
+
+
+class Looks(msgspec.Struct, frozen=True, kw_only=True):
+    """One exchange of every node; all arrays have shape (nodes,)."""
+
+    error_s: Array
+    """Of the offset, estimate minus truth, against the parent's clock."""
+    bound_s: Array
+    deviation_s: Array
+    """Of the smallest round trips."""
+    trip_s: Array
+    """Smallest round trip, or sum of the least delays."""
+    duration_s: Array
+    age_s: Array
+    """From the kept exchange to the end of the last."""
+    messages: Index
+
+
+def draw_looks(
+    rng: np.random.Generator,
+    network: Network,
+    rule: StopRule,
+    *,
+    asymmetries_s: Array,
+    rates: Array,
+    keep: Filter,
+    rate_limit: float,
+) -> Looks:
+    """Let all nodes synchronise, each with a server that is free for it."""
+    parts = [
+        _looks(
+            rng,
+            network,
+            rule,
+            asymmetries_s=asymmetries_s[begin : begin + CHUNK],
+            rates=rates[begin : begin + CHUNK],
+            keep=keep,
+            rate_limit=rate_limit,
+        )
+        for begin in range(0, asymmetries_s.size, CHUNK)
+    ]
+    names = Looks.__struct_fields__
+    return Looks(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in names})
+
+
+def jitter_source(rng: np.random.Generator, network: Network, nodes: Index, count: int) -> Single:
+    """Delays above the floor for both directions, shape (2, count, nodes)."""
+    return draw_jitter(rng, network, (2 * count, nodes.size)).reshape(2, count, nodes.size)
+
+
+def time_taken(
+    rng: np.random.Generator, network: Network, rule: StopRule, found: Exchange
+) -> Array:
+    """How long each node's exchange lasts, with what was lost and what was cold."""
+    cold = network.cold_s * (2 - 2.0 ** (1 - rule.discard)) if rule.discard else 0.0
+    answered = found.messages * (2 * network.floor_s + rule.gap_s) + found.sum_s
+    lost = draw_losses(rng, network, found.messages) * (network.timeout_s + rule.gap_s)
+    return answered + lost + cold
+
+
+def _looks(
+    rng: np.random.Generator,
+    network: Network,
+    rule: StopRule,
+    *,
+    asymmetries_s: Array,
+    rates: Array,
+    keep: Filter,
+    rate_limit: float,
+) -> Looks:
+    def draw(nodes: Index, count: int) -> tuple[Single, Single]:
+        forward, back = jitter_source(rng, network, nodes, count)
+        return forward, back
+
+    found = exchange(draw, asymmetries_s.size, rule)
+    duration = time_taken(rng, network, rule, found)
+    forward = network.floor_s + asymmetries_s
+    back = network.floor_s - asymmetries_s
+    interval = duration / found.messages
+    last = found.messages - rule.discard - 1
+    if keep == "round-trip":
+        error, bound = _of_trip(forward + found.forward_s, back + found.back_s)
+        kept = found.place.astype(np.float64)
+        trip = 2 * bound
+    else:
+        apart = (found.forward_place - found.back_place) * interval
+        # In between the clocks drifted apart: both readings are that much off the middle's.
+        drift = rates * apart / 2
+        forward = forward + found.least_forward_s - drift
+        back = back + found.least_back_s - drift
+        error, bound = offset_of_directions(
+            forward, back, span_s=np.abs(apart), rate_limit=rate_limit
+        )
+        kept = (found.forward_place + found.back_place) / 2
+        trip = forward + back
+    return Looks(
+        error_s=error,
+        bound_s=bound,
+        deviation_s=found.deviation_s,
+        trip_s=trip,
+        duration_s=duration,
+        age_s=(last - kept) * interval,
+        messages=found.messages,
+    )
+
+
+def _of_trip(forward_s: Array, back_s: Array) -> tuple[Array, Array]:
+    """Error and bound of an offset whose kept exchange had these delays."""
+    return (forward_s - back_s) / 2, (forward_s + back_s) / 2

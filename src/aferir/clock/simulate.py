@@ -1,0 +1,255 @@
+"""A whole cluster synchronised once: how long it takes, and how wrong the clocks are.
+
+Dutra 2015, figure 7.13, gives the time for three topologies when every node takes 1 ms; here
+every node runs its exchange, and errors are carried down the tree. Three waves: every node looks
+at its parent once; a second look at least `interval_s` later gives its rate; then the clocks are
+left alone for `hold_s`.
+
+A child takes the rate against its parent's oscillator, not against its parent's idea of global
+time, which had no rate yet when the child looked first; the parent hands its own rate down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from aferir.clock.delays import Array, Network, draw_asymmetries
+from aferir.clock.estimate import path_excess
+from aferir.clock.exchange import StopRule
+from aferir.clock.looks import CHUNK, Filter, Looks, draw_looks
+from aferir.clock.oscillator import Oscillators, draw_rates, wander
+from aferir.clock.results import Errors, Level, Moment, Simulation
+from aferir.clock.topology import Topology, Tree, build_tree, ready_times
+
+PUBLISHED_NODE_S = 1e-3
+"""One node's synchronisation in Dutra 2015, 7.3.1."""
+HOLD_STEPS = 24
+"""The wander is drawn at so many moments while the clocks are left alone."""
+PROGRESS_POINTS = 128
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is simulated; the defaults are the gigabit Ethernet of Dutra 2015, held for a day."""
+
+    nodes: int
+    topology: Topology = "tree"
+    arity: int | None = None
+    """Of a tree; None doubles the synchronised nodes each round."""
+    network: Network = Network()
+    oscillators: Oscillators = Oscillators()
+    rule: StopRule = StopRule()
+    keep: Filter = "round-trip"
+    rate_limit: float = 200e-6
+    """Two clocks differ by at most this before anything is known: two crystals of 100 ppm."""
+    interval_s: float = 10.0
+    """Between the beginnings of the two waves of looks, or more if the first takes longer."""
+    hold_s: float = 86_400.0
+
+
+class _Clocks(msgspec.Struct, frozen=True):
+    """Errors of global time at a moment of each node's own, and claimed bounds; (nodes + 1,)."""
+
+    at_s: Array
+    error_s: Array
+    bound_s: Array
+    rate_error: Array
+    rate_bound: Array
+
+    def later(self, elapsed_s: Array, wandered_s: Array | float = 0.0) -> tuple[Array, Array]:
+        """Error and bound after some time; `wandered_s` is what the wander has added."""
+        error = self.error_s + self.rate_error * elapsed_s + wandered_s
+        return error, self.bound_s + self.rate_bound * elapsed_s
+
+
+class _Wanders(msgspec.Struct, frozen=True):
+    """Wander against the reference, (nodes + 1,): mean between looks, at the second, held."""
+
+    mean: Array
+    second: Array
+    held_s: Array
+    """Phase gained while the clocks are left alone."""
+
+
+def simulate(settings: Settings, rng: np.random.Generator) -> Simulation:
+    """Synchronise the cluster; the same generator state gives the same result."""
+    tree = build_tree(settings.topology, settings.nodes, settings.arity)
+    asymmetries = draw_asymmetries(rng, settings.network, settings.nodes)
+    nominal = _with_reference(draw_rates(rng, settings.oscillators, settings.nodes))
+    first, second = (_draw(settings, rng, asymmetries, nominal[1:]) for _ in range(2))
+    ready = ready_times(tree, _with_reference(first.duration_s))
+    begins = max(settings.interval_s, float(ready.max()))
+    rated = ready_times(tree, _with_reference(second.duration_s), begins)
+    wanders = _draw_wanders(settings, rng, begins)
+    rates = nominal + wanders.mean
+    once = _first_clocks(tree, first, ready, rates, settings.rate_limit)
+    twice = _second_clocks(tree, (first, second), (once.at_s, rated), wanders, settings.oscillators)
+    judged: dict[Moment, tuple[Array, Array]] = {
+        "set": once.later(ready - once.at_s),
+        "all-set": once.later(ready.max() - once.at_s),
+        "rated": twice.later(rated - twice.at_s),
+        "held": _held(twice, float(rated.max()), settings.hold_s, wanders),
+        "held-unrated": _held_unrated(once, float(rated.max()), settings.hold_s, wanders),
+    }
+    everyone = slice(1, None)
+    return Simulation(
+        topology=settings.topology,
+        arity=settings.arity,
+        nodes=settings.nodes,
+        hold_s=settings.hold_s,
+        ready_s=float(ready.max()),
+        published_ready_s=_published(tree),
+        rated_s=float(rated.max()),
+        node_mean_s=float(first.duration_s.mean()),
+        messages_mean=float(first.messages.mean()),
+        messages_max=int(first.messages.max()),
+        errors=_errors(judged, everyone),
+        levels=tuple(
+            Level(
+                level=number,
+                nodes=level.stop - level.start,
+                ready_s=float(ready[level].max()),
+                errors=_errors(judged, level),
+            )
+            for number, level in enumerate(tree.levels)
+            if number
+        ),
+        progress=_progress(ready[everyone]),
+    )
+
+
+def _draw(
+    settings: Settings, rng: np.random.Generator, asymmetries_s: Array, rates: Array
+) -> Looks:
+    return draw_looks(
+        rng,
+        settings.network,
+        settings.rule,
+        asymmetries_s=asymmetries_s,
+        rates=rates,
+        keep=settings.keep,
+        rate_limit=settings.rate_limit,
+    )
+
+
+def _with_reference(values: NDArray[np.float64]) -> Array:
+    """Node 0 is the reference: it takes no time and is never wrong."""
+    return np.concatenate([[0.0], values])
+
+
+def _draw_wanders(settings: Settings, rng: np.random.Generator, between_s: float) -> _Wanders:
+    """Draw the wander in chunks of nodes. The short waits in a wave count as no time here."""
+    steps = [between_s, *[settings.hold_s / HOLD_STEPS] * HOLD_STEPS]
+    parts: list[tuple[Array, Array, Array]] = []
+    for begin in range(0, settings.nodes, CHUNK):
+        count = min(CHUNK, settings.nodes - begin)
+        parts.append(_summed(wander(rng, settings.oscillators, count, steps), steps[1:]))
+    mean, second, held = (_with_reference(np.concatenate(v)) for v in zip(*parts, strict=True))
+    return _Wanders(mean, second, held)
+
+
+def _summed(values: Iterator[Array], steps_s: list[float]) -> tuple[Array, Array, Array]:
+    start, second = next(values), next(values)
+    held, before = np.zeros_like(second), second
+    for step, value in zip(steps_s, values, strict=True):
+        held += 0.5 * step * (before + value)
+        before = value
+    return 0.5 * (start + second), second, held
+
+
+def _first_clocks(
+    tree: Tree, looks: Looks, ready_s: Array, rates: Array, rate_limit: float
+) -> _Clocks:
+    """One look each: a parent's clock has drifted while its earlier children were served."""
+    at = ready_s - _with_reference(looks.age_s)
+    error, bound = _with_reference(looks.error_s), _with_reference(looks.bound_s)
+    limits = np.full_like(rates, rate_limit)
+    limits[0] = 0
+    for level in tree.levels[1:]:
+        parents = tree.parents[level]
+        waited = at[level] - at[parents]
+        error[level] += error[parents] + rates[parents] * waited
+        bound[level] += bound[parents] + limits[parents] * waited
+    return _Clocks(at, error, bound, rates, limits)
+
+
+def _second_clocks(
+    tree: Tree,
+    looks: tuple[Looks, Looks],
+    times_s: tuple[Array, Array],
+    wanders: _Wanders,
+    oscillators: Oscillators,
+) -> _Clocks:
+    """Two looks each: rates against the parent, and the parent's own handed down.
+
+    `times_s`: when the first look was taken, and when the second was done.
+    """
+    first, second = looks
+    at = times_s[1] - _with_reference(second.age_s)
+    elapsed = at - times_s[0]
+    error, bound = _with_reference(second.error_s), _with_reference(second.bound_s)
+    excess = path_excess(first.deviation_s, first.trip_s, second.trip_s)
+    excess += path_excess(second.deviation_s, second.trip_s, first.trip_s)
+    rate_error, rate_bound = np.zeros_like(at), np.zeros_like(at)
+    rate_error[1:] = (second.error_s - first.error_s) / elapsed[1:]
+    rate_bound[1:] = excess / elapsed[1:]
+    drift = wanders.second - wanders.mean
+    leaves = np.full_like(at, 2 * oscillators.wander)
+    leaves[0] = 0
+    for level in tree.levels[1:]:
+        parents = tree.parents[level]
+        waited = at[level] - at[parents]
+        error[level] += error[parents] + (rate_error[parents] + drift[parents]) * waited
+        bound[level] += bound[parents] + (rate_bound[parents] + leaves[parents]) * waited
+        rate_error[level] += rate_error[parents]
+        # A parent's mean rate over the child's looks is not quite that over its own.
+        shifted = np.maximum(waited, times_s[0][level] - times_s[0][parents]) / elapsed[level]
+        rate_bound[level] += rate_bound[parents] + leaves[parents] * np.minimum(shifted, 1)
+    return _Clocks(at, error, bound, rate_error + drift, rate_bound + leaves)
+
+
+def _held(clocks: _Clocks, until_s: float, hold_s: float, wanders: _Wanders) -> tuple[Array, Array]:
+    """Left alone from the end of the second wave on."""
+    wandered = wanders.held_s - wanders.second * hold_s
+    return clocks.later(until_s + hold_s - clocks.at_s, wandered)
+
+
+def _held_unrated(
+    clocks: _Clocks, until_s: float, hold_s: float, wanders: _Wanders
+) -> tuple[Array, Array]:
+    """The same with the first look alone: rates are counted in full."""
+    wandered = wanders.held_s - wanders.mean * hold_s
+    return clocks.later(until_s + hold_s - clocks.at_s, wandered)
+
+
+def _errors(judged: dict[Moment, tuple[Array, Array]], nodes: slice) -> tuple[Errors, ...]:
+    return tuple(
+        _judge(moment, np.abs(error[nodes]), bound[nodes])
+        for moment, (error, bound) in judged.items()
+    )
+
+
+def _judge(moment: Moment, size: Array, bound: Array) -> Errors:
+    median, p99 = np.quantile(size, (0.5, 0.99))
+    return Errors(
+        moment=moment,
+        median_s=float(median),
+        p99_s=float(p99),
+        max_s=float(size.max()),
+        bound_median_s=float(np.median(bound)),
+        inside=float(np.mean(size <= bound)),
+    )
+
+
+def _published(tree: Tree) -> float:
+    return float(ready_times(tree, np.full(tree.nodes + 1, PUBLISHED_NODE_S)).max())
+
+
+def _progress(ready_s: Array) -> tuple[tuple[float, int], ...]:
+    """Evenly spread over the logarithm of the number of nodes, as figure 7.13 is read."""
+    ordered = np.sort(ready_s)
+    counts = np.unique(np.geomspace(1, ordered.size, PROGRESS_POINTS).round().astype(np.int64))
+    return tuple((float(ordered[count - 1]), int(count)) for count in counts)
