@@ -65,8 +65,7 @@ int rvec_info(struct rvec* rvec, struct rvec_facts* out) {
     }
     out->jumps = rvec->jumps;
     out->rate_changes = rvec->rate_changes;
-    out->doubt_ns = rvec->doubt_ns;
-    out->rate_changes_sum_ppb = rvec->rate_changes_sum_ppb;
+    rvec_process_doubt(rvec, &out->doubt_ns, &out->rate_changes_sum_ppb);
     pthread_mutex_unlock(&rvec->lock);
     return RVEC_OK;
 }
@@ -82,6 +81,11 @@ int rvec_get_offset(struct rvec* rvec, uint32_t core, struct rvec_core_offset* o
     out->applied = rvec->applied[core] != 0;
     pthread_mutex_unlock(&rvec->lock);
     return RVEC_OK;
+}
+
+void rvec_process_doubt(const struct rvec* rvec, uint64_t* ns, double* ppb) {
+    *ns = atomic_load_explicit(&rvec->doubt_ns, memory_order_relaxed);
+    *ppb = (double)atomic_load_explicit(&rvec->rate_changes_sum_ppt, memory_order_relaxed) / 1e3;
 }
 
 int rvec_get_rate(struct rvec* rvec, struct rvec_rate* out) {

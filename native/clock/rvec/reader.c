@@ -176,6 +176,16 @@ int rvec_attach_thread(struct rvec* rvec, struct rvec_clock* clock) {
     return RVEC_OK;
 }
 
+uint64_t rvec_process_now(struct rvec* rvec) {
+    static _Thread_local struct rvec_clock clock;
+    static _Thread_local uint64_t opening;
+    if (opening != rvec->id) {
+        rvec_attach_process(rvec, &clock);
+        opening = rvec->id;
+    }
+    return rvec_read(&clock);
+}
+
 int rvec_core_read(struct rvec* rvec, uint32_t core, uint64_t* ns) {
     if (rvec == NULL || ns == NULL || core >= rvec->source.cores) {
         return RVEC_ERROR_ARGUMENT;

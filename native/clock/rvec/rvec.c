@@ -112,6 +112,7 @@ static int start(struct rvec* rvec, const struct rvec_options* options) {
 }
 
 int rvec_open(struct rvec** out, const struct rvec_options* options) {
+    static _Atomic uint64_t openings;
     const struct rvec_options defaults = {0};
     if (out == NULL) {
         return RVEC_ERROR_ARGUMENT;
@@ -121,6 +122,7 @@ int rvec_open(struct rvec** out, const struct rvec_options* options) {
     if (rvec == NULL) {
         return RVEC_ERROR_MEMORY;
     }
+    rvec->id = atomic_fetch_add(&openings, 1) + 1;
     pthread_mutex_init(&rvec->lock, NULL);
     int status = start(rvec, options != NULL ? options : &defaults);
     if (status != RVEC_OK) {
@@ -154,7 +156,8 @@ uint64_t rvec_common_counter(const struct rvec* rvec, struct rvec_reading readin
 
 static void count_rate_change(struct rvec* rvec, struct rvec_rate from, struct rvec_rate to) {
     rvec->rate_changes += 1;
-    rvec->rate_changes_sum_ppb += fabs(rate_ns_per_tick(to) / rate_ns_per_tick(from) - 1) * 1e9;
+    double size = fabs(rate_ns_per_tick(to) / rate_ns_per_tick(from) - 1);
+    atomic_fetch_add(&rvec->rate_changes_sum_ppt, (uint64_t)(size * 1e12) + 1);
 }
 
 /* After a rate change the old calibration says nothing; start a new one from the two looks. */
@@ -176,7 +179,7 @@ static enum rvec_verdict check_locked(struct rvec* rvec, int watched) {
         judge(&before, &now, rate, rvec->calibration.uncertainty_ppb, suspicion);
     if (found.verdict != RVEC_STEADY) {
         timeline_jump(&rvec->timeline, before.counter, now.counter, found.elapsed_ns, found.rate);
-        rvec->doubt_ns += found.doubt_ns;
+        atomic_fetch_add(&rvec->doubt_ns, found.doubt_ns);
         if (found.verdict == RVEC_RATE_CHANGED) {
             count_rate_change(rvec, rate, found.rate);
             restart_calibration(rvec, &before, &now);

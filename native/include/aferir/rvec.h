@@ -132,6 +132,12 @@ int rvec_attach_thread(struct rvec* rvec, struct rvec_clock* clock);
  * threads are strictly increasing in causal order. */
 int rvec_attach_process(struct rvec* rvec, struct rvec_clock* clock);
 
+/* A reading of the process's timeline by a reader that this library keeps per thread, for the
+ * last rvec that the thread has asked. */
+uint64_t rvec_process_now(struct rvec* rvec);
+/* What the timeline may be off by, so far: sums over all folded jumps and changes of rate. */
+void rvec_process_doubt(const struct rvec* rvec, uint64_t* ns, double* ppb);
+
 /* Time since the clock of `core` was created, read from any core; strictly increasing over all
  * threads by an atomic maximum, so it is slower than rvec_read. */
 int rvec_core_read(struct rvec* rvec, uint32_t core, uint64_t* ns);

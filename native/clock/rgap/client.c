@@ -1,0 +1,137 @@
+#define _GNU_SOURCE
+#include "client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* Waiting actively keeps the wake-up out of the stamps, but not for ever, and not on the core
+ * that the answer has to be computed on. */
+enum { SPIN_NS = 300000, POLLS_PER_YIELD = 64 };
+
+/* Nothing is known of the path at first; then a lost datagram may cost a few round trips. */
+static const uint64_t FIRST_TIMEOUT_NS = 100000000;
+static const uint64_t LEAST_TIMEOUT_NS = 2000000;
+
+struct client {
+    const struct look_order* order;
+    struct transport transport;
+    struct exchange exchange;
+    uint64_t deadline;
+    uint64_t slowest_ns; /* answer so far */
+};
+
+/* The deadline is kept by the kernel's clock: the local one may be a test's. */
+static uint64_t monotonic_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+}
+
+static int random_number(uint64_t* out) {
+    return getrandom(out, sizeof(*out), 0) == (ssize_t)sizeof(*out);
+}
+
+static uint64_t timeout_ns(const struct client* client) {
+    if (client->slowest_ns == 0) {
+        return FIRST_TIMEOUT_NS;
+    }
+    uint64_t timeout = 4 * client->slowest_ns;
+    return timeout > LEAST_TIMEOUT_NS ? timeout : LEAST_TIMEOUT_NS;
+}
+
+static void sleep_until_readable(const struct client* client, uint64_t ns) {
+    struct pollfd readable = {client->transport.socket, POLLIN, 0};
+    struct timespec time = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
+    ppoll(&readable, 1, &time, NULL);
+}
+
+/* Waits for the answer to the request under way. */
+static enum exchange_event await_answer(struct client* client, uint64_t asked) {
+    uint64_t until = asked + timeout_ns(client);
+    until = until < client->deadline ? until : client->deadline;
+    for (uint32_t polls = 1;; ++polls) {
+        uint8_t data[WIRE_SIZE + 1]; /* one more, to see what is too long */
+        struct stamp arrival;
+        int length = transport_receive(&client->transport, data, sizeof(data), NULL, &arrival);
+        if (length >= 0) {
+            enum exchange_event event =
+                exchange_receive(&client->exchange, data, (size_t)length, &arrival);
+            if (event != EXCHANGE_IGNORED) {
+                return event;
+            }
+            continue;
+        }
+        uint64_t now = monotonic_ns();
+        if (now >= until || (errno != EAGAIN && errno != EINTR && errno != ECONNREFUSED)) {
+            exchange_lost(&client->exchange);
+            return EXCHANGE_IGNORED;
+        }
+        if (now - asked > SPIN_NS) {
+            sleep_until_readable(client, until - now);
+        } else if (polls % POLLS_PER_YIELD == 0) {
+            sched_yield();
+        }
+    }
+}
+
+static int converse(struct client* client) {
+    while (monotonic_ns() < client->deadline) {
+        uint64_t nonce;
+        uint8_t request[WIRE_SIZE];
+        if (!random_number(&nonce)) {
+            return RGAP_ERROR_SYSTEM;
+        }
+        exchange_request(&client->exchange, nonce, request);
+        struct stamp departure;
+        uint64_t asked = monotonic_ns();
+        transport_send(&client->transport, request, sizeof(request), NULL, &departure);
+        exchange_sent(&client->exchange, &departure);
+        switch (await_answer(client, asked)) {
+            case EXCHANGE_FINISHED:
+                return RGAP_OK;
+            case EXCHANGE_OTHER_TIMELINE:
+                return RGAP_ERROR_OTHER_TIMELINE;
+            case EXCHANGE_ANSWERED: {
+                uint64_t took = monotonic_ns() - asked;
+                client->slowest_ns = took > client->slowest_ns ? took : client->slowest_ns;
+                break;
+            }
+            case EXCHANGE_IGNORED:
+                break;
+        }
+    }
+    /* What there is by the deadline is used: the interval says how good it is. */
+    return client->exchange.filter.kept > 0 ? RGAP_OK : RGAP_ERROR_NO_ANSWER;
+}
+
+int client_look(const struct look_order* order, struct look* out, struct look_report* report) {
+    struct client client;
+    memset(report, 0, sizeof(*report));
+    uint64_t session, start = monotonic_ns();
+    int status = transport_connect(&client.transport, order->address, order->port, &order->source,
+                                   order->user_stamps);
+    if (status != RGAP_OK) {
+        return status;
+    }
+    client.order = order;
+    client.deadline = start + order->deadline_ns;
+    client.slowest_ns = 0;
+    status = random_number(&session) ? RGAP_OK : RGAP_ERROR_SYSTEM;
+    if (status == RGAP_OK) {
+        exchange_start(&client.exchange, order->key, &order->rule, session);
+        status = converse(&client);
+        report->counts = client.exchange.counts;
+        report->exchanges = client.exchange.sequence;
+        report->kernel_stamped = client.exchange.kernel_stamped;
+    }
+    transport_close(&client.transport);
+    report->duration_ns = monotonic_ns() - start;
+    if (status == RGAP_OK && !exchange_finish(&client.exchange, out)) {
+        status = RGAP_ERROR_NO_ANSWER;
+    }
+    return status;
+}

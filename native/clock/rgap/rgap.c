@@ -1,0 +1,240 @@
+/* The global clock: looks, and the model that readers see. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rgap_private.h"
+
+static const uint64_t SECOND_NS = 1000000000;
+
+/* Attempts of the background thread, a second look apart, before it leaves the clock as it is. */
+enum { BACKGROUND_TRIES = 5 };
+
+void rgap_config_init(struct rgap_config* config) {
+    memset(config, 0, sizeof(*config));
+    config->port = 3617;
+    config->discard = 5;
+    config->smallest = 20;
+    config->spread_ns = 500;
+    config->min_exchanges = 25;
+    config->max_exchanges = 10000;
+    config->deadline_ns = 2 * SECOND_NS;
+    config->second_look_ns = SECOND_NS;
+    /* IEEE 802.3 lets a network's clocks be 100 ppm off, and a machine's are no worse; the rest
+     * is for a counter that was calibrated in a hurry. */
+    config->rate_limit_ppm = 250;
+    config->wander_ppm = 0.25;
+}
+
+static int is_sensible(const struct rgap_config* c) {
+    return c->address != NULL && c->key != NULL && c->key_length >= 16 &&
+           c->source.now_ns != NULL && c->smallest >= 2 && c->smallest <= FILTER_SMALLEST &&
+           c->min_exchanges >= 1 && c->max_exchanges >= c->min_exchanges && c->deadline_ns > 0 &&
+           c->rate_limit_ppm > 0 && c->rate_limit_ppm < 1e5 && c->wander_ppm >= 0;
+}
+
+static void publish(struct rgap* clock, const struct model* model) {
+    uint64_t words[MODEL_WORDS];
+    memcpy(words, model, sizeof(words));
+    uint32_t generation = atomic_load_explicit(&clock->generation, memory_order_relaxed);
+    atomic_store_explicit(&clock->generation, generation + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    for (int i = 0; i < MODEL_WORDS; ++i) {
+        atomic_store_explicit(&clock->words[i], words[i], memory_order_relaxed);
+    }
+    atomic_store_explicit(&clock->generation, generation + 2, memory_order_release);
+}
+
+struct model rgap_model(struct rgap* clock) {
+    uint64_t words[MODEL_WORDS];
+    for (;;) {
+        uint32_t before = atomic_load_explicit(&clock->generation, memory_order_acquire);
+        for (int i = 0; i < MODEL_WORDS; ++i) {
+            words[i] = atomic_load_explicit(&clock->words[i], memory_order_relaxed);
+        }
+        atomic_thread_fence(memory_order_acquire);
+        if (!(before & 1) &&
+            atomic_load_explicit(&clock->generation, memory_order_relaxed) == before) {
+            struct model model;
+            memcpy(&model, words, sizeof(model));
+            return model;
+        }
+    }
+}
+
+static struct rgap_doubt doubt_of(const struct rgap* clock) {
+    struct rgap_doubt doubt = {0, 0};
+    if (clock->source.doubt != NULL) {
+        clock->source.doubt(clock->source.context, &doubt);
+    }
+    return doubt;
+}
+
+static void describe_look(struct rgap* clock, const struct look* look,
+                          const struct look_report* report, const struct model* model) {
+    struct rgap_facts* facts = &clock->facts;
+    atomic_store_explicit(&clock->level, look->level + 1U, memory_order_relaxed);
+    atomic_store_explicit(&clock->timeline, look->timeline, memory_order_relaxed);
+    facts->looks = (uint32_t)model->looks;
+    facts->level = look->level + 1U;
+    facts->timeline = look->timeline;
+    facts->offset_ns = look->estimate.offset_ns;
+    facts->rate_ppm = model->rate_ppb / 1e3;
+    facts->rate_doubt_ppm = model->rate_doubt_ppb / 1e3;
+    facts->half_width_ns = model->half_ns;
+    facts->min_rtt_ns = (uint64_t)look->estimate.min_rtt_ns;
+    facts->spread_ns = look->estimate.spread_ns;
+    facts->exchanges = report->exchanges;
+    facts->kernel_stamped = report->kernel_stamped;
+    facts->duration_ns = report->duration_ns;
+}
+
+static void count(struct rgap_facts* facts, const struct exchange_counts* counts) {
+    facts->lost += counts->lost;
+    facts->malformed += counts->malformed;
+    facts->foreign += counts->foreign;
+    facts->unexpected += counts->unexpected;
+}
+
+static void use_look(struct rgap* clock, const struct look* look,
+                     const struct look_report* report) {
+    struct model model;
+    if (clock->looks == 0) {
+        clock->first = *look;
+        model = model_first(look, &clock->limits);
+    } else {
+        struct model old = rgap_model(clock);
+        model = model_second(&clock->first, look, &clock->limits);
+        if (model.looks == 1) {
+            clock->first = *look; /* the two cannot be compared: begin anew */
+        }
+        model_take_over(&model, &old, clock->source.now_ns(clock->source.context));
+    }
+    clock->second = *look;
+    clock->looks += 1;
+    publish(clock, &model);
+    describe_look(clock, look, report, &model);
+}
+
+static int look_locked(struct rgap* clock) {
+    struct look look;
+    struct look_report report;
+    int status = client_look(&clock->order, &look, &report);
+    count(&clock->facts, &report.counts);
+    if (status == RGAP_OK) {
+        look.doubt = doubt_of(clock);
+        if (clock->looks > 0 && look.timeline != clock->first.timeline) {
+            status = RGAP_ERROR_OTHER_TIMELINE;
+        } else {
+            use_look(clock, &look, &report);
+        }
+    }
+    clock->facts.last_status = status;
+    return status;
+}
+
+int rgap_look(struct rgap* clock) {
+    if (clock == NULL) {
+        return RGAP_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&clock->lock);
+    int status = look_locked(clock);
+    pthread_mutex_unlock(&clock->lock);
+    return status;
+}
+
+int rgap_poll(struct rgap* clock) {
+    if (clock == NULL) {
+        return RGAP_ERROR_ARGUMENT;
+    }
+    struct model model = rgap_model(clock);
+    uint64_t now = clock->source.now_ns(clock->source.context);
+    if (model.looks >= 2 || now - model.local_ref_ns < clock->second_look_ns) {
+        return RGAP_OK;
+    }
+    return rgap_look(clock);
+}
+
+static void* look_again(void* argument) {
+    struct rgap* clock = argument;
+    pthread_mutex_lock(&clock->lock);
+    for (int i = 0; i < BACKGROUND_TRIES && !clock->stopping; ++i) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        uint64_t ns = (uint64_t)until.tv_nsec + clock->second_look_ns;
+        until.tv_sec += (time_t)(ns / SECOND_NS);
+        until.tv_nsec = (long)(ns % SECOND_NS);
+        int waited = 0;
+        while (waited != ETIMEDOUT && !clock->stopping) {
+            waited = pthread_cond_timedwait(&clock->wake, &clock->lock, &until);
+        }
+        if (!clock->stopping && look_locked(clock) == RGAP_OK && clock->facts.looks >= 2) {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&clock->lock);
+    return NULL;
+}
+
+static void configure(struct rgap* clock, const struct rgap_config* config) {
+    clock->source = config->source;
+    hmac_prepare(&clock->key, config->key, config->key_length);
+    clock->limits.rate_limit_ppb = config->rate_limit_ppm * 1e3;
+    clock->limits.wander_ppb = config->wander_ppm * 1e3;
+    clock->second_look_ns = config->second_look_ns;
+    struct filter_rule rule = {config->discard,       config->smallest,
+                               config->min_exchanges, config->max_exchanges,
+                               (double)config->spread_ns, config->rate_limit_ppm};
+    struct look_order order = {clock->address,  config->port, config->user_stamps, clock->source,
+                               &clock->key,     rule,         config->deadline_ns};
+    clock->order = order;
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&clock->wake, &steady);
+    pthread_condattr_destroy(&steady);
+    pthread_mutex_init(&clock->lock, NULL);
+}
+
+int rgap_create(struct rgap** out, const struct rgap_config* config) {
+    if (out == NULL || config == NULL || !is_sensible(config)) {
+        return RGAP_ERROR_ARGUMENT;
+    }
+    *out = NULL;
+    struct rgap* clock = calloc(1, sizeof(*clock));
+    if (clock == NULL || (clock->address = strdup(config->address)) == NULL) {
+        free(clock);
+        return RGAP_ERROR_MEMORY;
+    }
+    configure(clock, config);
+    int status = rgap_look(clock);
+    if (status == RGAP_OK && config->background) {
+        clock->has_thread = pthread_create(&clock->thread, NULL, look_again, clock) == 0;
+        status = clock->has_thread ? RGAP_OK : RGAP_ERROR_SYSTEM;
+    }
+    if (status != RGAP_OK) {
+        rgap_destroy(clock);
+        return status;
+    }
+    *out = clock;
+    return RGAP_OK;
+}
+
+void rgap_destroy(struct rgap* clock) {
+    if (clock == NULL) {
+        return;
+    }
+    if (clock->has_thread) {
+        pthread_mutex_lock(&clock->lock);
+        clock->stopping = 1;
+        pthread_cond_signal(&clock->wake);
+        pthread_mutex_unlock(&clock->lock);
+        pthread_join(clock->thread, NULL);
+    }
+    pthread_cond_destroy(&clock->wake);
+    pthread_mutex_destroy(&clock->lock);
+    free(clock->address);
+    free(clock);
+}

@@ -1,0 +1,216 @@
+/* Serving: a thread that stamps, answers and stamps again, one datagram after the other. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "responder.h"
+#include "rgap_private.h"
+
+enum { POLLS_PER_YIELD = 64 };
+static const uint64_t SPIN_NS = 500000;
+
+struct rgap_server {
+    struct transport transport;
+    struct rgap* upstream;
+    uint64_t timeline; /* of a reference node */
+    uint64_t spin_ns;
+    int cpu;
+    int stop_event;
+    _Atomic int stopping;
+    uint16_t port;
+    pthread_t thread;
+    pthread_mutex_t lock; /* for the counts */
+    struct responder responder;
+};
+
+void rgap_server_config_init(struct rgap_server_config* config) {
+    memset(config, 0, sizeof(*config));
+    config->port = 3617;
+    config->cpu = -1;
+    config->spin_ns = SPIN_NS;
+}
+
+static uint64_t local_now(const struct rgap_server* server) {
+    return server->transport.source.now_ns(server->transport.source.context);
+}
+
+/* From a local stamp to the time that is served. */
+static struct server_time serve_time(struct rgap_server* server, uint64_t local_ns) {
+    struct server_time time = {local_ns, 0, server->timeline, 0, 0, 0};
+    if (server->upstream != NULL) {
+        struct model model = rgap_model(server->upstream);
+        rgap_at(server->upstream, local_ns, &time.t2, &time.bound_ns);
+        rgap_describe(server->upstream, &time.revision, &time.level, &time.timeline);
+        double doubt = model_rate_doubt_ppb(&model, local_ns);
+        time.rate_doubt_ppb = doubt < 4e9 ? (uint32_t)doubt + 1 : UINT32_MAX;
+    }
+    return time;
+}
+
+/* IPv6 scope and flow are no part of who a client is; its address and port are. */
+static struct peer peer_of(const struct transport_address* address) {
+    struct peer peer;
+    memset(&peer, 0, sizeof(peer));
+    if (address->storage.ss_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+        memcpy(&in6, &address->storage, sizeof(in6));
+        memcpy(peer.bytes, &in6.sin6_addr, 16);
+        memcpy(peer.bytes + 16, &in6.sin6_port, 2);
+    } else {
+        struct sockaddr_in in;
+        memcpy(&in, &address->storage, sizeof(in));
+        memcpy(peer.bytes, &in.sin_addr, 4);
+        memcpy(peer.bytes + 16, &in.sin_port, 2);
+    }
+    return peer;
+}
+
+/* Answers one datagram if there is one. */
+static int serve_one(struct rgap_server* server) {
+    uint8_t request[WIRE_SIZE + 1], reply[WIRE_SIZE];
+    struct transport_address from;
+    struct stamp arrival, departure;
+    int length = transport_receive(&server->transport, request, sizeof(request), &from, &arrival);
+    if (length < 0) {
+        return 0;
+    }
+    struct peer peer = peer_of(&from);
+    struct server_time time = serve_time(server, arrival.ns);
+    pthread_mutex_lock(&server->lock);
+    size_t answer = responder_handle(&server->responder, request, (size_t)length, &peer,
+                                     local_now(server), &time, reply);
+    pthread_mutex_unlock(&server->lock);
+    if (answer > 0 && transport_send(&server->transport, reply, answer, &from, &departure)) {
+        responder_sent(&server->responder, serve_time(server, departure.ns).t2);
+    }
+    return 1;
+}
+
+static void pin(const struct rgap_server* server) {
+    if (server->cpu >= 0 && server->cpu < CPU_SETSIZE) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET((size_t)server->cpu, &set);
+        pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+    }
+}
+
+/* After a datagram the next is awaited actively: a wake-up takes longer than a round trip. */
+static void* serve(void* argument) {
+    struct rgap_server* server = argument;
+    struct pollfd events[2] = {{server->transport.socket, POLLIN, 0},
+                               {server->stop_event, POLLIN, 0}};
+    pin(server);
+    while (!atomic_load_explicit(&server->stopping, memory_order_relaxed)) {
+        uint64_t last = local_now(server);
+        for (uint32_t polls = 1; local_now(server) - last < server->spin_ns &&
+                                 !atomic_load_explicit(&server->stopping, memory_order_relaxed);
+             ++polls) {
+            if (serve_one(server)) {
+                last = local_now(server);
+            } else if (polls % POLLS_PER_YIELD == 0) {
+                sched_yield();
+            }
+        }
+        poll(events, 2, -1);
+        if (events[0].revents & POLLERR) {
+            transport_drain(&server->transport);
+        }
+        if (events[0].revents & POLLIN) {
+            serve_one(server); /* also where the spin is switched off */
+        }
+    }
+    return NULL;
+}
+
+static int prepare(struct rgap_server* server, const struct rgap_server_config* config) {
+    uint8_t secret[SHA256_DIGEST];
+    struct rgap_source source =
+        config->upstream != NULL ? config->upstream->source : config->source;
+    if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret) ||
+        getrandom(&server->timeline, 8, 0) != 8) {
+        return RGAP_ERROR_SYSTEM;
+    }
+    responder_start(&server->responder, config->key, config->key_length, secret);
+    server->upstream = config->upstream;
+    server->spin_ns = config->spin_ns;
+    server->cpu = config->cpu;
+    server->stop_event = eventfd(0, EFD_CLOEXEC);
+    if (server->stop_event < 0) {
+        return RGAP_ERROR_SYSTEM;
+    }
+    return transport_bind(&server->transport, config->address, config->port, &source,
+                          config->user_stamps, &server->port);
+}
+
+static void dispose(struct rgap_server* server) {
+    transport_close(&server->transport);
+    if (server->stop_event >= 0) {
+        close(server->stop_event);
+    }
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+int rgap_server_start(struct rgap_server** out, const struct rgap_server_config* config) {
+    if (out == NULL || config == NULL || config->key == NULL || config->key_length < 16 ||
+        (config->upstream == NULL && config->source.now_ns == NULL)) {
+        return RGAP_ERROR_ARGUMENT;
+    }
+    *out = NULL;
+    struct rgap_server* server = calloc(1, sizeof(*server));
+    if (server == NULL) {
+        return RGAP_ERROR_MEMORY;
+    }
+    server->transport.socket = -1;
+    server->stop_event = -1;
+    pthread_mutex_init(&server->lock, NULL);
+    int status = prepare(server, config);
+    if (status == RGAP_OK && pthread_create(&server->thread, NULL, serve, server) != 0) {
+        status = RGAP_ERROR_SYSTEM;
+    }
+    if (status != RGAP_OK) {
+        dispose(server);
+        return status;
+    }
+    *out = server;
+    return RGAP_OK;
+}
+
+void rgap_server_stop(struct rgap_server* server) {
+    if (server == NULL) {
+        return;
+    }
+    uint64_t one = 1;
+    atomic_store(&server->stopping, 1);
+    while (write(server->stop_event, &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+    pthread_join(server->thread, NULL);
+    dispose(server);
+}
+
+int rgap_server_info(struct rgap_server* server, struct rgap_server_facts* out) {
+    if (server == NULL || out == NULL) {
+        return RGAP_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&server->lock);
+    const struct responder_counts* counts = &server->responder.counts;
+    struct rgap_server_facts facts = {server->port,      server->timeline, counts->answered,
+                                      counts->malformed, counts->foreign,  counts->replayed,
+                                      counts->busy};
+    pthread_mutex_unlock(&server->lock);
+    if (server->upstream != NULL) {
+        uint32_t revision;
+        uint8_t level;
+        rgap_describe(server->upstream, &revision, &level, &facts.timeline);
+    }
+    *out = facts;
+    return RGAP_OK;
+}

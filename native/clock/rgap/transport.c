@@ -1,0 +1,228 @@
+#define _GNU_SOURCE
+#include "transport.h"
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A wider bracket around CLOCK_REALTIME was interrupted: look again. */
+enum { WIDE_BRACKET_NS = 150, BRACKET_TRIES = 3 };
+
+/* Departure stamps come back while send() runs, or not soon enough to be waited for. */
+enum { ERROR_QUEUE_TRIES = 4, MISSES_TO_GIVE_UP = 16 };
+
+enum {
+    ARRIVALS = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE,
+    DEPARTURES = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_OPT_TSONLY |
+                 SOF_TIMESTAMPING_OPT_ID
+};
+
+static int set_stamps(struct transport* transport, int wanted) {
+    return setsockopt(transport->socket, SOL_SOCKET, SO_TIMESTAMPING, &wanted, sizeof(wanted)) ==
+           0;
+}
+
+static uint64_t now(const struct transport* transport) {
+    return transport->source.now_ns(transport->source.context);
+}
+
+int transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, uint64_t earliest,
+                          uint64_t latest, struct stamp* out) {
+    uint64_t middle = before + (after - before) / 2;
+    uint64_t placed = middle - (uint64_t)age_ns;
+    uint64_t error = (after - before) / 2 + 1;
+    if (error > UINT32_MAX || (int64_t)(placed + error - earliest) < 0 ||
+        (int64_t)(latest + error - placed) < 0) {
+        return 0;
+    }
+    out->ns = placed;
+    out->error_ns = (uint32_t)error;
+    out->by_kernel = 1;
+    return 1;
+}
+
+static int place(const struct transport* transport, const struct timespec* stamp,
+                 uint64_t earliest, uint64_t latest, struct stamp* out) {
+    uint64_t before = 0, after = 0;
+    struct timespec real;
+    for (int i = 0; i < BRACKET_TRIES; ++i) {
+        before = now(transport);
+        clock_gettime(CLOCK_REALTIME, &real);
+        after = now(transport);
+        if (after - before <= WIDE_BRACKET_NS) {
+            break;
+        }
+    }
+    int64_t age = (int64_t)(real.tv_sec - stamp->tv_sec) * 1000000000 + real.tv_nsec -
+                  stamp->tv_nsec;
+    return transport_place_stamp(before, after, age, earliest, latest, out);
+}
+
+/* Reads one message from the socket or its error queue with whatever stamp comes along. */
+static int read_message(int socket, int flags, struct iovec* iov,
+                        struct transport_address* from, struct timespec* stamp, uint32_t* id) {
+    _Alignas(struct cmsghdr) char control[512];
+    struct msghdr message = {0};
+    message.msg_iov = iov;
+    message.msg_iovlen = iov != NULL ? 1 : 0;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    if (from != NULL) {
+        message.msg_name = &from->storage;
+        message.msg_namelen = sizeof(from->storage);
+    }
+    int length = (int)recvmsg(socket, &message, flags | MSG_DONTWAIT);
+    if (length < 0) {
+        return length;
+    }
+    for (struct cmsghdr* c = CMSG_FIRSTHDR(&message); c != NULL; c = CMSG_NXTHDR(&message, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPING) {
+            struct scm_timestamping stamps;
+            memcpy(&stamps, CMSG_DATA(c), sizeof(stamps));
+            *stamp = stamps.ts[0];
+        } else if (c->cmsg_level == IPPROTO_IP || c->cmsg_level == IPPROTO_IPV6) {
+            struct sock_extended_err error;
+            memcpy(&error, CMSG_DATA(c), sizeof(error));
+            *id = error.ee_data;
+        }
+    }
+    if (from != NULL) {
+        from->length = message.msg_namelen;
+    }
+    return length;
+}
+
+/* The stamp of the datagram just sent; those of earlier ones that came late are passed over. */
+static int departure_stamp(struct transport* transport, uint64_t before, struct stamp* out) {
+    uint32_t wanted = transport->send_id++;
+    for (int i = 0; i < ERROR_QUEUE_TRIES; ++i) {
+        struct timespec stamp = {0, 0};
+        uint32_t id = wanted - 1;
+        if (read_message(transport->socket, MSG_ERRQUEUE, NULL, NULL, &stamp, &id) < 0) {
+            continue;
+        }
+        if (id == wanted && stamp.tv_sec != 0) {
+            transport->misses = 0;
+            return place(transport, &stamp, before, now(transport), out);
+        }
+    }
+    transport->misses += 1;
+    if (transport->misses >= MISSES_TO_GIVE_UP) {
+        transport->kernel_sends = 0;
+        set_stamps(transport, ARRIVALS);
+    }
+    return 0;
+}
+
+void transport_drain(struct transport* transport) {
+    struct timespec stamp;
+    uint32_t id;
+    while (read_message(transport->socket, MSG_ERRQUEUE, NULL, NULL, &stamp, &id) >= 0) {
+    }
+}
+
+int transport_send(struct transport* transport, const uint8_t* data, size_t length,
+                   const struct transport_address* to, struct stamp* departure) {
+    const struct sockaddr* address = to != NULL ? (const struct sockaddr*)&to->storage : NULL;
+    struct stamp own = {now(transport), 0, 0};
+    ssize_t sent = sendto(transport->socket, data, length, MSG_DONTWAIT | MSG_NOSIGNAL, address,
+                          to != NULL ? to->length : 0);
+    *departure = own;
+    if (sent == (ssize_t)length && transport->kernel_sends) {
+        departure_stamp(transport, own.ns, departure);
+    }
+    return sent == (ssize_t)length;
+}
+
+int transport_receive(struct transport* transport, uint8_t* data, size_t size,
+                      struct transport_address* from, struct stamp* arrival) {
+    struct iovec iov = {data, size};
+    struct timespec stamp = {0, 0};
+    uint32_t unused;
+    int length = read_message(transport->socket, 0, &iov, from, &stamp, &unused);
+    if (length < 0) {
+        return length;
+    }
+    struct stamp own = {now(transport), 0, 0};
+    *arrival = own;
+    if (stamp.tv_sec != 0) {
+        /* It may have lain in the queue for as long as nobody asked. */
+        place(transport, &stamp, own.ns - 1000000000U, own.ns, arrival);
+    }
+    return length;
+}
+
+static void ask_for_stamps(struct transport* transport) {
+    transport->kernel_sends = set_stamps(transport, ARRIVALS | DEPARTURES);
+}
+
+typedef int (*attach_function)(int, const struct sockaddr*, socklen_t);
+
+static int open_socket(struct transport* transport, const char* address, uint16_t port,
+                       const struct rgap_source* source, int flags, attach_function attach) {
+    memset(transport, 0, sizeof(*transport));
+    transport->socket = -1;
+    transport->source = *source;
+    struct addrinfo hints = {0}, *found = NULL;
+    hints.ai_socktype = SOCK_DGRAM;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    char service[8];
+    snprintf(service, sizeof(service), "%u", (unsigned)port);
+    if (getaddrinfo(address, service, &hints, &found) != 0) {
+        return RGAP_ERROR_ADDRESS;
+    }
+    for (struct addrinfo* at = found; at != NULL && transport->socket < 0; at = at->ai_next) {
+        int opened = socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        if (opened >= 0 && attach(opened, at->ai_addr, at->ai_addrlen) == 0) {
+            transport->socket = opened;
+        } else if (opened >= 0) {
+            int error = errno;
+            close(opened);
+            errno = error;
+        }
+    }
+    freeaddrinfo(found);
+    return transport->socket < 0 ? RGAP_ERROR_SYSTEM : RGAP_OK;
+}
+
+int transport_connect(struct transport* transport, const char* address, uint16_t port,
+                      const struct rgap_source* source, int user_stamps) {
+    int status = open_socket(transport, address, port, source, 0, connect);
+    if (status == RGAP_OK && !user_stamps) {
+        ask_for_stamps(transport);
+    }
+    return status;
+}
+
+int transport_bind(struct transport* transport, const char* address, uint16_t port,
+                   const struct rgap_source* source, int user_stamps, uint16_t* bound_port) {
+    int status = open_socket(transport, address, port, source, AI_PASSIVE, bind);
+    if (status != RGAP_OK) {
+        return status;
+    }
+    struct sockaddr_storage bound;
+    socklen_t length = sizeof(bound);
+    char service[8] = "0";
+    getsockname(transport->socket, (struct sockaddr*)&bound, &length);
+    getnameinfo((struct sockaddr*)&bound, length, NULL, 0, service, sizeof(service),
+                NI_NUMERICSERV | NI_DGRAM);
+    unsigned number = 0;
+    sscanf(service, "%u", &number);
+    *bound_port = (uint16_t)number;
+    if (!user_stamps) {
+        ask_for_stamps(transport);
+    }
+    return RGAP_OK;
+}
+
+void transport_close(struct transport* transport) {
+    if (transport->socket >= 0) {
+        close(transport->socket);
+        transport->socket = -1;
+    }
+}

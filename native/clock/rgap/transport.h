@@ -1,0 +1,52 @@
+/* UDP with a time stamp for every datagram, on the local clock.
+ *
+ * The kernel stamps departing datagrams where they enter the driver and arriving ones where they
+ * leave it (Linux, Documentation/networking/timestamping.rst). Between those two lies the wire
+ * alone: no system call, no wake-up, no scheduler. On a veth pair this took the round trip from 6
+ * to 0.45 microseconds and the error with it. Its stamps are in CLOCK_REALTIME, which may be
+ * slewed or set, so each is moved at once to the local clock by its age, and believed only where
+ * it lies between the program's own stamps. */
+#ifndef AFERIR_CLOCK_TRANSPORT_H
+#define AFERIR_CLOCK_TRANSPORT_H
+
+#include <sys/socket.h>
+
+#include "aferir/rgap.h"
+#include "exchange.h"
+
+struct transport {
+    int socket;
+    struct rgap_source source;
+    int kernel_sends;    /* stamps of departure are asked for */
+    uint32_t send_id;    /* of the next datagram, as the kernel counts them */
+    uint32_t misses;     /* stamps of departure that did not come, in a row */
+};
+
+struct transport_address {
+    struct sockaddr_storage storage;
+    socklen_t length;
+};
+
+/* rgap_status. A client's socket is connected, so that the kernel drops foreign senders. */
+int transport_connect(struct transport* transport, const char* address, uint16_t port,
+                      const struct rgap_source* source, int user_stamps);
+int transport_bind(struct transport* transport, const char* address, uint16_t port,
+                   const struct rgap_source* source, int user_stamps, uint16_t* bound_port);
+void transport_close(struct transport* transport);
+
+/* 1 when sent. `to` is NULL on a connected socket. */
+int transport_send(struct transport* transport, const uint8_t* data, size_t length,
+                   const struct transport_address* to, struct stamp* departure);
+/* The length, or -1 with errno (EAGAIN: nothing there). `from` may be NULL. */
+int transport_receive(struct transport* transport, uint8_t* data, size_t size,
+                      struct transport_address* from, struct stamp* arrival);
+
+/* Takes what is left on the error queue, which would keep poll() from sleeping. */
+void transport_drain(struct transport* transport);
+
+/* A kernel's stamp that is `age_ns` old between two readings of the local clock, unless it
+ * contradicts `earliest` and `latest`; pure. */
+int transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, uint64_t earliest,
+                          uint64_t latest, struct stamp* out);
+
+#endif
