@@ -160,12 +160,16 @@ def timed(cell: str, repetition: int, elapsed_s: float) -> Record:
 
 def test_the_rest_is_estimated_from_what_was_spent() -> None:
     history = History(FIXED.warmup)
-    cells = FIXED.cells[:1]
-    assert rest_s(FIXED, history, cells, Round(0, warmup=True, slot=0), 100) is None
+    cells = FIXED.cells[:2]
+    assert rest_s(FIXED, history, cells, cells, Round(0, warmup=True, slot=0)) is None
     history.add(timed("native/a", 0, 2.0))
+    history.add(timed("container/a", 0, 3.0))
     assert cost_s(history, "native/a") == 2.0
-    assert rest_s(FIXED, history, cells, turn(FIXED, 1), 100) == pytest.approx(4.0)
-    assert rest_s(FIXED, history, cells, turn(FIXED, 1), 3) == 3
+    # Round 1 of 0, 1, 2: one of its cells is left, and both of round 2.
+    assert rest_s(FIXED, history, cells, cells[1:], turn(FIXED, 1)) == pytest.approx(3 + 5)
+    assert rest_s(FIXED, history, cells, (), turn(FIXED, 2)) == 0
+    warm = Round(0, warmup=True, slot=0)
+    assert rest_s(FIXED, history, cells, cells, warm) == pytest.approx(4 * 5)
 
 
 def test_time_spent_by_earlier_starts() -> None:

@@ -29,24 +29,29 @@ def round_s(history: History, cells: Sequence[Cell]) -> float | None:
 
 
 def rest_s(
-    plan: Plan, history: History, pending: Sequence[Cell], turn: Round, left_s: float
+    plan: Plan, history: History, cells: Sequence[Cell], pending: Sequence[Cell], turn: Round
 ) -> float | None:
-    """Seconds until the end, at most: interval rules may stop sooner, the time limit ends all.
+    """Seconds until all repetitions are made, at most: interval rules may stop sooner.
 
-    `pending` are the cells that this round still has to run; None before one of them has run.
+    `cells` are those of this round, of which `pending` are still to run; None before each of them
+    has run once.
     """
-    total = 0.0
-    for cell in pending:
-        cost = cost_s(history, cell.id)
-        if cost is None:
-            return None
-        later = most_repetitions(plan, history, cell, turn.slot + 1)
-        warmups = plan.warmup - turn.number - 1 if turn.warmup else 0
-        total += cost * (1 + warmups + later - (0 if turn.warmup else turn.number + 1))
-    for name in {cell.environment for cell in pending}:
-        later_rounds = plan.warmup + plan.stop.maximum - turn.slot - 1
-        total += (cost_s(history, allocation_cell(name)) or 0.0) * later_rounds
-    return min(total, max(left_s, 0.0))
+    costs = {cell.id: cost_s(history, cell.id) for cell in cells}
+    if None in costs.values():
+        return None
+    later = {cell.id: _later(plan, history, cell, turn) for cell in cells}
+    total = sum((costs[cell.id] or 0.0) * later[cell.id] for cell in cells)
+    total += sum(costs[cell.id] or 0.0 for cell in pending)
+    for name in {cell.environment for cell in cells}:
+        rounds_left = max(later[cell.id] for cell in cells if cell.environment == name)
+        total += (cost_s(history, allocation_cell(name)) or 0.0) * rounds_left
+    return total
+
+
+def _later(plan: Plan, history: History, cell: Cell, turn: Round) -> int:
+    """Repetitions of a cell after this round."""
+    most = most_repetitions(plan, history, cell, turn.slot + 1)
+    return plan.warmup - turn.number - 1 + most if turn.warmup else max(0, most - turn.number - 1)
 
 
 def spent_before_s(segments: Iterable[Segment], records: Sequence[Record]) -> float:

@@ -70,6 +70,19 @@ class Session:
         self.writer.append(record)
         self.history.add(record)
 
+    def pending(self, turn: Round, cells: Sequence[Cell]) -> list[Cell]:
+        """Those of `cells` that the round has not recorded yet: a crash may have left some."""
+        return [cell for cell in cells if not self.history.has(cell.id, turn.slot)]
+
+    def unallocated(self, turn: Round, cells: Sequence[Cell]) -> list[str]:
+        """Environments of `cells` whose allocation in this round is not recorded yet."""
+        names = dict.fromkeys(cell.environment for cell in cells)
+        return [name for name in names if not self.history.has(allocation_cell(name), turn.slot)]
+
+    def done(self, turn: Round, cells: Sequence[Cell]) -> bool:
+        """Whether all of the round is recorded."""
+        return not self.pending(turn, cells) and not self.unallocated(turn, cells)
+
     def programs(self) -> dict[str, set[Path]]:
         """What each environment needs on its disk."""
         needed: dict[str, set[Path]] = {}
@@ -92,60 +105,54 @@ def go(session: Session) -> bool:
     plan, history = session.plan, session.history
     late = False
     for turn in rounds(plan):
-        cells = open_cells(plan, history, turn, session.left_out)
+        cells = _in_order(session, turn)
         if not cells:
             if turn.warmup:
                 continue
             break
-        pending = _pending(session, turn, cells)
-        names = [
-            name
-            for name in dict.fromkeys(cell.environment for cell in cells)
-            if not history.has(allocation_cell(name), turn.slot)
-        ]
-        if not pending and not names:
+        if session.done(turn, cells):
             continue
-        if not _time_for(session, turn, pending):
-            pending = [c for c in pending if not history.emulated(c.environment, turn.slot)]
-            names = [name for name in names if not history.emulated(name, turn.slot)]
+        if not _time_for(session, turn, cells):
             late = True
-            if not pending or not _time_for(session, turn, pending):
+            cells = [cell for cell in cells if not history.emulated(cell.environment, turn.slot)]
+            if session.done(turn, cells) or not _time_for(session, turn, cells):
                 break
         total = plan.warmup if turn.warmup else plan.stop.maximum
         session.progress.round_started(turn.number + 1, total, turn.warmup)
         try:
-            _round(session, turn, pending, names)
+            _round(session, turn, cells)
         except _TimeIsUp:
             return False
     return not late
 
 
-def _pending(session: Session, turn: Round, cells: Sequence[Cell]) -> list[Cell]:
-    """What is still to be run of a round, in its order.
+def _in_order(session: Session, turn: Round) -> list[Cell]:
+    """All cells of a round in their order, recorded already or not.
 
     Emulated environments come last: they make no claim that would need them next to the others,
-    and what the time limit cuts off is theirs. The order is made before what a crash has left is
-    taken out, so that it is the same.
+    and what the time limit cuts off is theirs.
     """
     plan, history = session.plan, session.history
-    ordered = sorted(
-        arrange(cells, plan.order, plan.seed, turn.slot),
+    return sorted(
+        arrange(
+            open_cells(plan, history, turn, session.left_out), plan.order, plan.seed, turn.slot
+        ),
         key=lambda cell: history.emulated(cell.environment, turn.slot),
     )
-    return [cell for cell in ordered if not history.has(cell.id, turn.slot)]
 
 
-def _time_for(session: Session, turn: Round, pending: Sequence[Cell]) -> bool:
+def _time_for(session: Session, turn: Round, cells: Sequence[Cell]) -> bool:
     """Whether a round is worth starting: the first one that counts always is, if time is left."""
     left_s = session.left_s()
     if turn.warmup or turn.number == 0:
         return left_s > 0
-    estimate = round_s(session.history, pending)
+    estimate = round_s(session.history, session.pending(turn, cells))
     return left_s > (estimate or 0.0)
 
 
-def _round(session: Session, turn: Round, pending: Sequence[Cell], names: Sequence[str]) -> None:
+def _round(session: Session, turn: Round, cells: Sequence[Cell]) -> None:
     plan = session.plan
+    pending, names = session.pending(turn, cells), session.unallocated(turn, cells)
     specs = {spec.name: spec for spec in plan.environments}
     pool = Pool(specs, session.environments, session.programs())
     needed = list(dict.fromkeys([*names, *(cell.environment for cell in pending)]))
@@ -153,11 +160,11 @@ def _round(session: Session, turn: Round, pending: Sequence[Cell], names: Sequen
         for name in rotate(needed, plan.seed, ALLOCATION, turn.slot):
             session.progress.preparing(f"allocating {name}")
             pool.get(name)
-        for place, cell in enumerate(pending):
+        for cell in pending:
             instance = pool.get(cell.environment)
             if turn.warmup and not isinstance(instance, Failure) and instance.emulated:
                 continue
-            _cell(session, turn, pool, pending[place:])
+            _cell(session, turn, pool, cell, cells)
             if given_up(session.history, cell.id):
                 session.progress.note(_giving_up(session.history, cell))
     finally:
@@ -168,13 +175,12 @@ def _round(session: Session, turn: Round, pending: Sequence[Cell], names: Sequen
             session.keep(allocation_record(name, turn, allocations[name]))
 
 
-def _cell(session: Session, turn: Round, pool: Pool, rest: Sequence[Cell]) -> None:
-    """Run the first cell of `rest` and record it. Errors: _TimeIsUp, and nothing is recorded."""
-    cell = rest[0]
+def _cell(session: Session, turn: Round, pool: Pool, cell: Cell, cells: Sequence[Cell]) -> None:
+    """Run one of the round's `cells` and record it. Errors: _TimeIsUp; nothing is recorded."""
     left_s = session.left_s()
     if left_s <= 0:
         raise _TimeIsUp
-    _announce(session, turn, rest, left_s)
+    _announce(session, turn, cell, cells)
     instance = pool.get(cell.environment)
     if isinstance(instance, Failure):
         record = msgspec.structs.replace(blank(cell, turn, time.time_ns()), failure=instance)
@@ -198,20 +204,21 @@ def _cell(session: Session, turn: Round, pool: Pool, rest: Sequence[Cell]) -> No
     session.progress.cell_finished(record)
 
 
-def _announce(session: Session, turn: Round, rest: Sequence[Cell], left_s: float) -> None:
+def _announce(session: Session, turn: Round, cell: Cell, cells: Sequence[Cell]) -> None:
     plan, history = session.plan, session.history
-    cells = [cell for cell in plan.cells if cell.id not in session.left_out]
-    index = sum(len(history.of(cell.id)) for cell in cells) + 1
+    every = [each for each in plan.cells if each.id not in session.left_out]
+    index = sum(len(history.of(each.id)) for each in every) + 1
     now = turn.slot + 1
     total = sum(
-        len(history.of(cell.id))
-        if given_up(history, cell.id)
-        else most_repetitions(plan, history, cell, now)
-        + (0 if history.emulated(cell.environment, now) else plan.warmup)
-        for cell in cells
+        len(history.of(each.id))
+        if given_up(history, each.id)
+        else most_repetitions(plan, history, each, now)
+        + (0 if history.emulated(each.environment, now) else plan.warmup)
+        for each in every
     )
-    eta_s = rest_s(plan, history, rest, turn, left_s)
-    session.progress.cell_started(rest[0], index, total, eta_s)
+    rest = rest_s(plan, history, cells, session.pending(turn, cells), turn)
+    eta_s = None if rest is None else min(rest, max(0.0, session.left_s()))
+    session.progress.cell_started(cell, index, total, eta_s)
 
 
 def _giving_up(history: History, cell: Cell) -> str:
