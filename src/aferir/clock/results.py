@@ -59,6 +59,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     levels: tuple[Level, ...]
     progress: tuple[tuple[float, int], ...]
     """Times and how many nodes are set by then."""
+    published_progress: tuple[tuple[float, int], ...]
 
     def at(self, moment: Moment) -> Errors:
         """The errors of all nodes at a moment."""

@@ -95,13 +95,14 @@ def simulate(settings: Settings, rng: np.random.Generator) -> Simulation:
         "held-unrated": _held_unrated(once, float(rated.max()), settings.hold_s, wanders),
     }
     everyone = slice(1, None)
+    published = ready_times(tree, _with_reference(np.full(tree.nodes, PUBLISHED_NODE_S)))
     return Simulation(
         topology=settings.topology,
         arity=settings.arity,
         nodes=settings.nodes,
         hold_s=settings.hold_s,
         ready_s=float(ready.max()),
-        published_ready_s=_published(tree),
+        published_ready_s=float(published.max()),
         rated_s=float(rated.max()),
         node_mean_s=float(first.duration_s.mean()),
         messages_mean=float(first.messages.mean()),
@@ -118,6 +119,7 @@ def simulate(settings: Settings, rng: np.random.Generator) -> Simulation:
             if number
         ),
         progress=_progress(ready[everyone]),
+        published_progress=_progress(published[everyone]),
     )
 
 
@@ -242,10 +244,6 @@ def _judge(moment: Moment, size: Array, bound: Array) -> Errors:
         bound_median_s=float(np.median(bound)),
         inside=float(np.mean(size <= bound)),
     )
-
-
-def _published(tree: Tree) -> float:
-    return float(ready_times(tree, np.full(tree.nodes + 1, PUBLISHED_NODE_S)).max())
 
 
 def _progress(ready_s: Array) -> tuple[tuple[float, int], ...]:

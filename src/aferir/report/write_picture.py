@@ -1,0 +1,54 @@
+"""One chart as a file of its own: an SVG, or a page around it; both for light and for dark."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+
+from aferir.errors import UsageError
+
+ENDINGS = (".svg", ".html")
+
+
+def check_picture_path(path: Path) -> None:
+    """Refuse, before anything is computed, what `write_picture` could not write."""
+    if path.suffix not in ENDINGS:
+        raise UsageError(
+            f"{path}: a picture ends in {' or '.join(ENDINGS)}",
+            remedy=f"name it {path.with_suffix('.svg')}",
+        )
+    if not path.absolute().parent.is_dir():
+        raise UsageError(
+            f"{path}: there is no folder {path.parent}", remedy="make it, or name another"
+        )
+
+
+def write_picture(path: Path, svg: str, *, title: str, caption: str) -> None:
+    """Write what `render` has drawn; the colours of the report's page go with it.
+
+    Errors: OSError; UsageError for another ending than .svg or .html.
+    """
+    check_picture_path(path)
+    text = _page(svg, title, caption) if path.suffix == ".html" else _alone(svg)
+    path.write_text(text, encoding="utf-8")
+
+
+def _style() -> str:
+    return (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+
+
+def _alone(svg: str) -> str:
+    """The page's colours, in a style element behind the opening tag."""
+    colours = _style().partition("* {")[0]
+    own = ":root { background: var(--surface); font-family: system-ui, sans-serif; }"
+    return re.sub(r">", lambda _: f">\n<style>\n{colours}{own}\n</style>", svg, count=1) + "\n"
+
+
+def _page(svg: str, title: str, caption: str) -> str:
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width">\n<title>{escape(title)}</title>\n'
+        f"<style>\n{_style()}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
+        f'<p class="note">{escape(caption)}</p>\n<figure>{svg}</figure>\n</body>\n</html>\n'
+    )
