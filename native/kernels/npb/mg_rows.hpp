@@ -144,14 +144,13 @@ void residual_row(double* out, const double* v, const Neighbours& u, std::size_t
 
 /// out = u + C r, C = `smoother` by distance. `out` may be `u`; a null `u` is 0.
 template <int W>
-void smooth_row(double* out, const double* u, const Neighbours& r,
-                const std::array<double, 3>& smoother, std::size_t size) {
-    const auto [centre_weight, face_weight, edge_weight] = smoother;
+void smooth_row(double* out, const double* u, const Neighbours& r, std::array<double, 3> smoother,
+                std::size_t size) {
     for_each_block<W>(
         r, size, [=](std::size_t i, Block<W> centre, Block<W> faces, Block<W> edges, Block<W>) {
             const auto old = u == nullptr ? Block<W>{} : load_block<W>(u + i);
-            store_block<W>(
-                out + i, old + centre_weight * centre + face_weight * faces + edge_weight * edges);
+            store_block<W>(out + i,
+                           old + smoother[0] * centre + smoother[1] * faces + smoother[2] * edges);
         });
     wrap_row(out, size);
 }

@@ -42,9 +42,9 @@ class Sweep {
 
     /// For grids up to `size`.
     explicit Sweep(std::size_t size)
-        : pitch_(size + 2 * kGhosts),
+        : pitch_(static_cast<std::ptrdiff_t>(size + 2 * kGhosts)),
           plane_((kTileRows + kRim) * pitch_),
-          data_(kWindows * kDepth * plane_) {}
+          data_(static_cast<std::size_t>(kWindows * kDepth * plane_)) {}
 
     /// Does these planes and rows, whose bounds are even; returns the sum of squares of r there.
     double run(const SweepPlan& plan, Span planes, Span rows) {
@@ -183,8 +183,8 @@ class Sweep {
         }
     }
 
-    std::size_t pitch_;
-    std::size_t plane_;
+    std::ptrdiff_t pitch_;
+    std::ptrdiff_t plane_;
     HugeArray<double> data_;
     SweepPlan plan_;
     std::size_t size_ = 0;

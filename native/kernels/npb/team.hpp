@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <vector>
@@ -41,7 +42,7 @@ class Meeting {
     }
 
     struct alignas(64) Line {
-        double value[2];
+        std::array<double, 2> value{};
     };
     [[nodiscard]] Line& line(int thread) { return sums_[static_cast<std::size_t>(thread)]; }
 

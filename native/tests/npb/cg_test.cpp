@@ -66,6 +66,7 @@ TEST(Cg, MatrixIsSymmetricWithTheShiftOnItsDiagonal) {
     for (std::size_t row = 0; row < matrix.order(); ++row) {
         // Each random vector has 0.5 at its own place, with a weight between 1 and 0.1.
         EXPECT_GT(dense[row * matrix.order() + row], 0.1 - problem.shift + 0.025 - 1e-12);
+        EXPECT_LT(dense[row * matrix.order() + row], -3);
         for (std::size_t column = 0; column < row; ++column) {
             ASSERT_NEAR(dense[row * matrix.order() + column], dense[column * matrix.order() + row],
                         1e-15);

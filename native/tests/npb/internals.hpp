@@ -31,7 +31,7 @@ struct Cube {
 struct SweepResult {
     Cube u;
     Cube s;
-    double squares;
+    double squares = 0;
 };
 
 /// Parts of CG, IS and MG that are inside one instruction-set level, opened for the tests.
@@ -76,9 +76,13 @@ inline std::vector<Internals> usable_internals() {
     std::vector<Internals> usable;
     for (const auto isa : usable_isas()) {
 #if defined(__x86_64__)
-        usable.push_back(isa == "v4"   ? isa_v4::internals()
-                         : isa == "v3" ? isa_v3::internals()
-                                       : isa_v2::internals());
+        if (isa == "v4") {
+            usable.push_back(isa_v4::internals());
+        } else if (isa == "v3") {
+            usable.push_back(isa_v3::internals());
+        } else {
+            usable.push_back(isa_v2::internals());
+        }
 #else
         usable.push_back(isa_base::internals());
 #endif
