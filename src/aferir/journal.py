@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+_ROOT_CACHE = Path("/var/cache/aferir")
+
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that exists, or is about to."""
@@ -45,9 +47,15 @@ def cache_folder() -> Path:
     if chosen:
         return Path(chosen)
     if os.geteuid() == 0:
-        return Path("/var/cache/aferir")
+        return _ROOT_CACHE
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "aferir"
+
+
+def readable_caches() -> list[Path]:
+    """Folders to look for images in: our own, and root's too where none was chosen."""
+    root = [] if os.environ.get("AFERIR_CACHE") else [_ROOT_CACHE]
+    return list(dict.fromkeys([cache_folder(), *root]))
 
 
 def write(kind: str, details: dict[str, str]) -> Entry:
