@@ -68,7 +68,7 @@ class Container:
         return image.ensure(self._progress).metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> ContainerInstance:
-        """Make and start a container.
+        """Make and start a container; from the main thread, see `aferir.process.start`.
 
         Errors: MissingError where `check` says so, ProgramError where LXC fails.
         """

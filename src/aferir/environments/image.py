@@ -22,7 +22,7 @@ import msgspec
 from aferir import journal, process
 from aferir.environments import initramfs, recipe, undo
 from aferir.errors import MissingError, ProgramError, UsageError
-from aferir.machine import facts, packages
+from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
 
 Progress = Callable[[str], None]
@@ -81,13 +81,15 @@ def host_recipe() -> recipe.Recipe:
 
 
 def find(wanted: recipe.Recipe) -> Image | None:
-    """The image if it is in the cache."""
-    folder = _images() / wanted.hash
-    try:
-        metadata = msgspec.json.decode((folder / "metadata.json").read_bytes(), type=Metadata)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return Image(folder, metadata)
+    """The image if it is in our cache, or in root's, which anybody may read."""
+    for cache in journal.readable_caches():
+        folder = cache / "images" / wanted.hash
+        try:
+            metadata = msgspec.json.decode((folder / "metadata.json").read_bytes(), type=Metadata)
+        except (OSError, msgspec.DecodeError):
+            continue
+        return Image(folder, metadata)
+    return None
 
 
 def check() -> list[Finding]:
@@ -103,9 +105,14 @@ def check() -> list[Finding]:
         names = ", ".join(missing)
         said = f"the image cannot be built without {names}"
         return [Finding("image", "missing", said, packages.install_command(missing))]
-    if os.geteuid() != 0 and packages.missing(["newuidmap"]):
+    if privileges.is_root():
+        return []
+    if packages.missing(["newuidmap"]):
         said = "the image cannot be built by an ordinary user without newuidmap"
         return [Finding("image", "missing", said, packages.install_command(["newuidmap"]))]
+    if not privileges.user_namespaces():
+        said = "the image can be built by root alone: ordinary users get no user namespace here"
+        return [Finding("image", "missing", said, privileges.as_root_command())]
     return []
 
 

@@ -73,7 +73,7 @@ class VirtualMachine:
         return base.metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> GuestInstance:
-        """Make and boot a guest.
+        """Make and boot a guest; from the main thread, see `aferir.process.start`.
 
         Errors: MissingError where `check` says so, ProgramError where the guest does not boot.
         """
