@@ -39,10 +39,13 @@ def test_below_eight_samples_it_is_the_mean() -> None:
     assert locate(np.array([1.0])) is None
 
 
-def test_more_than_half_alike_gives_no_scale() -> None:
-    place = locate(np.array([1.0] * 8 + [2.0, 3.0]))
+@pytest.mark.parametrize("rounding", [0.0, 1e-15, 5e-324])
+def test_more_than_half_alike_gives_no_scale(rounding: float) -> None:
+    alike = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0]) * rounding
+    place = locate(np.concatenate([alike, [2.0, 3.0]]))
     assert place is not None
     assert place.method == "mean"
+    assert place.centre == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("n", [4, 6, 8, 10, 15, 30])

@@ -42,9 +42,10 @@ def locate(array: Array) -> Location | None:
     if n < 2:
         return None
     if n >= BIWEIGHT_MINIMUM:
-        spread = float(np.median(np.abs(array - np.median(array))))
-        # More than half the samples alike: there is no scale to judge the others by.
-        if spread > 0:
+        distances = np.abs(array - np.median(array))
+        spread = float(np.median(distances))
+        # More than half the samples alike, but for rounding: there is no scale to judge by.
+        if spread > 1e-9 * float(distances.max()):
             return _biweight(array, spread)
     error = float(np.std(array, ddof=1)) / math.sqrt(n)
     return Location(float(np.mean(array)), error, n - 1.0, "mean", n, 0)
@@ -54,14 +55,14 @@ def _biweight(array: Array, spread: float) -> Location:
     scale = TUNING * spread
     centre = float(np.median(array))
     for _ in range(ITERATIONS):
-        u = (array - centre) / scale
-        weight = np.where(np.abs(u) < 1, (1 - u**2) ** 2, 0.0)
+        u2 = _squares(array, centre, scale)
+        weight = np.where(u2 < 1, (1 - u2) ** 2, 0.0)
         moved = float((weight * array).sum() / weight.sum())
         done = abs(moved - centre) <= 1e-12 * scale
         centre = moved
         if done:
             break
-    u2 = ((array - centre) / scale) ** 2
+    u2 = _squares(array, centre, scale)
     inside = u2 < 1
     above = float(((array - centre) ** 2 * (1 - u2) ** 4)[inside].sum())
     below = abs(float(((1 - u2) * (1 - 5 * u2))[inside].sum()))
@@ -69,3 +70,10 @@ def _biweight(array: Array, spread: float) -> Location:
     n = array.size
     ignored = int(n - inside.sum())
     return Location(centre, error, FREEDOM * (n - 1), "biweight", n, ignored)
+
+
+def _squares(array: Array, centre: float, scale: float) -> Array:
+    """((array - centre) / scale)^2, at most 1, so that nothing overflows far outside."""
+    distance = np.minimum(np.abs(array - centre), scale)
+    squares: Array = (distance / scale) ** 2
+    return squares
