@@ -15,7 +15,7 @@ from aferir.config import HostLimits, parse
 from aferir.environments.native import Native
 from aferir.model.plan import Plan
 from aferir.probes import all_probes
-from aferir.runner import run
+from aferir.runner import Watch, run
 
 SCRIPTS = {
     "quick": "echo '{\"duration_s\": 0.5}'",
@@ -38,7 +38,7 @@ def main(runs: Path) -> None:
         experiment=CONTENT,
         environments={"native": Native()},
         workloads=WORKLOADS,
-        probes=all_probes(),
+        watch=Watch(all_probes()),
     )
 
 

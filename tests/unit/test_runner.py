@@ -33,7 +33,7 @@ from aferir.errors import (
 from aferir.journal import write
 from aferir.model.record import Record, Sample, Side
 from aferir.probes.base import Snapshot
-from aferir.runner import run
+from aferir.runner import Watch, run
 from aferir.runner.repetition import load_warning
 from aferir.runner.snapshots import read_host, split_files
 from aferir.store import Run, Writer, list_runs
@@ -483,7 +483,7 @@ def test_probes_see_the_host_and_what_belongs_to_the_instance(tmp_path: Path) ->
         experiment=content,
         environments=fakes(FakeEnvironment("container", accounting=accounting), vm),
         workloads=WORKLOADS,
-        probes=[CountProbe()],
+        watch=Watch((CountProbe(),)),
     )
     found = {
         (record.environment, sample.side): sample.value

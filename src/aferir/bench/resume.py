@@ -17,6 +17,7 @@ from aferir.bench.options import BenchOptions, Note
 from aferir.environments import by_kind
 from aferir.errors import ProgramError
 from aferir.model.bench import BenchResult, Figure
+from aferir.model.plan import EnvironmentKind
 from aferir.store import list_runs, open_run
 
 HELP = "SIGKILL at ten random moments of a run: all cells exactly once, nothing left"
@@ -64,7 +65,9 @@ memory = "512 MiB"
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
     """Kill and restart the same run; a guest takes part unless `--quick`."""
-    kinds = ["native", "container"] if options.quick else ["native", "container", "vm"]
+    kinds: list[EnvironmentKind] = ["native", "container"]
+    if not options.quick:
+        kinds.append("vm")
     kinds = [k for k in kinds if all(f.status != "missing" for f in by_kind(k).check())]
     draw = random.Random(options.seed)  # noqa: S311
     with tempfile.TemporaryDirectory(prefix="aferir-bench-") as folder:
@@ -116,7 +119,7 @@ def _kill_again_and_again(
     return frozenset(owners), killed
 
 
-def _count(runs: Path, kinds: list[str]) -> tuple[int, int, int]:
+def _count(runs: Path, kinds: list[EnvironmentKind]) -> tuple[int, int, int]:
     """Cells missing, cells that occur twice, and run folders."""
     folders = list_runs(runs)
     counts: Counter[tuple[str, int]] = Counter()

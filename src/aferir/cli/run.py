@@ -57,13 +57,24 @@ def execute(options: argparse.Namespace) -> int:
             experiment=experiment,
             environments={spec.kind: by_kind(spec.kind) for spec in plan.environments},
             workloads=programs,
-            probes=probes.all_probes(),
+            watch=runner.Watch(probes.all_probes(), _frequency_program()),
             facts=machine.describe(),
             clean=clean,
             progress=progress,
             fresh=options.new,
         )
     return _report(run, json=options.json)
+
+
+def _frequency_program() -> Path | None:
+    from aferir.errors import MissingError
+    from aferir.probes.frequency import PROGRAM
+    from aferir.workloads.kernels import kernel_path
+
+    try:
+        return kernel_path(PROGRAM)
+    except MissingError:
+        return None
 
 
 def host_limits() -> HostLimits:

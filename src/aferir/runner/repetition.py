@@ -11,11 +11,10 @@ from aferir.environments.base import Instance
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired, UnverifiedError
 from aferir.model.plan import Cell
 from aferir.model.record import Failure, Record, Sample, Warning
-from aferir.probes.base import Probe
 from aferir.process import Completed, explain_exit
 from aferir.runner.estimate import ELAPSED
 from aferir.runner.pool import IS_EMULATED
-from aferir.runner.snapshots import compare, take_after, take_before
+from aferir.runner.snapshots import Watch, compare, take_after, take_before
 from aferir.runner.stopping import Round
 from aferir.workloads.base import PROGRAM_FOLDER, Command, Workload
 
@@ -49,13 +48,13 @@ def repeat(
     *,
     command: Command,
     workload: Workload,
-    probes: Sequence[Probe],
+    watch: Watch,
     timeout_s: float,
 ) -> Repetition:
     """Run the cell once in a paused instance, and pause it again."""
     started = time.time_ns()
     line = command_line(instance.spec.kind, command)
-    ran = _run(instance, line, command, probes, timeout_s)
+    ran = _run(instance, line, command, watch, timeout_s)
     samples: tuple[Sample, ...] = ()
     failure = ran.failure
     if ran.done is not None and failure is None:
@@ -132,14 +131,14 @@ def _run(
     instance: Instance,
     line: tuple[str, ...],
     command: Command,
-    probes: Sequence[Probe],
+    watch: Watch,
     timeout_s: float,
 ) -> _Ran:
     try:
         instance.resume()
-        before = take_before(probes, instance)
+        before = take_before(watch, instance)
         done = instance.run(line, timeout_s=timeout_s, environment=command.environment, check=False)
-        after = take_after(probes, instance)
+        after = take_after(watch, instance)
         if done.exit_code != 0 and not _alive(instance):
             message = f"the instance died: `{line[0]}` {explain_exit(done)}"
             return _Ran(done, failure=Failure("instance", message), lost=True)
@@ -150,7 +149,7 @@ def _run(
         return _Ran(failure=Failure("missing", error.message), lost=True)
     except (AferirError, OSError) as error:
         return _Ran(failure=Failure("instance", f"the instance died: {error}"), lost=True)
-    return _Ran(done, compare(probes, before, after))
+    return _Ran(done, compare(watch, before, after))
 
 
 def _alive(instance: Instance) -> bool:

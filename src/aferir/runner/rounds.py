@@ -11,7 +11,6 @@ import msgspec
 from aferir.environments.base import Environment
 from aferir.model.plan import Cell, Plan
 from aferir.model.record import Failure, Record
-from aferir.probes.base import Probe
 from aferir.runner.estimate import rest_s, round_s
 from aferir.runner.interrupts import shielded
 from aferir.runner.order import arrange, rotate
@@ -19,6 +18,7 @@ from aferir.runner.pool import Pool, allocation_record
 from aferir.runner.preparation import Ready
 from aferir.runner.progress import Progress
 from aferir.runner.repetition import blank, repeat
+from aferir.runner.snapshots import Watch
 from aferir.runner.stopping import (
     ALLOCATION,
     MOST_FAILURES,
@@ -45,7 +45,7 @@ class Session:
         writer: Writer,
         environments: Mapping[str, Environment],
         workloads: Mapping[str, Workload],
-        probes: Sequence[Probe],
+        watch: Watch,
         progress: Progress,
         spent_s: float = 0.0,
     ) -> None:
@@ -55,7 +55,7 @@ class Session:
         self.writer = writer
         self.environments = environments
         self.workloads = workloads
-        self.probes = probes
+        self.watch = watch
         self.progress = progress
         self.left_out = ready.without(plan)
         self.history = History(plan.warmup, writer.records)
@@ -90,6 +90,8 @@ class Session:
             if cell.id in self.ready.commands:
                 programs = needed.setdefault(cell.environment, set())
                 programs.add(self.ready.commands[cell.id].program)
+                if self.watch.frequency is not None:
+                    programs.add(self.watch.frequency)
         return needed
 
 
@@ -191,7 +193,7 @@ def _cell(session: Session, turn: Round, pool: Pool, cell: Cell, cells: Sequence
             instance,
             command=session.ready.commands[cell.id],
             workload=session.workloads[cell.workload.program],
-            probes=session.probes,
+            watch=session.watch,
             timeout_s=min(cell.workload.time_limit_s, left_s),
         )
         record = done.record

@@ -1,7 +1,7 @@
 """Taking the snapshots that probes compare: of the host, and of the instance where it has its own.
 
 The instance is read first before a run and last after it, so that what reading costs inside of it
-is not seen by the host's probes.
+is not seen by the host's probes. The core's frequency is measured closest to the run of all.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from pathlib import Path
 
 import msgspec
 
+from aferir import process
 from aferir.environments.base import Accounting, Instance
 from aferir.errors import AferirError
 from aferir.model.record import Sample, Side
+from aferir.probes import frequency
 from aferir.probes.base import Probe, Snapshot
+from aferir.workloads.base import PROGRAM_FOLDER
 
 _CGROUP = "cgroup:"
 _PROCESS = "process:stat"
@@ -27,42 +30,52 @@ _SCRIPT = r'for f; do [ -r "$f" ] && printf "\036%s\n" "$f" && cat "$f"; done; :
 _READ_LIMIT_S = 60.0
 
 
+class Watch(msgspec.Struct, frozen=True):
+    """What is looked at before and after each run."""
+
+    probes: tuple[Probe, ...] = ()
+    frequency: Path | None = None
+    """The program that measures a core's frequency; None: it is not measured."""
+
+
 class Taken(msgspec.Struct, frozen=True):
     """What one side showed, and when."""
 
     files: Snapshot
     clock_s: float
+    frequency_hz: float | None = None
 
 
 Pair = dict[Side, Taken]
 
 
-def take_before(probes: Sequence[Probe], instance: Instance) -> Pair:
+def take_before(watch: Watch, instance: Instance) -> Pair:
     """Both sides, the host last."""
-    inside = read_instance(wanted(probes, "instance"), instance)
-    first = Taken(inside, time.perf_counter())
-    outside = read_host(wanted(probes, "host"), instance.accounting)
-    return {"instance": first, "host": Taken(outside, time.perf_counter())}
+    inside = read_instance(wanted(watch.probes, "instance"), instance)
+    first = Taken(inside, time.perf_counter(), frequency_inside(watch, instance))
+    outside = read_host(wanted(watch.probes, "host"), instance.accounting)
+    clock = time.perf_counter()
+    return {"instance": first, "host": Taken(outside, clock, frequency_here(watch, instance))}
 
 
-def take_after(probes: Sequence[Probe], instance: Instance) -> Pair:
+def take_after(watch: Watch, instance: Instance) -> Pair:
     """Both sides, the host first."""
+    here = frequency_here(watch, instance)
     clock = time.perf_counter()
-    host = Taken(read_host(wanted(probes, "host"), instance.accounting), clock)
+    host = Taken(read_host(wanted(watch.probes, "host"), instance.accounting), clock, here)
+    inside = frequency_inside(watch, instance)
     clock = time.perf_counter()
-    return {
-        "host": host,
-        "instance": Taken(read_instance(wanted(probes, "instance"), instance), clock),
-    }
+    files = read_instance(wanted(watch.probes, "instance"), instance)
+    return {"host": host, "instance": Taken(files, clock, inside)}
 
 
-def compare(probes: Sequence[Probe], before: Pair, after: Pair) -> tuple[Sample, ...]:
+def compare(watch: Watch, before: Pair, after: Pair) -> tuple[Sample, ...]:
     """What the probes make of two pairs of snapshots; a value that is not finite is left out."""
     sides: tuple[Side, ...] = ("host", "instance")
-    return tuple(
+    seen = [
         sample
         for side in sides
-        for probe in probes
+        for probe in watch.probes
         for sample in probe.samples(
             before[side].files,
             after[side].files,
@@ -70,7 +83,33 @@ def compare(probes: Sequence[Probe], before: Pair, after: Pair) -> tuple[Sample,
             side,
         )
         if math.isfinite(sample.value)
-    )
+    ]
+    for side in sides:
+        seen += frequency.samples(before[side].frequency_hz, after[side].frequency_hz, side)
+    return tuple(seen)
+
+
+def frequency_here(watch: Watch, instance: Instance) -> float | None:
+    """Hz of one of the host's CPUs that the instance may use; None where it is not measured."""
+    if watch.frequency is None:
+        return None
+    line = [str(watch.frequency), *frequency.ARGUMENTS]
+    try:
+        done = process.run(line, cpus=instance.spec.pin, timeout_s=_READ_LIMIT_S, check=False)
+    except AferirError:
+        return None
+    return frequency.parse(done.stdout)
+
+
+def frequency_inside(watch: Watch, instance: Instance) -> float | None:
+    """Hz that a guest's own core seems to run at; a container's cores are the host's."""
+    if watch.frequency is None or not instance.accounting.own_kernel:
+        return None
+    line = [str(PROGRAM_FOLDER / watch.frequency.name), *frequency.ARGUMENTS]
+    try:
+        return frequency.parse(instance.run(line, timeout_s=_READ_LIMIT_S, check=False).stdout)
+    except AferirError:
+        return None
 
 
 def wanted(probes: Iterable[Probe], side: Side) -> tuple[str, ...]:
@@ -88,13 +127,16 @@ def read_host(paths: Sequence[str], accounting: Accounting) -> Snapshot:
 def read_instance(paths: Sequence[str], instance: Instance) -> Snapshot:
     """The host's accounts of the instance, and the files inside of one with its own kernel.
 
-    Inside a container /proc shows the host's counters, so they are not read there.
+    Inside a container /proc shows the host's counters, so they are not read there, but for those
+    of its own network, which the host sees through the container's first process.
     """
     accounts = tuple(path for path in paths if not path.startswith("/"))
     files = tuple(path for path in paths if path.startswith("/"))
     found = read_host(accounts, instance.accounting)
-    if not files or not instance.accounting.own_kernel:
+    if not files:
         return found
+    if not instance.accounting.own_kernel:
+        return found | _own_network(files, instance.accounting)
     try:
         done = instance.run(
             ["sh", "-c", _SCRIPT, "sh", *files], timeout_s=_READ_LIMIT_S, check=False
@@ -108,6 +150,17 @@ def split_files(text: str) -> Snapshot:
     """Files by path from one text in which a mark and the path go before each."""
     pieces = (piece.partition("\n") for piece in text.split(_MARK)[1:])
     return {path: content for path, _, content in pieces}
+
+
+def _own_network(paths: Sequence[str], accounting: Accounting) -> Snapshot:
+    """Network counters of a container; nothing for the host itself, whose they are anyway."""
+    found = {
+        path: _text(Path(f"/proc/{pid}{path.removeprefix('/proc')}"))
+        for pid in accounting.processes[:1]
+        for path in paths
+        if path.startswith("/proc/net/")
+    }
+    return {path: text for path, text in found.items() if text is not None}
 
 
 def _account(path: str, accounting: Accounting) -> str | None:

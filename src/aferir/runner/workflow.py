@@ -15,19 +15,20 @@ from aferir.errors import InterruptedRunError
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance, Segment
 from aferir.model.record import Warning
-from aferir.probes.base import Probe
 from aferir.runner.estimate import spent_before_s
 from aferir.runner.interrupts import ending_signals
 from aferir.runner.preparation import Ready, prepare, warnings_of
 from aferir.runner.progress import Progress, Silent
 from aferir.runner.repetition import command_line
 from aferir.runner.rounds import Session, go
+from aferir.runner.snapshots import Watch
 from aferir.runner.stopping import MOST_FAILURES, History, given_up
 from aferir.store import Run, continue_run, create_run, find_unfinished, open_run
 from aferir.workloads.base import Workload
 
 Clean = Callable[[list[journal.Entry]], Sequence[str]]
 _SILENT = Silent()
+_NOTHING = Watch()
 
 
 def run(
@@ -37,7 +38,7 @@ def run(
     experiment: bytes,
     environments: Mapping[str, Environment],
     workloads: Mapping[str, Workload],
-    probes: Sequence[Probe] = (),
+    watch: Watch = _NOTHING,
     facts: Mapping[str, Any] | None = None,
     clean: Clean | None = None,
     progress: Progress = _SILENT,
@@ -82,7 +83,7 @@ def run(
                     writer=writer,
                     environments=environments,
                     workloads=workloads,
-                    probes=probes,
+                    watch=watch,
                     progress=progress,
                     spent_s=spent_before_s(provenance.segments, writer.records),
                 )
