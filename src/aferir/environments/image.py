@@ -100,17 +100,12 @@ def check() -> list[Finding]:
         return [Finding("image", "missing", error.message, error.remedy)]
     if find(wanted) is not None:
         return []
-    missing = packages.missing(_PROGRAMS)
+    root = privileges.is_root()
+    missing = packages.missing(_PROGRAMS if root else (*_PROGRAMS, "newuidmap"))
     if missing:
-        names = ", ".join(missing)
-        said = f"the image cannot be built without {names}"
+        said = f"the image cannot be built without {', '.join(missing)}"
         return [Finding("image", "missing", said, packages.install_command(missing))]
-    if privileges.is_root():
-        return []
-    if packages.missing(["newuidmap"]):
-        said = "the image cannot be built by an ordinary user without newuidmap"
-        return [Finding("image", "missing", said, packages.install_command(["newuidmap"]))]
-    if not privileges.user_namespaces():
+    if not root and not privileges.user_namespaces():
         said = "the image can be built by root alone: ordinary users get no user namespace here"
         return [Finding("image", "missing", said, privileges.as_root_command())]
     return []
