@@ -147,8 +147,9 @@ def _print(simulation: Simulation) -> None:
         *(_three(errors[m]) for m in shown),
         _inside(simulation.errors),
     )
-    # A file has no width at which lines would have to be broken.
-    out.print(table, width=None if out.is_terminal else 120)
+    if not out.is_terminal:
+        out.width = 120  # a file has no width at which lines would have to be broken
+    out.print(table)
     out.print(
         f"Errors {duration(hold_s)} later: up to {quantity(errors['held'].max_s, 's')}, claimed "
         f"{quantity(errors['held'].bound_median_s, 's')} (median); with one look alone, as "

@@ -94,32 +94,44 @@ def simulate(settings: Settings, rng: np.random.Generator) -> Simulation:
         "held": _held(twice, float(rated.max()), settings.hold_s, wanders),
         "held-unrated": _held_unrated(once, float(rated.max()), settings.hold_s, wanders),
     }
-    everyone = slice(1, None)
+    return _result(settings, tree, first, ready_s=ready, rated_s=rated, judged=judged)
+
+
+def _result(
+    settings: Settings,
+    tree: Tree,
+    first: Looks,
+    *,
+    ready_s: Array,
+    rated_s: Array,
+    judged: dict[Moment, tuple[Array, Array]],
+) -> Simulation:
     published = ready_times(tree, _with_reference(np.full(tree.nodes, PUBLISHED_NODE_S)))
+    levels = [
+        Level(
+            level=number,
+            nodes=level.stop - level.start,
+            ready_s=float(ready_s[level].max()),
+            errors=_errors(judged, level),
+        )
+        for number, level in enumerate(tree.levels)
+        if number
+    ]
     return Simulation(
         topology=settings.topology,
         arity=settings.arity,
         nodes=settings.nodes,
         hold_s=settings.hold_s,
-        ready_s=float(ready.max()),
+        ready_s=float(ready_s.max()),
         published_ready_s=float(published.max()),
-        rated_s=float(rated.max()),
+        rated_s=float(rated_s.max()),
         node_mean_s=float(first.duration_s.mean()),
         messages_mean=float(first.messages.mean()),
         messages_max=int(first.messages.max()),
-        errors=_errors(judged, everyone),
-        levels=tuple(
-            Level(
-                level=number,
-                nodes=level.stop - level.start,
-                ready_s=float(ready[level].max()),
-                errors=_errors(judged, level),
-            )
-            for number, level in enumerate(tree.levels)
-            if number
-        ),
-        progress=_progress(ready[everyone]),
-        published_progress=_progress(published[everyone]),
+        errors=_errors(judged, slice(1, None)),
+        levels=tuple(levels),
+        progress=_progress(ready_s[1:]),
+        published_progress=_progress(published[1:]),
     )
 
 

@@ -18,7 +18,7 @@ from aferir.report.charts.style import (
     plain_axis,
     render,
 )
-from aferir.report.formatting import percent, quantity
+from aferir.report.formatting import percent, quantity, scale
 
 FLOOR_S = 1e-9
 """A clock that is exact has no place on a logarithmic axis."""
@@ -59,7 +59,8 @@ def _words(simulation: Simulation) -> str:
 
 
 def _seconds(value: float, _: int | None) -> str:
-    return duration(value)
+    factor, unit = scale(value, "s")
+    return f"{value / factor:,.6g} {unit}"
 
 
 def _progress(axes: Axes, simulations: Sequence[Simulation]) -> None:
