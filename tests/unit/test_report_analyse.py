@@ -277,6 +277,20 @@ def test_combined_ratios_by_hand() -> None:
         combine([], level=0.95)
 
 
+def test_overlapping_intervals_share_their_places(made_up: Any) -> None:
+    equal = made_up.with_(cost={})
+    ranking = analyse(equal.plan(), equal.records()).ranking
+    by_name = {r.environment: (r.best_place, r.worst_place) for r in ranking}
+    assert by_name == {"native": (1, 2), "container": (1, 2), "vm": (3, 3)}
+    costly = made_up.with_(cost={("container", w): 1.3 for w in ("ep", "cg", "is")})
+    ranking = analyse(costly.plan(), costly.records()).ranking
+    assert [(r.environment, r.best_place, r.worst_place) for r in ranking] == [
+        ("native", 1, 1),
+        ("container", 2, 2),
+        ("vm", 3, 3),
+    ]
+
+
 def test_comparing_two_runs(made_up: Any) -> None:
     plan = made_up.plan()
     before = analyse(plan, made_up.records())

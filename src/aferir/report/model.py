@@ -110,6 +110,9 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True):
     """Groups of the plan; an environment that lacks some is not strictly comparable."""
     emulated: bool
     baseline: bool
+    best_place: int = 1
+    worst_place: int = 1
+    """Places that the intervals allow: two environments whose intervals overlap may swap."""
 
 
 class Sentence(msgspec.Struct, frozen=True, kw_only=True):

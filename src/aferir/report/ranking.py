@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
+
 from aferir.model.plan import environment_family
 from aferir.report.model import CellResult, Rank
 from aferir.statistics.intervals import Interval, around
@@ -39,7 +41,27 @@ def rank(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[R
                 baseline=is_baseline,
             )
         )
-    return tuple(sorted(ranks, key=lambda r: (r.groups < r.of, r.ratio)))
+    ordered = sorted(ranks, key=lambda r: (r.groups < r.of, r.ratio))
+    return tuple(_with_places(rank, ordered) for rank in ordered)
+
+
+def _with_places(rank: Rank, ranks: Sequence[Rank]) -> Rank:
+    """How many environments are surely better, and surely worse; incomplete ones always last."""
+    low, high = _ends(rank)
+    better = worse = 0
+    for other in ranks:
+        other_low, other_high = _ends(other)
+        behind = (rank.groups < rank.of) - (other.groups < other.of)
+        better += behind > 0 or (behind == 0 and other_high < low)
+        worse += behind < 0 or (behind == 0 and other_low > high)
+    return msgspec.structs.replace(rank, best_place=better + 1, worst_place=len(ranks) - worse)
+
+
+def _ends(rank: Rank) -> tuple[float, float]:
+    """Of its interval; a ratio without one could be anything, the baseline is 1 by definition."""
+    if rank.interval is not None:
+        return rank.interval.low, rank.interval.high
+    return (1.0, 1.0) if rank.baseline else (0.0, math.inf)
 
 
 def combine(ratios: Sequence[Ratio], *, level: float) -> tuple[float, Interval | None]:

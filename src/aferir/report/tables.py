@@ -11,6 +11,7 @@ from aferir.report.model import (
     CountedWarning,
     Evaluation,
     MetricSummary,
+    Rank,
 )
 from aferir.statistics.verdict import Rule
 
@@ -30,6 +31,13 @@ def verdict_words(cell: CellResult) -> str:
         "undecided": "undecided",
         "unknown": "too few",
     }[cell.verdict.outcome]
+
+
+def places(rank: Rank) -> str:
+    """`2`, or `1 to 2` where the intervals leave the order open."""
+    if rank.best_place == rank.worst_place:
+        return str(rank.best_place)
+    return f"{rank.best_place} to {rank.worst_place}"
 
 
 def codes(cell: CellResult) -> str:

@@ -94,6 +94,7 @@ def _rows(evaluation: Evaluation) -> dict[str, Any]:
         "warnings": tables.warnings(evaluation),
         "phases": tables.phases(evaluation),
         "phase_mean": tables.phase_mean,
+        "places": tables.places,
         "verdict": tables.verdict_words,
         "codes": tables.codes,
         "method": tables.method(evaluation.rule),

@@ -86,12 +86,12 @@ def _run_warnings(provenance: Provenance | None) -> str:
 def _ranking(evaluation: Evaluation) -> str:
     rows = [
         (
-            str(place),
+            tables.places(rank),
             _name(rank.environment, rank.emulated),
             "baseline" if rank.baseline else change(rank.ratio, rank.interval),
             f"{rank.groups} of {rank.of}",
         )
-        for place, rank in enumerate(evaluation.ranking, start=1)
+        for rank in evaluation.ranking
     ]
     return _section("Ranking", ("place", "environment", "duration", "groups"), rows)
 

@@ -117,7 +117,7 @@ def _row(axes: Axes, row: int, cell: CellResult, colour: str) -> None:
 def _limits(cells: Sequence[CellResult], *, logarithmic: bool) -> tuple[float, float]:
     """Room for every estimate and for reasonable intervals; wilder ones run off the axis."""
     ends = [1.0]
-    reach = 4.0 if logarithmic else 1.3
+    reach = 4.0 if logarithmic else 1.6
     for cell in cells:
         assert cell.ratio is not None
         estimate = cell.ratio.estimate
