@@ -10,6 +10,7 @@ struct bench_options {
     uint64_t reads;    /* of each kind, for the ECP counts */
     uint32_t rounds;   /* of interleaved cost measurements */
     uint32_t syncs;    /* one-shot synchronisations */
+    uint32_t seconds;  /* of watching clocks against their bounds */
     const char* server_netns; /* names under /run/netns; NULL: this one */
     const char* client_netns;
     const char* server_address;
@@ -23,6 +24,9 @@ int bench_costs(struct rvec* rvec, const struct bench_options* options);
 int bench_ecp(struct rvec* rvec, const struct bench_options* options);
 /* Errors of one-shot synchronisation where both ends read the same clock: the true offset is 0. */
 int bench_sync(struct rvec* rvec, const struct bench_options* options);
+
+/* Clocks of injected rates against their own bounds. */
+int bench_bound(struct rvec* rvec, const struct bench_options* options);
 
 uint64_t bench_raw_ns(void);
 /* Sorts; `part` in [0, 1]. */

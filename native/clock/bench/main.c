@@ -6,11 +6,12 @@
 #include "bench.h"
 
 static const char USAGE[] =
-    "usage: aferir-clock-bench [costs] [ecp] [sync] [options]\n"
+    "usage: aferir-clock-bench [costs] [ecp] [sync] [bound] [options]\n"
     "Measures clocks and prints one JSON object a line.\n"
     "  --rounds N            interleaved rounds of read costs (2000)\n"
     "  --reads N             readings for the ECP counts (100000000)\n"
     "  --syncs N             one-shot synchronisations (200)\n"
+    "  --seconds N           to watch clocks against their bounds, 10,000 checks each (10)\n"
     "  --address A           address that the server binds and the client asks (127.0.0.1)\n"
     "  --server-netns NAME   network namespaces of the two ends\n"
     "  --client-netns NAME\n"
@@ -20,6 +21,7 @@ static const char USAGE[] =
 static const struct option OPTIONS[] = {{"rounds", required_argument, NULL, 'r'},
                                         {"reads", required_argument, NULL, 'n'},
                                         {"syncs", required_argument, NULL, 's'},
+                                        {"seconds", required_argument, NULL, 't'},
                                         {"address", required_argument, NULL, 'a'},
                                         {"server-netns", required_argument, NULL, 'S'},
                                         {"client-netns", required_argument, NULL, 'C'},
@@ -49,6 +51,9 @@ static void parse(int argc, char** argv, struct bench_options* options) {
                 break;
             case 's':
                 options->syncs = (uint32_t)number(optarg);
+                break;
+            case 't':
+                options->seconds = (uint32_t)number(optarg);
                 break;
             case 'a':
                 options->server_address = optarg;
@@ -101,7 +106,7 @@ static int is_wanted(int argc, char** argv, const char* part) {
 }
 
 int main(int argc, char** argv) {
-    struct bench_options options = {100000000, 2000, 200, NULL, NULL, "127.0.0.1", -1, 0};
+    struct bench_options options = {100000000, 2000, 200, 10, NULL, NULL, "127.0.0.1", -1, 0};
     parse(argc, argv, &options);
     struct rvec_options open_options = {0};
     open_options.measure_offsets = 1;
@@ -122,6 +127,9 @@ int main(int argc, char** argv) {
     }
     if (is_wanted(argc, argv, "sync")) {
         failed |= bench_sync(rvec, &options);
+    }
+    if (is_wanted(argc, argv, "bound")) {
+        failed |= bench_bound(rvec, &options);
     }
     print_info(rvec);
     rvec_close(rvec);

@@ -8,9 +8,11 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* Waiting actively keeps the wake-up out of the stamps, but not for ever, and not on the core
- * that the answer has to be computed on. */
-enum { SPIN_NS = 300000, POLLS_PER_YIELD = 64 };
+enum { RANDOM_STORE = 32 };
+
+/* Waiting actively saves the time of a wake-up, and where the program takes its own stamps it
+ * keeps the wake-up out of them; but not for ever. */
+enum { SPIN_NS = 100000, POLLS_PER_YIELD = 64 };
 
 /* Nothing is known of the path at first; then a lost datagram may cost a few round trips. */
 static const uint64_t FIRST_TIMEOUT_NS = 100000000;
@@ -22,6 +24,8 @@ struct client {
     struct exchange exchange;
     uint64_t deadline;
     uint64_t slowest_ns; /* answer so far */
+    uint64_t random[RANDOM_STORE];
+    uint32_t random_left;
 };
 
 /* The deadline is kept by the kernel's clock: the local one may be a test's. */
@@ -31,8 +35,17 @@ static uint64_t monotonic_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
-static int random_number(uint64_t* out) {
-    return getrandom(out, sizeof(*out), 0) == (ssize_t)sizeof(*out);
+/* From a store, for a system call would take as long as half an exchange. */
+static int random_number(struct client* client, uint64_t* out) {
+    if (client->random_left == 0) {
+        if (getrandom(client->random, sizeof(client->random), 0) !=
+            (ssize_t)sizeof(client->random)) {
+            return 0;
+        }
+        client->random_left = RANDOM_STORE;
+    }
+    *out = client->random[--client->random_left];
+    return 1;
 }
 
 static uint64_t timeout_ns(const struct client* client) {
@@ -43,16 +56,19 @@ static uint64_t timeout_ns(const struct client* client) {
     return timeout > LEAST_TIMEOUT_NS ? timeout : LEAST_TIMEOUT_NS;
 }
 
-static void sleep_until_readable(const struct client* client, uint64_t ns) {
+static void sleep_until_readable(struct client* client, uint64_t ns) {
     struct pollfd readable = {client->transport.socket, POLLIN, 0};
     struct timespec time = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
-    ppoll(&readable, 1, &time, NULL);
+    if (ppoll(&readable, 1, &time, NULL) > 0 && (readable.revents & POLLERR)) {
+        transport_drain(&client->transport);
+    }
 }
 
 /* Waits for the answer to the request under way. */
 static enum exchange_event await_answer(struct client* client, uint64_t asked) {
     uint64_t until = asked + timeout_ns(client);
     until = until < client->deadline ? until : client->deadline;
+    uint64_t spin = transport_may_spin(&client->transport) ? SPIN_NS : 0;
     for (uint32_t polls = 1;; ++polls) {
         uint8_t data[WIRE_SIZE + 1]; /* one more, to see what is too long */
         struct stamp arrival;
@@ -70,9 +86,9 @@ static enum exchange_event await_answer(struct client* client, uint64_t asked) {
             exchange_lost(&client->exchange);
             return EXCHANGE_IGNORED;
         }
-        if (now - asked > SPIN_NS) {
+        if (now - asked >= spin) {
             sleep_until_readable(client, until - now);
-        } else if (polls % POLLS_PER_YIELD == 0) {
+        } else if (client->transport.user_stamps && polls % POLLS_PER_YIELD == 0) {
             sched_yield();
         }
     }
@@ -82,7 +98,7 @@ static int converse(struct client* client) {
     while (monotonic_ns() < client->deadline) {
         uint64_t nonce;
         uint8_t request[WIRE_SIZE];
-        if (!random_number(&nonce)) {
+        if (!random_number(client, &nonce)) {
             return RGAP_ERROR_SYSTEM;
         }
         exchange_request(&client->exchange, nonce, request);
@@ -120,7 +136,8 @@ int client_look(const struct look_order* order, struct look* out, struct look_re
     client.order = order;
     client.deadline = start + order->deadline_ns;
     client.slowest_ns = 0;
-    status = random_number(&session) ? RGAP_OK : RGAP_ERROR_SYSTEM;
+    client.random_left = 0;
+    status = random_number(&client, &session) ? RGAP_OK : RGAP_ERROR_SYSTEM;
     if (status == RGAP_OK) {
         exchange_start(&client.exchange, order->key, &order->rule, session);
         status = converse(&client);

@@ -29,9 +29,20 @@ void exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIR
 
 void exchange_sent(struct exchange* exchange, const struct stamp* t1) { exchange->t1 = *t1; }
 
+/* The server may have had no place for this session, or have been restarted and not know its
+ * cookie: after some silence begin another one. */
+enum { LOSSES_TO_BEGIN_ANEW = 3 };
+
 void exchange_lost(struct exchange* exchange) {
     exchange->waiting = 0;
     exchange->counts.lost += 1;
+    exchange->losses_in_a_row += 1;
+    if (exchange->welcome && exchange->losses_in_a_row % LOSSES_TO_BEGIN_ANEW == 0) {
+        exchange->welcome = 0;
+        exchange->cookie = 0;
+        exchange->session = exchange->session * 6364136223846793005U + exchange->nonce;
+        exchange->last.sequence = 0;
+    }
 }
 
 static int is_awaited(const struct exchange* exchange, const struct message* message) {
@@ -71,17 +82,18 @@ enum exchange_event exchange_receive(struct exchange* exchange, const uint8_t* d
     }
     exchange->waiting = 0;
     exchange->counts.answered += 1;
-    if (!exchange->welcome) {
-        exchange->welcome = 1;
-        exchange->cookie = message.cookie;
-        exchange->server = message;
-        return EXCHANGE_ANSWERED;
-    }
-    if (message.timeline != exchange->server.timeline ||
-        message.revision != exchange->server.revision) {
+    exchange->losses_in_a_row = 0;
+    int is_first = !exchange->welcome && exchange->filter.seen == 0;
+    if (!is_first && (message.timeline != exchange->server.timeline ||
+                      message.revision != exchange->server.revision)) {
         return EXCHANGE_OTHER_TIMELINE;
     }
     exchange->server = message;
+    if (!exchange->welcome) {
+        exchange->welcome = 1;
+        exchange->cookie = message.cookie;
+        return EXCHANGE_ANSWERED;
+    }
     int done = complete(exchange, &message);
     struct open_exchange open = {message.sequence, exchange->t1, message.t2, *t4};
     exchange->last = open;

@@ -44,6 +44,7 @@ struct exchange {
     struct stamp t1;
     struct open_exchange last;
     struct message server; /* what the latest reply said of the server */
+    uint32_t losses_in_a_row;
     uint32_t kernel_stamped;
     struct exchange_counts counts;
 };

@@ -76,8 +76,9 @@ static int64_t tenth_percentile(int64_t* ways, uint32_t count) {
  * proves less about the middle of the look the farther it is from it. */
 static int64_t drift_allowance(const struct filter* filter, const struct sample* s,
                                uint64_t middle) {
-    uint64_t at = s->t1 + (s->t4 - s->t1) / 2;
-    double distance = fabs((double)(int64_t)(at - middle));
+    double before = fabs((double)(int64_t)(middle - s->t1));
+    double after = fabs((double)(int64_t)(s->t4 - middle));
+    double distance = fmax(before, after);
     return (int64_t)ceil(distance * filter->rule.rate_limit_ppm * 1e-6) + (int64_t)s->error_ns;
 }
 

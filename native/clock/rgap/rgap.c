@@ -18,7 +18,7 @@ void rgap_config_init(struct rgap_config* config) {
     config->discard = 5;
     config->smallest = 20;
     config->spread_ns = 500;
-    config->min_exchanges = 25;
+    config->min_exchanges = 20;
     config->max_exchanges = 10000;
     config->deadline_ns = 2 * SECOND_NS;
     config->second_look_ns = SECOND_NS;

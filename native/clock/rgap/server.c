@@ -103,22 +103,27 @@ static void pin(const struct rgap_server* server) {
 }
 
 /* After a datagram the next is awaited actively: a wake-up takes longer than a round trip. */
+static void spin(struct rgap_server* server) {
+    uint64_t last = local_now(server);
+    int worthwhile = server->spin_ns > 0;
+    for (uint32_t polls = 1; worthwhile && local_now(server) - last < server->spin_ns; ++polls) {
+        if (serve_one(server)) {
+            last = local_now(server);
+            worthwhile = transport_may_spin(&server->transport);
+        } else if (server->transport.user_stamps && polls % POLLS_PER_YIELD == 0) {
+            sched_yield();
+        }
+        worthwhile &= !atomic_load_explicit(&server->stopping, memory_order_relaxed);
+    }
+}
+
 static void* serve(void* argument) {
     struct rgap_server* server = argument;
     struct pollfd events[2] = {{server->transport.socket, POLLIN, 0},
                                {server->stop_event, POLLIN, 0}};
     pin(server);
     while (!atomic_load_explicit(&server->stopping, memory_order_relaxed)) {
-        uint64_t last = local_now(server);
-        for (uint32_t polls = 1; local_now(server) - last < server->spin_ns &&
-                                 !atomic_load_explicit(&server->stopping, memory_order_relaxed);
-             ++polls) {
-            if (serve_one(server)) {
-                last = local_now(server);
-            } else if (polls % POLLS_PER_YIELD == 0) {
-                sched_yield();
-            }
-        }
+        spin(server);
         poll(events, 2, -1);
         if (events[0].revents & POLLERR) {
             transport_drain(&server->transport);

@@ -5,6 +5,7 @@
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 #include <netdb.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -119,6 +120,17 @@ static int departure_stamp(struct transport* transport, uint64_t before, struct 
     return 0;
 }
 
+int transport_may_spin(const struct transport* transport) {
+    int core = -1;
+    socklen_t length = sizeof(core);
+    /* The core that took in the last datagram (socket(7)): on a virtual link the sender's. */
+    if (transport->user_stamps ||
+        getsockopt(transport->socket, SOL_SOCKET, SO_INCOMING_CPU, &core, &length) != 0) {
+        return 1;
+    }
+    return core != sched_getcpu();
+}
+
 void transport_drain(struct transport* transport) {
     struct timespec stamp;
     uint32_t id;
@@ -157,8 +169,9 @@ int transport_receive(struct transport* transport, uint8_t* data, size_t size,
     return length;
 }
 
-static void ask_for_stamps(struct transport* transport) {
-    transport->kernel_sends = set_stamps(transport, ARRIVALS | DEPARTURES);
+static void ask_for_stamps(struct transport* transport, int user_stamps) {
+    transport->user_stamps = user_stamps || !set_stamps(transport, ARRIVALS | DEPARTURES);
+    transport->kernel_sends = !transport->user_stamps;
 }
 
 typedef int (*attach_function)(int, const struct sockaddr*, socklen_t);
@@ -193,8 +206,8 @@ static int open_socket(struct transport* transport, const char* address, uint16_
 int transport_connect(struct transport* transport, const char* address, uint16_t port,
                       const struct rgap_source* source, int user_stamps) {
     int status = open_socket(transport, address, port, source, 0, connect);
-    if (status == RGAP_OK && !user_stamps) {
-        ask_for_stamps(transport);
+    if (status == RGAP_OK) {
+        ask_for_stamps(transport, user_stamps);
     }
     return status;
 }
@@ -214,9 +227,7 @@ int transport_bind(struct transport* transport, const char* address, uint16_t po
     unsigned number = 0;
     sscanf(service, "%u", &number);
     *bound_port = (uint16_t)number;
-    if (!user_stamps) {
-        ask_for_stamps(transport);
-    }
+    ask_for_stamps(transport, user_stamps);
     return RGAP_OK;
 }
 

@@ -17,6 +17,7 @@
 struct transport {
     int socket;
     struct rgap_source source;
+    int user_stamps;     /* stamps are taken by this program, so a wake-up would be in them */
     int kernel_sends;    /* stamps of departure are asked for */
     uint32_t send_id;    /* of the next datagram, as the kernel counts them */
     uint32_t misses;     /* stamps of departure that did not come, in a row */
@@ -40,6 +41,11 @@ int transport_send(struct transport* transport, const uint8_t* data, size_t leng
 /* The length, or -1 with errno (EAGAIN: nothing there). `from` may be NULL. */
 int transport_receive(struct transport* transport, uint8_t* data, size_t size,
                       struct transport_address* from, struct stamp* arrival);
+
+/* Is it worth to wait actively for the next datagram? Not where the other end has to run on this
+ * very core, as it may on loopback or a veth pair: then each would keep the other from answering
+ * until its time slice is over. */
+int transport_may_spin(const struct transport* transport);
 
 /* Takes what is left on the error queue, which would keep poll() from sleeping. */
 void transport_drain(struct transport* transport);

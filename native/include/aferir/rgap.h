@@ -61,7 +61,7 @@ struct rgap_config {
     uint32_t discard;       /* first exchanges not counted: D of Dutra 2015, 5 */
     uint32_t smallest;      /* round trips that the stop rule looks at: 20 */
     uint64_t spread_ns;     /* their standard deviation that is small enough: K, 500 ns */
-    uint32_t min_exchanges; /* counted ones, before the stop rule may hold: 25 */
+    uint32_t min_exchanges; /* counted ones, before the stop rule may hold: 20 */
     uint32_t max_exchanges; /* however wide the spread: 10,000 */
     uint64_t deadline_ns;   /* for one look: 2 s */
     uint64_t second_look_ns; /* after the first, at least: 1 s */
