@@ -87,7 +87,7 @@ def check_timeout(instance: Instance) -> None:
     """A time limit ends the program and what it started."""
     clock = time.monotonic()
     with pytest.raises(TimeoutExpired, match=r"1 s"):
-        instance.run(["sh", "-c", f"sleep 4321 & {SPIN}"], timeout_s=1.0)
+        instance.run(["sh", "-c", f"sleep 4321 & setsid sleep 4321 & {SPIN}"], timeout_s=1.0)
     assert time.monotonic() - clock < 12
     names = "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo; done 2> /dev/null"
     lines = instance.run(["sh", "-c", names]).stdout.splitlines()
@@ -106,6 +106,14 @@ def check_files(instance: Instance, tmp_path: Path) -> None:
     assert (tmp_path / "back/script").read_bytes() == source.read_bytes()
     with pytest.raises(ProgramError):
         instance.get(PurePosixPath("/no/such/file"), tmp_path / "none")
+
+
+def throttled(instance: Instance) -> int:
+    """In how many periods the instance has used up its quota."""
+    groups = instance.accounting.cgroups
+    text = (groups.get("cpu", groups.get("unified", Path())) / "cpu.stat").read_text()
+    pairs = dict(line.split() for line in text.splitlines())
+    return int(pairs["nr_throttled"])
 
 
 def cpu_s(pids: list[int]) -> float:

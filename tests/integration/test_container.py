@@ -16,6 +16,7 @@ from tests.integration.support import (
     groups_of,
     leftovers,
     own_state,
+    throttled,
     usable,
 )
 
@@ -94,9 +95,10 @@ def test_what_one_writes_the_next_does_not_see(environment: Environment) -> None
             instance.run(["sh", "-c", "echo x > /etc/mine; rm /bin/ls"])
 
 
-def test_a_quota_of_half_a_cpu_gives_half_a_cpu(environment: Environment) -> None:
-    for instance in allocated(environment, spec(cpu_quota=0.5)):
-        assert 0.3 < _spun(instance) < 0.56
+def test_a_quota_of_a_tenth_gives_a_tenth(environment: Environment) -> None:
+    for instance in allocated(environment, spec(cpu_quota=0.1)):
+        assert 0.05 < _spun(instance) < 0.14
+        assert throttled(instance) > 3
 
 
 def test_more_memory_than_allowed_is_refused(environment: Environment) -> None:

@@ -12,6 +12,7 @@ from tests.integration.support import (
     groups_of,
     leftovers,
     own_state,
+    throttled,
 )
 
 from aferir import environments, journal
@@ -64,12 +65,14 @@ def test_a_cpu_that_is_not_there_is_missing() -> None:
 
 
 @needs_root
-def test_a_quota_of_half_a_cpu_gives_half_a_cpu() -> None:
-    instance = environments.by_kind("native").allocate(spec(cpu_quota=0.5))
+def test_a_quota_of_a_tenth_gives_a_tenth() -> None:
+    instance = environments.by_kind("native").allocate(spec(cpu_quota=0.1))
     ids = [entry.id for entry in journal.entries()]
     used = _used_by_spinning(instance)
+    exhausted = throttled(instance)
     instance.release()
-    assert 0.3 < used < 0.56
+    assert 0.05 < used < 0.14
+    assert exhausted > 3
     assert groups_of(ids) == []
     assert leftovers() == []
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import base64
 import os
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from aferir.environments import undo
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.process import Completed
@@ -28,14 +30,15 @@ _VARIABLES = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 }
 _KILL = """
-for status in /proc/[0-9]*/stat; do
-  read -r line < "$status" || continue
-  set -- ${line##*) }
-  [ "$4" = "$SESSION" ] && kill -KILL "$(basename "$(dirname "$status")")"
+left=20
+while [ $left -gt 0 ]; do
+  found=$(grep -slzxF "$AIM" /proc/[0-9]*/environ) || break
+  for file in $found; do pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done
+  left=$((left-1))
 done 2> /dev/null
 true
 """
-"""Kills a whole session: fields 6 of /proc/PID/stat, 4 of them after the name in brackets."""
+"""Kills every process whose environment has that line, again until a look finds none."""
 
 
 def run(
@@ -47,13 +50,15 @@ def run(
 ) -> Completed:
     """Run a program to its end and keep what it printed (up to 16 MiB of each stream).
 
-    In a session of its own, so that what it started can be ended with it.
+    Its environment carries a mark, so that whatever it started can be ended with it.
     Errors: MissingError where the guest has no such program, TimeoutExpired, ProgramError where
     the agent does not answer.
     """
     started = time.time_ns()
     clock = time.perf_counter()
-    pid = _start(socket, ["setsid", *command], environment, capture=True)
+    mark = uuid.uuid4().hex
+    variables = {**environment, undo.MARK: mark}
+    pid = _start(socket, ["setsid", *command], variables, capture=True)
     pause = _POLL_S[0]
     while True:
         status = socket.ask("guest-exec-status", {"pid": pid}, timeout_s=_ANSWER_S)
@@ -61,7 +66,7 @@ def run(
         if status["exited"]:
             break
         if timeout_s is not None and elapsed > timeout_s:
-            _kill_session(socket, pid)
+            _kill_marked(socket, mark, pid)
             raise TimeoutExpired(
                 f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s",
                 remedy="raise the workload's time_limit, or choose a smaller problem",
@@ -134,11 +139,17 @@ def _start(
     return int(answer["pid"])
 
 
-def _kill_session(socket: JsonSocket, session: int) -> None:
+def _kill_marked(socket: JsonSocket, mark: str, program: int) -> None:
     """Kill a program and what it started, and fetch its status so that the agent forgets it."""
-    _start(socket, ["/bin/sh", "-c", _KILL], {"SESSION": str(session)}, capture=False)
+    aim = {"AIM": f"{undo.MARK}={mark}"}
+    killer = _start(socket, ["/bin/sh", "-c", _KILL], aim, capture=False)
     deadline = time.monotonic() + _ANSWER_S
-    while not socket.ask("guest-exec-status", {"pid": session}, timeout_s=_ANSWER_S)["exited"]:
+    waiting = [killer, program]
+    while waiting:
+        status = socket.ask("guest-exec-status", {"pid": waiting[0]}, timeout_s=_ANSWER_S)
+        if status["exited"]:
+            waiting.pop(0)
+            continue
         if time.monotonic() > deadline:
             raise ProgramError("a program in the guest survives SIGKILL")
         time.sleep(_POLL_S[1])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import journal, process
-from aferir.environments import cgroup, placement
+from aferir.environments import cgroup, placement, undo
 from aferir.environments.base import Accounting, Phases
-from aferir.errors import MissingError
+from aferir.errors import MissingError, TimeoutExpired
 from aferir.machine import facts
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
@@ -96,15 +97,20 @@ class NativeInstance:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program as our own child."""
-        return process.run(
-            command,
-            timeout_s=timeout_s,
-            environment=environment,
-            cpus=self._cpus,
-            cgroups=tuple(self.accounting.cgroups.values()),
-            check=check,
-        )
+        """Run a program as our own child; one that is ended takes with it what it started."""
+        mark = uuid.uuid4().hex
+        try:
+            return process.run(
+                command,
+                timeout_s=timeout_s,
+                environment={**(environment or {}), undo.MARK: mark},
+                cpus=self._cpus,
+                cgroups=tuple(self.accounting.cgroups.values()),
+                check=check,
+            )
+        except (TimeoutExpired, KeyboardInterrupt):
+            undo.kill_marked(mark)
+            raise
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one file, keeping its mode; nothing where both are the same file."""
