@@ -85,6 +85,8 @@ def test_emulation_shows_in_every_table_and_chart(made_up: Any) -> None:
     of_vm = [row for row in rows if "</span>vm" in row]
     assert of_vm
     assert all("emulated</span>" in row for row in of_vm)
+    assert not any("slower" in row for row in of_vm), "an emulator's speed is no verdict"
+    assert sum("no verdict" in row for row in of_vm) == 3
     assert "| vm |" not in markdown(evaluation)
 
 
