@@ -97,46 +97,49 @@ def exchange(draw: Draw, nodes: int, rule: StopRule) -> Exchange:
         state.take(waiting, number, forward, back)
         better = smallest.take(waiting, forward + back)
         # A round trip that is not among the smallest leaves their deviation as it was.
-        settled = better[smallest.deviations(better) < rule.deviation_s]
-        if settled.size:
-            waiting = np.setdiff1d(waiting, settled, assume_unique=True)
+        settled = better[smallest.deviations(waiting[better]) < rule.deviation_s]
+        waiting = np.delete(waiting, settled)
     return state.result(rule.discard, smallest.deviations(everyone))
 
 
 class _Smallest:
-    """The smallest round trips of each node, shape (count, nodes), and their deviation.
+    """The smallest round trips of each node, shape (nodes, count), and their deviation.
 
     Sums are kept up to date in double precision about each node's first round trip, since a new
-    round trip replaces one of twenty.
+    round trip replaces one of twenty. A row is a node, so that what is replaced lies together.
     """
 
     def __init__(self, trips: Single) -> None:
-        self._trips = trips.astype(np.float64)
-        self._origin = self._trips[0].copy()
-        self._trips -= self._origin
-        self._sum = self._trips.sum(axis=0)
-        self._squares = np.einsum("ij,ij->j", self._trips, self._trips)
-        self._largest = self._trips.max(axis=0)
+        self._origin = trips[0].astype(np.float64)
+        above = trips - self._origin
+        self._sum = above.sum(axis=0)
+        self._squares = np.einsum("ij,ij->j", above, above)
+        self._trips = np.ascontiguousarray(trips.T)
+        self._worst = self._trips.argmax(axis=1)
+        self._largest = trips.max(axis=0)
 
     def take(self, nodes: Index, trips: Single) -> Index:
-        """Put one new round trip a node in the place of its largest; those where it is smaller."""
-        above = trips - self._origin[nodes]
-        is_better = above < self._largest[nodes]
-        better: Index = nodes[is_better]
-        value = above[is_better]
+        """Put one new round trip a node in the place of its largest, where it is smaller.
+
+        Returns the places in `nodes` of those where it was.
+        """
+        better = np.flatnonzero(trips < self._largest[nodes])
         if better.size:
-            kept = self._trips[:, better]
-            old = self._largest[better]
-            kept[kept.argmax(axis=0), np.arange(better.size)] = value
-            self._trips[:, better] = kept
-            self._largest[better] = kept.max(axis=0)
-            self._sum[better] += value - old
-            self._squares[better] += value**2 - old**2
+            rows, trip = nodes[better], trips[better]
+            new = trip - self._origin[rows]
+            old = self._largest[rows] - self._origin[rows]
+            self._sum[rows] += new - old
+            self._squares[rows] += new**2 - old**2
+            self._trips[rows, self._worst[rows]] = trip
+            kept = self._trips[rows]
+            worst = kept.argmax(axis=1)
+            self._worst[rows] = worst
+            self._largest[rows] = kept[np.arange(rows.size), worst]
         return better
 
     def deviations(self, nodes: Index) -> Array:
         """Sample standard deviation for these nodes."""
-        count = self._trips.shape[0]
+        count = self._trips.shape[1]
         squares = self._squares[nodes] - self._sum[nodes] ** 2 / count
         deviations: Array = np.sqrt(np.maximum(squares, 0) / (count - 1))
         return deviations
