@@ -143,7 +143,7 @@ std::size_t bytes_needed(const CgProblem& problem) {
 Outcome run_cg(ProblemClass problem_class, int threads) {
     const auto problem = cg_problem(problem_class);
     require_memory(bytes_needed(problem));
-    auto matrix = make_cg_matrix(problem, threads);
+    const auto matrix = make_cg_matrix(problem, threads);
     Vectors vectors(matrix.order() + BlockedRows::kLanes);
     Meeting meeting(threads);
     Outcome outcome;

@@ -1,7 +1,5 @@
 #include "npb/cg_matrix.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -85,7 +85,7 @@ class Cycle {
         const int across = std::min(member_.count(), most);
         const int deep = (member_.count() + across - 1) / across;
         const int total = across * deep;
-        // The last thread takes what a count that is no multiple leaves over.
+        // A count that fills no rectangle of tiles deals out planes alone.
         if (total != member_.count()) {
             return {share(size, member_.id(), member_.count()),
                     {0, static_cast<std::ptrdiff_t>(size)}};

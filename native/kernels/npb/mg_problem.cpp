@@ -1,7 +1,5 @@
 #include "npb/mg_problem.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
