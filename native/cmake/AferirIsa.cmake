@@ -33,6 +33,12 @@ function(aferir_isa_object output name isa)
   if(NOT isa STREQUAL base)
     target_compile_options(${target} PRIVATE -march=x86-64-${isa})
   endif()
+  # Poisoning every temporary of an unrolled kernel takes compilers a quarter of an hour, and so do
+  # checks of every reference to one; what arithmetic and heap accesses do is checked all the same.
+  if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
+    target_compile_options(${target} PRIVATE -fno-sanitize-address-use-after-scope
+      -fno-sanitize=undefined -fsanitize=signed-integer-overflow,shift,integer-divide-by-zero)
+  endif()
   # Unique symbols would stay global whatever objcopy is told.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -fno-gnu-unique)
