@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Self
 
 from aferir.errors import UsageError
@@ -40,10 +41,10 @@ def execute(options: argparse.Namespace) -> int:
     """Run one bench and print its figures."""
     import msgspec
 
-    from aferir.bench import by_name
+    from aferir.bench import npb, overhead, resume, startup
     from aferir.bench.options import BenchOptions
 
-    benches = by_name()
+    benches = {"npb": npb, "overhead": overhead, "resume": resume, "startup": startup}
     if options.bench is None:
         for name, module in benches.items():
             print(f"{name:10} {module.HELP}")
@@ -52,7 +53,7 @@ def execute(options: argparse.Namespace) -> int:
         raise UsageError(
             f"there is no bench `{options.bench}`", remedy=f"one of: {', '.join(benches)}"
         )
-    bench = benches[options.bench]
+    bench: ModuleType = benches[options.bench]
     chosen = BenchOptions(
         quick=options.quick, peers=_peers(options.peer, bench.PEERS), seed=options.seed
     )
