@@ -8,8 +8,9 @@ import pytest
 
 from aferir.clock import simulate as module
 from aferir.clock.delays import Array, Network
+from aferir.clock.exchange import StopRule
 from aferir.clock.follow import Following, follow
-from aferir.clock.looks import Looks
+from aferir.clock.looks import Looks, draw_looks
 from aferir.clock.oscillator import Oscillators
 from aferir.clock.results import Simulation
 from aferir.clock.simulate import Settings, simulate
@@ -96,6 +97,42 @@ def test_errors_grow_with_the_depth_of_a_tree() -> None:
     levels = run(nodes=20_000, oscillators=STILL).levels
     deep = [level.errors[0].p99_s for level in levels if level.nodes > 500]
     assert deep == sorted(deep)
+
+
+def test_one_look_alone_gains_what_the_oscillator_wanders_and_no_more() -> None:
+    oscillators = Oscillators(rate_spread=0.0, wander=0.1e-6)
+    held = run(nodes=5000, oscillators=oscillators).at("held-unrated")
+    assert 0.5 * 8.64e-3 < held.max_s < 1.01 * 8.64e-3
+
+
+def test_waiting_for_the_reference_costs_nothing() -> None:
+    bounds = run(nodes=3000, topology="one-level").at("set").bound_median_s
+    assert bounds == pytest.approx(44.5e-6, rel=0.05)
+
+
+def test_a_rate_is_as_uncertain_as_all_rates_above_it() -> None:
+    levels = run(nodes=5000, oscillators=STILL).levels
+    bounds = [next(e for e in v.errors if e.moment == "held").bound_median_s for v in levels]
+    for level, bound in zip(levels, bounds, strict=True):
+        assert bound == pytest.approx(bounds[0] * level.level, rel=0.2)
+
+
+def test_a_look_is_as_old_as_the_messages_after_it_took() -> None:
+    nodes = np.zeros(20_000)
+    found = draw_looks(
+        np.random.default_rng(1),
+        Network(loss=0.0, cold_s=0.0),
+        StopRule(),
+        asymmetries_s=nodes,
+        rates=nodes,
+        keep="round-trip",
+        rate_limit=0.0,
+    )
+    assert found.age_s.min() >= 0
+    # The kept one is any of all that are not discarded: half of 25 others follow it.
+    assert found.age_s.mean() == pytest.approx(12.2 * 90e-6, rel=0.1)
+    oldest = found.duration_s * (found.messages - 6) / found.messages
+    assert np.all(found.age_s <= oldest * (1 + 1e-9))
 
 
 def test_lost_datagrams_cost_time_alone() -> None:
