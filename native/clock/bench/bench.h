@@ -7,10 +7,10 @@
 #include "aferir/rgap.h"
 
 struct bench_options {
-    uint64_t reads;    /* of each kind, for the ECP counts */
-    uint32_t rounds;   /* of interleaved cost measurements */
-    uint32_t syncs;    /* one-shot synchronisations */
-    uint32_t seconds;  /* of watching clocks against their bounds */
+    uint64_t reads;           /* of each kind, for the ECP counts */
+    uint32_t rounds;          /* of interleaved cost measurements */
+    uint32_t syncs;           /* one-shot synchronisations */
+    uint32_t seconds;         /* of watching clocks against their bounds */
     const char* server_netns; /* names under /run/netns; NULL: this one */
     const char* client_netns;
     const char* server_address;

@@ -26,17 +26,17 @@ double bench_quantile(double* values, uint32_t count, double part) {
 /* The sum keeps the compiler from dropping the reads. */
 static volatile uint64_t sink;
 
-#define TIMED(name, expression)                                                  \
-    static double time_##name(struct rvec_clock* clock, struct rvec* rvec) {     \
-        (void)clock;                                                             \
-        (void)rvec;                                                              \
-        uint64_t sum = 0, start = bench_raw_ns();                                \
-        for (int i = 0; i < READS_PER_ROUND; ++i) {                              \
-            sum += (expression);                                                 \
-        }                                                                        \
-        uint64_t end = bench_raw_ns();                                           \
-        sink = sum;                                                              \
-        return (double)(end - start) / READS_PER_ROUND;                          \
+#define TIMED(name, expression)                                              \
+    static double time_##name(struct rvec_clock* clock, struct rvec* rvec) { \
+        (void)clock;                                                         \
+        (void)rvec;                                                          \
+        uint64_t sum = 0, start = bench_raw_ns();                            \
+        for (int i = 0; i < READS_PER_ROUND; ++i) {                          \
+            sum += (expression);                                             \
+        }                                                                    \
+        uint64_t end = bench_raw_ns();                                       \
+        sink = sum;                                                          \
+        return (double)(end - start) / READS_PER_ROUND;                      \
     }
 
 #if defined(__x86_64__)
@@ -118,9 +118,10 @@ int bench_costs(struct rvec* rvec, const struct bench_options* options) {
     for (int i = 0; i < COUNT; ++i) {
         double* own = times + (uint32_t)i * options->rounds;
         double median = bench_quantile(own, options->rounds, 0.5);
-        printf("{\"bench\": \"read_cost\", \"clock\": \"%s\", \"rounds\": %u, "
-               "\"reads_per_round\": %d, \"min_ns\": %.3f, \"median_ns\": %.3f}\n",
-               CONTENDERS[i].name, options->rounds, READS_PER_ROUND, own[0], median);
+        printf(
+            "{\"bench\": \"read_cost\", \"clock\": \"%s\", \"rounds\": %u, "
+            "\"reads_per_round\": %d, \"min_ns\": %.3f, \"median_ns\": %.3f}\n",
+            CONTENDERS[i].name, options->rounds, READS_PER_ROUND, own[0], median);
     }
     free(times);
     return 0;

@@ -53,15 +53,15 @@ static void check(struct rvec* rvec, struct subject* subject) {
 static void print(struct subject* subject, const char* path) {
     struct rgap_facts facts;
     rgap_info(subject->clock, &facts);
-    printf("{\"bench\": \"bound\", \"path\": \"%s\", \"injected_ppm\": %g, \"looks\": %u, "
-           "\"rate_ppm\": %.6f, \"rate_error_ppm\": %.6f, \"rate_doubt_ppm\": %.4f, "
-           "\"checks\": %llu, \"outside\": %llu, \"worst_error_ns\": %.0f, "
-           "\"worst_part_of_bound\": %.4f, \"last_bound_ns\": %llu}\n",
-           path, subject->local.rate_ppm, facts.looks, facts.rate_ppm,
-           facts.rate_ppm - (1e6 / (1e6 + subject->local.rate_ppm) - 1) * 1e6,
-           facts.rate_doubt_ppm, (unsigned long long)subject->checks,
-           (unsigned long long)subject->outside, subject->worst_error_ns, subject->worst_part,
-           (unsigned long long)subject->last_bound_ns);
+    printf(
+        "{\"bench\": \"bound\", \"path\": \"%s\", \"injected_ppm\": %g, \"looks\": %u, "
+        "\"rate_ppm\": %.6f, \"rate_error_ppm\": %.6f, \"rate_doubt_ppm\": %.4f, "
+        "\"checks\": %llu, \"outside\": %llu, \"worst_error_ns\": %.0f, "
+        "\"worst_part_of_bound\": %.4f, \"last_bound_ns\": %llu}\n",
+        path, subject->local.rate_ppm, facts.looks, facts.rate_ppm,
+        facts.rate_ppm - (1e6 / (1e6 + subject->local.rate_ppm) - 1) * 1e6, facts.rate_doubt_ppm,
+        (unsigned long long)subject->checks, (unsigned long long)subject->outside,
+        subject->worst_error_ns, subject->worst_part, (unsigned long long)subject->last_bound_ns);
 }
 
 static void observe(struct rvec* rvec, struct subject* subjects, const struct bench_options* o) {

@@ -15,8 +15,7 @@ struct drifting_clock {
 static inline uint64_t drifting_now(void* context) {
     const struct drifting_clock* clock = context;
     uint64_t now = rvec_process_now(clock->rvec);
-    return now + clock->offset_ns +
-           (uint64_t)(int64_t)floor((double)now * clock->rate_ppm * 1e-6);
+    return now + clock->offset_ns + (uint64_t)(int64_t)floor((double)now * clock->rate_ppm * 1e-6);
 }
 
 static inline struct rgap_source drifting_source(struct drifting_clock* clock) {

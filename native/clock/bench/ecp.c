@@ -58,12 +58,13 @@ static void migrations(struct rvec* rvec, uint64_t reads) {
     for (int i = 0; i < 2; ++i) {
         pthread_join(threads[i], NULL);
     }
-    printf("{\"bench\": \"ecp\", \"case\": \"migrations\", \"reads\": %llu, \"migrations\": %llu, "
-           "\"violations\": %llu, \"seconds\": %.3f}\n",
-           (unsigned long long)reads,
-           (unsigned long long)(readers[0].migrations + readers[1].migrations),
-           (unsigned long long)(readers[0].violations + readers[1].violations),
-           (double)(bench_raw_ns() - start) / 1e9);
+    printf(
+        "{\"bench\": \"ecp\", \"case\": \"migrations\", \"reads\": %llu, \"migrations\": %llu, "
+        "\"violations\": %llu, \"seconds\": %.3f}\n",
+        (unsigned long long)reads,
+        (unsigned long long)(readers[0].migrations + readers[1].migrations),
+        (unsigned long long)(readers[0].violations + readers[1].violations),
+        (double)(bench_raw_ns() - start) / 1e9);
 }
 
 struct relay {
@@ -86,8 +87,8 @@ static void* run(void* argument) {
     move_to(runner->core % core_count());
     rvec_attach_process(relay->rvec, &clock);
     for (uint64_t turn = runner->core; turn < relay->turns; turn += 2) {
-        for (uint32_t spins = 1;
-             atomic_load_explicit(&relay->turn, memory_order_acquire) != turn; ++spins) {
+        for (uint32_t spins = 1; atomic_load_explicit(&relay->turn, memory_order_acquire) != turn;
+             ++spins) {
             if (spins % SPINS_PER_YIELD == 0) {
                 sched_yield();
             }
@@ -111,10 +112,11 @@ static void hand_overs(struct rvec* rvec, uint64_t turns) {
     for (int i = 0; i < 2; ++i) {
         pthread_join(threads[i], NULL);
     }
-    printf("{\"bench\": \"ecp\", \"case\": \"hand_overs\", \"reads\": %llu, "
-           "\"violations\": %llu, \"seconds\": %.3f}\n",
-           (unsigned long long)turns, (unsigned long long)relay.violations,
-           (double)(bench_raw_ns() - start) / 1e9);
+    printf(
+        "{\"bench\": \"ecp\", \"case\": \"hand_overs\", \"reads\": %llu, "
+        "\"violations\": %llu, \"seconds\": %.3f}\n",
+        (unsigned long long)turns, (unsigned long long)relay.violations,
+        (double)(bench_raw_ns() - start) / 1e9);
 }
 
 int bench_ecp(struct rvec* rvec, const struct bench_options* options) {

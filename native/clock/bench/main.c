@@ -80,19 +80,21 @@ static void parse(int argc, char** argv, struct bench_options* options) {
 static void print_info(struct rvec* rvec) {
     struct rvec_facts facts;
     rvec_info(rvec, &facts);
-    printf("{\"bench\": \"counter\", \"counter\": \"%s\", \"frequency_hz\": %.3f, "
-           "\"uncertainty_ppb\": %.3f, \"invariance\": %d, \"cores\": %u, "
-           "\"cores_checked\": %u, \"jumps\": %llu, \"rate_changes\": %llu}\n",
-           facts.counter, facts.frequency_hz, facts.uncertainty_ppb, (int)facts.invariance,
-           facts.cores, facts.cores_checked, (unsigned long long)facts.jumps,
-           (unsigned long long)facts.rate_changes);
+    printf(
+        "{\"bench\": \"counter\", \"counter\": \"%s\", \"frequency_hz\": %.3f, "
+        "\"uncertainty_ppb\": %.3f, \"invariance\": %d, \"cores\": %u, "
+        "\"cores_checked\": %u, \"jumps\": %llu, \"rate_changes\": %llu}\n",
+        facts.counter, facts.frequency_hz, facts.uncertainty_ppb, (int)facts.invariance,
+        facts.cores, facts.cores_checked, (unsigned long long)facts.jumps,
+        (unsigned long long)facts.rate_changes);
     for (uint32_t core = 0; core < facts.cores_checked; ++core) {
         struct rvec_core_offset offset;
         rvec_get_offset(rvec, core, &offset);
-        printf("{\"bench\": \"core_offset\", \"core\": %u, \"offset_ticks\": %lld, "
-               "\"uncertainty_ticks\": %llu, \"applied\": %d}\n",
-               core, (long long)offset.offset_ticks,
-               (unsigned long long)offset.uncertainty_ticks, offset.applied);
+        printf(
+            "{\"bench\": \"core_offset\", \"core\": %u, \"offset_ticks\": %lld, "
+            "\"uncertainty_ticks\": %llu, \"applied\": %d}\n",
+            core, (long long)offset.offset_ticks, (unsigned long long)offset.uncertainty_ticks,
+            offset.applied);
     }
 }
 

@@ -8,7 +8,7 @@
 struct proxy_path {
     uint32_t there_ns; /* added on the way to the server */
     uint32_t back_ns;
-    uint32_t jitter_ns;   /* uniform, on each way */
+    uint32_t jitter_ns; /* uniform, on each way */
     double loss;
     double duplicates;
     double damage; /* share of datagrams that a forged, bit-flipped or cut copy goes before */

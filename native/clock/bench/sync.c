@@ -41,8 +41,8 @@ static struct rgap_server* start_server(struct rvec* rvec, const struct bench_op
     config.cpu = options->server_cpu;
     config.user_stamps = options->user_stamps;
     struct rgap_server* server = NULL;
-    int status = enter(options->server_netns) == 0 ? rgap_server_start(&server, &config)
-                                                   : RGAP_ERROR_SYSTEM;
+    int status =
+        enter(options->server_netns) == 0 ? rgap_server_start(&server, &config) : RGAP_ERROR_SYSTEM;
     if (status != RGAP_OK) {
         fprintf(stderr, "server: %s\n", rgap_strerror(status));
         return NULL;
@@ -78,18 +78,20 @@ static void synchronise(const struct rgap_config* config, struct results* result
 
 static void print(struct results* r, const struct bench_options* options) {
     uint32_t n = r->count;
-    printf("{\"bench\": \"one_shot_sync\", \"server\": \"%s\", \"stamps\": \"%s\", "
-           "\"runs\": %u, \"failures\": %u, ",
-           options->server_address, options->user_stamps ? "user" : "kernel", n, r->failures);
+    printf(
+        "{\"bench\": \"one_shot_sync\", \"server\": \"%s\", \"stamps\": \"%s\", "
+        "\"runs\": %u, \"failures\": %u, ",
+        options->server_address, options->user_stamps ? "user" : "kernel", n, r->failures);
     if (n > 0) {
-        printf("\"median_error_ns\": %.0f, \"p90_error_ns\": %.0f, \"p99_error_ns\": %.0f, "
-               "\"max_error_ns\": %.0f, \"median_took_ns\": %.0f, \"p90_took_ns\": %.0f, "
-               "\"min_took_ns\": %.0f, \"median_bound_ns\": %.0f, \"median_exchanges\": %.0f, ",
-               bench_quantile(r->error, n, 0.5), bench_quantile(r->error, n, 0.9),
-               bench_quantile(r->error, n, 0.99), bench_quantile(r->error, n, 1),
-               bench_quantile(r->took, n, 0.5), bench_quantile(r->took, n, 0.9),
-               bench_quantile(r->took, n, 0), bench_quantile(r->bound, n, 0.5),
-               bench_quantile(r->exchanges, n, 0.5));
+        printf(
+            "\"median_error_ns\": %.0f, \"p90_error_ns\": %.0f, \"p99_error_ns\": %.0f, "
+            "\"max_error_ns\": %.0f, \"median_took_ns\": %.0f, \"p90_took_ns\": %.0f, "
+            "\"min_took_ns\": %.0f, \"median_bound_ns\": %.0f, \"median_exchanges\": %.0f, ",
+            bench_quantile(r->error, n, 0.5), bench_quantile(r->error, n, 0.9),
+            bench_quantile(r->error, n, 0.99), bench_quantile(r->error, n, 1),
+            bench_quantile(r->took, n, 0.5), bench_quantile(r->took, n, 0.9),
+            bench_quantile(r->took, n, 0), bench_quantile(r->bound, n, 0.5),
+            bench_quantile(r->exchanges, n, 0.5));
     }
     printf("\"outside_bound\": %u, \"stamped_by_kernel\": %u}\n", r->outside, r->all_by_kernel);
 }

@@ -12,7 +12,7 @@ enum { RANDOM_STORE = 32 };
 
 /* Waiting actively saves the time of a wake-up, and where the program takes its own stamps it
  * keeps the wake-up out of them; but not for ever. */
-enum { SPIN_NS = 100000, POLLS_PER_YIELD = 64 };
+enum { SPIN_NS = 100000, SAME_CORE_SPIN_NS = 40000, SAME_CORE_TRIES = 6, POLLS_PER_YIELD = 64 };
 
 /* Nothing is known of the path at first; then a lost datagram may cost a few round trips. */
 static const uint64_t FIRST_TIMEOUT_NS = 100000000;
@@ -26,6 +26,7 @@ struct client {
     uint64_t slowest_ns; /* answer so far */
     uint64_t random[RANDOM_STORE];
     uint32_t random_left;
+    uint32_t same_core; /* exchanges with a server on this core */
 };
 
 /* The deadline is kept by the kernel's clock: the local one may be a test's. */
@@ -64,11 +65,21 @@ static void sleep_until_readable(struct client* client, uint64_t ns) {
     }
 }
 
+/* On the server's own core spinning only keeps it from answering. But a server steps aside, and
+ * who sleeps meanwhile is woken on its new core, after it: so try a few times. */
+static uint64_t spin_time(struct client* client) {
+    if (transport_may_spin(&client->transport)) {
+        return SPIN_NS;
+    }
+    client->same_core += 1;
+    return client->same_core <= SAME_CORE_TRIES ? SAME_CORE_SPIN_NS : 0;
+}
+
 /* Waits for the answer to the request under way. */
 static enum exchange_event await_answer(struct client* client, uint64_t asked) {
     uint64_t until = asked + timeout_ns(client);
     until = until < client->deadline ? until : client->deadline;
-    uint64_t spin = transport_may_spin(&client->transport) ? SPIN_NS : 0;
+    uint64_t spin = spin_time(client);
     for (uint32_t polls = 1;; ++polls) {
         uint8_t data[WIRE_SIZE + 1]; /* one more, to see what is too long */
         struct stamp arrival;
@@ -137,6 +148,7 @@ int client_look(const struct look_order* order, struct look* out, struct look_re
     client.deadline = start + order->deadline_ns;
     client.slowest_ns = 0;
     client.random_left = 0;
+    client.same_core = 0;
     status = random_number(&client, &session) ? RGAP_OK : RGAP_ERROR_SYSTEM;
     if (status == RGAP_OK) {
         exchange_start(&client.exchange, order->key, &order->rule, session);

@@ -106,8 +106,7 @@ int filter_finish(const struct filter* filter, struct estimate* out) {
         int64_t slack = drift_allowance(filter, s, out->local_ns);
         there[i] = way_there(s);
         back[i] = way_back(s);
-        out->highest_ns =
-            there[i] + slack < out->highest_ns ? there[i] + slack : out->highest_ns;
+        out->highest_ns = there[i] + slack < out->highest_ns ? there[i] + slack : out->highest_ns;
         out->lowest_ns = -back[i] - slack > out->lowest_ns ? -back[i] - slack : out->lowest_ns;
     }
     if (out->lowest_ns > out->highest_ns) {

@@ -38,9 +38,9 @@ struct filter {
 };
 
 struct estimate {
-    uint64_t local_ns;  /* when it holds: the middle of the look */
-    int64_t offset_ns;  /* server's minus local time, best guess */
-    int64_t lowest_ns;  /* the true offset is certain to be between these */
+    uint64_t local_ns; /* when it holds: the middle of the look */
+    int64_t offset_ns; /* server's minus local time, best guess */
+    int64_t lowest_ns; /* the true offset is certain to be between these */
     int64_t highest_ns;
     int64_t min_rtt_ns;
     double spread_ns; /* standard deviation of the smallest round trips */

@@ -184,11 +184,11 @@ static void configure(struct rgap* clock, const struct rgap_config* config) {
     clock->limits.rate_limit_ppb = config->rate_limit_ppm * 1e3;
     clock->limits.wander_ppb = config->wander_ppm * 1e3;
     clock->second_look_ns = config->second_look_ns;
-    struct filter_rule rule = {config->discard,       config->smallest,
-                               config->min_exchanges, config->max_exchanges,
+    struct filter_rule rule = {config->discard,           config->smallest,
+                               config->min_exchanges,     config->max_exchanges,
                                (double)config->spread_ns, config->rate_limit_ppm};
-    struct look_order order = {clock->address,  config->port, config->user_stamps, clock->source,
-                               &clock->key,     rule,         config->deadline_ns};
+    struct look_order order = {clock->address, config->port, config->user_stamps, clock->source,
+                               &clock->key,    rule,         config->deadline_ns};
     clock->order = order;
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);

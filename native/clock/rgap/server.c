@@ -22,6 +22,7 @@ struct rgap_server {
     uint64_t timeline; /* of a reference node */
     uint64_t spin_ns;
     int cpu;
+    cpu_set_t allowed; /* cores that the thread was started with */
     int stop_event;
     _Atomic int stopping;
     uint16_t port;
@@ -102,6 +103,20 @@ static void pin(const struct rgap_server* server) {
     }
 }
 
+/* Off the core that the client sends from: two ends that take turns on one core need three times
+ * as long. Only this thread is moved, and not where the caller has chosen a core. */
+static void step_aside(const struct rgap_server* server) {
+    cpu_set_t others = server->allowed;
+    int core = sched_getcpu();
+    if (server->cpu >= 0 || core < 0 || core >= CPU_SETSIZE) {
+        return;
+    }
+    CPU_CLR((size_t)core, &others);
+    if (CPU_COUNT(&others) > 0) {
+        pthread_setaffinity_np(pthread_self(), sizeof(others), &others);
+    }
+}
+
 /* After a datagram the next is awaited actively: a wake-up takes longer than a round trip. */
 static void spin(struct rgap_server* server) {
     uint64_t last = local_now(server);
@@ -110,6 +125,9 @@ static void spin(struct rgap_server* server) {
         if (serve_one(server)) {
             last = local_now(server);
             worthwhile = transport_may_spin(&server->transport);
+            if (!worthwhile) {
+                step_aside(server);
+            }
         } else if (server->transport.user_stamps && polls % POLLS_PER_YIELD == 0) {
             sched_yield();
         }
@@ -122,6 +140,7 @@ static void* serve(void* argument) {
     struct pollfd events[2] = {{server->transport.socket, POLLIN, 0},
                                {server->stop_event, POLLIN, 0}};
     pin(server);
+    pthread_getaffinity_np(pthread_self(), sizeof(server->allowed), &server->allowed);
     while (!atomic_load_explicit(&server->stopping, memory_order_relaxed)) {
         spin(server);
         poll(events, 2, -1);
@@ -130,6 +149,9 @@ static void* serve(void* argument) {
         }
         if (events[0].revents & POLLIN) {
             serve_one(server); /* also where the spin is switched off */
+            if (server->spin_ns > 0 && !transport_may_spin(&server->transport)) {
+                step_aside(server);
+            }
         }
     }
     return NULL;

@@ -5,6 +5,7 @@
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,17 +16,16 @@
 enum { WIDE_BRACKET_NS = 150, BRACKET_TRIES = 3 };
 
 /* Departure stamps come back while send() runs, or not soon enough to be waited for. */
-enum { ERROR_QUEUE_TRIES = 4, MISSES_TO_GIVE_UP = 16 };
+enum { ERROR_QUEUE_TRIES = 4, MISSES_TO_GIVE_UP = 16, STAMPING_TRIES = 100 };
 
 enum {
     ARRIVALS = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE,
     DEPARTURES = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_OPT_TSONLY |
-                 SOF_TIMESTAMPING_OPT_ID
+        SOF_TIMESTAMPING_OPT_ID
 };
 
 static int set_stamps(struct transport* transport, int wanted) {
-    return setsockopt(transport->socket, SOL_SOCKET, SO_TIMESTAMPING, &wanted, sizeof(wanted)) ==
-           0;
+    return setsockopt(transport->socket, SOL_SOCKET, SO_TIMESTAMPING, &wanted, sizeof(wanted)) == 0;
 }
 
 static uint64_t now(const struct transport* transport) {
@@ -47,8 +47,8 @@ int transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, uint6
     return 1;
 }
 
-static int place(const struct transport* transport, const struct timespec* stamp,
-                 uint64_t earliest, uint64_t latest, struct stamp* out) {
+static int place(const struct transport* transport, const struct timespec* stamp, uint64_t earliest,
+                 uint64_t latest, struct stamp* out) {
     uint64_t before = 0, after = 0;
     struct timespec real;
     for (int i = 0; i < BRACKET_TRIES; ++i) {
@@ -59,14 +59,14 @@ static int place(const struct transport* transport, const struct timespec* stamp
             break;
         }
     }
-    int64_t age = (int64_t)(real.tv_sec - stamp->tv_sec) * 1000000000 + real.tv_nsec -
-                  stamp->tv_nsec;
+    int64_t age =
+        (int64_t)(real.tv_sec - stamp->tv_sec) * 1000000000 + real.tv_nsec - stamp->tv_nsec;
     return transport_place_stamp(before, after, age, earliest, latest, out);
 }
 
 /* Reads one message from the socket or its error queue with whatever stamp comes along. */
-static int read_message(int socket, int flags, struct iovec* iov,
-                        struct transport_address* from, struct timespec* stamp, uint32_t* id) {
+static int read_message(int socket, int flags, struct iovec* iov, struct transport_address* from,
+                        struct timespec* stamp, uint32_t* id) {
     _Alignas(struct cmsghdr) char control[512];
     struct msghdr message = {0};
     message.msg_iov = iov;
@@ -169,9 +169,42 @@ int transport_receive(struct transport* transport, uint8_t* data, size_t size,
     return length;
 }
 
+/* The kernel begins to stamp arrivals only some time after the first socket of the machine has
+ * asked for it (net_enable_timestamp defers the work), and a look taken meanwhile would mix
+ * stamps of two kinds. */
+static void await_stamping(void) {
+    struct transport self = {0};
+    struct sockaddr_in own = {0};
+    socklen_t size = sizeof(own);
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    self.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int ready = self.socket < 0 || !set_stamps(&self, ARRIVALS) ||
+                bind(self.socket, (struct sockaddr*)&own, size) != 0 ||
+                getsockname(self.socket, (struct sockaddr*)&own, &size) != 0 ||
+                connect(self.socket, (struct sockaddr*)&own, size) != 0;
+    for (int i = 0; i < STAMPING_TRIES && !ready; ++i) {
+        char byte = 0;
+        struct iovec iov = {&byte, 1};
+        struct timespec stamp = {0, 0}, pause = {0, 200000};
+        uint32_t unused;
+        ready = send(self.socket, &byte, 1, MSG_DONTWAIT) != 1 ||
+                read_message(self.socket, 0, &iov, NULL, &stamp, &unused) != 1 || stamp.tv_sec != 0;
+        if (!ready) {
+            nanosleep(&pause, NULL);
+        }
+    }
+    if (self.socket >= 0) {
+        close(self.socket);
+    }
+}
+
 static void ask_for_stamps(struct transport* transport, int user_stamps) {
     transport->user_stamps = user_stamps || !set_stamps(transport, ARRIVALS | DEPARTURES);
     transport->kernel_sends = !transport->user_stamps;
+    if (!transport->user_stamps) {
+        await_stamping();
+    }
 }
 
 typedef int (*attach_function)(int, const struct sockaddr*, socklen_t);

@@ -17,10 +17,10 @@
 struct transport {
     int socket;
     struct rgap_source source;
-    int user_stamps;     /* stamps are taken by this program, so a wake-up would be in them */
-    int kernel_sends;    /* stamps of departure are asked for */
-    uint32_t send_id;    /* of the next datagram, as the kernel counts them */
-    uint32_t misses;     /* stamps of departure that did not come, in a row */
+    int user_stamps;  /* stamps are taken by this program, so a wake-up would be in them */
+    int kernel_sends; /* stamps of departure are asked for */
+    uint32_t send_id; /* of the next datagram, as the kernel counts them */
+    uint32_t misses;  /* stamps of departure that did not come, in a row */
 };
 
 struct transport_address {

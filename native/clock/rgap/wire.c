@@ -29,8 +29,8 @@ static void put32(uint8_t* at, uint32_t value) {
 }
 
 enum wire_verdict wire_parse(const uint8_t* data, size_t length, struct message* out) {
-    if (length != WIRE_SIZE || memcmp(data, MAGIC, sizeof(MAGIC)) != 0 ||
-        data[4] != WIRE_VERSION || data[5] < WIRE_HELLO || data[5] > WIRE_TELL || data[7] != 0) {
+    if (length != WIRE_SIZE || memcmp(data, MAGIC, sizeof(MAGIC)) != 0 || data[4] != WIRE_VERSION ||
+        data[5] < WIRE_HELLO || data[5] > WIRE_TELL || data[7] != 0) {
         return WIRE_MALFORMED;
     }
     out->type = data[5];
@@ -60,8 +60,7 @@ enum wire_verdict wire_open(const struct hmac_key* key, const uint8_t* data, siz
     return hmac_equal(digest, data + WIRE_TAG_AT, WIRE_TAG) ? WIRE_OK : WIRE_FOREIGN;
 }
 
-void wire_seal(const struct hmac_key* key, const struct message* message,
-               uint8_t out[WIRE_SIZE]) {
+void wire_seal(const struct hmac_key* key, const struct message* message, uint8_t out[WIRE_SIZE]) {
     memcpy(out, MAGIC, sizeof(MAGIC));
     out[4] = WIRE_VERSION;
     out[5] = message->type;

@@ -43,7 +43,6 @@ enum wire_verdict wire_parse(const uint8_t* data, size_t length, struct message*
 /* Form and key. */
 enum wire_verdict wire_open(const struct hmac_key* key, const uint8_t* data, size_t length,
                             struct message* out);
-void wire_seal(const struct hmac_key* key, const struct message* message,
-               uint8_t out[WIRE_SIZE]);
+void wire_seal(const struct hmac_key* key, const struct message* message, uint8_t out[WIRE_SIZE]);
 
 #endif

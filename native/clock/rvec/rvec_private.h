@@ -13,7 +13,7 @@ struct rvec {
     struct timeline timeline;
     struct rvec_source source;
     enum rvec_invariance invariance;
-    uint64_t id; /* of this opening; never used twice */
+    uint64_t id;      /* of this opening; never used twice */
     int inline_reads; /* the hardware counter, at a rate that the inlined read can convert */
     int keep_rate;
     uint32_t limit;              /* ticks without a reading after which the counter is checked */
@@ -28,7 +28,7 @@ struct rvec {
     uint64_t rate_changes;
     _Atomic uint64_t doubt_ns;
     _Atomic uint64_t rate_changes_sum_ppt; /* in 10^-12 */
-    struct offset* offsets; /* as measured; those applied are in the timeline */
+    struct offset* offsets;                /* as measured; those applied are in the timeline */
     unsigned char* offset_measured;
     int64_t* applied; /* the timeline's offsets, for calibration_look */
 };

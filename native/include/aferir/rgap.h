@@ -38,37 +38,37 @@ enum rgap_status {
 
 /* What the local clock admits to have done. */
 struct rgap_doubt {
-    uint64_t ns;   /* sum of what folded jumps may have been misjudged by */
-    double ppb;    /* sum of its changes of rate */
+    uint64_t ns; /* sum of what folded jumps may have been misjudged by */
+    double ppb;  /* sum of its changes of rate */
 };
 
 /* The local clock that global time is computed from. All functions may be called by any thread. */
 struct rgap_source {
-    void *context;
-    uint64_t (*now_ns)(void *context);
-    void (*doubt)(void *context, struct rgap_doubt *out); /* may be NULL: never any doubt */
+    void* context;
+    uint64_t (*now_ns)(void* context);
+    void (*doubt)(void* context, struct rgap_doubt* out); /* may be NULL: never any doubt */
 };
 
 /* The process clock of an open rvec, which must outlive its users. */
-struct rgap_source rgap_source_rvec(struct rvec *rvec);
+struct rgap_source rgap_source_rvec(struct rvec* rvec);
 
 struct rgap_config {
-    const char *address; /* IPv4, IPv6 or name */
+    const char* address; /* IPv4, IPv6 or name */
     uint16_t port;
-    const uint8_t *key; /* shared by server and clients, at least 16 bytes */
+    const uint8_t* key; /* shared by server and clients, at least 16 bytes */
     size_t key_length;
     struct rgap_source source;
-    uint32_t discard;       /* first exchanges not counted: D of Dutra 2015, 5 */
-    uint32_t smallest;      /* round trips that the stop rule looks at: 20 */
-    uint64_t spread_ns;     /* their standard deviation that is small enough: K, 500 ns */
-    uint32_t min_exchanges; /* counted ones, before the stop rule may hold: 20 */
-    uint32_t max_exchanges; /* however wide the spread: 10,000 */
-    uint64_t deadline_ns;   /* for one look: 2 s */
+    uint32_t discard;        /* first exchanges not counted: D of Dutra 2015, 5 */
+    uint32_t smallest;       /* round trips that the stop rule looks at: 20 */
+    uint64_t spread_ns;      /* their standard deviation that is small enough: K, 500 ns */
+    uint32_t min_exchanges;  /* counted ones, before the stop rule may hold: 20 */
+    uint32_t max_exchanges;  /* however wide the spread: 10,000 */
+    uint64_t deadline_ns;    /* for one look: 2 s */
     uint64_t second_look_ns; /* after the first, at least: 1 s */
-    int background;         /* a thread takes the second look; else rgap_poll does */
-    int user_stamps;        /* no time stamps by the kernel */
-    double rate_limit_ppm;  /* two oscillators differ by at most: 250 */
-    double wander_ppm;      /* and their difference strays by at most: 0.25 */
+    int background;          /* a thread takes the second look; else rgap_poll does */
+    int user_stamps;         /* no time stamps by the kernel */
+    double rate_limit_ppm;   /* two oscillators differ by at most: 250 */
+    double wander_ppm;       /* and their difference strays by at most: 0.25 */
 };
 
 struct rgap_facts {
@@ -93,32 +93,32 @@ struct rgap_facts {
 
 struct rgap;
 
-void rgap_config_init(struct rgap_config *config);
+void rgap_config_init(struct rgap_config* config);
 
 /* Takes the first look; RGAP_OK means that rgap_now works. */
-int rgap_create(struct rgap **out, const struct rgap_config *config);
-void rgap_destroy(struct rgap *clock);
+int rgap_create(struct rgap** out, const struct rgap_config* config);
+void rgap_destroy(struct rgap* clock);
 
 /* Global time and the bound of its error, both in nanoseconds. No system call, no lock. */
-int rgap_now(struct rgap *clock, uint64_t *time_ns, uint64_t *bound_ns);
+int rgap_now(struct rgap* clock, uint64_t* time_ns, uint64_t* bound_ns);
 /* The same for a reading of the local clock. */
-int rgap_at(struct rgap *clock, uint64_t local_ns, uint64_t *time_ns, uint64_t *bound_ns);
+int rgap_at(struct rgap* clock, uint64_t local_ns, uint64_t* time_ns, uint64_t* bound_ns);
 
 /* Takes the second look if it is due; otherwise returns at once. */
-int rgap_poll(struct rgap *clock);
+int rgap_poll(struct rgap* clock);
 /* Takes another look now. The rate is the better the more time lies between the looks. */
-int rgap_look(struct rgap *clock);
+int rgap_look(struct rgap* clock);
 
-int rgap_info(struct rgap *clock, struct rgap_facts *out);
-const char *rgap_strerror(int status);
+int rgap_info(struct rgap* clock, struct rgap_facts* out);
+const char* rgap_strerror(int status);
 
 struct rgap_server_config {
-    const char *address; /* to bind to; NULL: every one */
+    const char* address; /* to bind to; NULL: every one */
     uint16_t port;       /* 0: any free one */
-    const uint8_t *key;
+    const uint8_t* key;
     size_t key_length;
     struct rgap_source source; /* the reference's own clock ... */
-    struct rgap *upstream;     /* ... or, for a node of a tree, its global clock */
+    struct rgap* upstream;     /* ... or, for a node of a tree, its global clock */
     int cpu;                   /* to pin the thread to; -1: none */
     uint64_t spin_ns;          /* wait actively so long after a datagram: 500 us */
     int user_stamps;
@@ -129,18 +129,18 @@ struct rgap_server_facts {
     uint64_t timeline;
     uint64_t answered;
     uint64_t malformed;
-    uint64_t foreign;  /* wrong key, or a cookie that is not ours or too old */
+    uint64_t foreign; /* wrong key, or a cookie that is not ours or too old */
     uint64_t replayed;
-    uint64_t busy;     /* new sessions turned away because all places were taken */
+    uint64_t busy; /* new sessions turned away because all places were taken */
 };
 
 struct rgap_server;
 
-void rgap_server_config_init(struct rgap_server_config *config);
+void rgap_server_config_init(struct rgap_server_config* config);
 /* Serves in a thread of its own until stopped. */
-int rgap_server_start(struct rgap_server **out, const struct rgap_server_config *config);
-void rgap_server_stop(struct rgap_server *server);
-int rgap_server_info(struct rgap_server *server, struct rgap_server_facts *out);
+int rgap_server_start(struct rgap_server** out, const struct rgap_server_config* config);
+void rgap_server_stop(struct rgap_server* server);
+int rgap_server_info(struct rgap_server* server, struct rgap_server_facts* out);
 
 #ifdef __cplusplus
 }

@@ -211,8 +211,8 @@ static void a_restart_during_the_look_is_noticed(void) {
     for (int i = 0; i < 3; ++i) {
         net.served.timeline = i < 2 ? 99 : 100;
         exchange_request(&exchange, 5, request);
-        CHECK(responder_handle(&responder, request, WIRE_SIZE, &net.peer, 1, &net.served,
-                               reply) == WIRE_SIZE);
+        CHECK(responder_handle(&responder, request, WIRE_SIZE, &net.peer, 1, &net.served, reply) ==
+              WIRE_SIZE);
         responder_sent(&responder, 1);
         CHECK(exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) ==
               (i < 2 ? EXCHANGE_ANSWERED : EXCHANGE_OTHER_TIMELINE));

@@ -87,8 +87,8 @@ static inline void network_serve(struct network* net, const uint8_t* data) {
     uint64_t local = simulated_local(&net->server, net->now_ns);
     net->served.t2 = local;
     net->requests_bytes += WIRE_SIZE;
-    size_t length = responder_handle(net->responder, data, WIRE_SIZE, &net->peer, local,
-                                     &net->served, reply);
+    size_t length =
+        responder_handle(net->responder, data, WIRE_SIZE, &net->peer, local, &net->served, reply);
     net->replies_bytes += length;
     if (length > 0) {
         net->now_ns += 1500; /* hashing */
