@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/random.h>
@@ -65,13 +66,15 @@ static void sleep_until_readable(struct client* client, uint64_t ns) {
     }
 }
 
-/* On the server's own core spinning only keeps it from answering. But a server steps aside, and
- * who sleeps meanwhile is woken on its new core, after it: so try a few times. */
+/* On the server's own core spinning only keeps it from answering. Ask it to step aside, a few
+ * times: with a network card between the two, the core is that of its interrupts. */
 static uint64_t spin_time(struct client* client) {
+    client->exchange.same_core = 0;
     if (transport_may_spin(&client->transport)) {
         return SPIN_NS;
     }
     client->same_core += 1;
+    client->exchange.same_core = client->same_core <= SAME_CORE_TRIES;
     return client->same_core <= SAME_CORE_TRIES ? SAME_CORE_SPIN_NS : 0;
 }
 
@@ -135,6 +138,20 @@ static int converse(struct client* client) {
     return client->exchange.filter.kept > 0 ? RGAP_OK : RGAP_ERROR_NO_ANSWER;
 }
 
+/* A thread that sleeps is woken where the server's thread is, which then steps aside, and so on:
+ * so keep still for the look. 0 where that is not to be had. */
+static int keep_still(cpu_set_t* before) {
+    int core = sched_getcpu();
+    if (core < 0 || core >= CPU_SETSIZE ||
+        pthread_getaffinity_np(pthread_self(), sizeof(*before), before) != 0) {
+        return 0;
+    }
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET((size_t)core, &here);
+    return pthread_setaffinity_np(pthread_self(), sizeof(here), &here) == 0;
+}
+
 int client_look(const struct look_order* order, struct look* out, struct look_report* report) {
     struct client client;
     memset(report, 0, sizeof(*report));
@@ -152,7 +169,12 @@ int client_look(const struct look_order* order, struct look* out, struct look_re
     status = random_number(&client, &session) ? RGAP_OK : RGAP_ERROR_SYSTEM;
     if (status == RGAP_OK) {
         exchange_start(&client.exchange, order->key, &order->rule, session);
+        cpu_set_t before;
+        int still = keep_still(&before);
         status = converse(&client);
+        if (still) {
+            pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
+        }
         report->counts = client.exchange.counts;
         report->exchanges = client.exchange.sequence;
         report->kernel_stamped = client.exchange.kernel_stamped;

@@ -23,6 +23,7 @@ void exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIR
     message.session = exchange->session;
     message.sequence = exchange->sequence;
     message.cookie = exchange->cookie;
+    message.level = exchange->same_core != 0;
     message.nonce = nonce;
     wire_seal(exchange->key, &message, out);
 }

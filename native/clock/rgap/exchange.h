@@ -41,6 +41,7 @@ struct exchange {
     uint32_t sequence; /* of the request that is under way */
     int welcome;       /* the server has given us a cookie */
     int waiting;
+    int same_core; /* to be told to the server */
     struct stamp t1;
     struct open_exchange last;
     struct message server; /* what the latest reply said of the server */

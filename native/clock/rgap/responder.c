@@ -119,6 +119,7 @@ size_t responder_handle(struct responder* responder, const uint8_t* data, size_t
                         uint8_t out[WIRE_SIZE]) {
     struct message message;
     responder->answered = NULL;
+    responder->same_core = 0;
     enum wire_verdict verdict = wire_open(&responder->key, data, length, &message);
     if (verdict == WIRE_MALFORMED ||
         (verdict == WIRE_OK && message.type != WIRE_HELLO && message.type != WIRE_ASK)) {
@@ -142,6 +143,7 @@ size_t responder_handle(struct responder* responder, const uint8_t* data, size_t
     if (session == NULL) {
         return 0;
     }
+    responder->same_core = message.level == 1;
     reply.cookie = message.cookie;
     reply.previous = session->replied;
     reply.t3 = session->t3;

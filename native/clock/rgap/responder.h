@@ -51,6 +51,7 @@ struct responder {
     struct responder_counts counts;
     struct session* answered; /* whose reply is being sent */
     uint32_t answered_sequence;
+    int same_core; /* the client says that it runs on this very core */
     struct session sessions[RESPONDER_BUCKETS][RESPONDER_WAYS];
 };
 

@@ -105,16 +105,15 @@ static void pin(const struct rgap_server* server) {
 
 /* Off the core that the client sends from: two ends that take turns on one core need three times
  * as long. Only this thread is moved, and not where the caller has chosen a core. */
-static void step_aside(const struct rgap_server* server) {
+static int step_aside(const struct rgap_server* server) {
     cpu_set_t others = server->allowed;
     int core = sched_getcpu();
     if (server->cpu >= 0 || core < 0 || core >= CPU_SETSIZE) {
-        return;
+        return 0;
     }
     CPU_CLR((size_t)core, &others);
-    if (CPU_COUNT(&others) > 0) {
-        pthread_setaffinity_np(pthread_self(), sizeof(others), &others);
-    }
+    return CPU_COUNT(&others) > 0 &&
+           pthread_setaffinity_np(pthread_self(), sizeof(others), &others) == 0;
 }
 
 /* After a datagram the next is awaited actively: a wake-up takes longer than a round trip. */
@@ -124,10 +123,7 @@ static void spin(struct rgap_server* server) {
     for (uint32_t polls = 1; worthwhile && local_now(server) - last < server->spin_ns; ++polls) {
         if (serve_one(server)) {
             last = local_now(server);
-            worthwhile = transport_may_spin(&server->transport);
-            if (!worthwhile) {
-                step_aside(server);
-            }
+            worthwhile = !server->responder.same_core || step_aside(server);
         } else if (server->transport.user_stamps && polls % POLLS_PER_YIELD == 0) {
             sched_yield();
         }
@@ -149,9 +145,6 @@ static void* serve(void* argument) {
         }
         if (events[0].revents & POLLIN) {
             serve_one(server); /* also where the spin is switched off */
-            if (server->spin_ns > 0 && !transport_may_spin(&server->transport)) {
-                step_aside(server);
-            }
         }
     }
     return NULL;

@@ -44,7 +44,7 @@ int transport_receive(struct transport* transport, uint8_t* data, size_t size,
 
 /* Is it worth to wait actively for the next datagram? Not where the other end has to run on this
  * very core, as it may on loopback or a veth pair: then each would keep the other from answering
- * until its time slice is over. */
+ * until its time slice is over. For connected sockets: only for those does the kernel know. */
 int transport_may_spin(const struct transport* transport);
 
 /* Takes what is left on the error queue, which would keep poll() from sleeping. */

@@ -24,7 +24,7 @@ enum wire_verdict { WIRE_OK, WIRE_MALFORMED, WIRE_FOREIGN };
 
 struct message {
     uint8_t type;
-    uint8_t level; /* of the server: 0 is the reference */
+    uint8_t level; /* of the server: 0 is the reference; of a client: 1, you are on my core */
     uint64_t session;
     uint32_t sequence;
     uint32_t previous; /* the exchange whose reply left at t3; 0: none */
