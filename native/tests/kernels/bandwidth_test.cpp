@@ -32,13 +32,22 @@ TEST(Operations, EachDoesWhatItsNameSays) {
             c.fill(7);
             const auto cut = [](auto& array) { return std::span<double>(array).first(21); };
             run_operation(operation, stores, {cut(a), cut(b), cut(c)});
-            const double new_a = operation == Operation::kTriad ? 5 + kScalar * 7 : 3;
-            const double new_b = operation == Operation::kScale ? kScalar * 7 : 5;
-            const double new_c = operation == Operation::kCopy  ? 3
-                                 : operation == Operation::kAdd ? 3 + 5
-                                                                : 7;
-            EXPECT_LT(largest_error({cut(a), cut(b), cut(c)}, {new_a, new_b, new_c}), 1e-15)
-                << name(operation);
+            Values expected{3, 5, 7};
+            switch (operation) {
+                case Operation::kCopy:
+                    expected.c = 3;
+                    break;
+                case Operation::kScale:
+                    expected.b = kScalar * 7;
+                    break;
+                case Operation::kAdd:
+                    expected.c = 3 + 5;
+                    break;
+                case Operation::kTriad:
+                    expected.a = 5 + kScalar * 7;
+                    break;
+            }
+            EXPECT_LT(largest_error({cut(a), cut(b), cut(c)}, expected), 1e-15) << name(operation);
             EXPECT_EQ(a[21], 3);
             EXPECT_EQ(b[21], 5);
             EXPECT_EQ(c[21], 7);

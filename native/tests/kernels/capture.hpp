@@ -12,8 +12,10 @@ class Capture {
     [[nodiscard]] std::FILE* file() const { return file_.get(); }
 
     [[nodiscard]] std::string text() const {
-        std::rewind(file_.get());
         std::string text;
+        if (std::fseek(file_.get(), 0, SEEK_SET) != 0) {
+            return "the captured text cannot be read back";
+        }
         for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get())) {
             text += static_cast<char>(c);
         }

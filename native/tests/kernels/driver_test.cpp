@@ -34,7 +34,7 @@ struct Result {
 Result run(const std::vector<std::string_view>& given,
            Outcome (*kernel)(ProblemClass, int) = good) {
     std::vector<Variant> variants;
-    for (const auto isa : {"v4", "v3", "v2", "base"}) {
+    for (const auto* const isa : {"v4", "v3", "v2", "base"}) {
         variants.push_back({isa, kernel});
     }
     const Capture out;
