@@ -365,6 +365,23 @@ def test_the_time_limit_ends_a_run_that_is_complete_all_the_same(tmp_path: Path)
     assert 4 <= len(of(done, "native/a")) <= 8
 
 
+@pytest.mark.parametrize("warmup", [0, 1])
+def test_an_emulated_environment_is_spared_what_is_not_for_it(tmp_path: Path, warmup: int) -> None:
+    content = experiment(header=f"warmup = {warmup}") + b'emulated = "skip"\n'
+    done = carry_out(tmp_path, content, FakeEnvironment("vm", emulated=True))
+    counted = Counter(record.cell for record in done.records if not record.warmup)
+    assert (counted["vm/a"], counted["vm/b"], counted["container/b"]) == (3, 0, 3)
+    assert [w.code for w in done.provenance.warnings] == ["skipped-emulated"]
+    assert "vm is emulated in software and was spared b" in done.provenance.warnings[0].message
+
+
+def test_a_machine_that_virtualises_spares_nothing(tmp_path: Path) -> None:
+    content = experiment() + b'emulated = "skip"\n'
+    done = carry_out(tmp_path, content, FakeEnvironment("vm"))
+    assert sum(record.cell == "vm/b" and not record.warmup for record in done.records) == 3
+    assert not done.provenance.warnings
+
+
 def test_an_emulated_environment_never_takes_the_time_of_the_others(tmp_path: Path) -> None:
     def behave(_name: str, _command: Sequence[str], _count: int) -> str:
         time.sleep(0.5)

@@ -97,6 +97,7 @@ def _cell(
             program=workload.program,
             parameters=parameters,
             time_limit_s=workload.time_limit_s,
+            skip_emulated=workload.skip_emulated,
         ),
         factors={f.name: level for f, level in chosen},
     )

@@ -91,6 +91,7 @@ class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_s: float
     environments: tuple[str, ...]
     """Empty: all of them."""
+    skip_emulated: bool
 
 
 _EXPERIMENT_KEYS = (
@@ -241,7 +242,7 @@ def _read_pin(fields: Fields, host: HostLimits) -> tuple[int, ...]:
     return tuple(value)
 
 
-_WORKLOAD_KEYS = ("name", "program", "time_limit", "environments")
+_WORKLOAD_KEYS = ("name", "program", "time_limit", "environments", "emulated")
 
 
 def read_workload(
@@ -268,6 +269,7 @@ def read_workload(
             "shorten it, or raise `experiment.time_limit`",
         )
     chosen = _read_subset(fields, environments)
+    emulated = fields.choice("emulated", ("run", "skip"))
     if program is None:
         return None
     known = programs[program].parameters
@@ -282,6 +284,7 @@ def read_workload(
         parameters={key: value for key, value in parameters.items() if value is not None},
         time_limit_s=limit or min(_DEFAULT_WORKLOAD_LIMIT_S, experiment.time_limit_s),
         environments=chosen,
+        skip_emulated=emulated == "skip",
     )
 
 

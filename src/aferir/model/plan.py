@@ -34,6 +34,8 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Which backend of `aferir.workloads` builds the command, e.g. `npb`."""
     parameters: dict[str, Parameter]
     time_limit_s: float
+    skip_emulated: bool = False
+    """Not to be run in an environment that turns out to be emulated in software."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):

@@ -164,7 +164,8 @@ def _round(session: Session, turn: Round, cells: Sequence[Cell]) -> None:
             pool.get(name)
         for cell in pending:
             instance = pool.get(cell.environment)
-            if turn.warmup and not isinstance(instance, Failure) and instance.emulated:
+            emulated = not isinstance(instance, Failure) and instance.emulated
+            if emulated and (turn.warmup or cell.workload.skip_emulated):
                 continue
             _cell(session, turn, pool, cell, cells)
             if given_up(session.history, cell.id):

@@ -98,6 +98,11 @@ def open_cells(
     ]
     if turn.warmup:
         return tuple(c for c in alive if not history.emulated(c.environment, turn.slot + 1))
+    alive = [
+        cell
+        for cell in alive
+        if not (cell.workload.skip_emulated and history.emulated(cell.environment, turn.slot))
+    ]
     done = _groups_done(plan, history, turn, alive)
     return tuple(
         cell
@@ -109,6 +114,8 @@ def open_cells(
 def most_repetitions(plan: Plan, history: History, cell: Cell, before: int) -> int:
     """Repetitions that a cell can come to, with what is known of its environment."""
     emulated = history.emulated(cell.environment, before)
+    if emulated and cell.workload.skip_emulated:
+        return 0
     return min(plan.stop.maximum, plan.stop.emulated) if emulated else plan.stop.maximum
 
 

@@ -108,7 +108,7 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
         provenance = _with(provenance, before, ended)
         if not done:
             writer.write_provenance(provenance)
-    warnings = warnings_of(plan, session.ready) + _given_up(session)
+    warnings = warnings_of(plan, session.ready) + _skipped(session) + _given_up(session)
     if not in_time:
         warnings += (_time_limit(plan),)
     writer.write_provenance(msgspec.structs.replace(provenance, warnings=warnings))
@@ -141,6 +141,24 @@ def _merged(provenance: Provenance, ready: Ready) -> Provenance:
 
 def _with(provenance: Provenance, before: Sequence[Segment], segment: Segment) -> Provenance:
     return msgspec.structs.replace(provenance, segments=(*before, segment))
+
+
+def _skipped(session: Session) -> tuple[Warning, ...]:
+    """One warning for each environment that was emulated and spared some of its workloads."""
+    history = History(session.plan.warmup, session.writer.records)
+    slots = session.plan.warmup + session.plan.stop.maximum
+    skipped: dict[str, list[str]] = {}
+    for cell in session.plan.cells:
+        if cell.workload.skip_emulated and history.emulated(cell.environment, slots):
+            skipped.setdefault(cell.environment, []).append(cell.group)
+    return tuple(
+        Warning(
+            "skipped-emulated",
+            f"{name} is emulated in software and was spared {', '.join(groups)}",
+            "run the experiment on a host with hardware virtualisation",
+        )
+        for name, groups in skipped.items()
+    )
 
 
 def _given_up(session: Session) -> tuple[Warning, ...]:
