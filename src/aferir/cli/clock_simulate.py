@@ -121,7 +121,7 @@ def _print(simulation: Simulation) -> None:
     from rich.table import Table
 
     from aferir.cli.console import console
-    from aferir.report.charts.clock_names import duration, layout_name, moment_name
+    from aferir.report.charts.clock_names import duration, inside, layout_name, moment_name
     from aferir.report.formatting import number, quantity
 
     hold_s = simulation.hold_s
@@ -145,7 +145,7 @@ def _print(simulation: Simulation) -> None:
         f"{simulation.nodes:,}",
         duration(simulation.ready_s),
         *(_three(errors[m]) for m in shown),
-        _inside(simulation.errors),
+        inside(min(e.inside for e in simulation.errors)),
     )
     if not out.is_terminal:
         out.width = 120  # a file has no width at which lines would have to be broken
@@ -158,7 +158,7 @@ def _print(simulation: Simulation) -> None:
 
 
 def _row(level: Level, shown: tuple[Moment, ...]) -> tuple[str, ...]:
-    from aferir.report.charts.clock_names import duration
+    from aferir.report.charts.clock_names import duration, inside
 
     errors = {e.moment: e for e in level.errors}
     return (
@@ -166,7 +166,7 @@ def _row(level: Level, shown: tuple[Moment, ...]) -> tuple[str, ...]:
         f"{level.nodes:,}",
         duration(level.ready_s),
         *(_three(errors[moment]) for moment in shown),
-        _inside(level.errors),
+        inside(min(e.inside for e in level.errors)),
     )
 
 
@@ -177,12 +177,6 @@ def _three(errors: Errors) -> str:
     factor, unit = scale(errors.max_s, "s")
     values = (errors.median_s, errors.p99_s, errors.max_s)
     return f"{'/'.join(number(value / factor) for value in values)} {unit}"
-
-
-def _inside(errors: tuple[Errors, ...]) -> str:
-    """The worst of all moments, never rounded up to all."""
-    share = min(e.inside for e in errors)
-    return "100 %" if share == 1 else f"{min(100 * share, 99.9999):.4f} %"
 
 
 def _draw(options: argparse.Namespace, simulations: list[Simulation]) -> None:

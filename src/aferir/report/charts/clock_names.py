@@ -31,3 +31,8 @@ def duration(seconds: float) -> str:
         return quantity(seconds, "s")
     factor, unit = (3600, "h") if seconds >= 3600 else (60, "min")
     return f"{seconds / factor:.3g} {unit}"
+
+
+def inside(share: float) -> str:
+    """Share of clocks inside their bounds, never rounded up to all of them."""
+    return "100 %" if share == 1 else f"{min(100 * share, 99.9999):.4f} %"

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from aferir.clock.results import Errors, Simulation
-from aferir.report.charts.clock_names import duration, layout_name, moment_name
+from aferir.report.charts.clock_names import duration, inside, layout_name, moment_name
 from aferir.report.charts.style import (
     INK,
     MUTED,
@@ -18,7 +18,7 @@ from aferir.report.charts.style import (
     plain_axis,
     render,
 )
-from aferir.report.formatting import percent, quantity, scale
+from aferir.report.formatting import quantity, scale
 
 FLOOR_S = 1e-9
 """A clock that is exact has no place on a logarithmic axis."""
@@ -106,7 +106,7 @@ def _error_row(axes: Axes, row: int, errors: Errors, colour: str) -> None:
     axes.plot([max(errors.p99_s, FLOOR_S)], [row], marker="o", markersize=5, color=colour, zorder=4)
     bound = max(errors.bound_median_s, FLOOR_S)
     axes.plot([bound, bound], [row - 0.3, row + 0.3], color=INK, linewidth=1.4, zorder=3)
-    note(axes, row, f"max {quantity(errors.max_s, 's')} · {percent(errors.inside)} inside")
+    note(axes, row, f"max {quantity(errors.max_s, 's')} · {inside(errors.inside)} inside")
 
 
 def _levels(axes: Axes, simulations: Sequence[Simulation]) -> None:
