@@ -137,9 +137,10 @@ def test_a_bound_never_shrinks_as_time_goes_by(first: float, second: float) -> N
     assert error_bound(line, an(early))[0] <= error_bound(line, an(late))[0]
 
 
-def test_a_longer_round_trip_is_jitter_that_counts() -> None:
-    assert path_excess(an(1e-6), an(92e-6), an(90e-6))[0] == pytest.approx(2.5e-6)
-    assert path_excess(an(1e-6), an(90e-6), an(92e-6))[0] == pytest.approx(1.5e-6)
+def test_what_lies_above_the_least_delays_is_jitter_that_counts() -> None:
+    assert path_excess(an(1e-6), an(0.0), an(90e-6), an(92e-6))[0] == pytest.approx(1.5e-6)
+    assert path_excess(an(1e-6), an(0.0), an(92e-6), an(90e-6))[0] == pytest.approx(2.5e-6)
+    assert path_excess(an(1e-6), an(4e-6), an(90e-6), an(90e-6))[0] == pytest.approx(3.5e-6)
 
 
 def test_the_sigma_of_a_slope_is_that_of_fitted_slopes() -> None:

@@ -99,6 +99,24 @@ def test_errors_grow_with_the_depth_of_a_tree() -> None:
     assert deep == sorted(deep)
 
 
+@pytest.mark.parametrize("keep", ["round-trip", "directions"])
+@pytest.mark.parametrize(
+    "network",
+    [
+        Network(jitter_s=3e-6, jitter_sigma=0.2),  # never near its floor
+        Network(jitter_s=2e-6, jitter_sigma=1.5),
+        Network(jitter_s=10e-9, jitter_sigma=0.1, tail_probability=0.97, tail_shape=3.0),
+    ],
+)
+def test_jitter_alone_does_not_break_a_rate(network: Network, keep: str) -> None:
+    """Without wander nothing hides what the two looks got wrong."""
+    oscillators = Oscillators(wander=0.0)
+    found = run(
+        nodes=20_000, topology="one-level", network=network, keep=keep, oscillators=oscillators
+    )
+    assert found.at("held").inside == 1.0
+
+
 def test_one_look_alone_gains_what_the_oscillator_wanders_and_no_more() -> None:
     oscillators = Oscillators(rate_spread=0.0, wander=0.1e-6)
     held = run(nodes=5000, oscillators=oscillators).at("held-unrated")
@@ -194,7 +212,8 @@ def looks(rng: np.random.Generator, nodes: int) -> Looks:
         error_s=error,
         bound_s=np.abs(error) + rng.uniform(0, 1e-4, nodes),
         deviation_s=np.full(nodes, 1e-3),
-        trip_s=np.full(nodes, 2e-3),
+        gap_s=np.zeros(nodes),
+        least_s=np.full(nodes, 2e-3),
         duration_s=rng.uniform(1e-3, 1.0, nodes),
         age_s=rng.uniform(0, 1e-3, nodes),
         messages=np.full(nodes, 30),

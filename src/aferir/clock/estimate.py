@@ -66,14 +66,17 @@ def offset_of_directions(
     return (forward_s - back_s) / 2, (forward_s + back_s + rate_limit * span_s) / 2
 
 
-def path_excess(deviation_s: Array, trip_s: Array, other_trip_s: Array) -> Array:
-    """Most by which jitter can have moved an offset on a path whose floor does not change.
+def path_excess(deviation_s: Array, gap_s: Array, least_s: Array, other_least_s: Array) -> Array:
+    """Most by which jitter can have moved an offset on a path whose floors do not change.
 
-    Jitter that occurs at all occurs within three standard deviations (of the smallest round
-    trips) above the floor, when twenty were seen; and a look whose smallest round trip is longer
-    than the other look's has that much more jitter in it.
+    `least_s` is the sum of both directions' least delays, `gap_s` what the kept exchange took
+    beyond it (nothing, where the least delays themselves are kept). A round trip is the smallest
+    when both ways are middling, too, and then the offset is off by up to half the gap. Least
+    delays in turn come within three standard deviations (of the smallest round trips) of what
+    the path does at its best, when twenty were seen; and a look whose least delays are longer
+    than the other look's has that much more jitter in them.
     """
-    return (3 * deviation_s + np.maximum(trip_s - other_trip_s, 0)) / 2
+    return (3 * deviation_s + gap_s + np.maximum(least_s - other_least_s, 0)) / 2
 
 
 def first_line(look: Look, *, rate_limit: float) -> Line:

@@ -31,8 +31,10 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     bound_s: Array
     deviation_s: Array
     """Of the smallest round trips."""
-    trip_s: Array
-    """Smallest round trip, or sum of the least delays."""
+    gap_s: Array
+    """What the kept exchange took beyond the least delays."""
+    least_s: Array
+    """Sum of both directions' least delays."""
     duration_s: Array
     age_s: Array
     """From the kept exchange to the end of the last."""
@@ -101,26 +103,29 @@ def _looks(
     back = network.floor_s - asymmetries_s
     interval = duration / found.messages
     last = found.messages - rule.discard - 1
+    least = 2 * network.floor_s + found.least_forward_s + found.least_back_s
     if keep == "round-trip":
         error, bound = _of_trip(forward + found.forward_s, back + found.back_s)
         kept = found.place.astype(np.float64)
-        trip = 2 * bound
+        gap = 2 * bound - least
     else:
         apart = (found.forward_place - found.back_place) * interval
         # In between the clocks drifted apart: both readings are that much off the middle's.
         drift = rates * apart / 2
-        forward = forward + found.least_forward_s - drift
-        back = back + found.least_back_s - drift
         error, bound = offset_of_directions(
-            forward, back, span_s=np.abs(apart), rate_limit=rate_limit
+            forward + found.least_forward_s - drift,
+            back + found.least_back_s - drift,
+            span_s=np.abs(apart),
+            rate_limit=rate_limit,
         )
         kept = (found.forward_place + found.back_place) / 2
-        trip = forward + back
+        gap = np.zeros_like(least)
     return Looks(
         error_s=error,
         bound_s=bound,
         deviation_s=found.deviation_s,
-        trip_s=trip,
+        gap_s=gap,
+        least_s=least,
         duration_s=duration,
         age_s=(last - kept) * interval,
         messages=found.messages,

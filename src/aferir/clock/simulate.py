@@ -205,8 +205,8 @@ def _second_clocks(
     at = times_s[1] - _with_reference(second.age_s)
     elapsed = at - times_s[0]
     error, bound = _with_reference(second.error_s), _with_reference(second.bound_s)
-    excess = path_excess(first.deviation_s, first.trip_s, second.trip_s)
-    excess += path_excess(second.deviation_s, second.trip_s, first.trip_s)
+    excess = path_excess(first.deviation_s, first.gap_s, first.least_s, second.least_s)
+    excess += path_excess(second.deviation_s, second.gap_s, second.least_s, first.least_s)
     rate_error, rate_bound = np.zeros_like(at), np.zeros_like(at)
     rate_error[1:] = (second.error_s - first.error_s) / elapsed[1:]
     rate_bound[1:] = excess / elapsed[1:]
