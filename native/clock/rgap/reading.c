@@ -39,14 +39,14 @@ void rgap_describe(struct rgap* clock, uint32_t* revision, uint8_t* level, uint6
     *timeline = atomic_load_explicit(&clock->timeline, memory_order_relaxed);
 }
 
-static uint64_t rvec_now(void* context) { return rvec_process_now(context); }
+static uint64_t process_now(void* context) { return rvec_process_now(context); }
 
 static void rvec_doubt(void* context, struct rgap_doubt* out) {
     rvec_process_doubt(context, &out->ns, &out->ppb);
 }
 
 struct rgap_source rgap_source_rvec(struct rvec* rvec) {
-    struct rgap_source source = {rvec, rvec_now, rvec_doubt};
+    struct rgap_source source = {rvec, process_now, rvec_doubt};
     return source;
 }
 

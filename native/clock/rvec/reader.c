@@ -140,6 +140,10 @@ uint64_t rvec_read_indirect_(struct rvec_clock* clock) {
     return clock->indirect == INDIRECT_SHARED ? strictly_above(&rvec->process_last_ns, ns) : ns;
 }
 
+uint64_t rvec_now(struct rvec_clock* clock) { return rvec_read(clock); }
+
+size_t rvec_clock_size(void) { return sizeof(struct rvec_clock); }
+
 static int attach(struct rvec* rvec, struct rvec_clock* clock) {
     if (rvec == NULL || clock == NULL) {
         return RVEC_ERROR_ARGUMENT;

@@ -155,6 +155,10 @@ int rvec_get_offset(struct rvec* rvec, uint32_t core, struct rvec_core_offset* o
 int rvec_get_rate(struct rvec* rvec, struct rvec_rate* out);
 const char* rvec_strerror(int status);
 
+/* rvec_read for callers that cannot inline C, and the size of what they have to give room. */
+uint64_t rvec_now(struct rvec_clock* clock);
+size_t rvec_clock_size(void);
+
 /* The slow ways of rvec_read; not for callers. */
 uint64_t rvec_read_update_(struct rvec_clock* clock, struct rvec_reading reading);
 uint64_t rvec_read_indirect_(struct rvec_clock* clock);

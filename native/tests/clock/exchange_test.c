@@ -37,8 +37,8 @@ static void finds_the_offset(void) {
         struct look look;
         CHECK(network_look(&net, &key, &RULE, 10000, &look, NULL));
         CHECK_NEAR(look.estimate.offset_ns, true_offset(&net, &look), 700);
-        CHECK(look.estimate.lowest_ns <= true_offset(&net, &look));
-        CHECK(look.estimate.highest_ns >= true_offset(&net, &look));
+        CHECK((double)look.estimate.lowest_ns <= true_offset(&net, &look));
+        CHECK((double)look.estimate.highest_ns >= true_offset(&net, &look));
         CHECK(look.timeline == 99);
     }
 }
@@ -54,8 +54,8 @@ static void survives_loss_duplicates_and_late_arrivals(void) {
         struct look look;
         struct exchange_counts counts;
         CHECK(network_look(&net, &key, &RULE, 10000, &look, &counts));
-        CHECK(look.estimate.lowest_ns <= true_offset(&net, &look));
-        CHECK(look.estimate.highest_ns >= true_offset(&net, &look));
+        CHECK((double)look.estimate.lowest_ns <= true_offset(&net, &look));
+        CHECK((double)look.estimate.highest_ns >= true_offset(&net, &look));
         lost += counts.lost;
         unexpected += counts.unexpected;
         CHECK(counts.foreign == 0 && counts.malformed == 0);

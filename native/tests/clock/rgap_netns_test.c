@@ -15,6 +15,12 @@
 
 enum { RUNS = 200 };
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { SLOWED_DOWN = 1 };
+#else
+enum { SLOWED_DOWN = 0 };
+#endif
+
 static const uint8_t KEY[] = "a key of 32 bytes for this test.";
 static char server_name[64], client_name[64];
 
@@ -78,6 +84,9 @@ static void measure(const struct rgap_config* config) {
     printf("error: median %.0f ns, 99 %% %.0f ns; took: median %.0f ns, least %.0f ns\n",
            error[RUNS / 2], error[RUNS * 99 / 100], took[RUNS / 2], took[0]);
     fflush(stdout);
+    if (SLOWED_DOWN || getenv("AFERIR_EMULATED") != NULL) {
+        return; /* then only the bound has to hold */
+    }
     /* The least, not the median: other programs may run here too. */
     CHECK(error[RUNS / 2] <= 50);
     CHECK(took[0] < 1e6);

@@ -1,0 +1,21 @@
+# The Fortran module of librvec, where there is a Fortran compiler for this target.
+include(CheckLanguage)
+if(NOT CMAKE_CROSSCOMPILING)
+  check_language(Fortran)
+endif()
+if(CMAKE_Fortran_COMPILER)
+  enable_language(Fortran)
+  add_library(rvec_fortran STATIC rvec.f90)
+  set_target_properties(rvec_fortran PROPERTIES POSITION_INDEPENDENT_CODE ON
+    Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fortran)
+  target_include_directories(rvec_fortran
+    PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}/fortran>)
+  target_link_libraries(rvec_fortran PUBLIC rvec)
+  # Compilers do not read each other's module files, so the source goes along.
+  install(FILES rvec.f90 COMPONENT clock DESTINATION ${CMAKE_INSTALL_DATADIR}/aferir)
+  if(BUILD_TESTING)
+    add_executable(rvec_fortran_test ${PROJECT_SOURCE_DIR}/native/tests/clock/rvec_fortran_test.f90)
+    target_link_libraries(rvec_fortran_test PRIVATE rvec_fortran aferir_clock_link_flags)
+    add_test(NAME clock.rvec_fortran_test COMMAND rvec_fortran_test)
+  endif()
+endif()
