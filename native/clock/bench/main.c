@@ -111,7 +111,6 @@ int main(int argc, char** argv) {
     struct bench_options options = {100000000, 2000, 200, 10, NULL, NULL, "127.0.0.1", -1, 0};
     parse(argc, argv, &options);
     struct rvec_options open_options = {0};
-    open_options.measure_offsets = 1;
     open_options.calibration_ns = 100000000;
     struct rvec* rvec;
     int status = rvec_open(&rvec, &open_options);
@@ -120,6 +119,9 @@ int main(int argc, char** argv) {
         return 1;
     }
     int failed = 0;
+    if ((status = rvec_measure_offsets(rvec)) != RVEC_OK) {
+        fprintf(stderr, "aferir-clock-bench: offsets of cores: %s\n", rvec_strerror(status));
+    }
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (is_wanted(argc, argv, "costs")) {
         failed |= bench_costs(rvec, &options);

@@ -4,15 +4,17 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "aferir/rvec.h"
 
-enum { ROUNDS = 4000, SPINS = 50000000 };
+enum { ROUNDS = 4000, SPINS_PER_YIELD = 1024, PATIENCE_S = 10 };
 
 struct mailbox {
     _Alignas(128) _Atomic uint32_t turn; /* odd: far core's turn, even: near core's */
     uint64_t stamp;                      /* of who has written turn last; same cache line */
     _Alignas(128) _Atomic int failed;
+    time_t deadline;
 };
 
 struct player {
@@ -27,20 +29,28 @@ struct offset offset_from_ways(int64_t forward, int64_t backward) {
     return offset;
 }
 
+static time_t seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 static int wait_turn(struct mailbox* box, uint32_t turn) {
-    for (int spin = 0; spin < SPINS; ++spin) {
-        if (atomic_load_explicit(&box->turn, memory_order_acquire) == turn) {
-            return 1;
+    for (uint32_t spin = 1; atomic_load_explicit(&box->turn, memory_order_acquire) != turn;
+         ++spin) {
+        if (spin % SPINS_PER_YIELD != 0) {
+            continue;
         }
-        if ((spin & 1023) == 1023) {
-            if (atomic_load_explicit(&box->failed, memory_order_relaxed)) {
-                return 0;
-            }
-            sched_yield(); /* somebody else may hold the other core */
+        if (atomic_load_explicit(&box->failed, memory_order_relaxed)) {
+            return 0;
         }
+        if (seconds() > box->deadline) {
+            atomic_store(&box->failed, 1);
+            return 0;
+        }
+        sched_yield(); /* somebody else may hold the other core */
     }
-    atomic_store(&box->failed, 1);
-    return 0;
+    return 1;
 }
 
 static void* play(void* argument) {
@@ -71,6 +81,7 @@ static void* play(void* argument) {
 
 int offset_measure(uint32_t near_core, uint32_t far_core, struct offset* out) {
     struct mailbox box = {0};
+    box.deadline = seconds() + PATIENCE_S;
     struct player near_player = {&box, near_core, 0, 0};
     struct player far_player = {&box, far_core, 1, 0};
     pthread_t near_thread, far_thread;
