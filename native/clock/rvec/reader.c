@@ -49,6 +49,9 @@ static int adopt(struct rvec_clock* clock, struct rvec_reading reading) {
     if (!timeline_view(&clock->rvec->timeline, core, &view)) {
         return 0;
     }
+    /* A signal handler that reads meanwhile must find nothing half done. */
+    clock->generation = UPDATE_AGAIN;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     uint64_t base = reading.counter & ~(uint64_t)0xffffffff;
     clock->age_time_ns = fold_read(&view.fold, view.rate, base) - clock->origin_ns;
     clock->mult = view.rate.mult;
@@ -56,6 +59,7 @@ static int adopt(struct rvec_clock* clock, struct rvec_reading reading) {
     clock->ticks_per_ns = (uint32_t)rate_ticks_at_least(view.rate, 1);
     clock->base_high = (uint32_t)(reading.counter >> 32);
     clock->core = reading.core;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     clock->generation = view.generation;
     return 1;
 }

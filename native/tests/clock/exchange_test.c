@@ -149,6 +149,12 @@ static void replays_are_dropped_at_once_and_later(void) {
                                local + 10000000000U, &net.served, reply) == 0);
     }
     CHECK(responder.counts.replayed >= 19);
+    /* Not even where the session's place has been given to others meanwhile. */
+    memset(responder.sessions, 0, sizeof(responder.sessions));
+    uint64_t too_old = responder.counts.foreign;
+    CHECK(responder_handle(&responder, recorder.requests[5], WIRE_SIZE, &net.peer,
+                           local + 2100000000U, &net.served, reply) == 0);
+    CHECK(responder.counts.foreign == too_old + 1);
     /* From another address the cookie is worth nothing. */
     struct peer elsewhere = net.peer;
     elsewhere.bytes[0] ^= 1;
@@ -172,6 +178,28 @@ static void requests_cannot_be_reflected(void) {
     uint8_t second[WIRE_SIZE];
     CHECK(responder_handle(&responder, reply, WIRE_SIZE, &net.peer, 1, &net.served, second) == 0);
     CHECK(responder.counts.malformed == 1);
+}
+
+/* Who has the key of the tree, but not this request, cannot answer it. */
+static void an_answer_needs_the_nonce(void) {
+    static struct exchange exchange;
+    fresh_network(9);
+    exchange_start(&exchange, &key, &RULE, 3);
+    uint8_t request[WIRE_SIZE], reply[WIRE_SIZE];
+    exchange_request(&exchange, 5, request);
+    struct message answer;
+    memset(&answer, 0, sizeof(answer));
+    answer.type = WIRE_WELCOME;
+    answer.session = 3;
+    answer.sequence = 1;
+    answer.nonce = 6;
+    struct stamp stamp = {1, 0, 1};
+    wire_seal(&key, &answer, reply);
+    CHECK(exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_IGNORED);
+    CHECK(exchange.counts.unexpected == 1);
+    answer.nonce = 5;
+    wire_seal(&key, &answer, reply);
+    CHECK(exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_ANSWERED);
 }
 
 static void open_sessions(struct network* net, int count, uint64_t local) {
@@ -229,6 +257,7 @@ int main(void) {
     RUN(another_key_gives_no_result);
     RUN(replays_are_dropped_at_once_and_later);
     RUN(requests_cannot_be_reflected);
+    RUN(an_answer_needs_the_nonce);
     RUN(many_clients_are_served_and_too_many_turned_away);
     RUN(a_restart_during_the_look_is_noticed);
     return 0;

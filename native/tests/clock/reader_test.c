@@ -221,6 +221,33 @@ static void another_rate_is_learnt(void) {
     rvec_close(rvec);
 }
 
+/* One thread has run ahead with a counter that is too fast; after the correction another must not
+ * be given less than the first was. */
+static void threads_adopt_a_correction_in_causal_order(void) {
+    struct simulated machine = simulated_machine(2.5e9);
+    struct rvec_source source = simulated_source(&machine);
+    struct rvec* rvec = open_on(&source);
+    struct rvec_clock one, other;
+    rvec_attach_process(rvec, &one);
+    rvec_attach_process(rvec, &other);
+    rvec_read(&other);
+    machine.hz = 3.1e9;
+    uint64_t last = rvec_read(&one);
+    for (int i = 0; i < 600; ++i) {
+        simulated_pass(&machine, 1e6);
+        last = rvec_read(&one);
+    }
+    enum rvec_verdict verdict;
+    CHECK(rvec_check(rvec, &verdict) == RVEC_OK);
+    CHECK(verdict == RVEC_JUMPED);
+    for (int i = 0; i < 100; ++i) {
+        uint64_t now = rvec_read(i % 2 ? &other : &one);
+        CHECK(now > last);
+        last = now;
+    }
+    rvec_close(rvec);
+}
+
 static void the_counter_wraps(void) {
     struct simulated machine = simulated_machine(2.5e9);
     machine.base = UINT64_MAX - 1000000000U;
@@ -337,6 +364,7 @@ int main(void) {
     RUN(jumps_are_folded_in);
     RUN(a_sleep_of_the_counter_is_found_by_a_check);
     RUN(another_rate_is_learnt);
+    RUN(threads_adopt_a_correction_in_causal_order);
     RUN(the_counter_wraps);
     RUN(rebasing_is_seamless);
     RUN(refinement_narrows_the_rate);
