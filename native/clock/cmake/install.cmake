@@ -24,6 +24,8 @@ set(rvec_description "Strictly increasing clock read without a system call")
 set(rgap_description "Global clock without resynchronisation")
 set(rvec_requires "")
 set(rgap_requires "rvec")
+# Relative, so that an installed tree may be moved.
+file(RELATIVE_PATH clock_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(name IN LISTS clock_libraries)
   set(clock_name ${name})
   set(clock_description ${${name}_description})
