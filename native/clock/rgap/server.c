@@ -8,13 +8,15 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "responder.h"
 #include "rgap_private.h"
 
 enum { POLLS_PER_YIELD = 64 };
-static const uint64_t SPIN_NS = 500000;
+static const uint64_t SPIN_NS = 100000;
+static const uint64_t SLICE_NS = 100000; /* the kernel's least */
 
 struct rgap_server {
     struct transport transport;
@@ -103,6 +105,30 @@ static void pin(const struct rgap_server* server) {
     }
 }
 
+/* Of the kernel's struct sched_attr what this needs; the C library has no call for it. */
+struct scheduling {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime;
+    uint64_t deadline;
+    uint64_t period;
+};
+
+/* Short turns that come soon: on a busy core a wake-up would else wait for the slice of whoever is
+ * running to end, 3 ms. Linux 6.12 and later take sched_runtime for the slice of an ordinary
+ * thread; earlier ones ignore it (Documentation/scheduler/sched-eevdf.rst). */
+static void ask_for_short_slices(void) {
+    struct scheduling own = {0};
+    if (syscall(SYS_sched_getattr, 0, &own, sizeof(own), 0) == 0 && own.policy == SCHED_OTHER) {
+        own.size = sizeof(own);
+        own.runtime = SLICE_NS;
+        syscall(SYS_sched_setattr, 0, &own, 0);
+    }
+}
+
 /* Off the core that the client sends from: two ends that take turns on one core need three times
  * as long. Only this thread is moved, and not where the caller has chosen a core. */
 static int step_aside(const struct rgap_server* server) {
@@ -136,6 +162,7 @@ static void* serve(void* argument) {
     struct pollfd events[2] = {{server->transport.socket, POLLIN, 0},
                                {server->stop_event, POLLIN, 0}};
     pin(server);
+    ask_for_short_slices();
     pthread_getaffinity_np(pthread_self(), sizeof(server->allowed), &server->allowed);
     while (!atomic_load_explicit(&server->stopping, memory_order_relaxed)) {
         spin(server);

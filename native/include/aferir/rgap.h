@@ -120,7 +120,7 @@ struct rgap_server_config {
     struct rgap_source source; /* the reference's own clock ... */
     struct rgap* upstream;     /* ... or, for a node of a tree, its global clock */
     int cpu;                   /* to pin the thread to; -1: none */
-    uint64_t spin_ns;          /* wait actively so long after a datagram: 500 us */
+    uint64_t spin_ns;          /* wait actively so long after a datagram: 100 us */
     int user_stamps;
 };
 
