@@ -80,6 +80,13 @@ class BlockedRows {
             std::size_t end;
         };
 
+        /// Ties keep the order of the rows, so that neighbours in memory stay neighbours.
+        static bool longer_first(const Lane& a, const Lane& b) {
+            const auto length_a = a.end - a.begin;
+            const auto length_b = b.end - b.begin;
+            return length_a != length_b ? length_a > length_b : a.row < b.row;
+        }
+
         /// `next`: for each row, its first element that no block has taken yet.
         void add_block(Range block, std::vector<std::size_t>& next) {
             std::vector<Lane> lanes;
@@ -93,9 +100,8 @@ class BlockedRows {
             }
             for (std::size_t i = 0; i < lanes.size(); i += kWindow) {
                 const auto first = lanes.begin() + static_cast<long>(i);
-                std::stable_sort(
-                    first, first + static_cast<long>(std::min(kWindow, lanes.size() - i)),
-                    [](const Lane& a, const Lane& b) { return a.end - a.begin > b.end - b.begin; });
+                std::sort(first, first + static_cast<long>(std::min(kWindow, lanes.size() - i)),
+                          longer_first);
             }
             lanes.resize((lanes.size() + kLanes - 1) / kLanes * kLanes,
                          {static_cast<std::uint32_t>(matrix.order()), 0, 0});

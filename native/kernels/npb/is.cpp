@@ -81,7 +81,7 @@ void iterate(Sort& sort, Member& member, int iteration) {
 
 /// Puts every key where its rank says and tells whether they are in order then. Counts the ranks
 /// down. Each thread places the keys of its part of the key range.
-bool verify_order(Sort& sort, int threads) {
+bool verify_order(const Sort& sort, int threads) {
     const auto size = sort.problem.keys();
     const HugeArray<std::uint32_t> sorted(size);
     const auto ranks = sort.ranking.ranks();

@@ -185,7 +185,7 @@ class Cycle {
     }
 
     double residual_norm(SweepPlan plan) {
-        auto& u = levels_.correction.back();
+        const auto& u = levels_.correction.back();
         const double squares = Levels::sweeps(u.size()) ? sweep_finest(plan) : step_finest(plan);
         if (!plan.measured) {
             return 0;
@@ -195,7 +195,7 @@ class Cycle {
     }
 
     double sweep_finest(SweepPlan plan) {
-        auto& u = swapped_ ? levels_.spare : levels_.correction.back();
+        const auto& u = swapped_ ? levels_.spare : levels_.correction.back();
         auto& result = swapped_ ? levels_.correction.back() : levels_.spare;
         plan.u = &u;
         plan.v = &levels_.right_side;

@@ -40,6 +40,7 @@ class Best {
 
     [[nodiscard]] std::vector<Point> points(std::size_t size) const {
         std::vector<Point> found;
+        found.reserve(best_.size());
         for (const auto& [value, place] : best_) {
             found.push_back({place / (size * size), place / size % size, place % size});
         }

@@ -27,6 +27,7 @@ struct BlockOf {
     typedef double Type __attribute__((vector_size(W * sizeof(double))));
 };
 template <int W>
+// NOLINTNEXTLINE(readability-redundant-typename): clang 14 and GCC 12 still ask for it
 using Block = typename BlockOf<W>::Type;
 
 /// Calls `work` with the widest block that divides a row of `size` points.
@@ -54,7 +55,7 @@ void store_block(double* target, Block<W> block) {
 }
 
 template <int First, int Step, int W, int... I>
-Block<W> pick(Block<W> low, Block<W> high, std::integer_sequence<int, I...>) {
+Block<W> pick(Block<W> low, Block<W> high, std::integer_sequence<int, I...> /*places*/) {
     return __builtin_shufflevector(low, high, (First + Step * I)...);
 }
 
@@ -82,7 +83,7 @@ Block<W> odds(Block<W> low, Block<W> high) {
 
 /// even[First], odd[First], even[First + 1], ...: W numbers.
 template <int First, int W, int... I>
-Block<W> interleaved(Block<W> even, Block<W> odd, std::integer_sequence<int, I...>) {
+Block<W> interleaved(Block<W> even, Block<W> odd, std::integer_sequence<int, I...> /*places*/) {
     return __builtin_shufflevector(even, odd, (First + I / 2 + I % 2 * W)...);
 }
 
