@@ -174,3 +174,15 @@ def test_a_trial_guest_powers_itself_off() -> None:
     )
     assert "aferir.only=boot" in after(command, "-append")[0]
     assert "-drive" not in command
+
+
+def test_the_reason_why_a_container_did_not_start_is_lxcs_first_error() -> None:
+    log = (
+        "lxc-start a 20261121041624.737 WARN     start - ../src/lxc/start.c:one:1 - odd\n"
+        "lxc-start a 20261121041624.738 ERROR    conf - ../src/lxc/conf.c:pivot:9 - Invalid"
+        " argument - Failed to pivot_root()\n"
+        "lxc-start a 20261121041624.739 ERROR    start - ../src/lxc/start.c:two:2 - No container\n"
+    )
+    assert lxc.reason(log) == "Invalid argument - Failed to pivot_root()"
+    assert lxc.reason("something else\n") == "something else"
+    assert lxc.reason("") == ""

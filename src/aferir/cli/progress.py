@@ -30,6 +30,7 @@ class RunProgress:
         )
         self._task: TaskID = self._bar.add_task("preparing", total=1, left="")
         self._round = ""
+        self._said: set[str] = set()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -67,8 +68,9 @@ class RunProgress:
             self._line(f"[{index}/{total}] {self._round}: {cell.id}  {left}".rstrip())
 
     def cell_finished(self, record: Record) -> None:
-        """Say what failed; what went well needs no words."""
-        if record.failure is not None:
+        """Say what failed, each reason once; what went well needs no words."""
+        if record.failure is not None and record.failure.message not in self._said:
+            self._said.add(record.failure.message)
             self._line(f"{record.cell}: {record.failure.message}")
 
     def note(self, text: str) -> None:

@@ -135,9 +135,8 @@ def _start(entry: journal.Entry) -> subprocess.Popen[str]:
         if monitor.poll() is not None or time.monotonic() > deadline:
             process.end(monitor)
             said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-            reasons = " / ".join(line.strip() for line in said.splitlines()[-4:])
             raise ProgramError(
-                f"the container did not start: {reasons or 'LXC gave no reason'}",
+                f"the container did not start: {lxc.reason(said) or 'LXC gave no reason'}",
                 remedy="lxc-checkconfig(1) tells what the kernel lacks",
             )
         time.sleep(0.001)

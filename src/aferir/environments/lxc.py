@@ -92,6 +92,16 @@ def freezer_command(folder: Path, name: str, *, frozen: bool) -> list[str]:
     return ["lxc-freeze" if frozen else "lxc-unfreeze", "-P", str(folder), "-n", name]
 
 
+def reason(log: str) -> str:
+    """What went wrong first, from LXC's log; what follows are its consequences.
+
+    A line reads `PROGRAM NAME TIME ERROR  MODULE - FILE:FUNCTION:LINE - MESSAGE`.
+    """
+    lines = log.splitlines()
+    errors = [line for line in lines if " ERROR " in line] or lines
+    return errors[0].strip().split(" - ", 2)[-1] if errors else ""
+
+
 def _escaped(path: Path) -> str:
     """Colons separate the layers of an overlay, so one in a path needs a backslash."""
     return str(path).replace(":", "\\:")
