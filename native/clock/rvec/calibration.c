@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
-enum { LOOKS = 9, TRIES = 16, ATTEMPTS = 3 };
+enum { LOOKS = 9, TRIES = 16, ATTEMPTS = 3, SLEEP_NS = 1000000 };
 
 struct witness calibration_look(const struct rvec_source* source, const int64_t* offsets,
                                 int tries) {
@@ -29,19 +29,30 @@ struct witness calibration_look(const struct rvec_source* source, const int64_t*
     return best;
 }
 
+/* A wide bracket says little of where in it the reference was read. */
+static double weight(const struct witness* look) {
+    double width = (double)look->width + 1;
+    return 1 / (width * width);
+}
+
 double calibration_slope(const struct witness* looks, int count) {
     assert(count >= 2);
-    double mean_x = 0, mean_y = 0;
+    double total = 0, mean_x = 0, mean_y = 0;
     for (int i = 0; i < count; ++i) {
-        mean_x += (double)(looks[i].counter - looks[0].counter) / count;
-        mean_y += (double)(looks[i].reference_ns - looks[0].reference_ns) / count;
+        total += weight(&looks[i]);
+    }
+    for (int i = 0; i < count; ++i) {
+        double part = weight(&looks[i]) / total;
+        mean_x += part * (double)(looks[i].counter - looks[0].counter);
+        mean_y += part * (double)(looks[i].reference_ns - looks[0].reference_ns);
     }
     double sum_xx = 0, sum_xy = 0;
     for (int i = 0; i < count; ++i) {
+        double part = weight(&looks[i]) / total;
         double x = (double)(looks[i].counter - looks[0].counter) - mean_x;
         double y = (double)(looks[i].reference_ns - looks[0].reference_ns) - mean_y;
-        sum_xx += x * x;
-        sum_xy += x * y;
+        sum_xx += part * x * x;
+        sum_xy += part * x * y;
     }
     return sum_xx > 0 ? sum_xy / sum_xx : NAN;
 }
@@ -72,22 +83,23 @@ static int attempt(const struct rvec_source* source, uint64_t duration_ns,
         looks[i] = calibration_look(source, NULL, TRIES);
     }
     int status = calibration_between(&looks[0], &looks[LOOKS - 1], out);
-    if (status != RVEC_OK || looks[LOOKS - 1].suspended_ns - looks[0].suspended_ns > 1000000) {
+    int64_t asleep = (int64_t)(looks[LOOKS - 1].suspended_ns - looks[0].suspended_ns);
+    if (status != RVEC_OK || asleep > SLEEP_NS) {
         return RVEC_ERROR_CALIBRATION;
     }
-    double slope = calibration_slope(looks, LOOKS);
-    /* Looks off the line mean that the counter jumped or changed its rate meanwhile. */
-    double worst = 0;
+    /* Looks off the line between the ends by more than brackets allow mean that the counter jumped
+     * or changed its rate meanwhile. */
     for (int i = 1; i < LOOKS; ++i) {
         double ns = (double)(looks[i].reference_ns - looks[0].reference_ns);
-        double off = ns - slope * (double)(looks[i].counter - looks[0].counter);
-        double allowed = (double)(looks[0].width + looks[i].width) * slope + 1000;
-        worst = fmax(worst, fabs(off) / allowed);
-    }
-    if (!(worst <= 1)) {
-        return RVEC_ERROR_CALIBRATION;
+        double ticks = (double)(looks[i].counter - looks[0].counter);
+        double off = fabs(ns - out->ns_per_tick * ticks);
+        double brackets = (double)(looks[0].width + looks[i].width) * out->ns_per_tick;
+        if (!(off <= brackets + 1000 + ns * out->uncertainty_ppb * 1e-9)) {
+            return RVEC_ERROR_CALIBRATION;
+        }
     }
     /* The fit averages the brackets' noise, but may not leave what the end points prove. */
+    double slope = calibration_slope(looks, LOOKS);
     if (fabs(slope / out->ns_per_tick - 1) * 1e9 < out->uncertainty_ppb) {
         out->ns_per_tick = slope;
     }

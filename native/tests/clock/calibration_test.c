@@ -17,6 +17,41 @@ static void finds_the_rate_within_its_own_interval(void) {
     }
 }
 
+static int reads_left;
+
+static struct rvec_reading read_slowly_at_last(void* context) {
+    if (--reads_left < 0) {
+        simulated_pass(context, 40000); /* interrupted each time */
+    }
+    return simulated_read(context);
+}
+
+/* On a busy machine a look may have no undisturbed bracket at all. */
+static void one_bad_look_does_not_spoil_the_others(void) {
+    struct simulated machine = simulated_machine(2.5e9);
+    struct rvec_source source = simulated_source(&machine);
+    struct calibration calibration;
+    source.read = read_slowly_at_last;
+    reads_left = 8 * 16 * 2;
+    CHECK(calibration_run(&source, 20000000, &calibration) == RVEC_OK);
+    CHECK_NEAR((calibration.ns_per_tick * 2.5 - 1) * 1e9, 0, 2000);
+}
+
+static uint64_t asleep_ever_less(void* context) {
+    static uint64_t asleep = 1000;
+    (void)context;
+    return asleep -= 3;
+}
+
+/* The time asleep is the difference of two readings, and as noisy as they are. */
+static void noise_is_no_sleep(void) {
+    struct simulated machine = simulated_machine(2.5e9);
+    struct rvec_source source = simulated_source(&machine);
+    struct calibration calibration;
+    source.suspended_ns = asleep_ever_less;
+    CHECK(calibration_run(&source, 20000000, &calibration) == RVEC_OK);
+}
+
 static void jump_before_third_look(void* context, uint64_t ns) {
     static int naps;
     simulated_nap(context, ns);
@@ -63,6 +98,8 @@ static void offset_keeps_causal_order(void) {
 
 int main(void) {
     RUN(finds_the_rate_within_its_own_interval);
+    RUN(one_bad_look_does_not_spoil_the_others);
+    RUN(noise_is_no_sleep);
     RUN(refuses_a_counter_that_jumps_meanwhile);
     RUN(refuses_a_counter_that_stands_still);
     RUN(offset_keeps_causal_order);
