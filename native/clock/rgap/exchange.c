@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-/* What the server's stamps may be off by: it cannot say so of each. */
-enum { SERVER_STAMP_ERROR_NS = 60 };
-
 void exchange_start(struct exchange* exchange, const struct hmac_key* key,
                     const struct filter_rule* rule, uint64_t session) {
     memset(exchange, 0, sizeof(*exchange));
@@ -59,7 +56,7 @@ static int complete(struct exchange* exchange, const struct message* message) {
         return 0;
     }
     struct sample sample = {last->t1.ns, last->t2, message->t3, last->t4.ns,
-                            last->t1.error_ns + last->t4.error_ns + SERVER_STAMP_ERROR_NS};
+                            last->t1.error_ns + last->t4.error_ns + EXCHANGE_STAMP_ERROR_NS};
     exchange->kernel_stamped += last->t1.by_kernel && last->t4.by_kernel;
     return filter_add(&exchange->filter, &sample);
 }

@@ -10,6 +10,10 @@
 #include "bound.h"
 #include "wire.h"
 
+/* What a stamp may be off by towards too short a way. A server cannot say so of each of its own, so
+ * all ends keep to it. */
+enum { EXCHANGE_STAMP_ERROR_NS = 120 };
+
 struct exchange_counts {
     uint64_t answered;
     uint64_t lost;

@@ -59,6 +59,10 @@ static int place(const struct transport* transport, const struct timespec* stamp
             break;
         }
     }
+    if (after - before > 2 * TRANSPORT_STAMP_ERROR_NS) {
+        return 0; /* the program's own stamp is later or earlier than the truth, but on the safe
+                     side */
+    }
     int64_t age =
         (int64_t)(real.tv_sec - stamp->tv_sec) * 1000000000 + real.tv_nsec - stamp->tv_nsec;
     return transport_place_stamp(before, after, age, earliest, latest, out);

@@ -14,6 +14,9 @@
 #include "aferir/rgap.h"
 #include "exchange.h"
 
+/* No kernel's stamp is farther off than this on the local clock; else it is not used. */
+enum { TRANSPORT_STAMP_ERROR_NS = EXCHANGE_STAMP_ERROR_NS };
+
 struct transport {
     int socket;
     struct rgap_source source;
