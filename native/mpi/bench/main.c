@@ -1,0 +1,107 @@
+/* Our synchronisation beside HCA3's, alternating in one job. Every rank counts as a host.
+ *
+ * Meant for hosts that are namespaces of one machine: their clocks are one, so the true offset is
+ * 0 and every offset found is an error. One line of JSON for each method. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "hca3.h"
+#include "host_clock.h"
+#include "sync.h"
+
+static uint64_t raw_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+}
+
+struct method {
+    const char* name;
+    int ping_pongs; /* 0: ours */
+    uint64_t* duration_ns;
+    uint64_t* worst_ns; /* largest error of any rank */
+};
+
+static int64_t offset_by(const struct method* method, const struct hosts* hosts) {
+    if (method->ping_pongs > 0) {
+        return hca3_offset_only((int)hosts->own, (int)hosts->count, method->ping_pongs);
+    }
+    struct look_result look;
+    return sync_tree(hosts, 0, &look) ? look.offset_ns : INT64_MAX;
+}
+
+/* From when the last rank is ready to when the last is done. */
+static void measure(const struct method* method, const struct hosts* hosts, int round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    uint64_t start = raw_ns();
+    int64_t offset = offset_by(method, hosts);
+    uint64_t mine[2] = {raw_ns(), (uint64_t)llabs(offset)}, largest[2];
+    MPI_Allreduce(MPI_IN_PLACE, &start, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, largest, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    method->duration_ns[round] = largest[0] - start;
+    method->worst_ns[round] = largest[1];
+}
+
+static int by_size(const void* a, const void* b) {
+    uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
+    return (x > y) - (x < y);
+}
+
+static void print(const struct method* method, int rounds, int ranks) {
+    qsort(method->duration_ns, (size_t)rounds, sizeof(uint64_t), by_size);
+    qsort(method->worst_ns, (size_t)rounds, sizeof(uint64_t), by_size);
+    printf("{\"method\": \"%s\", \"hosts\": %d, \"n\": %d", method->name, ranks, rounds);
+    const struct {
+        const char* name;
+        int index;
+    } quantile[] = {
+        {"best", 0}, {"median", rounds / 2}, {"p90", rounds * 9 / 10}, {"worst", rounds - 1}};
+    for (int i = 0; i < 4; ++i) {
+        printf(", \"duration_%s_us\": %.1f, \"error_%s_ns\": %llu", quantile[i].name,
+               (double)method->duration_ns[quantile[i].index] / 1000, quantile[i].name,
+               (unsigned long long)method->worst_ns[quantile[i].index]);
+    }
+    printf("}\n");
+}
+
+int main(int argc, char** argv) {
+    int rounds = argc > 1 ? atoi(argv[1]) : 100;
+    int rank, ranks;
+    host_clock_prepare();
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    uint32_t leaders[1024];
+    if (rounds < 1 || rounds > 1000000 || ranks > 1024) {
+        fprintf(stderr, "usage: aferir-mpi-bench [rounds, 100]; at most 1024 ranks\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    for (int i = 0; i < ranks; ++i) {
+        leaders[i] = (uint32_t)i;
+    }
+    struct hosts hosts = {(uint32_t)ranks, (uint32_t)rank, leaders};
+    struct method methods[] = {{"aferir", 0, NULL, NULL},
+                               {"hca3-offset-10", 10, NULL, NULL},
+                               {"hca3-offset-20", 20, NULL, NULL},
+                               {"hca3-offset-100", 100, NULL, NULL}};
+    enum { METHODS = sizeof(methods) / sizeof(methods[0]) };
+    for (int i = 0; i < METHODS; ++i) {
+        methods[i].duration_ns = calloc((size_t)rounds, sizeof(uint64_t));
+        methods[i].worst_ns = calloc((size_t)rounds, sizeof(uint64_t));
+    }
+    for (int round = -1; round < rounds; ++round) { /* the first opens connections */
+        for (int i = 0; i < METHODS; ++i) {
+            measure(&methods[i], &hosts, round < 0 ? 0 : round);
+        }
+    }
+    for (int i = 0; i < METHODS; ++i) {
+        if (rank == 0) {
+            print(&methods[i], rounds, ranks);
+        }
+        free(methods[i].duration_ns);
+        free(methods[i].worst_ns);
+    }
+    return MPI_Finalize();
+}

@@ -1,0 +1,227 @@
+#define _GNU_SOURCE
+#include "host_clock.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_page.h"
+#include "machine.h"
+#include "rate.h"
+
+static const uint64_t CHECK_NS = 100000000;
+enum { TRIES = 16, PATIENCE = 2000 };
+
+static struct rvec_source source;
+static struct witness first_look;
+static int uses_counter;
+static struct host_page* _Atomic joined;
+
+/* A thread's copy of the timeline. */
+struct reader {
+    uint64_t base_counter;
+    uint64_t base_ns;
+    struct rvec_rate rate;
+    uint32_t generation; /* 0: none yet */
+    uint64_t from;       /* counter at the last check ... */
+    uint64_t span;       /* ... and ticks until the next is due */
+};
+
+static _Thread_local struct reader reader;
+
+static uint64_t raw_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+}
+
+void host_clock_prepare(void) {
+    uses_counter = machine_invariance() != RVEC_INVARIANCE_NONE;
+    source = uses_counter ? machine_counter() : machine_fallback();
+    first_look = calibration_look(&source, NULL, TRIES);
+}
+
+static uint64_t mix(uint64_t hash, const char* text) {
+    for (; text != NULL && *text != '\0'; ++text) {
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3U; /* FNV-1a */
+    }
+    return hash * 0x100000001b3U;
+}
+
+/* The launcher's word for the job, made different for each host: containers and namespaces with
+ * names of their own may share memory, and are hosts all the same. Without such a word the ranks'
+ * common parent is taken, which a wrapping shell would hide: then they synchronise by messages. */
+void host_clock_name(char out[HOST_CLOCK_NAME]) {
+    struct utsname system;
+    uint64_t hash = mix(0xcbf29ce484222325U, getenv("AFERIR_MPI_JOB"));
+    hash = mix(hash, getenv("PMIX_NAMESPACE"));
+    hash = mix(hash, uname(&system) == 0 ? system.nodename : "");
+    if (getenv("AFERIR_MPI_JOB") == NULL && getenv("PMIX_NAMESPACE") == NULL) {
+        hash ^= (uint64_t)getppid() << 32;
+    }
+    snprintf(out, HOST_CLOCK_NAME, "/aferir-mpi-%u-%016" PRIx64, (unsigned)geteuid(), hash);
+}
+
+void host_clock_attach(const char* name) {
+    atomic_store(&joined, host_page_open(name, &first_look, uses_counter));
+}
+
+static struct rvec_rate page_rate(const struct host_page* page) {
+    struct rvec_rate rate = {atomic_load_explicit(&page->mult, memory_order_relaxed),
+                             atomic_load_explicit(&page->shift, memory_order_relaxed)};
+    return rate;
+}
+
+/* Callers hold the lock. */
+static void set_timeline(struct host_page* page, uint64_t counter, uint64_t ns,
+                         struct rvec_rate rate) {
+    uint32_t generation = atomic_load_explicit(&page->generation, memory_order_relaxed);
+    atomic_store_explicit(&page->generation, generation | 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&page->base_counter, counter, memory_order_relaxed);
+    atomic_store_explicit(&page->base_ns, ns, memory_order_relaxed);
+    atomic_store_explicit(&page->mult, rate.mult, memory_order_relaxed);
+    atomic_store_explicit(&page->shift, rate.shift, memory_order_relaxed);
+    atomic_store_explicit(&page->generation, (generation | 1) + 1, memory_order_release);
+}
+
+static uint64_t timeline_at(const struct host_page* page, uint64_t counter) {
+    uint64_t base = atomic_load_explicit(&page->base_counter, memory_order_relaxed);
+    return atomic_load_explicit(&page->base_ns, memory_order_relaxed) +
+           (uint64_t)rate_ns(page_rate(page), (int64_t)(counter - base));
+}
+
+static int try_lock(struct host_page* page) {
+    uint32_t expected = 0;
+    return atomic_compare_exchange_strong(&page->lock, &expected, 1);
+}
+
+static void unlock(struct host_page* page) { atomic_store(&page->lock, 0); }
+
+/* Takes the rate from the whole time since the first look. */
+static void set_rate(struct host_page* page, const struct witness* now, uint64_t ns) {
+    struct calibration better;
+    if (calibration_between(&page->calibration.first, now, &better) == RVEC_OK) {
+        struct rvec_rate rate = rate_make(better.ns_per_tick);
+        if (rate.mult != 0) {
+            page->calibration = better;
+            set_timeline(page, now->counter, ns, rate);
+        }
+    }
+    page->checked = *now;
+}
+
+void host_clock_calibrate(void) {
+    struct host_page* page = atomic_load(&joined);
+    char name[HOST_CLOCK_NAME];
+    host_clock_name(name);
+    host_page_unlink(page, name);
+    for (int i = 0; page->uses_counter && i < PATIENCE; ++i) {
+        if (atomic_load_explicit(&page->generation, memory_order_acquire) != 0) {
+            return;
+        }
+        if (try_lock(page)) {
+            if (atomic_load(&page->generation) == 0) {
+                struct witness now = calibration_look(&source, NULL, TRIES);
+                set_rate(page, &now, now.reference_ns);
+            }
+            unlock(page);
+            return;
+        }
+        sched_yield();
+    }
+}
+
+/* A look at the reference clock by whichever process comes first: has the counter jumped, as it
+ * does when a machine is suspended or moved, and can its rate be told better by now? */
+static void check(struct host_page* page) {
+    struct witness now = calibration_look(&source, NULL, TRIES);
+    struct suspicion suspicion = {page->suspect, CHECK_NS};
+    struct judgement found =
+        judge(&page->checked, &now, page_rate(page), page->calibration.uncertainty_ppb, suspicion);
+    page->suspect = found.verdict == RVEC_JUMPED ? found.ns_per_tick : 0;
+    if (found.verdict != RVEC_STEADY) {
+        uint64_t ns = timeline_at(page, page->checked.counter) + found.elapsed_ns;
+        set_timeline(page, now.counter, ns, found.rate);
+        page->calibration.first = page->calibration.last = page->checked = now;
+        return;
+    }
+    uint64_t used = page->calibration.last.counter - page->calibration.first.counter;
+    uint64_t had = now.counter - page->calibration.first.counter;
+    if (had / 4 >= used && had > rate_ticks_at_least(page_rate(page), CHECK_NS)) {
+        set_rate(page, &now, timeline_at(page, now.counter));
+    }
+    page->checked = now;
+}
+
+static int reload(const struct host_page* page) {
+    for (int i = 0; i < PATIENCE; ++i) {
+        uint32_t before = atomic_load_explicit(&page->generation, memory_order_acquire);
+        reader.base_counter = atomic_load_explicit(&page->base_counter, memory_order_relaxed);
+        reader.base_ns = atomic_load_explicit(&page->base_ns, memory_order_relaxed);
+        reader.rate = page_rate(page);
+        atomic_thread_fence(memory_order_acquire);
+        if (before % 2 == 0 &&
+            before == atomic_load_explicit(&page->generation, memory_order_relaxed)) {
+            reader.generation = before;
+            return before != 0;
+        }
+    }
+    return 0;
+}
+
+static uint64_t slow_ns(void) {
+    struct host_page* page = atomic_load_explicit(&joined, memory_order_acquire);
+    if (page == NULL || atomic_load_explicit(&page->generation, memory_order_acquire) == 0) {
+        return raw_ns();
+    }
+    if (rvec_ticks() - reader.from >= reader.span && try_lock(page)) {
+        if (rvec_ticks() - page->checked.counter >=
+            rate_ticks_at_least(page_rate(page), CHECK_NS) / 2) {
+            check(page);
+        }
+        unlock(page);
+    }
+    if (!reload(page)) {
+        return raw_ns();
+    }
+    reader.from = rvec_ticks();
+    reader.span = rate_ticks_at_least(reader.rate, CHECK_NS);
+    return reader.base_ns +
+           (uint64_t)rate_ns(reader.rate, (int64_t)(rvec_ticks() - reader.base_counter));
+}
+
+uint64_t host_clock_ns(void) {
+    const struct host_page* page = atomic_load_explicit(&joined, memory_order_acquire);
+    if (__builtin_expect(page == NULL || reader.generation == 0, 0)) {
+        return slow_ns();
+    }
+    uint64_t counter = rvec_ticks();
+    if (__builtin_expect(
+            atomic_load_explicit(&page->generation, memory_order_acquire) != reader.generation ||
+                counter - reader.from >= reader.span,
+            0)) {
+        return slow_ns();
+    }
+    return reader.base_ns +
+           (uint64_t)rate_ns(reader.rate, (int64_t)(counter - reader.base_counter));
+}
+
+uint64_t host_clock_identity(void) { return atomic_load(&joined)->identity; }
+
+uint32_t host_clock_attached(void) { return atomic_load(&atomic_load(&joined)->attached); }
+
+/* Readings are whole nanoseconds of a counter that counts faster, or of CLOCK_MONOTONIC_RAW. */
+double host_clock_tick_s(void) {
+    const struct host_page* page = atomic_load_explicit(&joined, memory_order_acquire);
+    double ns = 1;
+    if (page != NULL && atomic_load_explicit(&page->generation, memory_order_acquire) != 0) {
+        double tick = rate_ns_per_tick(page_rate(page));
+        ns = tick > 1 ? tick : 1;
+    }
+    return ns * 1e-9;
+}

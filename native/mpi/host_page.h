@@ -1,0 +1,35 @@
+/* The shared page behind host_clock, and how it is found. */
+#ifndef AFERIR_MPI_HOST_PAGE_H
+#define AFERIR_MPI_HOST_PAGE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "calibration.h"
+
+struct host_page {
+    _Atomic uint32_t ready; /* 0: new, 1: being written, 2: identity and first look are there */
+    _Atomic uint32_t attached;
+    _Atomic uint32_t nameless;
+    uint32_t uses_counter; /* 0: read CLOCK_MONOTONIC_RAW */
+    uint64_t identity;
+
+    /* The timeline, behind a sequence counter: odd during an update, 0 before the first. */
+    _Atomic uint32_t generation;
+    _Atomic uint32_t shift;
+    _Atomic uint64_t mult;
+    _Atomic uint64_t base_counter;
+    _Atomic uint64_t base_ns;
+
+    _Atomic uint32_t lock; /* for all below and for updates; only ever tried */
+    struct calibration calibration;
+    struct witness checked;
+    double suspect;
+};
+
+/* Maps the page called `name`, or, where that is impossible, gives a private one. Never fails. */
+struct host_page* host_page_open(const char* name, const struct witness* first, int uses_counter);
+/* Nobody can join any more; nothing is left when the last process ends. */
+void host_page_unlink(struct host_page* page, const char* name);
+
+#endif

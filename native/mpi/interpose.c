@@ -1,0 +1,145 @@
+/* MPI_Wtime as one strictly increasing time for all ranks: the C entry points.
+ *
+ * Preloaded before the MPI library; each function stands in front of the one of the profiling
+ * interface (MPI 3.1, section 14.2). */
+#define _GNU_SOURCE
+#include "interpose.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host_clock.h"
+#include "sync.h"
+
+static _Atomic int64_t global_offset_ns;
+static _Atomic int is_global;
+static struct sync_result synchronised;
+static atomic_int depth;
+static uint64_t added_ns; /* to MPI_Init, by us */
+
+/* As soon as the process is there: the longer the counter is watched, the better its rate. */
+__attribute__((constructor)) static void prepare(void) { host_clock_prepare(); }
+
+static int wants_report(void) {
+    const char* wish = getenv("AFERIR_MPI_REPORT");
+    return wish != NULL && *wish != '\0' && *wish != '0';
+}
+
+void interpose_before_init(void) {
+    if (atomic_fetch_add(&depth, 1) != 0) {
+        return;
+    }
+    uint64_t start = host_clock_ns();
+    char name[HOST_CLOCK_NAME];
+    host_clock_name(name);
+    host_clock_attach(name);
+    added_ns = host_clock_ns() - start;
+}
+
+static void report_init(void) {
+    const struct sync_result* s = &synchronised;
+    fprintf(stderr,
+            "aferir-mpi: {\"rank\": %u, \"host\": %u, \"hosts\": %u, \"global\": %s, "
+            "\"offset_ns\": %" PRId64 ", \"doubt_ns\": %" PRIu64 ", \"min_rtt_ns\": %" PRId64
+            ", \"exchanges\": %u, \"sync_ns\": %" PRIu64 ", \"added_ns\": %" PRIu64 "}\n",
+            s->rank, s->host, s->hosts, s->ok ? "true" : "false", s->look.offset_ns,
+            s->look.doubt_ns, s->look.min_rtt_ns, s->look.exchanges, s->duration_ns, added_ns);
+}
+
+void interpose_after_init(int status) {
+    if (atomic_fetch_sub(&depth, 1) != 1 || status != MPI_SUCCESS) {
+        return;
+    }
+    uint64_t start = host_clock_ns();
+    host_clock_calibrate();
+    sync_world(wants_report(), &synchronised);
+    if (synchronised.ok) {
+        atomic_store(&global_offset_ns, synchronised.look.offset_ns);
+        atomic_store(&is_global, 1);
+    }
+    added_ns += host_clock_ns() - start;
+    if (synchronised.report) {
+        report_init();
+    }
+}
+
+/* How far the hosts' oscillators have strayed, which nobody knows while a job runs. */
+void interpose_before_finalize(void) {
+    if (!synchronised.report || !synchronised.ok || synchronised.hosts < 2) {
+        return;
+    }
+    struct sync_result again;
+    sync_world(1, &again);
+    if (again.ok && again.leads) {
+        int64_t shift = (int64_t)(again.epoch_shift_ns - synchronised.epoch_shift_ns);
+        fprintf(stderr, "aferir-mpi: {\"rank\": %u, \"strayed_ns\": %" PRId64 "}\n", again.rank,
+                again.look.offset_ns - shift - synchronised.look.offset_ns);
+    }
+}
+
+/* A double holds nanoseconds exactly for 104 days of a host's life, seconds for 48. Past that two
+ * readings may round to the same value, so strictness is kept on what is given out. */
+double interpose_wtime(void) {
+    static _Thread_local double last;
+    int64_t offset = atomic_load_explicit(&global_offset_ns, memory_order_relaxed);
+    double now = (double)((int64_t)host_clock_ns() + offset) * 1e-9;
+    if (__builtin_expect(now <= last, 0)) {
+        now = nextafter(last, INFINITY);
+    }
+    last = now;
+    return now;
+}
+
+double interpose_wtick(void) { return host_clock_tick_s(); }
+
+int interpose_is_global(void) { return atomic_load(&is_global); }
+
+int MPI_Init(int* argc, char*** argv) {
+    interpose_before_init();
+    int status = PMPI_Init(argc, argv);
+    interpose_after_init(status);
+    return status;
+}
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    interpose_before_init();
+    int status = PMPI_Init_thread(argc, argv, required, provided);
+    interpose_after_init(status);
+    return status;
+}
+
+int MPI_Finalize(void) {
+    interpose_before_finalize();
+    return PMPI_Finalize();
+}
+
+double MPI_Wtime(void) { return interpose_wtime(); }
+
+double MPI_Wtick(void) { return interpose_wtick(); }
+
+/* The attribute's value is a pointer to int (MPI 3.1, section 8.1.2). */
+static void claim_global(MPI_Comm comm, int keyval, void* value, int* flag, int status) {
+    static int yes = 1;
+    if (status == MPI_SUCCESS && comm == MPI_COMM_WORLD && keyval == MPI_WTIME_IS_GLOBAL &&
+        interpose_is_global()) {
+        *(int**)value = &yes;
+        *flag = 1;
+    }
+}
+
+int MPI_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag) {
+    int status = PMPI_Comm_get_attr(comm, keyval, value, flag);
+    claim_global(comm, keyval, value, flag, status);
+    return status;
+}
+
+/* Deprecated since MPI 2.0 and still called. */
+int MPI_Attr_get(MPI_Comm comm, int keyval, void* value, int* flag) {
+    int status = PMPI_Comm_get_attr(comm, keyval, value, flag);
+    claim_global(comm, keyval, value, flag, status);
+    return status;
+}

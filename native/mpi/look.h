@@ -1,0 +1,35 @@
+/* The client's side of one look at another host's clock, over whatever carries its questions. */
+#ifndef AFERIR_MPI_LOOK_H
+#define AFERIR_MPI_LOOK_H
+
+#include <stdint.h>
+
+#include "filter.h"
+
+/* What a host that knows the time says. */
+struct answer {
+    uint64_t time_ns;  /* global */
+    uint64_t doubt_ns; /* half of the interval that holds the true one */
+};
+
+struct asker {
+    void* context;
+    uint64_t (*now_ns)(void* context);                /* the local clock */
+    int (*ask)(void* context, struct answer* answer); /* 1, or 0 when the way is broken */
+};
+
+struct look_result {
+    int64_t offset_ns; /* global minus local time */
+    uint64_t doubt_ns; /* the parent's and this look's together */
+    int64_t min_rtt_ns;
+    uint32_t exchanges; /* counted and not */
+};
+
+/* Exchanges until the stop rule of Dutra 2015 (section 7.3) holds: the standard deviation of the 20
+ * shortest round trips is below 500 ns, or the bound on messages is reached. 1, or 0 when nothing
+ * can be said. */
+int look_at(const struct asker* asker, struct look_result* out);
+
+struct filter_rule look_rule(void);
+
+#endif

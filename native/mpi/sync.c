@@ -1,0 +1,153 @@
+#include "sync.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host_clock.h"
+#include "tree.h"
+
+/* On MPI_COMM_WORLD itself: making a communicator takes longer than the whole synchronisation.
+ * Messages between two ranks do not overtake one another (MPI 3.1, section 3.5) and each side
+ * knows how many there will be, so none can be taken for one of the program's, which has not yet
+ * been told that MPI is there. The standard guarantees tags up to 32767 (section 8.1.2). */
+enum { TAG_ASK = 32761, TAG_ANSWER = 32762, TAG_RESULT = 32763 };
+
+enum { QUESTION_LAST = 0, QUESTION_MORE = 1 };
+
+static uint64_t local_ns(void* context) {
+    (void)context;
+    return host_clock_ns();
+}
+
+static int ask(void* context, struct answer* answer) {
+    const int parent = *(const int*)context;
+    uint8_t question = QUESTION_MORE;
+    return PMPI_Send(&question, 1, MPI_BYTE, parent, TAG_ASK, MPI_COMM_WORLD) == MPI_SUCCESS &&
+           PMPI_Recv(answer, (int)sizeof(*answer), MPI_BYTE, parent, TAG_ANSWER, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+static int look(int parent, struct look_result* out) {
+    struct asker asker = {&parent, local_ns, ask};
+    int ok = look_at(&asker, out);
+    uint8_t question = QUESTION_LAST;
+    return PMPI_Send(&question, 1, MPI_BYTE, parent, TAG_ASK, MPI_COMM_WORLD) == MPI_SUCCESS && ok;
+}
+
+static int serve(int child, const struct look_result* own) {
+    struct answer answer = {0, own->doubt_ns};
+    for (;;) {
+        uint8_t question;
+        if (PMPI_Recv(&question, 1, MPI_BYTE, child, TAG_ASK, MPI_COMM_WORLD, MPI_STATUS_IGNORE) !=
+            MPI_SUCCESS) {
+            return 0;
+        }
+        if (question == QUESTION_LAST) {
+            return 1;
+        }
+        answer.time_ns = host_clock_ns() + (uint64_t)own->offset_ns;
+        if (PMPI_Send(&answer, (int)sizeof(answer), MPI_BYTE, child, TAG_ANSWER, MPI_COMM_WORLD) !=
+            MPI_SUCCESS) {
+            return 0;
+        }
+    }
+}
+
+int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out) {
+    memset(out, 0, sizeof(*out));
+    out->offset_ns = (int64_t)shift_ns;
+    int ok = hosts->own == 0 || look((int)hosts->leader[tree_parent(hosts->own)], out);
+    for (uint32_t n = 0;; ++n) {
+        uint32_t child = tree_child(hosts->own, n, hosts->count);
+        if (child == hosts->count) {
+            return ok;
+        }
+        ok = serve((int)hosts->leader[child], out) && ok;
+    }
+}
+
+/* The other ranks of the host have the same clock, so they only have to be told. */
+static int tell_host(const struct rank_card* cards, int ranks, struct sync_result* result) {
+    int ok = 1;
+    for (int rank = (int)result->rank + 1; rank < ranks; ++rank) {
+        if (cards[rank].clock == cards[result->rank].clock) {
+            ok = PMPI_Send(&result->look, (int)sizeof(result->look), MPI_BYTE, rank, TAG_RESULT,
+                           MPI_COMM_WORLD) == MPI_SUCCESS &&
+                 ok;
+        }
+    }
+    return ok;
+}
+
+static int hear_leader(int leader, struct sync_result* result) {
+    return PMPI_Recv(&result->look, (int)sizeof(result->look), MPI_BYTE, leader, TAG_RESULT,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+static int sync_hosts(const struct rank_card* cards, int ranks, struct sync_result* result) {
+    struct hosts hosts;
+    if (!hosts_find(cards, (uint32_t)ranks, result->rank, &hosts)) {
+        return 0;
+    }
+    uint32_t leader = hosts.leader[hosts.own];
+    result->hosts = hosts.count;
+    result->host = hosts.own;
+    result->leads = leader == result->rank;
+    result->epoch_shift_ns = hosts_epoch_shift(cards, (uint32_t)ranks);
+    uint64_t start = host_clock_ns();
+    int ok;
+    if (result->leads) {
+        ok = sync_tree(&hosts, result->epoch_shift_ns, &result->look);
+        result->duration_ns = host_clock_ns() - start;
+        ok = tell_host(cards, ranks, result) && ok;
+    } else {
+        ok = hear_leader((int)leader, result);
+    }
+    hosts_free(&hosts);
+    return ok;
+}
+
+#if defined(OPEN_MPI)
+/* With these Open MPI lets a rank leave MPI_Init before another has entered it. */
+extern bool ompi_async_mpi_init __attribute__((weak));
+extern bool opal_pmix_base_async_modex __attribute__((weak));
+static int init_waits_for_all(void) {
+    return !(&ompi_async_mpi_init != NULL && ompi_async_mpi_init) &&
+           !(&opal_pmix_base_async_modex != NULL && opal_pmix_base_async_modex);
+}
+#else
+static int init_waits_for_all(void) { return 1; }
+#endif
+
+void sync_world(int report, struct sync_result* out) {
+    int ranks, rank;
+    memset(out, 0, sizeof(*out));
+    if (PMPI_Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS ||
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS) {
+        return;
+    }
+    out->rank = (uint32_t)rank;
+    out->hosts = 1;
+    out->leads = rank == 0;
+    /* Every rank has joined its page before MPI_Init, which ends on none before all have begun it.
+     * So if all have joined this one, all ranks see that, and no message is needed. */
+    if (init_waits_for_all() && host_clock_attached() == (uint32_t)ranks) {
+        out->report = report;
+        out->ok = 1;
+        return;
+    }
+    struct rank_card card = {host_clock_identity(), host_clock_ns(), (uint64_t)report};
+    struct rank_card* cards = calloc((size_t)ranks, sizeof(*cards));
+    if (cards == NULL) {
+        PMPI_Abort(MPI_COMM_WORLD, 1); /* the others would wait for this rank for ever */
+        return;
+    }
+    if (PMPI_Allgather(&card, (int)sizeof(card), MPI_BYTE, cards, (int)sizeof(card), MPI_BYTE,
+                       MPI_COMM_WORLD) == MPI_SUCCESS) {
+        out->report = (int)cards[0].report;
+        out->ok = sync_hosts(cards, ranks, out);
+    }
+    free(cards);
+}

@@ -1,0 +1,29 @@
+/* Sets the hosts of MPI_COMM_WORLD to the time of rank 0's host, over MPI's own messages. */
+#ifndef AFERIR_MPI_SYNC_H
+#define AFERIR_MPI_SYNC_H
+
+#include <stdint.h>
+
+#include "hosts.h"
+#include "look.h"
+
+struct sync_result {
+    int ok;
+    uint32_t rank;
+    uint32_t hosts;
+    uint32_t host;           /* the caller's */
+    int leads;               /* the caller is its host's first rank */
+    uint64_t epoch_shift_ns; /* global time minus rank 0's host's clock */
+    struct look_result look; /* offset from this host's clock to global time */
+    uint64_t duration_ns;    /* of looking, being looked at and waiting for it */
+    int report;              /* rank 0 was asked to print what was done */
+};
+
+/* Collective over MPI_COMM_WORLD, between MPI_Init and MPI_Finalize. */
+void sync_world(int report, struct sync_result* out);
+
+/* The part of it that a tree of ranks does: `leaders` set themselves to the first, whose clock
+ * plus `shift_ns` is global time. Called by those ranks alone; 1, or 0 when it failed. */
+int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out);
+
+#endif
