@@ -14,22 +14,23 @@ struct answer {
 
 struct asker {
     void* context;
-    uint64_t (*now_ns)(void* context);                /* the local clock */
-    int (*ask)(void* context, struct answer* answer); /* 1, or 0 when the way is broken */
+    uint64_t (*now_ns)(void* context); /* the local clock */
+    /* 1, or 0 when the way is broken. `last`: no other question can follow. */
+    int (*ask)(void* context, int last, struct answer* answer);
 };
 
 struct look_result {
     int64_t offset_ns; /* global minus local time */
     uint64_t doubt_ns; /* the parent's and this look's together */
     int64_t min_rtt_ns;
-    uint32_t exchanges; /* counted and not */
+    uint32_t exchanges;
 };
 
-/* Exchanges until the stop rule of Dutra 2015 (section 7.3) holds: the standard deviation of the 20
- * shortest round trips is below 500 ns, or the bound on messages is reached. 1, or 0 when nothing
- * can be said. */
+/* Exchanges until the stop rule of Dutra 2015 (section 7.3) holds or the bound on messages is
+ * reached. 1, or 0 when nothing can be said. `out->exchanges` is given in that case too. */
 int look_at(const struct asker* asker, struct look_result* out);
 
 struct filter_rule look_rule(void);
+uint32_t look_most_exchanges(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host_clock.h"
+#include "patience.h"
 #include "tree.h"
 
 /* On MPI_COMM_WORLD itself: making a communicator takes longer than the whole synchronisation.
@@ -14,51 +15,58 @@
  * been told that MPI is there. The standard guarantees tags up to 32767 (section 8.1.2). */
 enum { TAG_ASK = 32761, TAG_ANSWER = 32762, TAG_RESULT = 32763 };
 
-enum { QUESTION_LAST = 0, QUESTION_MORE = 1 };
+/* MORE may follow; LAST wants an answer and is the last; DONE wants none. */
+enum { QUESTION_MORE, QUESTION_LAST, QUESTION_DONE };
 
 static uint64_t local_ns(void* context) {
     (void)context;
     return host_clock_ns();
 }
 
-static int ask(void* context, struct answer* answer) {
-    const int parent = *(const int*)context;
-    uint8_t question = QUESTION_MORE;
-    return PMPI_Send(&question, 1, MPI_BYTE, parent, TAG_ASK, MPI_COMM_WORLD) == MPI_SUCCESS &&
-           PMPI_Recv(answer, (int)sizeof(*answer), MPI_BYTE, parent, TAG_ANSWER, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE) == MPI_SUCCESS;
+struct way {
+    int parent;
+    int asked; /* the parent has answered once, so it is listening */
+};
+
+static int ask(void* context, int last, struct answer* answer) {
+    struct way* way = context;
+    uint8_t question = last ? QUESTION_LAST : QUESTION_MORE;
+    enum patience_kind kind = way->asked ? PATIENCE_LISTENING : PATIENCE_BUSY;
+    way->asked = 1;
+    return PMPI_Send(&question, 1, MPI_BYTE, way->parent, TAG_ASK, MPI_COMM_WORLD) == MPI_SUCCESS &&
+           patient_receive(answer, (int)sizeof(*answer), way->parent, TAG_ANSWER, kind);
 }
 
-static int look(int parent, struct look_result* out) {
-    struct asker asker = {&parent, local_ns, ask};
+static int look(int parent, int is_first, struct look_result* out) {
+    struct way way = {parent, is_first};
+    struct asker asker = {&way, local_ns, ask};
     int ok = look_at(&asker, out);
-    uint8_t question = QUESTION_LAST;
-    return PMPI_Send(&question, 1, MPI_BYTE, parent, TAG_ASK, MPI_COMM_WORLD) == MPI_SUCCESS && ok;
+    if (out->exchanges < look_most_exchanges()) {
+        uint8_t question = QUESTION_DONE;
+        ok =
+            PMPI_Send(&question, 1, MPI_BYTE, parent, TAG_ASK, MPI_COMM_WORLD) == MPI_SUCCESS && ok;
+    }
+    return ok;
 }
 
 static int serve(int child, const struct look_result* own) {
     struct answer answer = {0, own->doubt_ns};
-    for (;;) {
-        uint8_t question;
-        if (PMPI_Recv(&question, 1, MPI_BYTE, child, TAG_ASK, MPI_COMM_WORLD, MPI_STATUS_IGNORE) !=
-            MPI_SUCCESS) {
+    for (uint8_t question = QUESTION_MORE; question == QUESTION_MORE;) {
+        if (!patient_receive(&question, 1, child, TAG_ASK, PATIENCE_LISTENING)) {
             return 0;
         }
-        if (question == QUESTION_LAST) {
-            return 1;
-        }
         answer.time_ns = host_clock_ns() + (uint64_t)own->offset_ns;
-        if (PMPI_Send(&answer, (int)sizeof(answer), MPI_BYTE, child, TAG_ANSWER, MPI_COMM_WORLD) !=
-            MPI_SUCCESS) {
+        if (question != QUESTION_DONE && PMPI_Send(&answer, (int)sizeof(answer), MPI_BYTE, child,
+                                                   TAG_ANSWER, MPI_COMM_WORLD) != MPI_SUCCESS) {
             return 0;
         }
     }
+    return 1;
 }
 
-int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out) {
-    memset(out, 0, sizeof(*out));
-    out->offset_ns = (int64_t)shift_ns;
-    int ok = hosts->own == 0 || look((int)hosts->leader[tree_parent(hosts->own)], out);
+static int take_place(const struct hosts* hosts, struct look_result* out) {
+    int ok =
+        hosts->own == 0 || look((int)hosts->leader[tree_parent(hosts->own)], hosts->own == 1, out);
     for (uint32_t n = 0;; ++n) {
         uint32_t child = tree_child(hosts->own, n, hosts->count);
         if (child == hosts->count) {
@@ -66,6 +74,16 @@ int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* 
         }
         ok = serve((int)hosts->leader[child], out) && ok;
     }
+}
+
+int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out) {
+    struct patience patience;
+    memset(out, 0, sizeof(*out));
+    out->offset_ns = (int64_t)shift_ns;
+    patience_begin(&patience);
+    int ok = take_place(hosts, out);
+    patience_end(&patience);
+    return ok;
 }
 
 /* The other ranks of the host have the same clock, so they only have to be told. */
@@ -82,8 +100,8 @@ static int tell_host(const struct rank_card* cards, int ranks, struct sync_resul
 }
 
 static int hear_leader(int leader, struct sync_result* result) {
-    return PMPI_Recv(&result->look, (int)sizeof(result->look), MPI_BYTE, leader, TAG_RESULT,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    return patient_receive(&result->look, (int)sizeof(result->look), leader, TAG_RESULT,
+                           PATIENCE_BUSY);
 }
 
 static int sync_hosts(const struct rank_card* cards, int ranks, struct sync_result* result) {
