@@ -17,10 +17,10 @@ from pathlib import Path
 from types import ModuleType
 
 from aferir import __version__
-from aferir.cli import bench, clean, clock, compare, doctor, list_, report, run
+from aferir.cli import bench, clean, clock, compare, doctor, list_, mpirun, report, run
 from aferir.errors import AferirError
 
-VERBS: tuple[ModuleType, ...] = (doctor, run, report, compare, list_, clean, bench, clock)
+VERBS: tuple[ModuleType, ...] = (doctor, run, report, compare, list_, clean, bench, clock, mpirun)
 
 _DESCRIPTION = (
     "Tells what a computing environment (bare host, container, virtual machine) costs a program."
@@ -44,7 +44,7 @@ def entry() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one verb and give its exit code; no traceback reaches a user."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(mpirun.separate(arguments))
     try:
         return int(options.execute(options))
     except AferirError as error:
