@@ -123,7 +123,7 @@ def test_a_guest_is_limited_pinned_and_gone_after_release(environment: Environme
     (group,) = limited.accounting.cgroups.values()
     assert cgroup.members(group) == {qemu}
     files = (group / "cpu.cfs_quota_us", group / "cpu.max")
-    assert [f.read_text().split()[0] for f in files if f.exists()] == ["50000"]
+    assert [f.read_text().split()[0] for f in files if f.exists()] == ["5000"]
     limited.pause()
     assert limited.release() > 0
     assert limited.release() < 0.01

@@ -57,8 +57,8 @@ def test_no_text_breaks_the_parser_of_mounts(text: str) -> None:
 
 def test_limits_by_the_names_of_version_1() -> None:
     found = config(V1, cpu_quota=0.25)
-    assert found["lxc.cgroup.cpu.cfs_quota_us"] == "50000"
-    assert found["lxc.cgroup.cpu.cfs_period_us"] == "100000"
+    assert found["lxc.cgroup.cpu.cfs_quota_us"] == "5000"
+    assert found["lxc.cgroup.cpu.cfs_period_us"] == "10000"
     assert found["lxc.cgroup.memory.limit_in_bytes"] == str(2**28)
     assert found["lxc.cgroup.cpuset.cpus"] == "0,1"
     assert not [key for key in found if key.startswith("lxc.cgroup2")]
@@ -66,7 +66,7 @@ def test_limits_by_the_names_of_version_1() -> None:
 
 def test_limits_by_the_names_of_version_2() -> None:
     found = config(V2, cpu_quota=0.25)
-    assert found["lxc.cgroup2.cpu.max"] == "50000 100000"
+    assert found["lxc.cgroup2.cpu.max"] == "5000 10000"
     assert found["lxc.cgroup2.memory.max"] == str(2**28)
     assert found["lxc.cgroup2.memory.swap.max"] == "0"
     assert found["lxc.cgroup2.cpuset.cpus"] == "0,1"
@@ -96,8 +96,13 @@ def test_a_controller_that_is_nowhere_is_missing() -> None:
 
 @given(st.floats(1e-6, 512))
 def test_a_quota_is_never_below_what_the_kernel_takes(cpus: float) -> None:
-    assert cgroup.quota_us(cpus) >= 1000
-    assert abs(cgroup.quota_us(cpus) - cpus * 100_000) <= 1000
+    quota, period = cgroup.bandwidth_us(cpus)
+    assert quota >= 1_000
+    assert 10_000 <= period <= 1_000_000
+    if cpus >= 0.001:
+        assert quota / period == pytest.approx(cpus, rel=1e-3)
+    if cpus >= 0.005:
+        assert quota >= 4_999
 
 
 @given(
