@@ -1,0 +1,87 @@
+/* Processes of one name share one clock; readings never go back. */
+#define _GNU_SOURCE
+#include "host_clock.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../clock/check.h"
+
+static uint64_t raw_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+}
+
+static void follows_the_reference_before_and_after(void) {
+    CHECK_NEAR((int64_t)(host_clock_ns() - raw_ns()), 0, 1e6);
+    host_clock_prepare();
+    char name[HOST_CLOCK_NAME];
+    host_clock_name(name);
+    host_clock_attach(name);
+    struct timespec nap = {0, 20000000};
+    nanosleep(&nap, NULL);
+    CHECK(host_clock_attached() == 1);
+    host_clock_calibrate();
+    CHECK(shm_open(name, O_RDONLY, 0) < 0); /* nothing is left behind */
+    int64_t closest = INT64_MAX;
+    for (int i = 0; i < 1000; ++i) {
+        int64_t off = llabs((int64_t)(host_clock_ns() - raw_ns()));
+        closest = off < closest ? off : closest;
+    }
+    CHECK(closest < 1000);
+    CHECK(host_clock_tick_s() >= 1e-9 && host_clock_tick_s() < 1e-7);
+}
+
+static void readings_go_on_over_checks_and_better_rates(void) {
+    uint64_t start = host_clock_ns(), last = start, raw = raw_ns();
+    while (last - start < 500000000) {
+        uint64_t now = host_clock_ns();
+        CHECK(now >= last);
+        last = now;
+    }
+    CHECK_NEAR((double)(host_clock_ns() - start), (double)(raw_ns() - raw), 1e6);
+}
+
+static void a_second_process_has_the_same_clock(void) {
+    const char* name = "/aferir-mpi-test";
+    shm_unlink(name);
+    host_clock_prepare();
+    host_clock_attach(name);
+    uint64_t identity = host_clock_identity();
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        host_clock_attach(name);
+        _exit(host_clock_identity() == identity && host_clock_attached() == 2 ? 0 : 1);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(host_clock_attached() == 2);
+    shm_unlink(name);
+}
+
+static void a_file_that_others_may_write_is_not_trusted(void) {
+    const char* name = "/aferir-mpi-test";
+    int file = shm_open(name, O_RDWR | O_CREAT, 0600);
+    CHECK(file >= 0 && fchmod(file, 0666) == 0);
+    host_clock_attach(name);
+    uint64_t identity = host_clock_identity();
+    host_clock_attach(name); /* no sharing: each time another identity */
+    CHECK(host_clock_identity() != identity);
+    close(file);
+    shm_unlink(name);
+}
+
+int main(void) {
+    RUN(follows_the_reference_before_and_after);
+    RUN(readings_go_on_over_checks_and_better_rates);
+    RUN(a_second_process_has_the_same_clock);
+    RUN(a_file_that_others_may_write_is_not_trusted);
+    return 0;
+}

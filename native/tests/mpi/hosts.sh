@@ -1,0 +1,76 @@
+#!/bin/sh
+# hosts.sh LIBRARY SOURCES: two and three "hosts" that are network namespaces joined by a bridge in
+# a namespace of its own, over Open MPI's TCP. They share one clock, so what they should find is 0.
+# Exit code 77: skipped, with the reason.
+set -u
+library=$1 sources=$2 count=3 name=aferirmpi$$
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+[ "$(id -u)" = 0 ] || skip "network namespaces need root"
+command -v mpirun.openmpi >/dev/null || skip "no mpirun.openmpi"
+command -v ip >/dev/null || skip "no ip (package iproute2)"
+ip netns add "$name-bridge" 2>/dev/null || skip "no network namespaces here"
+work=$(mktemp -d)
+
+clean() {
+    for i in $(seq 0 $((count - 1))); do
+        ip netns del "$name-$i" 2>/dev/null
+        rm -rf "/etc/netns/$name-$i"
+    done
+    ip netns del "$name-bridge"
+    rmdir /etc/netns 2>/dev/null
+    rm -rf "$work"
+}
+trap clean EXIT
+trap 'exit 1' INT TERM
+
+ip -n "$name-bridge" link add bridge type bridge && ip -n "$name-bridge" link set bridge up ||
+    skip "no bridge here"
+for i in $(seq 0 $((count - 1))); do
+    echo "10.77.0.$((i + 1)) $name-$i" >>"$work/hosts"
+done
+echo "127.0.0.1 localhost" >>"$work/hosts"
+for i in $(seq 0 $((count - 1))); do
+    host=$name-$i
+    ip netns add "$host" || exit 1
+    ip -n "$host" link add eth0 type veth peer name "v$i" netns "$name-bridge" || exit 1
+    ip -n "$name-bridge" link set "v$i" master bridge up || exit 1
+    ip -n "$host" link set lo up || exit 1
+    ip -n "$host" addr add "10.77.0.$((i + 1))/24" dev eth0 || exit 1
+    ip -n "$host" link set eth0 up || exit 1
+    mkdir -p "/etc/netns/$host" && cp "$work/hosts" "/etc/netns/$host/hosts" || exit 1
+done
+
+cat >"$work/agent" <<'END'
+#!/bin/sh
+host=$1
+shift
+exec ip netns exec "$host" unshare -u sh -c "hostname $host; $*"
+END
+chmod +x "$work/agent"
+mpicc.openmpi -O2 -Wno-deprecated-declarations "$sources/program.c" -o "$work/c" -pthread || exit 1
+
+# Of the ranks on several hosts two share the first.
+failed=0
+for hosts in "$name-0:1,$name-1:1" "$name-0:2,$name-1:1,$name-2:1"; do
+    ranks=$(($(echo "$hosts" | tr -cd : | wc -c) + $(echo "$hosts" | grep -c :2)))
+    if "$work/agent" "$name-0" timeout 120 mpirun.openmpi --allow-run-as-root --oversubscribe \
+        --mca plm_rsh_agent "$work/agent" --mca pml ob1 --mca btl tcp,self,vader \
+        --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 \
+        --mca mpi_yield_when_idle 1 --host "$hosts" -n "$ranks" -x "LD_PRELOAD=$library" \
+        -x AFERIR_MPI_REPORT=1 "$work/c" 300 --hosts >"$work/out" 2>&1; then
+        echo "ok $hosts:"
+    else
+        echo "FAILED $hosts:"
+        failed=1
+    fi
+    grep -v '^\[.*plm:rsh: Warning' "$work/out"
+    expected=$(echo "$hosts" | tr -cd , | wc -c)
+    if ! grep -q "\"hosts\": $((expected + 1))," "$work/out"; then
+        echo "FAILED: not $((expected + 1)) hosts"
+        failed=1
+    fi
+done
+exit $failed

@@ -1,0 +1,172 @@
+/* The tree, the hosts, and the estimate on simulated time: no MPI. */
+#include "tree.h"
+
+#include "../clock/check.h"
+#include "hosts.h"
+#include "look.h"
+
+static void each_host_is_served_once_by_one_that_knows_the_time(void) {
+    for (uint32_t hosts = 1; hosts <= 300; ++hosts) {
+        uint32_t served[300] = {0}, parent[300] = {0};
+        for (uint32_t host = 0; host < hosts; ++host) {
+            uint32_t before = host;
+            for (uint32_t n = 0;; ++n) {
+                uint32_t child = tree_child(host, n, hosts);
+                if (child == hosts) {
+                    break;
+                }
+                CHECK(child > before);
+                before = child;
+                served[child] += 1;
+                parent[child] = host;
+            }
+        }
+        CHECK(served[0] == 0);
+        for (uint32_t host = 1; host < hosts; ++host) {
+            CHECK(served[host] == 1);
+            CHECK(tree_parent(host) == parent[host]);
+            CHECK(tree_depth(host) == tree_depth(parent[host]) + 1);
+        }
+    }
+    CHECK(tree_parent(0) == 0);
+}
+
+/* Each round doubles those who know: nobody is served later than in round ceil(log2 hosts). */
+static void rounds_are_logarithmic(void) {
+    for (uint32_t hosts = 2; hosts <= 4096; hosts *= 2) {
+        uint32_t done[4096] = {0}, last = 0, rounds = 0;
+        for (uint32_t host = 0; host < hosts; ++host) {
+            for (uint32_t n = 0; tree_child(host, n, hosts) != hosts; ++n) {
+                uint32_t child = tree_child(host, n, hosts);
+                done[child] = done[host] + n + 1;
+                last = done[child] > last ? done[child] : last;
+            }
+        }
+        while (1U << rounds < hosts) {
+            rounds += 1;
+        }
+        CHECK(last == rounds);
+    }
+    CHECK(tree_child(0x80000000U, 0, 0xffffffffU) == 0xffffffffU);
+}
+
+static void ranks_of_one_clock_are_one_host(void) {
+    struct rank_card cards[] = {{9, 0, 0}, {4, 0, 0}, {9, 0, 0}, {2, 0, 0}, {4, 0, 0}};
+    const uint32_t own[] = {0, 1, 0, 2, 1};
+    for (uint32_t rank = 0; rank < 5; ++rank) {
+        struct hosts hosts;
+        CHECK(hosts_find(cards, 5, rank, &hosts));
+        CHECK(hosts.count == 3);
+        CHECK(hosts.own == own[rank]);
+        CHECK(hosts.leader[0] == 0 && hosts.leader[1] == 1 && hosts.leader[2] == 3);
+        hosts_free(&hosts);
+    }
+}
+
+static void no_clock_goes_back_to_global_time(void) {
+    const uint64_t second = 1000000000;
+    struct rank_card one[] = {{1, 5 * second, 0}, {1, 6 * second, 0}};
+    CHECK(hosts_epoch_shift(one, 2) == 0);
+    struct rank_card younger[] = {{1, 100 * second, 0}, {2, 50 * second, 0}};
+    CHECK(hosts_epoch_shift(younger, 2) == 0);
+    struct rank_card older[] = {{1, 50 * second, 0}, {2, 100 * second, 0}};
+    CHECK(hosts_epoch_shift(older, 2) > 50 * second);
+    struct rank_card alike[] = {{1, 50 * second, 0}, {2, 50 * second - 5000, 0}};
+    CHECK(hosts_epoch_shift(alike, 2) >= second);
+}
+
+/* Two clocks on a simulated network. */
+struct network {
+    uint64_t now;         /* true time */
+    int64_t offset;       /* the parent's clock minus ours */
+    uint64_t delay;       /* the shortest of either way */
+    uint64_t noise_there; /* at most, on top */
+    uint64_t noise_back;
+    uint64_t random;
+    uint32_t asked, told_last;
+    uint32_t breaks_after;
+};
+
+static uint64_t simulated_now(void* context) {
+    struct network* network = context;
+    return network->now += 20;
+}
+
+static int simulated_ask(void* context, int last, struct answer* answer) {
+    struct network* network = context;
+    network->asked += 1;
+    network->told_last += (uint32_t)last;
+    if (network->asked > network->breaks_after) {
+        return 0;
+    }
+    network->now += network->delay + random_below(&network->random, network->noise_there + 1);
+    answer->time_ns = network->now + (uint64_t)network->offset;
+    answer->doubt_ns = 7;
+    network->now += network->delay + random_below(&network->random, network->noise_back + 1);
+    return 1;
+}
+
+static struct network quiet(void) {
+    struct network network = {1000000000000, 123456789, 10000, 0, 0, 1, 0, 0, UINT32_MAX};
+    return network;
+}
+
+static void a_quiet_network_needs_ten_exchanges(void) {
+    struct network network = quiet();
+    struct asker asker = {&network, simulated_now, simulated_ask};
+    struct look_result look;
+    CHECK(look_at(&asker, &look));
+    CHECK(look.exchanges == 10 && network.asked == 10 && network.told_last == 0);
+    CHECK_NEAR(look.offset_ns, 123456789, 25);
+    CHECK(look.doubt_ns >= 10000 + 7 && look.doubt_ns < 10300);
+}
+
+static void a_noisy_one_is_given_up_after_twenty(void) {
+    for (uint64_t seed = 0; seed < 1000; ++seed) {
+        struct network network = quiet();
+        network.noise_there = 300000;
+        network.noise_back = 20000;
+        network.random = seed;
+        struct asker asker = {&network, simulated_now, simulated_ask};
+        struct look_result look;
+        CHECK(look_at(&asker, &look));
+        CHECK(look.exchanges <= look_most_exchanges());
+        CHECK(network.told_last == (look.exchanges == look_most_exchanges()));
+        CHECK_NEAR(look.offset_ns, 123456789, look.doubt_ns);
+    }
+}
+
+/* One way's minimum does not suffer from the other way's noise in the same exchange. */
+static void each_way_has_its_own_minimum(void) {
+    double sum = 0;
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+        struct network network = quiet();
+        network.noise_there = network.noise_back = 100000;
+        network.random = seed;
+        struct asker asker = {&network, simulated_now, simulated_ask};
+        struct look_result look;
+        CHECK(look_at(&asker, &look));
+        sum += (double)llabs(look.offset_ns - 123456789);
+    }
+    CHECK(sum / 200 < 4000);
+}
+
+static void a_broken_way_is_said(void) {
+    struct network network = quiet();
+    network.breaks_after = 4;
+    struct asker asker = {&network, simulated_now, simulated_ask};
+    struct look_result look;
+    CHECK(!look_at(&asker, &look));
+}
+
+int main(void) {
+    RUN(each_host_is_served_once_by_one_that_knows_the_time);
+    RUN(rounds_are_logarithmic);
+    RUN(ranks_of_one_clock_are_one_host);
+    RUN(no_clock_goes_back_to_global_time);
+    RUN(a_quiet_network_needs_ten_exchanges);
+    RUN(a_noisy_one_is_given_up_after_twenty);
+    RUN(each_way_has_its_own_minimum);
+    RUN(a_broken_way_is_said);
+    return 0;
+}
