@@ -6,8 +6,8 @@
 #include "bench.h"
 
 static const char USAGE[] =
-    "usage: aferir-clock-bench [costs] [ecp] [sync] [bound] [options]\n"
-    "Measures clocks and prints one JSON object a line.\n"
+    "usage: aferir-clock-bench [info] [costs] [ecp] [sync] [bound] [options]\n"
+    "Measures clocks and prints one JSON object a line; what the counter is comes last, always.\n"
     "  --rounds N            interleaved rounds of read costs (2000)\n"
     "  --reads N             readings for the ECP counts (100000000)\n"
     "  --syncs N             one-shot synchronisations (200)\n"
@@ -77,19 +77,35 @@ static void parse(int argc, char** argv, struct bench_options* options) {
     }
 }
 
+static void check_parts(int argc, char** argv) {
+    static const char* const PARTS[] = {"info", "costs", "ecp", "sync", "bound"};
+    for (int i = optind; i < argc; ++i) {
+        int known = 0;
+        for (size_t k = 0; k < sizeof(PARTS) / sizeof(*PARTS); ++k) {
+            known |= strcmp(argv[i], PARTS[k]) == 0;
+        }
+        if (!known) {
+            fprintf(stderr, "aferir-clock-bench: no such part: %s\n%s", argv[i], USAGE);
+            exit(2);
+        }
+    }
+}
+
 static void print_info(struct rvec* rvec) {
     struct rvec_facts facts;
     rvec_info(rvec, &facts);
     printf(
         "{\"bench\": \"counter\", \"counter\": \"%s\", \"frequency_hz\": %.3f, "
         "\"uncertainty_ppb\": %.3f, \"invariance\": %d, \"cores\": %u, "
-        "\"cores_checked\": %u, \"jumps\": %llu, \"rate_changes\": %llu}\n",
+        "\"cores_checked\": %u, \"jumps\": %llu, \"rate_changes\": %llu, \"doubt_ns\": %llu}\n",
         facts.counter, facts.frequency_hz, facts.uncertainty_ppb, (int)facts.invariance,
         facts.cores, facts.cores_checked, (unsigned long long)facts.jumps,
-        (unsigned long long)facts.rate_changes);
-    for (uint32_t core = 0; core < facts.cores_checked; ++core) {
+        (unsigned long long)facts.rate_changes, (unsigned long long)facts.doubt_ns);
+    for (uint32_t core = 0; core < facts.cores; ++core) {
         struct rvec_core_offset offset;
-        rvec_get_offset(rvec, core, &offset);
+        if (rvec_get_offset(rvec, core, &offset) != RVEC_OK || !offset.measured) {
+            continue;
+        }
         printf(
             "{\"bench\": \"core_offset\", \"core\": %u, \"offset_ticks\": %lld, "
             "\"uncertainty_ticks\": %llu, \"applied\": %d}\n",
@@ -110,6 +126,7 @@ static int is_wanted(int argc, char** argv, const char* part) {
 int main(int argc, char** argv) {
     struct bench_options options = {100000000, 2000, 200, 10, NULL, NULL, "127.0.0.1", -1, 0};
     parse(argc, argv, &options);
+    check_parts(argc, argv);
     struct rvec_options open_options = {0};
     open_options.calibration_ns = 100000000;
     struct rvec* rvec;
