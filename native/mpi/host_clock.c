@@ -2,7 +2,6 @@
 #include "host_clock.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
@@ -102,12 +101,13 @@ static int try_lock(struct host_page* page) {
 
 static void unlock(struct host_page* page) { atomic_store(&page->lock, 0); }
 
-/* Takes the rate from the whole time since the first look. */
+/* Takes the rate from the whole time since the first look. One that the quick read cannot convert,
+ * of a counter below 1 GHz on x86-64, is left, and the reference goes on being read. */
 static void set_rate(struct host_page* page, const struct witness* now, uint64_t ns) {
     struct calibration better;
     if (calibration_between(&page->calibration.first, now, &better) == RVEC_OK) {
         struct rvec_rate rate = rate_make(better.ns_per_tick);
-        if (rate.mult != 0) {
+        if (rate.mult != 0 && rate.shift == RVEC_INLINE_SHIFT) {
             page->calibration = better;
             set_timeline(page, now->counter, ns, rate);
         }
@@ -120,19 +120,14 @@ void host_clock_calibrate(void) {
     char name[HOST_CLOCK_NAME];
     host_clock_name(name);
     host_page_unlink(page, name);
-    for (int i = 0; page->uses_counter && i < PATIENCE; ++i) {
-        if (atomic_load_explicit(&page->generation, memory_order_acquire) != 0) {
-            return;
+    /* Whoever finds the lock taken need not wait: until the rate is there, the reference is read.
+     */
+    if (page->uses_counter && try_lock(page)) {
+        if (atomic_load(&page->generation) == 0) {
+            struct witness now = calibration_look(&source, NULL, TRIES);
+            set_rate(page, &now, now.reference_ns);
         }
-        if (try_lock(page)) {
-            if (atomic_load(&page->generation) == 0) {
-                struct witness now = calibration_look(&source, NULL, TRIES);
-                set_rate(page, &now, now.reference_ns);
-            }
-            unlock(page);
-            return;
-        }
-        sched_yield();
+        unlock(page);
     }
 }
 
@@ -146,7 +141,8 @@ static void check(struct host_page* page) {
     page->suspect = found.verdict == RVEC_JUMPED ? found.ns_per_tick : 0;
     if (found.verdict != RVEC_STEADY) {
         uint64_t ns = timeline_at(page, page->checked.counter) + found.elapsed_ns;
-        set_timeline(page, now.counter, ns, found.rate);
+        int fits = found.rate.shift == RVEC_INLINE_SHIFT;
+        set_timeline(page, now.counter, ns, fits ? found.rate : page_rate(page));
         page->calibration.first = page->calibration.last = page->checked = now;
         return;
     }
@@ -189,26 +185,25 @@ static uint64_t slow_ns(void) {
     if (!reload(page)) {
         return raw_ns();
     }
-    reader.from = rvec_ticks();
+    uint64_t counter = rvec_ticks();
+    int64_t since_base = (int64_t)(counter - reader.base_counter);
+    reader.from = since_base > 0 ? counter : reader.base_counter;
     reader.span = rate_ticks_at_least(reader.rate, CHECK_NS);
-    return reader.base_ns +
-           (uint64_t)rate_ns(reader.rate, (int64_t)(rvec_ticks() - reader.base_counter));
+    return reader.base_ns + (uint64_t)rate_ns(reader.rate, since_base);
 }
 
+/* Counters before reader.from, as of a core that lags, look like ones far behind it. */
 uint64_t host_clock_ns(void) {
     const struct host_page* page = atomic_load_explicit(&joined, memory_order_acquire);
-    if (__builtin_expect(page == NULL || reader.generation == 0, 0)) {
-        return slow_ns();
-    }
     uint64_t counter = rvec_ticks();
     if (__builtin_expect(
-            atomic_load_explicit(&page->generation, memory_order_acquire) != reader.generation ||
-                counter - reader.from >= reader.span,
+            page == NULL || counter - reader.from >= reader.span ||
+                atomic_load_explicit(&page->generation, memory_order_acquire) != reader.generation,
             0)) {
         return slow_ns();
     }
-    return reader.base_ns +
-           (uint64_t)rate_ns(reader.rate, (int64_t)(counter - reader.base_counter));
+    rvec_wide ticks = counter - reader.base_counter;
+    return reader.base_ns + (uint64_t)((ticks * reader.rate.mult) >> RVEC_INLINE_SHIFT);
 }
 
 uint64_t host_clock_identity(void) { return atomic_load(&joined)->identity; }

@@ -15,7 +15,7 @@
 void host_clock_prepare(void);
 /* Joins the page that processes of the same user name alike; one of its own if that fails. */
 void host_clock_attach(const char* name);
-/* Takes the second look unless another process has, and removes the page's name. */
+/* Takes the second look unless another process has or does, and removes the page's name. */
 void host_clock_calibrate(void);
 
 /* Nanoseconds since the host was started, by this thread's reader. Any time, any thread. */
