@@ -1,0 +1,90 @@
+"""Two network namespaces joined by a veth pair: a network of two hosts on one machine.
+
+Both ends read one clock, so what is measured between them has a known truth. Nothing of it shows
+in the host's own network: the pair is made inside the namespaces and goes with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from aferir import journal, process
+from aferir.environments import undo
+from aferir.journal import Entry
+
+KIND = "namespace"
+FOLDER = Path("/run/netns")
+"""Where ip-netns(8) keeps names."""
+_TIME_LIMIT_S = 20.0
+_INTERFACE = "eth0"
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """The two ends, by their names below /run/netns, and what they are called there."""
+
+    server: str
+    client: str
+    server_address: str
+    client_address: str
+    interface: str
+    mark: str
+    """To be put into the environment of children inside, as `undo.MARK`: ended with the pair."""
+
+
+@contextmanager
+def veth_pair() -> Iterator[Pair]:
+    """Make the pair, and remove it whatever happens; journalled first. Needs root.
+
+    Errors: MissingError without ip(8), ProgramError where the kernel refuses (ip's words).
+    """
+    entry = journal.write(KIND, {})
+    try:
+        pair = Pair(
+            server=_name(entry, "server"),
+            client=_name(entry, "client"),
+            server_address="10.0.0.1",
+            client_address="10.0.0.2",
+            interface=_INTERFACE,
+            mark=entry.id,
+        )
+        for command in commands(pair):
+            process.run(command, timeout_s=_TIME_LIMIT_S)
+        yield pair
+    finally:
+        give_back(entry)
+
+
+def commands(pair: Pair) -> list[list[str]]:
+    """What makes the pair, one command after the other."""
+    ends = ((pair.server, pair.server_address), (pair.client, pair.client_address))
+    made = [["ip", "netns", "add", name] for name, _ in ends]
+    # Both ends are born where they belong; a moved one would show on the host for a moment.
+    veth = ["ip", "link", "add", _INTERFACE, "netns", pair.server, "type", "veth"]
+    made.append([*veth, "peer", "name", _INTERFACE, "netns", pair.client])
+    for name, address in ends:
+        inside = ["ip", "-n", name]
+        made.append([*inside, "address", "add", f"{address}/30", "dev", _INTERFACE])
+        # No IPv6 of its own accord: its solicitations would come between the datagrams.
+        made.append([*inside, "link", "set", _INTERFACE, "addrgenmode", "none", "up"])
+        made.append([*inside, "link", "set", "lo", "up"])
+    return made
+
+
+def give_back(entry: Entry) -> None:
+    """End what runs inside, remove the names, and with them namespaces and interfaces.
+
+    Repeating it is harmless, and so is an entry of which nothing, or only half, was made.
+    """
+    undo.kill_marked(entry.id)
+    for path in sorted(FOLDER.glob(_name(entry, "*"))):
+        undo.unmount(path)
+        path.unlink(missing_ok=True)
+    journal.erase(entry)
+
+
+def _name(entry: Entry, end: str) -> str:
+    return f"aferir-{entry.id}-{end}"

@@ -1,0 +1,95 @@
+"""The pair of network namespaces: it carries datagrams, and no kill leaves anything of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.integration.support import own_state
+
+from aferir import journal, process
+from aferir.environments import cleaning, namespace, undo
+from aferir.errors import ProgramError
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+]
+MAKING = """
+import time
+from aferir import process
+from aferir.environments import namespace, undo
+with namespace.veth_pair() as pair:
+    inside = ["ip", "netns", "exec", pair.client, "sleep", "4322"]
+    child = process.start(inside, environment={undo.MARK: pair.mark}, survives_us=True)
+    print(pair.mark, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return own_state(tmp_path_factory, monkeypatch)
+
+
+def names(mark: str) -> list[Path]:
+    return list(namespace.FOLDER.glob(f"*{mark}*"))
+
+
+def marked(mark: str) -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            content = path.read_bytes()
+        except OSError:
+            continue
+        if f"{undo.MARK}={mark}".encode() in content:
+            found.append(path.parent.name)
+    return found
+
+
+def test_it_carries_datagrams_and_goes_away(state: Path) -> None:
+    host = {path.name for path in Path("/sys/class/net").iterdir()}
+    with namespace.veth_pair() as pair:
+        assert len(names(pair.mark)) == 2
+        assert [entry.kind for entry in journal.entries()] == [namespace.KIND]
+        assert {path.name for path in Path("/sys/class/net").iterdir()} == host
+        inside = ["ip", "netns", "exec", pair.client]
+        asked = process.run([*inside, "ip", "-o", "route", "get", pair.server_address])
+        assert f"dev {pair.interface}" in asked.stdout
+    assert names(pair.mark) == []
+    assert list(journal.entries()) == []
+
+
+def test_a_failure_on_the_way_leaves_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = namespace.commands
+    monkeypatch.setattr(namespace, "commands", lambda pair: [*made(pair)[:4], ["false"]])
+    before = set(namespace.FOLDER.glob("aferir-*"))
+    with pytest.raises(ProgramError), namespace.veth_pair():
+        pass
+    assert set(namespace.FOLDER.glob("aferir-*")) <= before
+    assert list(journal.entries()) == []
+
+
+def test_after_a_kill_clean_removes_it_and_what_runs_inside(state: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", MAKING], stdout=subprocess.PIPE, text=True, env={**os.environ}
+    )
+    assert child.stdout is not None
+    with child.stdout as lines:
+        mark = lines.readline().strip()
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    assert len(names(mark)) == 2
+    assert marked(mark)
+    orphans = journal.orphans()
+    assert [entry.id for entry in orphans] == [mark]
+    for _ in range(2):  # a second time there is nothing to do, and no harm done
+        assert cleaning.clean(orphans) == []
+    assert names(mark) == []
+    assert marked(mark) == []
+    assert list(journal.entries()) == []
