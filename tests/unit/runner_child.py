@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tests.unit.runner_fakes import WORKLOADS, experiment
 
-from aferir.config import HostLimits, parse
+from aferir.config import parse
 from aferir.environments.native import Native
-from aferir.model.plan import Plan
+from aferir.model.plan import HostLimits, Plan
 from aferir.probes import all_probes
 from aferir.runner import Watch, run
 

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from aferir.config import HostLimits, parse
+from aferir.config import parse
 from aferir.environments.base import Accounting, Environment, Instance, Phases
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.model.finding import Finding
-from aferir.model.plan import Cell, EnvironmentSpec, Parameter, Plan
+from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, Plan
 from aferir.model.record import Record, Sample
 from aferir.process import Completed
 from aferir.workloads.base import Command, Workload

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aferir.config import HostLimits, load, parse, plan_of
+from aferir.config import load, parse, plan_of
 from aferir.config.units import (
     SIZE_UNITS,
     format_duration,
@@ -18,7 +18,7 @@ from aferir.config.units import (
     parse_size,
 )
 from aferir.errors import UsageError
-from aferir.model.plan import Plan, environment_family
+from aferir.model.plan import HostLimits, Plan, environment_family
 from aferir.workloads import all_workloads
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aferir.config import HostLimits, load, parse, read_bytes
+from aferir.config import load, parse, read_bytes
 from aferir.errors import UsageError
+from aferir.model.plan import HostLimits
 from aferir.workloads import all_workloads
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aferir.config import HostLimits, parse
+from aferir.config import parse
 from aferir.errors import AferirError, UsageError
-from aferir.model.plan import Plan
+from aferir.model.plan import HostLimits, Plan
 from aferir.model.provenance import Provenance
 from aferir.model.record import Failure, Record, Sample, Warning
 from aferir.store import (

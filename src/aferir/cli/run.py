@@ -7,7 +7,6 @@ machine cannot run is left out and said, with the command that would add it.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 from aferir.cli.list_ import add_runs
 
 if TYPE_CHECKING:
-    from aferir.config import HostLimits
     from aferir.report.model import Evaluation
     from aferir.store import Run
 
@@ -36,16 +34,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Validate, run, report; exit code 1 where a cell failed in all its repetitions."""
-    from aferir import config, workloads
+    from aferir import config, machine, workloads
 
     programs = workloads.all_workloads()
     experiment = config.read_bytes(options.experiment)
-    plan = config.parse(experiment, host_limits(), programs, source=str(options.experiment))
+    limits = machine.host_limits()
+    plan = config.parse(experiment, limits, programs, source=str(options.experiment))
     if options.check:
         print(f"{options.experiment} is right: {len(plan.cells)} cells")
         return 0
 
-    from aferir import machine, probes, runner
+    from aferir import probes, runner
     from aferir.cli.progress import RunProgress
     from aferir.environments import by_kind
     from aferir.environments.cleaning import clean
@@ -75,16 +74,6 @@ def _frequency_program() -> Path | None:
         return kernel_path(PROGRAM)
     except MissingError:
         return None
-
-
-def host_limits() -> HostLimits:
-    """CPUs that we may use and the memory of this host."""
-    from aferir.config import HostLimits
-
-    return HostLimits(
-        cpus=tuple(sorted(os.sched_getaffinity(0))),
-        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-    )
 
 
 def _report(run: Run, *, json: bool) -> int:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from aferir.config.load import load, parse, plan_of, read_bytes
-from aferir.config.sections import HostLimits, ProgramRules
+from aferir.config.sections import ProgramRules
 
-__all__ = ["HostLimits", "ProgramRules", "load", "parse", "plan_of", "read_bytes"]
+__all__ = ["ProgramRules", "load", "parse", "plan_of", "read_bytes"]

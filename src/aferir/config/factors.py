@@ -11,7 +11,6 @@ import msgspec
 from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table, kind_of
 from aferir.config.problems import Problems, choose, shown
 from aferir.config.sections import (
-    HostLimits,
     ProgramRules,
     WorkloadTable,
     as_parameter,
@@ -19,7 +18,7 @@ from aferir.config.sections import (
     check_memory,
 )
 from aferir.config.units import format_size
-from aferir.model.plan import EnvironmentSpec, Parameter
+from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
 
 MOST_FACTORS = 6
 MOST_LEVELS = 64

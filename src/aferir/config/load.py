@@ -14,7 +14,6 @@ from aferir.config.sections import (
     MOST_ENVIRONMENTS,
     MOST_WORKLOADS,
     Experiment,
-    HostLimits,
     ProgramRules,
     WorkloadTable,
     read_environment,
@@ -24,7 +23,7 @@ from aferir.config.sections import (
     tables_of,
 )
 from aferir.errors import UsageError
-from aferir.model.plan import EnvironmentSpec, Plan
+from aferir.model.plan import EnvironmentSpec, HostLimits, Plan
 
 _SECTIONS = ("experiment", "stop", "environment", "workload", "factors")
 _LARGEST_FILE = 2**20

@@ -19,6 +19,7 @@ from aferir.config.units import parse_size
 from aferir.model.plan import (
     EnvironmentKind,
     EnvironmentSpec,
+    HostLimits,
     Order,
     Parameter,
     StoppingRule,
@@ -44,14 +45,6 @@ _DEFAULT_TIME_LIMIT_S = 3600.0
 _DEFAULT_WORKLOAD_LIMIT_S = 120.0
 _MONTH_S = 30 * 24 * 3600.0
 _EMULATED = 3
-
-
-class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the machine has, so that an impossible experiment is refused before it starts."""
-
-    cpus: tuple[int, ...]
-    """Numbers of the CPUs that we may run on."""
-    memory_bytes: int
 
 
 class ProgramRules(Protocol):

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from aferir.machine import capabilities, facts, privileges
-from aferir.machine.facts import HostLimits, host_limits
+from aferir.machine.facts import host_limits
 from aferir.model.finding import Finding
 
-__all__ = ["HostLimits", "describe", "findings", "host_limits"]
+__all__ = ["describe", "findings", "host_limits"]
 
 
 def findings() -> list[Finding]:

@@ -17,6 +17,7 @@ import aferir
 from aferir import process
 from aferir.errors import AferirError
 from aferir.machine import packages, parse
+from aferir.model.plan import HostLimits
 
 _TOOLS = {
     "qemu": ("qemu-system-x86_64", "--version"),
@@ -61,14 +62,6 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     uptime_s: float
     boot_id: str
     host_name: str
-
-
-class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What an environment can be given at most."""
-
-    cpus: tuple[int, ...]
-    """Numbers of the CPUs that we may run on."""
-    memory_bytes: int
 
 
 class Software(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,8 @@ def as_root_command() -> str:
     program = Path(sys.argv[0]).name
     if program != "aferir" and not program.startswith("aferir"):
         return "sudo aferir ..."
-    return " ".join(["sudo", program, *sys.argv[1:]])
+    # sudo(8) looks for programs on a path of its own, on which a virtual environment is not.
+    return " ".join(["sudo", sys.argv[0], *sys.argv[1:]])
 
 
 def user_namespaces() -> bool:

@@ -13,6 +13,14 @@ Order = Literal["interleaved", "random"]
 EnvironmentKind = Literal["native", "container", "vm"]
 
 
+class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the machine has, so that an impossible experiment is refused before it starts."""
+
+    cpus: tuple[int, ...]
+    """Numbers of the CPUs that we may run on."""
+    memory_bytes: int
+
+
 class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One environment as an instance of it will be allocated."""
 
