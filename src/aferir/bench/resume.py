@@ -70,6 +70,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
         kinds.append("vm")
     kinds = [k for k in kinds if all(f.status != "missing" for f in by_kind(k).check())]
     draw = random.Random(options.seed)  # noqa: S311
+    before = set(leftovers(frozenset()))  # of another aferir that runs at the same time
     with tempfile.TemporaryDirectory(prefix="aferir-bench-") as folder:
         runs = Path(folder) / "runs"
         experiment = Path(folder) / "killed.toml"
@@ -84,7 +85,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
             raise ProgramError(f"the last start of the run {process.explain_exit(last)}")
         process.run([sys.executable, "-m", "aferir", "clean"], timeout_s=60.0)
         missing, twice, folders = _count(runs, kinds)
-        left = leftovers(owners)
+        left = [what for what in leftovers(owners) if what not in before]
     note_kinds = ", ".join(kinds)
     return BenchResult(
         bench="resume",
