@@ -6,19 +6,6 @@
 #ifndef AFERIR_MPI_PATIENCE_H
 #define AFERIR_MPI_PATIENCE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* How the scheduler treated this thread before. */
-struct patience {
-    int changed;
-    uint64_t slice_ns;
-};
-
-/* Asks for short turns that come soon, until patience_end. */
-void patience_begin(struct patience* patience);
-void patience_end(const struct patience* patience);
-
 enum patience_kind {
     PATIENCE_LISTENING, /* whoever answers is waiting for the question */
     PATIENCE_BUSY       /* it has others to serve before */

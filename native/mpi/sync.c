@@ -18,6 +18,13 @@ enum { TAG_ASK = 32761, TAG_ANSWER = 32762, TAG_RESULT = 32763 };
 /* MORE may follow; LAST wants an answer and is the last; DONE wants none. */
 enum { QUESTION_MORE, QUESTION_LAST, QUESTION_DONE };
 
+/* As long as an answer: both ways have to take the same time. */
+struct question {
+    uint64_t kind;
+    uint64_t unused;
+};
+_Static_assert(sizeof(struct question) == sizeof(struct answer), "both ways alike");
+
 static uint64_t local_ns(void* context) {
     (void)context;
     return host_clock_ns();
@@ -30,10 +37,11 @@ struct way {
 
 static int ask(void* context, int last, struct answer* answer) {
     struct way* way = context;
-    uint8_t question = last ? QUESTION_LAST : QUESTION_MORE;
+    struct question question = {last ? QUESTION_LAST : QUESTION_MORE, 0};
     enum patience_kind kind = way->asked ? PATIENCE_LISTENING : PATIENCE_BUSY;
     way->asked = 1;
-    return PMPI_Send(&question, 1, MPI_BYTE, way->parent, TAG_ASK, MPI_COMM_WORLD) == MPI_SUCCESS &&
+    return PMPI_Send(&question, (int)sizeof(question), MPI_BYTE, way->parent, TAG_ASK,
+                     MPI_COMM_WORLD) == MPI_SUCCESS &&
            patient_receive(answer, (int)sizeof(*answer), way->parent, TAG_ANSWER, kind);
 }
 
@@ -42,29 +50,35 @@ static int look(int parent, int is_first, struct look_result* out) {
     struct asker asker = {&way, local_ns, ask};
     int ok = look_at(&asker, out);
     if (out->exchanges < look_most_exchanges()) {
-        uint8_t question = QUESTION_DONE;
-        ok =
-            PMPI_Send(&question, 1, MPI_BYTE, parent, TAG_ASK, MPI_COMM_WORLD) == MPI_SUCCESS && ok;
+        struct question question = {QUESTION_DONE, 0};
+        ok = PMPI_Send(&question, (int)sizeof(question), MPI_BYTE, parent, TAG_ASK,
+                       MPI_COMM_WORLD) == MPI_SUCCESS &&
+             ok;
     }
     return ok;
 }
 
 static int serve(int child, const struct look_result* own) {
     struct answer answer = {0, own->doubt_ns};
-    for (uint8_t question = QUESTION_MORE; question == QUESTION_MORE;) {
-        if (!patient_receive(&question, 1, child, TAG_ASK, PATIENCE_LISTENING)) {
+    struct question question = {QUESTION_MORE, 0};
+    while (question.kind == QUESTION_MORE) {
+        if (!patient_receive(&question, (int)sizeof(question), child, TAG_ASK,
+                             PATIENCE_LISTENING)) {
             return 0;
         }
         answer.time_ns = host_clock_ns() + (uint64_t)own->offset_ns;
-        if (question != QUESTION_DONE && PMPI_Send(&answer, (int)sizeof(answer), MPI_BYTE, child,
-                                                   TAG_ANSWER, MPI_COMM_WORLD) != MPI_SUCCESS) {
+        if (question.kind != QUESTION_DONE &&
+            PMPI_Send(&answer, (int)sizeof(answer), MPI_BYTE, child, TAG_ANSWER, MPI_COMM_WORLD) !=
+                MPI_SUCCESS) {
             return 0;
         }
     }
     return 1;
 }
 
-static int take_place(const struct hosts* hosts, struct look_result* out) {
+int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out) {
+    memset(out, 0, sizeof(*out));
+    out->offset_ns = (int64_t)shift_ns;
     int ok =
         hosts->own == 0 || look((int)hosts->leader[tree_parent(hosts->own)], hosts->own == 1, out);
     for (uint32_t n = 0;; ++n) {
@@ -74,16 +88,6 @@ static int take_place(const struct hosts* hosts, struct look_result* out) {
         }
         ok = serve((int)hosts->leader[child], out) && ok;
     }
-}
-
-int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out) {
-    struct patience patience;
-    memset(out, 0, sizeof(*out));
-    out->offset_ns = (int64_t)shift_ns;
-    patience_begin(&patience);
-    int ok = take_place(hosts, out);
-    patience_end(&patience);
-    return ok;
 }
 
 /* The other ranks of the host have the same clock, so they only have to be told. */
