@@ -64,16 +64,20 @@ static void print(struct subject* subject, const char* path) {
         subject->worst_error_ns, subject->worst_part, (unsigned long long)subject->last_bound_ns);
 }
 
+enum { CHECKS = 10000 };
+
 static void observe(struct rvec* rvec, struct subject* subjects, const struct bench_options* o) {
-    struct timespec pause = {0, 0};
-    uint64_t between = (uint64_t)o->seconds * 1000000000U / 10000;
-    pause.tv_sec = (time_t)(between / 1000000000U);
-    pause.tv_nsec = (long)(between % 1000000000U);
-    for (int i = 0; i < 10000; ++i) {
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (uint64_t i = 1; i <= CHECKS; ++i) {
         for (int s = 0; s < CLOCKS; ++s) {
             check(rvec, &subjects[s]);
         }
-        nanosleep(&pause, NULL);
+        /* By the moment, not by the length: a nap of a millisecond may take four. */
+        uint64_t next = (uint64_t)start.tv_nsec + i * o->seconds * 1000000000U / CHECKS;
+        struct timespec until = {start.tv_sec + (time_t)(next / 1000000000U),
+                                 (long)(next % 1000000000U)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
     }
 }
 
