@@ -17,6 +17,7 @@ from aferir.errors import ProgramError
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.usefixtures("state"),
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]
 MAKING = """
@@ -52,7 +53,7 @@ def marked(mark: str) -> list[str]:
     return found
 
 
-def test_it_carries_datagrams_and_goes_away(state: Path) -> None:
+def test_it_carries_datagrams_and_goes_away() -> None:
     host = {path.name for path in Path("/sys/class/net").iterdir()}
     with namespace.veth_pair() as pair:
         assert len(names(pair.mark)) == 2
@@ -65,7 +66,7 @@ def test_it_carries_datagrams_and_goes_away(state: Path) -> None:
     assert list(journal.entries()) == []
 
 
-def test_a_failure_on_the_way_leaves_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_on_the_way_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     made = namespace.commands
     monkeypatch.setattr(namespace, "commands", lambda pair: [*made(pair)[:4], ["false"]])
     before = set(namespace.FOLDER.glob("aferir-*"))
@@ -75,7 +76,7 @@ def test_a_failure_on_the_way_leaves_nothing(state: Path, monkeypatch: pytest.Mo
     assert list(journal.entries()) == []
 
 
-def test_after_a_kill_clean_removes_it_and_what_runs_inside(state: Path) -> None:
+def test_after_a_kill_clean_removes_it_and_what_runs_inside() -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", MAKING], stdout=subprocess.PIPE, text=True, env={**os.environ}
     )

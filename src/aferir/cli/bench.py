@@ -41,10 +41,16 @@ def execute(options: argparse.Namespace) -> int:
     """Run one bench and print its figures."""
     import msgspec
 
-    from aferir.bench import npb, overhead, resume, startup
+    from aferir.bench import clock, npb, overhead, resume, startup
     from aferir.bench.options import BenchOptions
 
-    benches = {"npb": npb, "overhead": overhead, "resume": resume, "startup": startup}
+    benches = {
+        "clock": clock,
+        "npb": npb,
+        "overhead": overhead,
+        "resume": resume,
+        "startup": startup,
+    }
     if options.bench is None:
         for name, module in benches.items():
             print(f"{name:10} {module.HELP}")
