@@ -19,6 +19,7 @@ static struct rvec_source source;
 static struct witness first_look;
 static int uses_counter;
 static struct host_page* _Atomic joined;
+static char joined_name[HOST_CLOCK_NAME]; /* MPI_Init changes what a name is made of */
 
 /* A thread's copy of the timeline. */
 struct reader {
@@ -66,6 +67,7 @@ void host_clock_name(char out[HOST_CLOCK_NAME]) {
 }
 
 void host_clock_attach(const char* name) {
+    snprintf(joined_name, sizeof(joined_name), "%s", name);
     atomic_store(&joined, host_page_open(name, &first_look, uses_counter));
 }
 
@@ -117,9 +119,7 @@ static void set_rate(struct host_page* page, const struct witness* now, uint64_t
 
 void host_clock_calibrate(void) {
     struct host_page* page = atomic_load(&joined);
-    char name[HOST_CLOCK_NAME];
-    host_clock_name(name);
-    host_page_unlink(page, name);
+    host_page_unlink(page, joined_name);
     /* Whoever finds the lock taken need not wait: until the rate is there, the reference is read.
      */
     if (page->uses_counter && try_lock(page)) {

@@ -23,6 +23,7 @@ launch() { # ranks program ...
     esac
 }
 
+before=$(ls /dev/shm | grep -c '^aferir-mpi-')
 failed=0
 check() { # name ranks program ...
     name=$1
@@ -55,6 +56,18 @@ if command -v "mpifort.$mpi" >/dev/null && command -v gfortran >/dev/null; then
     done
 else
     echo "skipped: Fortran programs, for there is no gfortran"
+fi
+
+# Without a launcher: one rank, whose environment MPI_Init changes. Nothing may be left in memory.
+if ! LD_PRELOAD="$library" "$work/c" 10 >"$work/out" 2>&1; then
+    echo "FAILED: C without a launcher:"
+    cat "$work/out"
+    failed=1
+fi
+after=$(ls /dev/shm | grep -c '^aferir-mpi-')
+if [ "$after" -gt "$before" ]; then
+    echo "FAILED: $((after - before)) pages of shared memory are left behind"
+    failed=1
 fi
 
 # The test can fail: the same program without the library is not told that time is global.
