@@ -11,6 +11,8 @@
 static const uint8_t KEY[] = "aferir-clock-bench: a key for this run alone";
 static const double RATES_PPM[] = {0, 5, -5, 30, -30, 100, -100};
 enum { RATES = sizeof(RATES_PPM) / sizeof(*RATES_PPM), PATHS = 2, CLOCKS = RATES * PATHS };
+/* The uneven path's jitter never comes below the spread that ends a look. */
+enum { LOOK_NS = 300000000 };
 
 struct subject {
     struct drifting_clock local;
@@ -30,6 +32,7 @@ static struct rgap_config config_for(struct subject* subject, uint16_t port) {
     config.key = KEY;
     config.key_length = sizeof(KEY);
     config.source = drifting_source(&subject->local);
+    config.deadline_ns = LOOK_NS;
     return config;
 }
 
