@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from types import ModuleType
 
-from aferir.cli import clock_simulate
+from aferir.cli import clock_check, clock_read, clock_simulate
 
 NAME = "clock"
-HELP = "one time for a whole cluster: simulate it"
+HELP = "the clocks of this machine, and one time for a whole cluster"
 
-SUBVERBS: tuple[ModuleType, ...] = (clock_simulate,)
+SUBVERBS: tuple[ModuleType, ...] = (clock_check, clock_read, clock_simulate)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
