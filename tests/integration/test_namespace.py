@@ -41,6 +41,10 @@ def names(mark: str) -> list[Path]:
     return list(namespace.FOLDER.glob(f"*{mark}*"))
 
 
+def folders() -> list[Path]:
+    return list(journal.state_folder().glob("namespaces/*"))
+
+
 def marked(mark: str) -> list[str]:
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
@@ -63,6 +67,7 @@ def test_it_carries_datagrams_and_goes_away() -> None:
         asked = process.run([*inside, "ip", "-o", "route", "get", pair.server_address])
         assert f"dev {pair.interface}" in asked.stdout
     assert names(pair.mark) == []
+    assert folders() == []
     assert list(journal.entries()) == []
 
 
@@ -86,6 +91,7 @@ def test_after_a_kill_clean_removes_it_and_what_runs_inside() -> None:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
     assert len(names(mark)) == 2
+    assert len(folders()) == 1
     assert marked(mark)
     orphans = journal.orphans()
     assert [entry.id for entry in orphans] == [mark]
@@ -93,4 +99,5 @@ def test_after_a_kill_clean_removes_it_and_what_runs_inside() -> None:
         assert cleaning.clean(orphans) == []
     assert names(mark) == []
     assert marked(mark) == []
+    assert folders() == []
     assert list(journal.entries()) == []

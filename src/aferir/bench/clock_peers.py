@@ -67,13 +67,13 @@ def measure_peers(
     watch_s = _QUICK_WATCH_S if quick else _WATCH_S
     for name, program in peers.items():
         note(f"{name} on the same pair", 0.55)
-        with tempfile.TemporaryDirectory(prefix="aferir-peer-") as text:
-            folder = Path(text)
-            try:
-                ask = _chronyd if name == "chronyd" else _ptp4l
-                found[name] = PeerErrors(offsets_ns=ask(pair, program, folder, watch_s))
-            except (AferirError, OSError) as error:
-                found[name] = PeerErrors(offsets_ns=(), problem=str(error))
+        folder = pair.folder / name
+        try:
+            folder.mkdir()
+            ask = _chronyd if name == "chronyd" else _ptp4l
+            found[name] = PeerErrors(offsets_ns=ask(pair, program, folder, watch_s))
+        except (AferirError, OSError) as error:
+            found[name] = PeerErrors(offsets_ns=(), problem=str(error))
     return found
 
 

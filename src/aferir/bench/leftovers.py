@@ -47,7 +47,7 @@ def _instances() -> list[Path]:
     state = journal.state_folder()
     return [
         path
-        for folder in ("containers", "guests", "vms")
+        for folder in ("containers", "guests", "namespaces", "vms")
         for path in (state / folder).glob(f"{_MARK}*")
     ]
 

@@ -31,6 +31,8 @@ class Pair(msgspec.Struct, frozen=True):
     server_address: str
     client_address: str
     interface: str
+    folder: Path
+    """For files of what runs inside; removed with the pair."""
     mark: str
     """To be put into the environment of children inside, as `undo.MARK`: ended with the pair."""
 
@@ -49,8 +51,10 @@ def veth_pair() -> Iterator[Pair]:
             server_address="10.0.0.1",
             client_address="10.0.0.2",
             interface=_INTERFACE,
+            folder=_folder(entry),
             mark=entry.id,
         )
+        pair.folder.mkdir(parents=True)
         for command in commands(pair):
             process.run(command, timeout_s=_TIME_LIMIT_S)
         yield pair
@@ -80,6 +84,7 @@ def give_back(entry: Entry) -> None:
     Repeating it is harmless, and so is an entry of which nothing, or only half, was made.
     """
     undo.kill_marked(entry.id)
+    undo.remove_tree(_folder(entry))
     for path in sorted(FOLDER.glob(_name(entry, "*"))):
         undo.unmount(path)
         path.unlink(missing_ok=True)
@@ -88,3 +93,7 @@ def give_back(entry: Entry) -> None:
 
 def _name(entry: Entry, end: str) -> str:
     return f"aferir-{entry.id}-{end}"
+
+
+def _folder(entry: Entry) -> Path:
+    return journal.state_folder() / "namespaces" / f"aferir-{entry.id}"
