@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from aferir.cli import main, mpirun
-from aferir.cli.mpirun import Launcher, launch_command, name_in_version, separate
+from aferir.cli import main
+from aferir.cli.mpirun import launch_command, separate
+from aferir.workloads import mpi
+from aferir.workloads.mpi import Launcher, name_in_version
 
 OPEN_MPI = "mpirun.openmpi (OpenRTE) 4.1.4\n"
 MPICH = "HYDRA build details:\n    Version:                                 4.0.2\n"
@@ -69,7 +71,7 @@ def test_what_is_executed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _launcher(path, "mpirun", OPEN_MPI)
     _launcher(path, "mpirun.mpich", MPICH)
     monkeypatch.setattr(os, "execv", execute)
-    monkeypatch.setattr(mpirun, "find_library", lambda mpi: Path(f"{mpi}.so"))
+    monkeypatch.setattr(mpi, "find_library", lambda name: Path(f"{name}.so"))
     assert main(["mpirun", "-n", "2", "./a", "-h"]) == 130
     assert main(["mpirun", "--mpi", "mpich", "-n", "2", "./a"]) == 130
     assert executed[0][0] == str(path / "mpirun")
@@ -91,6 +93,6 @@ def test_errors_say_what_to_do(
     assert main(["mpirun", "--mpi", "mpich", "a"]) == 3
     assert "no mpirun of mpich" in capsys.readouterr().err
     _launcher(path, "mpirun.mpich", MPICH)
-    monkeypatch.setattr("aferir.installed.installed", lambda _: None)
+    monkeypatch.setattr("aferir.workloads.mpi.installed", lambda _: None)
     assert main(["mpirun", "--mpi", "mpich", "a"]) == 3
     assert "install aferir again" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""Starting MPI programs: the launcher's options, and what is said where an MPI is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aferir import process
+from aferir.errors import MissingError
+from aferir.workloads import mpi
+from aferir.workloads.mpi import MPIS, Mpi, check_mpi, find_launcher, launch, mpi_of, wrong_mpi
+
+VERSIONS = {"openmpi": "mpirun.openmpi (OpenRTE) 4.1.4", "mpich": "HYDRA build details:"}
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with both launchers and with the program `waves` for both."""
+    (tmp_path / "cat").symlink_to("/bin/cat")
+    for name in MPIS:
+        _executable(tmp_path / f"mpirun.{name}", f"#!/bin/sh\necho '{VERSIONS[name]}'\n")
+        _executable(tmp_path / f"waves-{name}", "")
+    (tmp_path / "mpirun").symlink_to("mpirun.mpich")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/nowhere")
+    monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.setattr(mpi, "find_library", lambda name: Path(f"/lib/{name}.so"))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    return tmp_path
+
+
+def _executable(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_open_mpi_is_told_to_take_more_ranks_than_processors_and_root(machine: Path) -> None:
+    command = launch("waves", ["--steps", "3"], processes=48, mpi="openmpi")
+    assert command.program == machine / "mpirun.openmpi"
+    assert command.arguments == (
+        *("--allow-run-as-root", "--oversubscribe", "--bind-to", "none"),
+        *("-n", "48", str(machine / "waves-openmpi"), "--steps", "3"),
+    )
+
+
+@pytest.mark.usefixtures("machine")
+def test_an_ordinary_user_is_not_taken_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert "--allow-run-as-root" not in launch("waves", processes=2, mpi="openmpi").arguments
+
+
+def test_a_program_is_started_by_the_launcher_of_its_own_mpi(machine: Path) -> None:
+    assert find_launcher(None).mpi == "mpich"
+    command = launch("waves", processes=2)
+    assert command.program == machine / "mpirun"
+    assert command.arguments == ("-n", "2", str(machine / "waves-mpich"))
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize("name", MPIS)
+def test_ranks_get_the_library_and_a_job_that_no_other_has(name: Mpi) -> None:
+    first = launch("waves", processes=2, mpi=name, preload=True, report=True).arguments
+    second = launch("waves", processes=2, mpi=name, preload=True).arguments
+    text = " ".join(first).replace(" ", "=")
+    assert f"LD_PRELOAD=/lib/{name}.so" in text
+    assert "AFERIR_MPI_REPORT=1" in text
+    assert "AFERIR_MPI_REPORT" not in " ".join(second)
+    jobs = {word for word in (*first, *second) if len(word.rpartition("=")[2]) == 16}
+    assert len(jobs) == 2
+
+
+def test_one_mpi_is_enough_and_without_any_it_is_missing(machine: Path) -> None:
+    assert [f.status for f in check_mpi("waves", ["waves"])] == ["ok", "ok"]
+    (machine / "waves-mpich").unlink()
+    assert [f.status for f in check_mpi("waves", ["waves"])] == ["ok", "degraded"]
+    (machine / "mpirun.openmpi").unlink()
+    findings = check_mpi("waves", ["waves"])
+    assert [f.status for f in findings] == ["missing", "missing"]
+    assert "apt-get install libopenmpi-dev" in findings[0].remedy
+
+
+def test_a_program_of_an_mpi_that_was_not_built_is_missing(machine: Path) -> None:
+    (machine / "waves-openmpi").unlink()
+    with pytest.raises(MissingError, match="waves-openmpi"):
+        launch("waves", processes=2, mpi="openmpi")
+
+
+def test_the_mpi_is_a_parameter() -> None:
+    assert wrong_mpi({}) == wrong_mpi({"mpi": "mpich"}) == []
+    assert "choose openmpi or mpich" in wrong_mpi({"mpi": "lam"})[0]
+    assert wrong_mpi({"mpi": 3})
+    assert mpi_of({"mpi": "mpich"}) == "mpich"
+    assert mpi_of({}) is None
+
+
+@pytest.mark.parametrize("name", MPIS)
+def test_a_real_launcher_starts_as_many_ranks_as_it_is_asked_for(
+    name: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        find_launcher(name)
+    except MissingError as error:
+        pytest.skip(error.message)
+    _executable(tmp_path / f"hello-{name}", "#!/bin/sh\necho hello $1\n")
+    monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
+    command = launch("hello", ["there"], processes=3, mpi=name)
+    done = process.run([str(command.program), *command.arguments], timeout_s=60)
+    assert done.stdout.split("\n") == ["hello there"] * 3 + [""]
