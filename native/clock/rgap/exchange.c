@@ -27,7 +27,7 @@ void exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIR
 
 void exchange_sent(struct exchange* exchange, const struct stamp* t1) { exchange->t1 = *t1; }
 
-/* The server may have had no place for this session, or have been restarted and not know its
+/* The server may have had no place for the session, or have been restarted and not know its
  * cookie: after some silence begin another one. */
 enum { LOSSES_TO_BEGIN_ANEW = 3 };
 
