@@ -17,7 +17,7 @@ from aferir.config import parse
 from aferir.errors import AferirError, UsageError
 from aferir.model.plan import HostLimits, Plan
 from aferir.model.provenance import Provenance
-from aferir.model.record import Failure, Record, Sample, Warning
+from aferir.model.record import Failure, Record, Sample, Series, Warning
 from aferir.store import (
     Writer,
     continue_run,
@@ -278,6 +278,20 @@ def test_samples_become_one_tidy_table(tmp_path: Path, plan: Plan) -> None:
     assert "metric" in caught.value.remedy
     with pytest.raises(UsageError, match="cannot be written"):
         export_parquet([run], tmp_path / "absent" / "x.parquet")
+
+
+def test_values_of_a_series_become_rows_with_their_place(tmp_path: Path, plan: Plan) -> None:
+    numbers = Series(metric="latency_s", unit="s", values=(1, 3), along="size", at=(8.0, 64.0))
+    words = Series(metric="cost_s", unit="s", values=(5,), along="clock", at=("rvec",), label="a")
+    with new(tmp_path, plan) as writer:
+        writer.append(msgspec.structs.replace(record(0), samples=(), series=(numbers, words)))
+    run = open_run(writer.folder)
+    sql = 'SELECT along, "at", category, label, value FROM samples ORDER BY value'
+    assert query(sql, [run])[1] == [
+        ("size", 8.0, None, "", 1.0),
+        ("size", 64.0, None, "", 3.0),
+        ("clock", None, "rvec", "a", 5.0),
+    ]
 
 
 names = st.text(min_size=1, max_size=12)

@@ -29,6 +29,30 @@ class Sample(msgspec.Struct, frozen=True):
     side: Side = "program"
 
 
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """Many values of one repetition along something else, e.g. latency by message size.
+
+    `values` and `at` have one length. Where repetitions share their places, they are pooled.
+    """
+
+    metric: str
+    """Of the values; its name ends in the unit's symbol as a sample's does: `latency_s`."""
+    unit: str
+    values: tuple[float, ...]
+    along: str
+    """What the places are: `message_bytes`, `time_s`, `clock`."""
+    along_unit: str = ""
+    at: tuple[float | str, ...]
+    """Numbers make a curve, words make categories."""
+    label: str = ""
+    """The arm within one program, e.g. the name of a synchronisation."""
+
+    def __post_init__(self) -> None:
+        """Errors: ValueError where a value has no place, or a place no value."""
+        if len(self.values) != len(self.at):
+            raise ValueError(f"{self.metric}: {len(self.values)} values at {len(self.at)} places")
+
+
 class Failure(msgspec.Struct, frozen=True):
     """Why a repetition gave no figure: an unverified kernel, a time limit, a dead instance."""
 
@@ -52,5 +76,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     started_unix_ns: int
     command: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
+    series: tuple[Series, ...] = ()
     warnings: tuple[Warning, ...] = ()
     failure: Failure | None = None

@@ -11,6 +11,7 @@ import numpy as np
 
 from aferir.model.plan import Cell, EnvironmentKind, Plan, environment_family
 from aferir.model.record import Failure, Record, Sample, Side, Warning
+from aferir.report.curves import curve_families
 from aferir.report.model import (
     EMULATED,
     AllocationResult,
@@ -75,6 +76,7 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         environments=tuple(kinds),
         groups=tuple(dict.fromkeys(cell.group for cell in plan.cells)),
         cells=cells,
+        curves=curve_families(cells, counted),
         allocations=_allocations(counted, kinds, emulated, rule),
         ranking=ranking,
         sentences=sentences(cells, plan.baseline, level=rule.level),

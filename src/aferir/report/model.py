@@ -125,6 +125,44 @@ class Sentence(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The repetitions at one place of a curve."""
+
+    at: float | str
+    n: int
+    median: float
+    minimum: float
+    maximum: float
+
+
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a picture."""
+
+    environment: str
+    """The family, where it is a factor of the environment that the curve lies along."""
+    emulated: bool
+    label: str
+    """The arm within one environment; empty where there is only one."""
+    points: tuple[CurvePoint, ...]
+    """By place where places are numbers, else in the order of first appearance."""
+
+
+class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric along one thing: one picture."""
+
+    title: str
+    """The group, or the workload where it is a factor that the curves lie along."""
+    metric: str
+    unit: str
+    along: str
+    along_unit: str
+    categories: bool
+    """Places are words."""
+    pooled: bool
+    """False where repetitions have different places: then the first repetition stands alone."""
+    curves: tuple[Curve, ...]
+
+
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """All that is said about one run."""
 
@@ -136,6 +174,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...]
     cells: tuple[CellResult, ...]
     """Group by group, environments in the order of the plan."""
+    curves: tuple[CurveFamily, ...] = ()
     allocations: tuple[AllocationResult, ...]
     ranking: tuple[Rank, ...]
     """Fastest first."""

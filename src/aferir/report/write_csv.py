@@ -25,6 +25,9 @@ SAMPLE_COLUMNS = (
     "metric",
     "value",
     "unit",
+    "label",
+    "along",
+    "at",
     "emulated",
     "warnings",
     "failure",
@@ -62,9 +65,10 @@ SUMMARY_COLUMNS = (
 
 
 def write_samples_csv(path: Path, records: Iterable[Record]) -> None:
-    """One line per sample, and one without metric for a failed repetition. Errors: OSError.
+    """One line per sample or value of a series, one without metric for a failed repetition.
 
-    `factors` is JSON; codes of warnings are joined by spaces.
+    `factors` is JSON; codes of warnings are joined by spaces. `at` is the place, a number or a
+    word, of a value that lies along something. Errors: OSError.
     """
     _write(path, SAMPLE_COLUMNS, (row for record in records for row in _sample_rows(record)))
 
@@ -124,11 +128,17 @@ def _sample_rows(record: Record) -> list[tuple[object, ...]]:
     )
     after = (EMULATED in codes, " ".join(dict.fromkeys(codes)))
     failure = record.failure.code if record.failure else None
+    nowhere = (None, None, None)
     rows: list[tuple[object, ...]] = [
-        (*before, sample.side, sample.metric, sample.value, sample.unit, *after, failure)
-        for sample in record.samples
+        (*before, s.side, s.metric, s.value, s.unit, *nowhere, *after, failure)
+        for s in record.samples
     ]
-    return rows or [(*before, None, None, None, None, *after, failure)]
+    rows += [
+        (*before, "program", s.metric, value, s.unit, s.label, s.along, place, *after, failure)
+        for s in record.series
+        for place, value in zip(s.at, s.values, strict=True)
+    ]
+    return rows or [(*before, None, None, None, None, *nowhere, *after, failure)]
 
 
 def _cell_rows(cell: CellResult) -> list[tuple[object, ...]]:

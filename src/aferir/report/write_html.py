@@ -15,6 +15,7 @@ from aferir.model.record import Warning
 from aferir.report import formatting, tables
 from aferir.report.charts.allocations import allocation_chart
 from aferir.report.charts.cpu import cpu_chart
+from aferir.report.charts.curves import curve_charts
 from aferir.report.charts.distributions import distribution_charts
 from aferir.report.charts.ratios import ratio_chart
 from aferir.report.charts.style import ENVIRONMENT_COLOURS
@@ -142,10 +143,15 @@ def _charts(evaluation: Evaluation, published: Published) -> list[_Chart]:
         f"Each environment has a time axis of its own. Line: {level} interval of the "
         f"total.{hatched}"
     )
+    curves = (
+        "Median of the repetitions, band or line from the smallest to the largest; axes are "
+        "logarithmic where values are far apart."
+    )
     cpu = f"Mean share of each state while the program ran; they close to 100 %.{hatched}"
     drawn = [
         ("Cost of each environment", ratios, [ratio_chart(evaluation)]),
         ("Every repetition", distributions, distribution_charts(evaluation)),
+        ("Curves and series", curves, curve_charts(evaluation)),
         ("Allocation phases", allocations, [allocation_chart(evaluation, published.allocations)]),
         ("CPU time seen from the host", cpu, [cpu_chart(evaluation, "host")]),
         ("CPU time seen from the instance", cpu, [cpu_chart(evaluation, "instance")]),

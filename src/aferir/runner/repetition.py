@@ -10,7 +10,7 @@ import msgspec
 from aferir.environments.base import Instance
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired, UnverifiedError
 from aferir.model.plan import Cell
-from aferir.model.record import Failure, Record, Sample, Warning
+from aferir.model.record import Failure, Record, Sample, Series, Warning
 from aferir.process import Completed, explain_exit
 from aferir.runner.estimate import ELAPSED
 from aferir.runner.pool import IS_EMULATED
@@ -56,6 +56,7 @@ def repeat(
     line = command_line(instance.spec.kind, command)
     ran = _run(instance, line, command, watch, timeout_s)
     samples: tuple[Sample, ...] = ()
+    series: tuple[Series, ...] = ()
     failure = ran.failure
     if ran.done is not None and failure is None:
         figures = read(workload, ran.done)
@@ -63,13 +64,17 @@ def repeat(
             failure = figures
         else:
             elapsed = Sample(ELAPSED, ran.done.duration_s, "s", "environment")
-            samples = (*figures, elapsed, *ran.observed)
+            own = (figure for figure in figures if isinstance(figure, Sample))
+            samples = (*own, elapsed, *ran.observed)
+            series = tuple(figure for figure in figures if isinstance(figure, Series))
     warnings: tuple[Warning, ...] = (IS_EMULATED,) if instance.emulated else ()
     if ran.done is not None:
         warnings += load_warning(ran.observed, ran.done.duration_s)
     record = blank(cell, turn, started, line)
     return Repetition(
-        msgspec.structs.replace(record, samples=samples, warnings=warnings, failure=failure),
+        msgspec.structs.replace(
+            record, samples=samples, series=series, warnings=warnings, failure=failure
+        ),
         lost=ran.lost,
     )
 
@@ -96,7 +101,7 @@ def command_line(kind: str, command: Command) -> tuple[str, ...]:
     return (program, *command.arguments)
 
 
-def read(workload: Workload, done: Completed) -> tuple[Sample, ...] | Failure:
+def read(workload: Workload, done: Completed) -> Sequence[Sample | Series] | Failure:
     """Figures of a program that ended well; else why there are none.
 
     A program that found its own result wrong prints that before it exits with 1.

@@ -29,15 +29,20 @@ COLUMNS = {
     "value": "DOUBLE",
     "unit": "VARCHAR",
     "side": "VARCHAR",
+    "label": "VARCHAR",
+    "along": "VARCHAR",
+    "at": "DOUBLE",
+    "category": "VARCHAR",
     "warnings": "VARCHAR",
     "failure": "VARCHAR",
 }
 """Name and SQL type of each column. `factors` is JSON, `warnings` codes joined by commas; a
-failed repetition is one row without a metric."""
+failed repetition is one row without a metric. Values of a series have the name of what they lie
+along in `along`, and their place in `at` (a number) or `category` (a word)."""
 
 
 def rows(run: Run) -> Iterator[dict[str, object]]:
-    """One row a sample, in the order of the records."""
+    """One row a sample or a value of a series, in the order of the records."""
     for record in run.records:
         common = _common(run, record)
         for sample in record.samples:
@@ -47,6 +52,17 @@ def rows(run: Run) -> Iterator[dict[str, object]]:
                 "unit": sample.unit,
                 "side": sample.side,
             }
+        for series in record.series:
+            for place, value in zip(series.at, series.values, strict=True):
+                yield common | {
+                    "metric": series.metric,
+                    "value": value,
+                    "unit": series.unit,
+                    "side": "program",
+                    "label": series.label,
+                    "along": series.along,
+                    "category" if isinstance(place, str) else "at": place,
+                }
         if record.failure is not None and not record.samples:
             yield common
 

@@ -23,6 +23,10 @@ def encode_line(record: Record) -> bytes:
     for sample in record.samples:
         if not math.isfinite(sample.value):
             raise ValueError(f"{sample.metric} of {record.cell} is {sample.value}")
+    for series in record.series:
+        places = [place for place in series.at if isinstance(place, float)]
+        if not all(map(math.isfinite, (*series.values, *places))):
+            raise ValueError(f"{series.metric} of {record.cell} is not finite throughout")
     return msgspec.json.encode(record) + b"\n"
 
 

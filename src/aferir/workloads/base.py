@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -10,7 +10,7 @@ import msgspec
 
 from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
-from aferir.model.record import Sample
+from aferir.model.record import Sample, Series
 
 PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
 """Where an instance with a file system of its own gets our programs."""
@@ -50,7 +50,7 @@ class Workload(Protocol):
         """The command for these (valid) parameters."""
         ...
 
-    def parse(self, stdout: str) -> tuple[Sample, ...]:
+    def parse(self, stdout: str) -> Sequence[Sample | Series]:
         """Figures from what the program printed, among them `duration_s`.
 
         Errors: ProgramError where the output is unreadable, UnverifiedError where the program

@@ -1,0 +1,200 @@
+"""One metric along something: lines over numbers, rows of dots over words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from aferir.report.charts.style import MUTED, environment_colour, labelled, note, plain_axis, render
+from aferir.report.formatting import metric_name, quantity, scale
+from aferir.report.model import Curve, CurveFamily, CurvePoint, Evaluation
+
+WIDE = 50.0
+"""From this ratio of largest to smallest on an axis is logarithmic."""
+MARKED = 40
+"""Up to so many points a curve shows each of them."""
+_STYLES = ("solid", "dashed", "dotted", "dashdot")
+
+
+def curve_charts(evaluation: Evaluation) -> list[str]:
+    """One chart as SVG for each family."""
+    return [
+        _dots(evaluation, family, f"curve-{place}")
+        if family.categories
+        else _lines(evaluation, family, f"curve-{place}")
+        for place, family in enumerate(evaluation.curves)
+    ]
+
+
+def _title(family: CurveFamily) -> str:
+    alone = "" if family.pooled else ", first repetition"
+    return f"{family.title}: {metric_name(family.metric)} by {_along(family)}{alone}"
+
+
+def _along(family: CurveFamily) -> str:
+    return metric_name(family.along.replace("_bytes", "_size"))
+
+
+def _name(curve: Curve, family: CurveFamily) -> str:
+    environment = labelled(curve.environment, curve.emulated)
+    alone = len({other.environment for other in family.curves}) == 1
+    if not curve.label:
+        return environment
+    return curve.label if alone else f"{environment} · {curve.label}"
+
+
+def _looks(evaluation: Evaluation, family: CurveFamily) -> dict[int, tuple[str, str]]:
+    """Colour and line style of each curve: environments have the colours, arms share them.
+
+    With one environment in the picture, the arms have the colours.
+    """
+    labels = list(dict.fromkeys(curve.label for curve in family.curves))
+    alone = len({curve.environment for curve in family.curves}) == 1
+    looks = {}
+    for k, curve in enumerate(family.curves):
+        arm = labels.index(curve.label)
+        if alone and len(labels) > 1:
+            looks[k] = (environment_colour(arm), _STYLES[arm // 8 % len(_STYLES)])
+        else:
+            place = _place(evaluation, curve.environment)
+            looks[k] = (environment_colour(place), _STYLES[arm % len(_STYLES)])
+    return looks
+
+
+def _place(evaluation: Evaluation, environment: str) -> int:
+    """A family of variants has the place of its first one."""
+    names = [name.partition("[")[0] for name in evaluation.environments]
+    if environment in evaluation.environments:
+        return evaluation.environments.index(environment)
+    return names.index(environment)
+
+
+def _render(draw: Callable[[Figure], None], family: CurveFamily, height: float, name: str) -> str:
+    return render(
+        draw,
+        height=height,
+        name=name,
+        title=_title(family),
+        description="; ".join(_words(curve, family) for curve in family.curves),
+    )
+
+
+def _words(curve: Curve, family: CurveFamily) -> str:
+    ends = (curve.points[0], curve.points[-1])
+    said = ", ".join(f"{quantity(p.median, family.unit)} at {_shown(p, family)}" for p in ends)
+    return f"{_name(curve, family)}: {said}"
+
+
+def _shown(point: CurvePoint, family: CurveFamily) -> str:
+    if isinstance(point.at, str):
+        return point.at
+    return quantity(point.at, family.along_unit)
+
+
+def _lines(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
+    looks = _looks(evaluation, family)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        for k, curve in enumerate(family.curves):
+            _line(axes, curve, looks[k], _name(curve, family))
+        if family.metric == "speed_up":
+            _ideal(axes, family)
+        points = [point for curve in family.curves for point in curve.points]
+        _axis(axes, "x", [float(point.at) for point in points], family.along_unit)
+        _axis(axes, "y", [v for p in points for v in (p.minimum, p.maximum)], family.unit)
+        axes.grid(zorder=0)
+        axes.set_xlabel(_along(family))
+        axes.set_title(_title(family), loc="left", fontsize=9, fontweight="bold")
+        if len(family.curves) > 1 or family.metric == "speed_up":
+            axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+    return _render(draw, family, 3.2, name)
+
+
+def _line(axes: Axes, curve: Curve, look: tuple[str, str], label: str) -> None:
+    colour, style = look
+    places = [float(point.at) for point in curve.points]
+    medians = [point.median for point in curve.points]
+    marker = "o" if len(places) <= MARKED else ""
+    axes.plot(
+        places,
+        medians,
+        color=colour,
+        linestyle=style,
+        marker=marker,
+        markersize=4,
+        linewidth=1.6,
+        label=label,
+        zorder=3,
+    )
+    low = [point.minimum for point in curve.points]
+    high = [point.maximum for point in curve.points]
+    axes.fill_between(places, low, high, color=colour, alpha=0.16, linewidth=0, zorder=2)
+
+
+def _ideal(axes: Axes, family: CurveFamily) -> None:
+    first = min(float(curve.points[0].at) for curve in family.curves)
+    last = max(float(curve.points[-1].at) for curve in family.curves)
+    if first > 0:
+        ends = ([first, last], [1.0, last / first])
+        axes.plot(*ends, color=MUTED, linestyle="dotted", linewidth=1, label="ideal")
+
+
+def _axis(axes: Axes, which: str, values: list[float], unit: str) -> None:
+    """Readable ticks in the unit's own prefixes, logarithmic where the values are far apart."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = min(values), max(values)
+    if low > 0 and high / low >= WIDE:
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+        axis.set_major_locator(LogLocator(numticks=10))
+        axis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, value, unit)))
+        return
+    largest = max(abs(low), abs(high))
+    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=_whole(values, unit)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, largest, unit)))
+
+
+def _tick(value: float, largest: float, unit: str) -> str:
+    factor, shown = scale(largest, unit)
+    return f"{value / factor:.6g} {shown}".strip()
+
+
+def _whole(values: list[float], unit: str) -> bool:
+    return not unit and all(value == int(value) for value in values)
+
+
+def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
+    """A row for each word and curve, the words in the order of their first appearance."""
+    looks = _looks(evaluation, family)
+    words = list(dict.fromkeys(point.at for curve in family.curves for point in curve.points))
+    rows = [
+        (k, curve, point)
+        for word in words
+        for k, curve in enumerate(family.curves)
+        for point in curve.points
+        if point.at == word
+    ]
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        several = len(family.curves) > 1
+        names = [
+            f"{point.at} · {_name(curve, family)}" if several else str(point.at)
+            for _, curve, point in rows
+        ]
+        plain_axis(axes, names)
+        for row, (k, _, point) in enumerate(rows):
+            colour = looks[k][0]
+            ends = [point.minimum, point.maximum]
+            axes.plot(ends, [row, row], color=colour, linewidth=2.4, solid_capstyle="butt")
+            axes.plot([point.median], [row], marker="o", markersize=5.5, color=colour)
+            note(axes, row, f"{quantity(point.median, family.unit)} · n = {point.n}")
+        _axis(axes, "x", [v for _, _, p in rows for v in (p.minimum, p.maximum)], family.unit)
+        axes.set_title(_title(family), loc="left", fontsize=9, fontweight="bold")
+
+    return _render(draw, family, 0.7 + 0.27 * len(rows), name)

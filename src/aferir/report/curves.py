@@ -1,0 +1,221 @@
+"""Values along something: series that programs reported, and figures along a numeric factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+import msgspec
+
+from aferir.model.plan import Parameter, environment_family
+from aferir.model.record import Record, Series
+from aferir.report.model import CellResult, Curve, CurveFamily, CurvePoint
+
+FEWEST_LEVELS = 3
+"""Fewer levels of a factor make no curve: the tables say it all."""
+PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
+"""Factors along which a speed-up means something."""
+ENVIRONMENT = "environment."
+
+_Key = tuple[str, str, str, str, str]
+
+
+def curve_families(
+    cells: Sequence[CellResult], records: Sequence[Record]
+) -> tuple[CurveFamily, ...]:
+    """All pictures of a run, those of series first, in the order of the plan."""
+    return (*_of_series(cells, records), *_of_factors(cells))
+
+
+def _of_series(cells: Sequence[CellResult], records: Sequence[Record]) -> list[CurveFamily]:
+    by_cell: dict[str, list[Series]] = {}
+    for record in sorted(records, key=lambda r: r.repetition):
+        if record.failure is None:
+            by_cell.setdefault(record.cell, []).extend(record.series)
+    found: dict[_Key, list[tuple[CellResult, str, list[Series]]]] = {}
+    for cell in cells:
+        arms: dict[tuple[_Key, str], list[Series]] = {}
+        for series in by_cell.get(cell.cell, []):
+            key = (cell.group, series.metric, series.unit, series.along, series.along_unit)
+            arms.setdefault((key, series.label), []).append(series)
+        for (key, label), repeated in arms.items():
+            found.setdefault(key, []).append((cell, label, repeated))
+    return [_family(key, arms) for key, arms in found.items()]
+
+
+def _family(key: _Key, arms: list[tuple[CellResult, str, list[Series]]]) -> CurveFamily:
+    group, metric, unit, along, along_unit = key
+    pooled = all(len({s.at for s in repeated}) == 1 for _, _, repeated in arms)
+    if not pooled:
+        arms = [(cell, label, repeated[:1]) for cell, label, repeated in arms]
+    return CurveFamily(
+        title=group,
+        metric=metric,
+        unit=unit,
+        along=along,
+        along_unit=along_unit,
+        categories=any(isinstance(place, str) for _, _, r in arms for s in r for place in s.at),
+        pooled=pooled,
+        curves=tuple(
+            Curve(
+                environment=cell.environment,
+                emulated=cell.emulated,
+                label=label,
+                points=_points((place, v) for s in r for place, v in zip(s.at, s.values)),  # noqa: B905 - Series has them of one length
+            )
+            for cell, label, r in arms
+        ),
+    )
+
+
+def _points(pairs: Iterable[tuple[float | str, float]]) -> tuple[CurvePoint, ...]:
+    at: dict[float | str, list[float]] = {}
+    for place, value in pairs:
+        at.setdefault(place, []).append(value)
+    places = list(at)
+    if not any(isinstance(place, str) for place in places):
+        places.sort()
+    return tuple(
+        CurvePoint(
+            at=place,
+            n=len(at[place]),
+            median=median(at[place]),
+            minimum=min(at[place]),
+            maximum=max(at[place]),
+        )
+        for place in places
+    )
+
+
+class _Along(msgspec.Struct, frozen=True):
+    """A cell's place on the curves along one factor."""
+
+    cell: CellResult
+    environment: str
+    label: str
+    at: float
+
+
+def _of_factors(cells: Sequence[CellResult]) -> list[CurveFamily]:
+    found: list[CurveFamily] = []
+    for workload in dict.fromkeys(cell.workload for cell in cells):
+        own = [cell for cell in cells if cell.workload == workload and cell.points]
+        for factor in dict.fromkeys(name for cell in own for name in cell.factors):
+            places = [_along(cell, factor) for cell in own if _numeric(cell.factors.get(factor))]
+            if len({place.at for place in places}) >= FEWEST_LEVELS:
+                found += _along_factor(workload, factor, places)
+    return found
+
+
+def _numeric(level: Parameter | None) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def _along(cell: CellResult, factor: str) -> _Along:
+    level = cell.factors[factor]
+    assert not isinstance(level, str)
+    others = {name: value for name, value in cell.factors.items() if name != factor}
+    varied = factor.startswith(ENVIRONMENT)
+    return _Along(
+        cell=cell,
+        environment=environment_family(cell.environment) if varied else cell.environment,
+        label=_words(others, environment=varied),
+        at=float(level),
+    )
+
+
+def _words(factors: Mapping[str, Parameter], *, environment: bool) -> str:
+    """Other factors' levels; those of the environment stand in its name, unless that is cut."""
+    return ", ".join(
+        f"{name.removeprefix(ENVIRONMENT)}={level}"
+        for name, level in factors.items()
+        if environment or not name.startswith(ENVIRONMENT)
+    )
+
+
+def _along_factor(workload: str, factor: str, places: list[_Along]) -> list[CurveFamily]:
+    units = {"duration_s": "s"}
+    units |= {metric.metric: metric.unit for place in places for metric in place.cell.metrics}
+    unit = "B" if factor.endswith(("_bytes", ".memory")) else ""
+    families = []
+    for metric in units:
+        curves = _curves(places, metric)
+        if not curves:
+            continue
+        family = CurveFamily(
+            title=workload,
+            metric=metric,
+            unit=units[metric],
+            along=factor.removeprefix(ENVIRONMENT),
+            along_unit=unit,
+            categories=False,
+            pooled=True,
+            curves=curves,
+        )
+        families.append(family)
+        if metric == "duration_s" and factor in PARALLEL:
+            families.append(_speed_up(family))
+    return families
+
+
+def _curves(places: list[_Along], metric: str) -> tuple[Curve, ...]:
+    arms: dict[tuple[str, str], list[_Along]] = {}
+    for place in places:
+        arms.setdefault((place.environment, place.label), []).append(place)
+    curves = (
+        Curve(
+            environment=environment,
+            emulated=any(place.cell.emulated for place in arm),
+            label=label,
+            points=tuple(p for place in arm if (p := _summarised(place, metric)) is not None),
+        )
+        for (environment, label), arm in arms.items()
+    )
+    return tuple(
+        msgspec.structs.replace(c, points=tuple(sorted(c.points, key=lambda p: p.at)))
+        for c in curves
+        if c.points
+    )
+
+
+def _summarised(place: _Along, metric: str) -> CurvePoint | None:
+    cell = place.cell
+    summary = next((m.summary for m in cell.metrics if m.metric == metric), None)
+    if metric == "duration_s":
+        summary = cell.duration
+    if summary is None or summary.median is None:
+        return None
+    assert summary.minimum is not None
+    assert summary.maximum is not None
+    return CurvePoint(
+        at=place.at,
+        n=summary.n,
+        median=summary.median,
+        minimum=summary.minimum,
+        maximum=summary.maximum,
+    )
+
+
+def _speed_up(durations: CurveFamily) -> CurveFamily:
+    """Median duration at the curve's first place over that at each; ideal is a straight line."""
+    return msgspec.structs.replace(
+        durations,
+        metric="speed_up",
+        unit="times",
+        curves=tuple(
+            msgspec.structs.replace(
+                curve,
+                points=tuple(_relative(point, curve.points[0].median) for point in curve.points),
+            )
+            for curve in durations.curves
+        ),
+    )
+
+
+def _relative(point: CurvePoint, first: float) -> CurvePoint:
+    return msgspec.structs.replace(
+        point,
+        median=first / point.median,
+        minimum=first / point.maximum,
+        maximum=first / point.minimum,
+    )
