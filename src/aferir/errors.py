@@ -43,6 +43,16 @@ class TimeoutExpired(ProgramError):
     """A program was ended because it ran past its time limit."""
 
 
+class ClockError(AferirError):
+    """A clock could not be set, served or calibrated; `status` is librvec's or librgap's."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, *, remedy: str = "", status: int = 0) -> None:
+        super().__init__(message, remedy=remedy)
+        self.status = status
+
+
 class InterruptedRunError(AferirError):
     """The user, or SIGTERM, ended a run; everything was given back and it can be resumed."""
 

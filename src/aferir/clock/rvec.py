@@ -1,0 +1,113 @@
+"""A strictly increasing, precise clock: librvec for Python.
+
+    from aferir.clock import rvec
+
+    start = rvec.now_ns()
+    work()
+    took_ns = rvec.now_ns() - start
+
+The process's timeline is calibrated once, for 20 ms, when this module is first imported. Reading
+it is no system call and costs about what `time.perf_counter_ns` does. Guarantees, and what breaks
+them: docs/reference/clock.md (Dutra 2015, chapter 6).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from aferir.clock.native import RVEC_REMEDIES, failures_as_errors
+
+from aferir.clock._native import (  # isort: skip - `native` says what to do where it is missing
+    core_offsets,
+    measure_offsets,
+    now_ns,
+    ns_to_ticks,
+    refine as _refine,
+    rvec_facts,
+    ticks,
+    ticks_to_ns,
+    unix_shift_ns,
+)
+
+__all__ = [
+    "CoreOffset",
+    "Info",
+    "elapsed_ns",
+    "info",
+    "now_ns",
+    "ns_to_ticks",
+    "refine",
+    "ticks",
+    "ticks_to_ns",
+    "unix_shift_ns",
+]
+
+# now_ns() -> int: nanoseconds since the import. Of two readings in causal order, by whichever
+# threads, the second is greater. Python's own function, so that nothing lies between.
+# ticks() -> int: the counter itself, read in order. ticks_to_ns, ns_to_ticks: at the present rate.
+# unix_shift_ns() -> int: what to add to now_ns() for Unix time, by the system's clock as it is now.
+
+Invariance = Literal["none", "claimed", "trusted", "given"]
+_INVARIANCES: tuple[Invariance, ...] = ("none", "claimed", "trusted", "given")
+
+
+class CoreOffset(msgspec.Struct, frozen=True):
+    """A core's counter less that of core 0, in ticks."""
+
+    core: int
+    offset_ticks: int
+    uncertainty_ticks: int
+    applied: bool
+    """It exceeds its uncertainty and is taken out of readings."""
+
+
+class Info(msgspec.Struct, frozen=True, kw_only=True):
+    """What the clock rests on."""
+
+    counter: str
+    """`tsc (rdtscp)`, `cntvct_el0`, or the fallback `clock_monotonic`."""
+    frequency_hz: float
+    uncertainty_ppb: float
+    """Half-width of the interval that holds the rate, against CLOCK_MONOTONIC_RAW."""
+    invariance: Invariance
+    """`trusted`: the kernel keeps time by it; `claimed`: the processor says so; `none`: neither."""
+    cores: int
+    cores_checked: int
+    jumps: int
+    """Of the counter, folded in so far: suspend, restore, live migration."""
+    rate_changes: int
+    doubt_ns: int
+    """What the folded jumps may have been misjudged by, in sum."""
+    offsets: tuple[CoreOffset, ...]
+    """Of the cores that were checked."""
+
+
+def info(*, check_cores: bool = False) -> Info:
+    """Say what the clock rests on, as of now.
+
+    `check_cores` measures each core's counter against core 0's first, which takes some
+    milliseconds a core. Errors: ClockError where this process may not run on every core.
+    """
+    if check_cores:
+        with failures_as_errors("offsets of the cores", RVEC_REMEDIES):
+            measure_offsets()
+    facts = rvec_facts()
+    facts["invariance"] = _INVARIANCES[int(facts["invariance"])]
+    offsets = [CoreOffset(*offset) for offset in core_offsets()]
+    return msgspec.convert({**facts, "offsets": offsets}, Info)
+
+
+def refine() -> None:
+    """Take the rate from all the time since the import, now; by itself it is done now and then.
+
+    Errors: ClockError where counter and CLOCK_MONOTONIC_RAW no longer agree on a rate.
+    """
+    with failures_as_errors("the counter's rate", RVEC_REMEDIES):
+        _refine()
+
+
+def elapsed_ns(start_ticks: int, end_ticks: int) -> int:
+    """Nanoseconds between two values of `ticks`, right over one wrap of the counter."""
+    return ticks_to_ns((end_ticks - start_ticks) % 2**64)
