@@ -25,6 +25,11 @@ HELP = "measure aferir itself, beside its peers"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir bench`."""
     parser.add_argument("bench", nargs="?", metavar="NAME", help="which one; none: list them")
+    add_options(parser)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what every bench is told."""
     parser.add_argument("--quick", action="store_true", help="end within 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--seed", type=int, default=1, help="of everything drawn (default: 1)")

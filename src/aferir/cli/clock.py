@@ -5,12 +5,26 @@ from __future__ import annotations
 import argparse
 from types import ModuleType
 
-from aferir.cli import clock_check, clock_read, clock_simulate
+from aferir.cli import (
+    clock_bench,
+    clock_check,
+    clock_read,
+    clock_serve,
+    clock_simulate,
+    clock_sync,
+)
 
 NAME = "clock"
 HELP = "the clocks of this machine, and one time for a whole cluster"
 
-SUBVERBS: tuple[ModuleType, ...] = (clock_check, clock_read, clock_simulate)
+SUBVERBS: tuple[ModuleType, ...] = (
+    clock_check,
+    clock_read,
+    clock_serve,
+    clock_sync,
+    clock_simulate,
+    clock_bench,
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,112 @@
+"""What the verbs that talk to other clocks have in common."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aferir.errors import MissingError
+
+if TYPE_CHECKING:
+    from aferir.clock.rgap import ServerInfo
+
+PORT = 3617
+_ENDINGS = (signal.SIGINT, signal.SIGTERM)
+
+
+def key_path() -> Path:
+    """Give the file of the key unless another is named."""
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(home) / "aferir" / "clock.key"
+
+
+def add_common(parser: argparse.ArgumentParser, *, interval_s: float) -> None:
+    """Declare what both ends are told."""
+    parser.add_argument(
+        "--key",
+        type=Path,
+        default=key_path(),
+        metavar="FILE",
+        help="shared by all nodes, its owner's alone (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--interval",
+        type=_seconds,
+        default=interval_s,
+        metavar="S",
+        help="between lines (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--fallback",
+        action="store_true",
+        help="go on where no counter is constant: CLOCK_MONOTONIC, which daemons slew, is read",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+
+
+def port(text: str) -> int:
+    """Read a port; 0 is any that is free."""
+    number = int(text)
+    if not 0 <= number < 2**16:
+        raise argparse.ArgumentTypeError("a port is from 0 to 65535")
+    return number
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0.01 <= number <= 1e6:
+        raise argparse.ArgumentTypeError("from 0.01 to 1000000 seconds")
+    return number
+
+
+def require_counter(options: argparse.Namespace) -> None:
+    """Refuse a machine without a counter of constant rate, unless told to fall back."""
+    from aferir.clock import rvec
+
+    if rvec.info().invariance == "none" and not options.fallback:
+        raise MissingError(
+            "this machine's counter is not constant, or its kernel rejects it",
+            remedy="`aferir clock check` says more; --fallback goes on by CLOCK_MONOTONIC, whose "
+            "rate a time daemon may change by more than the bound allows for",
+        )
+
+
+def server_document(info: ServerInfo) -> dict[str, object]:
+    """What is printed of a server."""
+    return {
+        "port": info.port,
+        "answered": info.answered,
+        "malformed": info.malformed,
+        "foreign": info.foreign,
+        "replayed": info.replayed,
+        "busy": info.busy,
+    }
+
+
+def server_words(info: ServerInfo) -> str:
+    """Say the same in a line."""
+    return (
+        f"{info.answered} answered; dropped: {info.malformed} malformed, {info.foreign} foreign, "
+        f"{info.replayed} replayed, {info.busy} busy"
+    )
+
+
+@contextmanager
+def endings_held() -> Iterator[None]:
+    """Keep SIGINT and SIGTERM for `turns`; threads that are started within do not get them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def turns(interval_s: float) -> Iterator[None]:
+    """Come round every so often until a signal asks to end, which is then taken."""
+    while signal.sigtimedwait(_ENDINGS, interval_s) is None:
+        yield
