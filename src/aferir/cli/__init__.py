@@ -17,10 +17,21 @@ from pathlib import Path
 from types import ModuleType
 
 from aferir import __version__
-from aferir.cli import bench, clean, clock, compare, doctor, list_, mpirun, report, run
+from aferir.cli import bench, clean, clock, compare, doctor, elastic, list_, mpirun, report, run
 from aferir.errors import AferirError
 
-VERBS: tuple[ModuleType, ...] = (doctor, run, report, compare, list_, clean, bench, clock, mpirun)
+VERBS: tuple[ModuleType, ...] = (
+    doctor,
+    run,
+    report,
+    compare,
+    list_,
+    clean,
+    bench,
+    clock,
+    elastic,
+    mpirun,
+)
 
 _DESCRIPTION = (
     "Tells what a computing environment (bare host, container, virtual machine) costs a program."

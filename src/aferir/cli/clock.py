@@ -13,6 +13,7 @@ from aferir.cli import (
     clock_simulate,
     clock_sync,
 )
+from aferir.cli.verbs import add_verbs
 
 NAME = "clock"
 HELP = "the clocks of this machine, and one time for a whole cluster"
@@ -29,18 +30,9 @@ SUBVERBS: tuple[ModuleType, ...] = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the verbs below `aferir clock`."""
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in SUBVERBS:
-        child = verbs.add_parser(
-            verb.NAME,
-            help=verb.HELP,
-            description=verb.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        verb.configure(child)
-        child.set_defaults(execute_clock=verb.execute)
+    add_verbs(parser, SUBVERBS)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Do what the chosen verb does."""
-    return int(options.execute_clock(options))
+    return int(options.execute_verb(options))

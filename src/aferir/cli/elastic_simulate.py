@@ -1,0 +1,294 @@
+"""Simulate the elastic video service: who is blocked, what it costs, which setting is better.
+
+The same Front as in the real service runs on simulated time. Clients arrive as a Poisson process,
+allocations take as long as `--allocation` says: a mean, mean and standard deviation, or a file
+with a measured latency in seconds on each line. `--published` simulates the ten rows of
+Dutra 2015, Table 5.8, from the latencies of its Table 5.5.
+
+examples:
+  aferir elastic simulate --allocation 40.7,1.4 --vary patience=20,30,40,50
+  aferir elastic simulate --allocation measured.txt --clients 400 --vary warm=0,1,2
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from aferir.errors import MissingError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from aferir.elastic.published import Reproduced
+    from aferir.elastic.simulate import Draw, Result
+
+NAME = "simulate"
+HELP = "the service on simulated time, or the published results"
+
+_VARIED = (
+    "patience",
+    "clients-per-node",
+    "warm",
+    "release-delay",
+    "quota",
+    "interarrival",
+    "allocation",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir elastic simulate`."""
+    add = parser.add_argument
+    add("--published", action="store_true", help="the ten rows of Dutra 2015, Table 5.8")
+    add("--clients", type=int, default=200, metavar="N", help="in all (default: 200)")
+    add("--interarrival", type=float, default=10.0, metavar="S", help="mean (default: 10 s)")
+    add("--video", type=float, default=1800.0, metavar="S", help="length (default: 1800 s)")
+    add("--patience", type=float, default=60.0, metavar="S", help="of a client (default: 60 s)")
+    add("--clients-per-node", type=int, default=100, metavar="N", help="default: 100")
+    add("--allocation", default="10.729,1.439", metavar="S[,S]|FILE", help="latency (TaR)")
+    add("--quota", type=int, metavar="N", help="most Nodes at once (default: no limit)")
+    add("--choice", choices=("most-loaded", "least-loaded"), default="most-loaded")
+    add("--waiting", choices=("shared", "each"), default="shared", help="for one allocation")
+    add("--warm", type=int, default=0, metavar="N", help="Nodes kept ready without clients")
+    add("--release-delay", type=float, default=0.0, metavar="S", help="before an empty Node goes")
+    add("--predict", metavar="S,S", help="window and horizon of a linear predictor")
+    add("--vary", metavar="NAME=A,B,…", help=f"simulate each; one of {', '.join(_VARIED)}")
+    add("--runs", type=int, default=10, metavar="N", help="of each setting (default: 10)")
+    add("--seed", type=int, default=1, help="of everything drawn (default: 1)")
+    add("--json", action="store_true", help="print one JSON document")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Simulate and print."""
+    if options.seed < 0:
+        raise UsageError("--seed: not negative", remedy="e.g. --seed 1")
+    if options.published:
+        return _published(options)
+    if options.runs < 1:
+        raise UsageError("--runs: at least one", remedy="e.g. --runs 10")
+    rows = [(value, _settle(options, value)) for value in _levels(options.vary)]
+    _show(options, [_row(value, runs, per_node) for value, (runs, per_node) in rows])
+    return 0
+
+
+def _levels(vary: str | None) -> list[tuple[str, str]]:
+    if vary is None:
+        return [("", "")]
+    name, _, values = vary.partition("=")
+    if name not in _VARIED or not values:
+        raise UsageError(f"--vary {vary}: not NAME=A,B", remedy=f"one of {', '.join(_VARIED)}")
+    separator = ";" if name == "allocation" else ","
+    return [(name, value) for value in values.split(separator)]
+
+
+def _settle(options: argparse.Namespace, level: tuple[str, str]) -> tuple[list[Result], int]:
+    """All runs of one level of the varied setting."""
+    import numpy as np
+
+    from aferir.elastic.front import Settings
+    from aferir.elastic.simulate import Load, simulate
+
+    given = {**vars(options), **_varied(options, level)}
+    window, horizon = _pair("--predict", given["predict"]) if given["predict"] else (0.0, 0.0)
+    try:
+        settings = Settings(
+            clients_per_node=given["clients_per_node"],
+            patience_s=given["patience"],
+            choice=given["choice"],
+            waiting=given["waiting"],
+            warm_nodes=given["warm"],
+            release_delay_s=given["release_delay"],
+            predictor_window_s=window,
+            predictor_horizon_s=horizon,
+            most_nodes=given["quota"],
+        )
+        load = Load(
+            clients=given["clients"],
+            interarrival_s=given["interarrival"],
+            video_s=given["video"],
+        )
+    except ValueError as error:
+        raise UsageError(str(error), remedy="see aferir elastic simulate --help") from None
+    draw = _latency(str(given["allocation"]))
+    runs = []
+    for run in range(options.runs):
+        rng = np.random.default_rng([options.seed, run])
+        runs.append(simulate(settings, load, rng, draw(rng)))
+    return runs, settings.clients_per_node
+
+
+def _varied(options: argparse.Namespace, level: tuple[str, str]) -> Mapping[str, Any]:
+    name, text = level
+    if not name:
+        return {}
+    if name == "allocation":
+        return {name: text}
+    kind: type[int | float] = int if name in ("warm", "quota", "clients-per-node") else float
+    try:
+        return {name.replace("-", "_"): kind(text)}
+    except ValueError:
+        raise UsageError(f"--vary {options.vary}: {text} is no number") from None
+
+
+def _pair(option: str, text: str) -> tuple[float, float]:
+    try:
+        first, second = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"{option} {text}: not two numbers", remedy="e.g. 60,40") from None
+    return first, second
+
+
+def _latency(text: str) -> Callable[[np.random.Generator], Draw]:
+    """How latencies are drawn: from a distribution, or from what was measured."""
+    from aferir.elastic.simulate import gamma, resampled
+
+    parts = text.split(",")
+    try:
+        mean_s, sd_s = float(parts[0]), float(parts[1]) if len(parts) > 1 else 0.0
+    except ValueError:
+        measured = _measured(Path(text))
+        return lambda rng: resampled(measured, rng)
+    if not (0 < mean_s < math.inf and 0 <= sd_s < math.inf):
+        raise UsageError(f"--allocation {text}: no latency", remedy="e.g. 40.7 or 40.7,1.4")
+    return lambda rng: gamma(mean_s, sd_s, rng)
+
+
+def _measured(path: Path) -> list[float]:
+    try:
+        values = [float(line) for line in path.read_text("utf-8").split()]
+    except OSError as error:
+        raise UsageError(
+            f"--allocation {path}: neither numbers nor a file: {error.strerror}",
+            remedy="mean, mean,sd, or a file with one latency in seconds on each line",
+        ) from None
+    except ValueError:
+        values = []
+    if not values or not all(0 < value < math.inf for value in values):
+        raise UsageError(
+            f"--allocation {path}: it has to hold latencies above 0, one on each line",
+            remedy="seconds, nothing else",
+        )
+    return values
+
+
+def _row(level: tuple[str, str], runs: list[Result], clients_per_node: int) -> dict[str, Any]:
+    from aferir.elastic.metrics import elasticity
+
+    blocked = [run.books.blocked for run in runs]
+    followed = [elasticity(run.trace, clients_per_node) for run in runs]
+    return {
+        **({level[0]: level[1]} if level[0] else {}),
+        "runs": len(runs),
+        "requests": mean(run.books.received for run in runs),
+        "blocked_percent": mean(run.blocked_percent for run in runs),
+        "blocked_best": min(blocked),
+        "blocked_worst": max(blocked),
+        "failed": mean(run.books.failed for run in runs),
+        "allocations": mean(run.allocations for run in runs),
+        "most_nodes": max(run.most_nodes for run in runs),
+        "node_hours": mean(one.node_seconds for one in followed) / 3600,
+        "under_timeshare": mean(one.under_timeshare for one in followed),
+        "over_timeshare": mean(one.over_timeshare for one in followed),
+        "under_accuracy": mean(one.under_accuracy for one in followed),
+        "over_accuracy": mean(one.over_accuracy for one in followed),
+        "jitter_hz": mean(one.jitter for one in followed),
+    }
+
+
+def _show(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    if options.json:
+        import msgspec
+
+        document = {"seed": options.seed, "rows": rows}
+        print(msgspec.json.format(msgspec.json.encode(document)).decode())
+        return
+    from aferir.cli.console import console
+
+    names = {
+        "blocked_percent": "PcBl %",
+        "blocked_best": "best",
+        "blocked_worst": "worst",
+        "allocations": "allocations",
+        "most_nodes": "most Nodes",
+        "node_hours": "Node hours",
+        "under_timeshare": "time with too few",
+        "over_timeshare": "with too many",
+    }
+    varied = [name for name in rows[0] if name in _VARIED]
+    cells = [
+        [str(row[name]) for name in varied] + [f"{row[name]:.4g}" for name in names] for row in rows
+    ]
+    console().print(_table([*varied, *names.values()], cells))
+
+
+def _table(header: list[str], rows: list[list[str]]) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for title in header:
+        table.add_column(title, justify="right")
+    for row in rows:
+        table.add_row(*(escape(field) for field in row))
+    return table
+
+
+def _published(options: argparse.Namespace) -> int:
+    from aferir.cli.console import console, status
+    from aferir.elastic.published import read, reproduce
+    from aferir.installed import installed
+
+    folder = installed("reference")
+    if folder is None or not folder.is_dir():
+        raise MissingError("the published results are not installed", remedy="make run")
+    cells = read(folder)
+    found = []
+    for place, cell in enumerate(cells, start=1):
+        with status(f"row {place} of {len(cells)}"):
+            found.append(reproduce(cell, options.seed))
+    if options.json:
+        import msgspec
+
+        print(msgspec.json.format(msgspec.json.encode({"cells": found})).decode())
+        return 0
+    header = ["environment", "patience", "clients", "PcBl %", "published", "blocked", "published"]
+    console().print(_table(header, [_fields(one) for one in found]))
+    for one in found:
+        console().print(_explained(one))
+    return 0
+
+
+def _fields(one: Reproduced) -> list[str]:
+    cell = one.cell
+    best, worst = cell.blocked_best, cell.blocked_worst
+    return [
+        f"{cell.iaas}, {cell.hypervisor}",
+        f"{cell.patience_s:g} s",
+        str(cell.load.clients),
+        f"{one.blocked_percent:.2f}",
+        f"{cell.blocked_percent:.2f}",
+        f"{min(one.blocked)} to {max(one.blocked)}",
+        "not given" if best is None else f"{best} to {worst}",
+    ]
+
+
+def _explained(one: Reproduced) -> str:
+    """Inside the published range, or by how much not, and what latency it would have taken."""
+    cell = one.cell
+    name = f"{cell.iaas}, {cell.hypervisor}, {cell.patience_s:g} s, {cell.load.clients} clients"
+    if one.inside:
+        return f"{name}: inside the published range"
+    where = "outside of the published range" if one.inside is False else "no range was published"
+    if one.needed_latency_s is None:
+        return f"{name}: {where}; no latency blocks as many"
+    factor = one.needed_latency_s / cell.latency_mean_s
+    return (
+        f"{name}: {where}; allocations of {cell.latency_mean_s:.1f} s (Table 5.5, measured one at "
+        f"a time) end within the patience. To block as many they would have to take "
+        f"{one.needed_latency_s:.0f} s, {factor:.1f} times as long."
+    )

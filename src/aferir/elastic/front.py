@@ -1,0 +1,337 @@
+"""Front: which Node serves a client, when an instance is allocated, when it is released.
+
+A state machine on events without clock, network or randomness (Dutra 2015, 4.3.1): among the
+Nodes with room a client goes to the most loaded one; where none has room an instance is allocated
+and the client waits, no longer than its patience; a Node left without clients is released. The
+other policies are there to be compared with that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from itertools import takewhile
+from typing import Literal
+
+import msgspec
+
+Choice = Literal["most-loaded", "least-loaded"]
+Waiting = Literal["shared", "each"]
+Outcome = Literal["served", "abandoned", "blocked", "failed"]
+
+FAILURES_IN_A_ROW = 3
+"""So many failed allocations, one after the other, and who waits is told that it failed."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How Front decides; times in seconds. The defaults are the published algorithm."""
+
+    clients_per_node: int
+    patience_s: float
+    choice: Choice = "most-loaded"
+    waiting: Waiting = "shared"
+    """Whether clients wait together for the room of one allocation, or each for its own."""
+    warm_nodes: int = 0
+    """Nodes without clients that are kept ready."""
+    release_delay_s: float = 0.0
+    """How long a Node without clients is kept."""
+    predictor_window_s: float = 0.0
+    """Above 0: clients are extrapolated linearly from so far back ..."""
+    predictor_horizon_s: float = 0.0
+    """... to so far ahead, and Nodes for them are allocated now."""
+    most_nodes: int | None = None
+    """The environment's quota; None: none."""
+
+    def __post_init__(self) -> None:
+        """Errors: ValueError naming the setting that is impossible."""
+        if self.clients_per_node < 1:
+            raise ValueError("clients_per_node: a Node serves at least one client")
+        if self.most_nodes is not None and self.most_nodes < 1:
+            raise ValueError("most_nodes: without any Node nobody is served")
+        for name in (
+            "patience_s",
+            "warm_nodes",
+            "release_delay_s",
+            "predictor_window_s",
+            "predictor_horizon_s",
+        ):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"{name}: {value} is no finite number of at least 0")
+
+
+class Redirect(msgspec.Struct, frozen=True):
+    """Send the client to the Node."""
+
+    client: int
+    node: int
+
+
+class Block(msgspec.Struct, frozen=True):
+    """Tell the client that it is not served."""
+
+    client: int
+    outcome: Outcome
+    """`blocked`: its patience ended; `failed`: there is nothing to wait for."""
+
+
+class Allocate(msgspec.Struct, frozen=True):
+    """Ask the environment for an instance; `ready` or `failed` has to follow."""
+
+    node: int
+
+
+class Release(msgspec.Struct, frozen=True):
+    """Give the instance back to the environment."""
+
+    node: int
+
+
+Action = Redirect | Block | Allocate | Release
+
+
+class Books(msgspec.Struct):
+    """Every client that came, by what became of it: nobody is lost from them."""
+
+    received: int = 0
+    served: int = 0
+    abandoned: int = 0
+    blocked: int = 0
+    failed: int = 0
+
+
+class Front:
+    """State and decisions. Events come in the order of their times; each returns what to do."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.books = Books()
+        self.nodes: dict[int, int] = {}
+        """Clients of each Node that is ready."""
+        self.pending: dict[int, None] = {}
+        """Allocations under way."""
+        self.place: dict[int, int] = {}
+        """Node of each client that is being served."""
+        self.waiting: dict[int, float] = {}
+        """Clients without a Node and when their patience ends; in the order of arrival."""
+        self._by_load: list[dict[int, None]] = [{} for _ in range(settings.clients_per_node + 1)]
+        self._loads = 0  # bit k is set where a Node with k clients exists
+        self._room = (1 << settings.clients_per_node) - 1
+        self._empty: dict[int, float] = {}  # until when a Node without clients is kept, by time
+        self._keep_s = max(settings.release_delay_s, settings.predictor_window_s)
+        self._foresees = settings.warm_nodes > 0 or settings.predictor_window_s > 0
+        self._history: deque[tuple[float, int]] = deque()
+        self._members: dict[int, dict[int, None]] = {}
+        self._next_node = 0
+        self._failures = 0
+
+    def start(self, now: float) -> list[Action]:
+        """Before the first client: allocate the Nodes that are to be kept ready."""
+        return self._provision(now, [])
+
+    def arrive(self, now: float, client: int) -> list[Action]:
+        """A client asks for the video. `client` must be new."""
+        if client in self.place or client in self.waiting:
+            raise ValueError(f"client {client} is here already")
+        self.books.received += 1
+        node = self._choose()
+        actions: list[Action] = []
+        if node is None:
+            self.waiting[client] = now + self.settings.patience_s
+        else:
+            self._put(client, node)
+            actions.append(Redirect(client, node))
+        return self._provision(now, actions)
+
+    def leave(self, now: float, client: int, *, abandoned: bool = False) -> list[Action]:
+        """A client goes: at the end of the video, or `abandoned` before it; also while waiting.
+
+        A client that is not here, because it was blocked or has left, changes nothing.
+        """
+        if client in self.waiting:
+            del self.waiting[client]
+            self.books.abandoned += 1
+            return self._provision(now, [])
+        node = self.place.pop(client, None)
+        if node is None:
+            return []
+        if abandoned:
+            self.books.abandoned += 1
+        else:
+            self.books.served += 1
+        del self._members[node][client]
+        self._move(node, self.nodes[node] - 1)
+        actions: list[Action] = []
+        self._seat(actions)
+        if self.nodes[node] == 0:
+            self._left_empty(now, node, actions)
+        return self._provision(now, actions)
+
+    def ready(self, now: float, node: int) -> list[Action]:
+        """An allocation ended well: who waits longest is served first."""
+        if node not in self.pending:
+            return []
+        del self.pending[node]
+        self._failures = 0
+        self._add(node)
+        actions: list[Action] = []
+        self._seat(actions)
+        if self.nodes[node] == 0:
+            self._left_empty(now, node, actions)
+        return self._provision(now, actions)
+
+    def allocation_failed(self, now: float, node: int) -> list[Action]:
+        """An allocation ended badly; it is tried again, some times, while clients wait."""
+        if node not in self.pending:
+            return []
+        del self.pending[node]
+        self._failures += 1
+        if self._failures < FAILURES_IN_A_ROW:
+            return self._provision(now, [])
+        self._failures = 0
+        actions: list[Action] = [Block(client, "failed") for client in self.waiting]
+        self.books.failed += len(self.waiting)
+        self.waiting.clear()
+        return actions
+
+    def lost(self, now: float, node: int) -> list[Action]:
+        """An instance died: its clients have failed, and come again if they like."""
+        if node not in self.nodes:
+            return self.allocation_failed(now, node)
+        gone = self._members[node]
+        for client in gone:
+            del self.place[client]
+        self.books.failed += len(gone)
+        self._remove(node)
+        return self._provision(now, [])
+
+    def due(self) -> float:
+        """When `tick` has something to do next; infinity where never."""
+        if not (self.waiting or self._empty):
+            return math.inf
+        due = math.inf
+        for ends in (self.waiting, self._empty):
+            for end in ends.values():
+                due = min(due, end)
+                break
+        return due
+
+    def tick(self, now: float) -> list[Action]:
+        """Block who has waited too long, release what was empty too long."""
+        actions: list[Action] = []
+        late = list(takewhile(lambda client: self.waiting[client] <= now, self.waiting))
+        for client in late:
+            del self.waiting[client]
+            self.books.blocked += 1
+            actions.append(Block(client, "blocked"))
+        for node in list(takewhile(lambda node: self._empty[node] <= now, self._empty)):
+            del self._empty[node]
+            self._release_spare(now, node, actions)
+        return self._provision(now, actions)
+
+    def _choose(self) -> int | None:
+        room = self._loads & self._room
+        if not room:
+            return None
+        if self.settings.choice == "least-loaded":
+            load = (room & -room).bit_length() - 1
+        else:
+            load = room.bit_length() - 1
+        return next(iter(self._by_load[load]))
+
+    def _seat(self, actions: list[Action]) -> None:
+        """Serve who waits, while there is room."""
+        while self.waiting:
+            node = self._choose()
+            if node is None:
+                return
+            client = next(iter(self.waiting))
+            del self.waiting[client]
+            self._put(client, node)
+            actions.append(Redirect(client, node))
+
+    def _put(self, client: int, node: int) -> None:
+        self.place[client] = node
+        self._empty.pop(node, None)
+        self._members[node][client] = None
+        self._move(node, self.nodes[node] + 1)
+
+    def _add(self, node: int) -> None:
+        self.nodes[node] = 0
+        self._members[node] = {}
+        self._by_load[0][node] = None
+        self._loads |= 1
+
+    def _move(self, node: int, load: int) -> None:
+        self._forget(node)
+        self.nodes[node] = load
+        self._by_load[load][node] = None
+        self._loads |= 1 << load
+
+    def _forget(self, node: int) -> None:
+        old = self.nodes[node]
+        same = self._by_load[old]
+        del same[node]
+        if not same:
+            self._loads &= ~(1 << old)
+
+    def _remove(self, node: int) -> None:
+        self._forget(node)
+        del self.nodes[node]
+        del self._members[node]
+        self._empty.pop(node, None)
+
+    def _left_empty(self, now: float, node: int, actions: list[Action]) -> None:
+        if self._keep_s > 0:
+            self._empty[node] = now + self._keep_s
+        else:
+            self._release_spare(now, node, actions)
+
+    def _release_spare(self, now: float, node: int, actions: list[Action]) -> None:
+        """Release a Node without clients, unless the policy wants it kept ready."""
+        if self._missing(now, len(self.nodes) - 1) <= 0:
+            self._remove(node)
+            actions.append(Release(node))
+        elif self.settings.predictor_window_s:
+            self._empty[node] = now + self._keep_s
+
+    def _provision(self, now: float, actions: list[Action]) -> list[Action]:
+        """Allocate what is missing, as far as the quota lets us."""
+        if not (self.waiting or self._foresees):
+            return actions
+        missing = self._missing(now, len(self.nodes))
+        if self.settings.most_nodes is not None:
+            here = len(self.nodes) + len(self.pending)
+            missing = min(missing, self.settings.most_nodes - here)
+        for _ in range(missing):
+            node = self._next_node
+            self._next_node += 1
+            self.pending[node] = None
+            actions.append(Allocate(node))
+        return actions
+
+    def _missing(self, now: float, ready: int) -> int:
+        """Instances to allocate beyond those under way, with `ready` Nodes; may be below 0."""
+        settings = self.settings
+        waiting = len(self.waiting)
+        each = 1 if settings.waiting == "each" else settings.clients_per_node
+        needed = -(-waiting // each)
+        missing = needed - len(self.pending)
+        if settings.warm_nodes:
+            idle = len(self._by_load[0]) - (len(self.nodes) - ready)
+            missing = max(missing, needed + settings.warm_nodes - idle - len(self.pending))
+        if settings.predictor_window_s:
+            missing = max(missing, self._predicted(now) - ready - len(self.pending))
+        return missing
+
+    def _predicted(self, now: float) -> int:
+        """Nodes for the clients that a straight line through the window foresees."""
+        clients = len(self.place) + len(self.waiting)
+        history = self._history
+        history.append((now, clients))
+        while len(history) > 2 and history[1][0] <= now - self.settings.predictor_window_s:
+            history.popleft()
+        then, before = history[0]
+        slope = (clients - before) / (now - then) if now > then else 0.0
+        ahead = clients + slope * self.settings.predictor_horizon_s
+        return math.ceil(max(0.0, ahead) / self.settings.clients_per_node)

@@ -1,0 +1,69 @@
+"""How well supply followed demand: the elasticity metrics of the SPEC Research Group.
+
+Herbst and others, "Ready for Rain? A View from SPEC Research on the Future of Cloud Metrics",
+SPEC RG technical report 2016-01: accuracy and timeshare of under- and over-provisioning, jitter.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """The state after each event; it holds until the next one. All of one length."""
+
+    times_s: tuple[float, ...]
+    clients: tuple[int, ...]
+    """Served and waiting."""
+    nodes: tuple[int, ...]
+    """Ready."""
+
+
+class Elasticity(msgspec.Struct, frozen=True, kw_only=True):
+    """Demand is the Nodes that the clients of a moment need, supply those that are ready."""
+
+    under_accuracy: float
+    """Mean Nodes that were missing, relative to the demand."""
+    over_accuracy: float
+    """Mean Nodes too many, relative to the demand; moments without demand do not count."""
+    under_timeshare: float
+    """Share of the time in which Nodes were missing."""
+    over_timeshare: float
+    """Share of the time in which there were too many."""
+    jitter: float
+    """Changes of the supply beyond those of the demand, per second; below 0: too few."""
+    node_seconds: float
+    """What the environment charges for."""
+
+
+def elasticity(trace: Trace, clients_per_node: int) -> Elasticity:
+    """Metrics over the whole trace; all 0 where it has no duration."""
+    times = np.asarray(trace.times_s)
+    if times.size < 2 or times[-1] <= times[0]:
+        return Elasticity(
+            under_accuracy=0.0,
+            over_accuracy=0.0,
+            under_timeshare=0.0,
+            over_timeshare=0.0,
+            jitter=0.0,
+            node_seconds=0.0,
+        )
+    lasting = np.diff(times)
+    total = float(times[-1] - times[0])
+    demand = -(-np.asarray(trace.clients)[:-1] // clients_per_node)
+    supply = np.asarray(trace.nodes)[:-1]
+    missing = np.maximum(demand - supply, 0)
+    excess = np.maximum(supply - demand, 0)
+    wanted = demand > 0
+    needed = np.where(wanted, demand, 1)
+    demanded = max(float(lasting[wanted].sum()), np.finfo(float).tiny)
+    changes = int(np.count_nonzero(np.diff(supply))) - int(np.count_nonzero(np.diff(demand)))
+    return Elasticity(
+        under_accuracy=float((lasting * missing / needed).sum() / demanded),
+        over_accuracy=float((lasting * np.where(wanted, excess / needed, 0)).sum() / demanded),
+        under_timeshare=float(lasting[missing > 0].sum() / total),
+        over_timeshare=float(lasting[excess > 0].sum() / total),
+        jitter=changes / total,
+        node_seconds=float((lasting * supply).sum()),
+    )

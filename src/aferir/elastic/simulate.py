@@ -1,0 +1,162 @@
+"""The service on simulated time: the same Front, with allocation latencies that are drawn."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import msgspec
+import numpy as np
+
+from aferir.elastic.front import Action, Allocate, Block, Books, Front, Redirect, Settings
+from aferir.elastic.metrics import Trace
+
+Draw = Callable[[], float]
+"""Seconds until an allocation is ready; infinity: it never is."""
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """Who comes when, and for how long; seconds."""
+
+    clients: int
+    interarrival_s: float
+    """Mean of the exponential distribution: arrivals are a Poisson process."""
+    video_s: float
+
+    def __post_init__(self) -> None:
+        """Errors: ValueError naming what is impossible."""
+        if self.clients < 1:
+            raise ValueError("clients: at least one")
+        for name in ("interarrival_s", "video_s"):
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name}: {value} is no finite number above 0")
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulated run."""
+
+    books: Books
+    allocations: int
+    releases: int
+    most_nodes: int
+    duration_s: float
+    blocked_percent: float
+    """PcBl, of the requests received."""
+    trace: Trace
+
+    @property
+    def accounted(self) -> bool:
+        """Whether every client that was received has exactly one outcome."""
+        books = self.books
+        ended = books.served + books.abandoned + books.blocked + books.failed
+        return books.received == ended
+
+
+def poisson(load: Load, rng: np.random.Generator) -> np.ndarray:
+    """Times of arrival in seconds, the first one after the first interval."""
+    return np.cumsum(rng.exponential(load.interarrival_s, load.clients))
+
+
+def gamma(mean_s: float, sd_s: float, rng: np.random.Generator) -> Draw:
+    """Latencies above 0 with this mean and standard deviation; constant where that is 0."""
+    if sd_s == 0:
+        return lambda: mean_s
+    shape = (mean_s / sd_s) ** 2
+    scale = sd_s**2 / mean_s
+    return lambda: float(rng.gamma(shape, scale))
+
+
+def resampled(measured_s: Sequence[float], rng: np.random.Generator) -> Draw:
+    """Latencies drawn from measured ones. Errors: ValueError where there is none above 0."""
+    values = np.asarray(measured_s, dtype=float)
+    if values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
+        raise ValueError("measured latencies must be finite numbers above 0, at least one")
+    return lambda: float(values[rng.integers(values.size)])
+
+
+def simulate(settings: Settings, load: Load, rng: np.random.Generator, latency_s: Draw) -> Result:
+    """Run until the last client has gone and the last allocation has ended.
+
+    Nodes that are to be kept ready are so before the first client comes.
+    """
+    return _Run(settings, load, poisson(load, rng), latency_s).go()
+
+
+class _Run:
+    def __init__(
+        self, settings: Settings, load: Load, arrivals: np.ndarray, latency_s: Draw
+    ) -> None:
+        self.front = Front(settings)
+        self.load = load
+        self.arrivals: list[float] = arrivals.tolist()
+        self.latency_s = latency_s
+        # Videos are of one length, so clients leave in the order in which they began.
+        self.leaving: deque[tuple[float, int]] = deque()
+        self.allocating: list[tuple[float, int]] = []
+        self.allocations = self.releases = 0
+        self.times: list[float] = []
+        self.clients: list[int] = []
+        self.nodes: list[int] = []
+
+    def go(self) -> Result:
+        front, leaving, allocating = self.front, self.leaving, self.allocating
+        for action in front.start(0.0):
+            assert isinstance(action, Allocate)
+            self.allocations += 1
+            front.ready(0.0, action.node)
+        arrivals = iter(enumerate(self.arrivals))
+        client, arrival = next(arrivals, (0, math.inf))
+        while True:
+            leave = leaving[0][0] if leaving else math.inf
+            ready = allocating[0][0] if allocating else math.inf
+            due = front.due()
+            if arrival < leave and arrival < ready and arrival < due:
+                now = arrival
+                actions = front.arrive(now, client)
+                client, arrival = next(arrivals, (0, math.inf))
+            elif leave < ready and leave < due:
+                now = leave
+                actions = front.leave(now, leaving.popleft()[1])
+            elif ready < due:
+                now = ready
+                actions = front.ready(now, heapq.heappop(allocating)[1])
+            elif due < math.inf:
+                now = due
+                actions = front.tick(now)
+            else:
+                break
+            if actions:
+                self._carry_out(now, actions)
+            self.times.append(now)
+            self.clients.append(len(front.place) + len(front.waiting))
+            self.nodes.append(len(front.nodes))
+        return self._result()
+
+    def _carry_out(self, now: float, actions: Sequence[Action]) -> None:
+        for action in actions:
+            if isinstance(action, Redirect):
+                self.leaving.append((now + self.load.video_s, action.client))
+            elif isinstance(action, Allocate):
+                self.allocations += 1
+                ready = now + self.latency_s()
+                if ready < math.inf:
+                    heapq.heappush(self.allocating, (ready, action.node))
+            elif not isinstance(action, Block):
+                self.releases += 1
+
+    def _result(self) -> Result:
+        books = self.front.books
+        return Result(
+            books=books,
+            allocations=self.allocations,
+            releases=self.releases,
+            most_nodes=max(self.nodes, default=0),
+            duration_s=self.times[-1] if self.times else 0.0,
+            blocked_percent=100.0 * books.blocked / books.received if books.received else 0.0,
+            trace=Trace(
+                times_s=tuple(self.times), clients=tuple(self.clients), nodes=tuple(self.nodes)
+            ),
+        )

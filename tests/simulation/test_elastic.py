@@ -1,0 +1,327 @@
+"""ElasticMovie on simulated time: Front's decisions, its books, and what the latencies do."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aferir.elastic.front import (
+    Action,
+    Allocate,
+    Block,
+    Front,
+    Redirect,
+    Release,
+    Settings,
+)
+from aferir.elastic.metrics import Trace, elasticity
+from aferir.elastic.published import read, reproduce
+from aferir.elastic.simulate import Load, gamma, resampled, simulate
+
+REFERENCE = Path(__file__).parents[2] / "reference"
+
+
+def front(clients_per_node: int = 2, patience_s: float = 60.0, **others: Any) -> Front:
+    return Front(Settings(clients_per_node=clients_per_node, patience_s=patience_s, **others))
+
+
+def filled(loads: tuple[int, ...], **others: Any) -> Front:
+    """Nodes 0, 1, … with so many clients each, of at most 3."""
+    made = front(3, **others)
+    client = 0
+    for node in range(len(loads)):
+        made.arrive(0.0, client)
+        for more in range(1, 3):
+            made.arrive(0.0, client + more)
+        made.ready(0.0, node)
+        client += 3
+    for node, load in enumerate(loads):
+        for gone in range(3 - load):
+            made.leave(1.0, 3 * node + gone)
+    return made
+
+
+def test_the_first_client_waits_for_an_allocation_and_is_redirected_to_it() -> None:
+    made = front()
+    assert made.arrive(0.0, 7) == [Allocate(0)]
+    assert made.ready(40.0, 0) == [Redirect(7, 0)]
+
+
+def test_clients_share_the_room_of_an_allocation_under_way() -> None:
+    made = front(clients_per_node=2)
+    assert made.arrive(0.0, 1) == [Allocate(0)]
+    assert made.arrive(1.0, 2) == []
+    assert made.arrive(2.0, 3) == [Allocate(1)]
+    assert made.ready(9.0, 0) == [Redirect(1, 0), Redirect(2, 0)]
+
+
+def test_each_client_may_wait_for_an_allocation_of_its_own() -> None:
+    made = front(waiting="each")
+    assert made.arrive(0.0, 1) == [Allocate(0)]
+    assert made.arrive(1.0, 2) == [Allocate(1)]
+    assert made.ready(9.0, 0) == [Redirect(1, 0), Redirect(2, 0)]
+    assert made.ready(10.0, 1) == [Release(1)]
+
+
+@pytest.mark.parametrize(("choice", "node"), [("most-loaded", 1), ("least-loaded", 2)])
+def test_a_client_goes_to_a_node_with_room(choice: str, node: int) -> None:
+    made = filled((3, 2, 1), choice=choice)
+    assert made.arrive(2.0, 99) == [Redirect(99, node)]
+
+
+def test_a_node_without_clients_is_released() -> None:
+    made = filled((3, 1))
+    assert made.leave(5.0, 5) == [Release(1)]
+    assert made.nodes == {0: 3}
+
+
+def test_an_empty_node_is_kept_for_the_delay_and_used_meanwhile() -> None:
+    made = filled((3, 1), release_delay_s=10.0)
+    assert made.leave(5.0, 5) == []
+    assert made.due() == 15.0
+    assert made.arrive(6.0, 99) == [Redirect(99, 1)]
+    assert made.due() == math.inf
+    made.leave(7.0, 99)
+    assert made.tick(16.9) == []
+    assert made.tick(17.0) == [Release(1)]
+
+
+def test_who_waits_longer_than_its_patience_is_blocked_and_the_node_released_unused() -> None:
+    made = front(patience_s=60.0)
+    made.arrive(0.0, 1)
+    assert made.due() == 60.0
+    assert made.tick(59.9) == []
+    assert made.tick(60.0) == [Block(1, "blocked")]
+    assert made.ready(70.0, 0) == [Release(0)]
+    assert made.books.blocked == 1
+
+
+def test_a_client_may_leave_while_it_waits() -> None:
+    made = front()
+    made.arrive(0.0, 1)
+    made.leave(1.0, 1)
+    assert made.ready(2.0, 0) == [Release(0)]
+    assert made.books.abandoned == 1
+
+
+def test_nobody_can_leave_for_a_client_that_is_not_here() -> None:
+    made = filled((3,))
+    assert made.leave(1.0, 4711) == []
+    assert made.books.served == 0
+
+
+def test_a_failed_allocation_is_tried_again_and_then_given_up() -> None:
+    made = front()
+    made.arrive(0.0, 1)
+    assert made.allocation_failed(1.0, 0) == [Allocate(1)]
+    assert made.allocation_failed(2.0, 1) == [Allocate(2)]
+    assert made.allocation_failed(3.0, 2) == [Block(1, "failed")]
+    assert made.arrive(4.0, 2) == [Allocate(3)]
+
+
+def test_clients_of_an_instance_that_died_have_failed() -> None:
+    made = filled((3, 2))
+    assert made.lost(5.0, 0) == []
+    assert made.books.failed == 3
+    assert made.nodes == {1: 2}
+    assert made.leave(6.0, 0) == []
+
+
+def test_the_quota_is_kept_and_who_waits_is_seated_when_there_is_room() -> None:
+    made = filled((3,), most_nodes=1)
+    assert made.arrive(2.0, 99) == []
+    assert made.leave(3.0, 0) == [Redirect(99, 0)]
+
+
+def test_warm_nodes_are_allocated_before_they_are_needed() -> None:
+    made = front(clients_per_node=1, warm_nodes=2)
+    assert made.start(0.0) == [Allocate(0), Allocate(1)]
+    made.ready(1.0, 0)
+    made.ready(1.0, 1)
+    assert made.arrive(2.0, 7) == [Redirect(7, 0), Allocate(2)]
+    made.ready(3.0, 2)
+    assert made.leave(4.0, 7) == [Release(0)]
+    assert len(made.nodes) == 2
+
+
+def test_a_rising_line_is_followed_ahead_of_time() -> None:
+    made = front(clients_per_node=10, predictor_window_s=100.0, predictor_horizon_s=50.0)
+    asked = [made.arrive(float(second), second) for second in range(10)]
+    assert sum(isinstance(a, Allocate) for actions in asked for a in actions) >= 5
+
+
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["arrive", "leave", "abandon", "ready", "fail", "lose", "tick"]),
+        st.floats(0, 20),
+        st.integers(0, 30),
+    ),
+    max_size=120,
+)
+POLICIES = st.builds(
+    Settings,
+    clients_per_node=st.integers(1, 4),
+    patience_s=st.floats(0, 30),
+    choice=st.sampled_from(["most-loaded", "least-loaded"]),
+    waiting=st.sampled_from(["shared", "each"]),
+    warm_nodes=st.integers(0, 2),
+    release_delay_s=st.sampled_from([0.0, 5.0]),
+    predictor_window_s=st.sampled_from([0.0, 10.0]),
+    predictor_horizon_s=st.floats(0, 20),
+    most_nodes=st.none() | st.integers(1, 5),
+)
+
+
+class World:
+    """An environment and clients around Front, which does as it is told and checks that it may."""
+
+    def __init__(self, policy: Settings) -> None:
+        self.front = Front(policy)
+        self.policy = policy
+        self.alive: set[int] = set()
+        self.seated: set[int] = set()
+        self.fresh = 1000
+        self.follow(self.front.start(0.0))
+
+    def follow(self, actions: list[Action]) -> None:
+        for action in actions:
+            if isinstance(action, Allocate):
+                assert action.node not in self.alive
+                self.alive.add(action.node)
+            elif isinstance(action, Release):
+                self.alive.remove(action.node)
+            elif isinstance(action, Redirect):
+                assert action.client not in self.seated
+                self.seated.add(action.client)
+
+    def happen(self, kind: str, now: float, pick: int) -> list[Action]:
+        made = self.front
+        if kind == "arrive":
+            self.fresh += 1
+            return made.arrive(now, self.fresh)
+        subjects: dict[str, dict[int, Any]] = {
+            "ready": made.pending,
+            "fail": made.pending,
+            "lose": made.nodes,
+        }
+        known = sorted(subjects.get(kind, made.place))
+        if not known or kind == "tick":
+            return made.tick(now)
+        subject = known[pick % len(known)]
+        if kind in ("fail", "lose"):
+            self.alive.remove(subject)
+        if kind in ("leave", "abandon"):
+            return made.leave(now, subject, abandoned=kind == "abandon")
+        act = {"ready": made.ready, "fail": made.allocation_failed, "lose": made.lost}[kind]
+        return act(now, subject)
+
+    def check(self) -> None:
+        made, books = self.front, self.front.books
+        ended = books.served + books.abandoned + books.blocked + books.failed
+        assert books.received == ended + len(made.place) + len(made.waiting)
+        assert self.alive == {*made.pending, *made.nodes}
+        assert all(load <= self.policy.clients_per_node for load in made.nodes.values())
+        assert sum(made.nodes.values()) == len(made.place)
+        assert self.policy.most_nodes is None or len(self.alive) <= self.policy.most_nodes
+
+
+@settings(max_examples=500, deadline=None)
+@given(policy=POLICIES, events=EVENTS)
+def test_whatever_happens_no_client_is_lost_from_the_books_and_no_instance_leaks(
+    policy: Settings, events: list[tuple[str, float, int]]
+) -> None:
+    world = World(policy)
+    now = 0.0
+    for kind, later, pick in events:
+        now += later
+        while world.front.due() <= now:
+            world.follow(world.front.tick(world.front.due()))
+        world.follow(world.happen(kind, now, pick))
+        world.check()
+
+
+def run(**changes: Any) -> list[int]:
+    given_ = {"clients_per_node": 100, "patience_s": 60.0} | changes
+    latency_s = float(given_.pop("latency_s", 40.0))
+    blocked = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        load = Load(clients=400, interarrival_s=5.0, video_s=1800.0)
+        result = simulate(Settings(**given_), load, rng, lambda: latency_s)
+        assert result.accounted
+        assert result.allocations == result.releases + result.trace.nodes[-1]
+        assert result.trace.nodes[-1] == given_.get("warm_nodes", 0)
+        blocked.append(result.books.blocked)
+    return blocked
+
+
+def test_nobody_is_blocked_where_allocations_end_within_the_patience() -> None:
+    assert run(latency_s=59.0) == [0] * 5
+
+
+def test_allocations_beyond_the_patience_block_those_who_came_first() -> None:
+    """Four Nodes; whoever comes in the first 20 s of 80 is blocked: 4 clients of each, about."""
+    blocked = run(latency_s=80.0)
+    assert 8 <= np.mean(blocked) <= 28
+
+
+def test_a_warm_node_hides_the_latency() -> None:
+    assert run(latency_s=200.0, warm_nodes=1) == [0] * 5
+    assert min(run(latency_s=200.0)) > 40
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    load = Load(clients=300, interarrival_s=2.0, video_s=600.0)
+    policy = Settings(clients_per_node=10, patience_s=30.0)
+
+    def once(seed: int) -> tuple[float, ...]:
+        rng = np.random.default_rng(seed)
+        return simulate(policy, load, rng, gamma(25.0, 10.0, rng)).trace.times_s
+
+    assert once(3) == once(3)
+    assert once(3) != once(4)
+
+
+def test_latencies_have_the_mean_and_deviation_that_were_asked_for() -> None:
+    rng = np.random.default_rng(1)
+    draw = gamma(101.0, 14.7, rng)
+    drawn = [draw() for _ in range(20_000)]
+    assert np.mean(drawn) == pytest.approx(101.0, rel=0.01)
+    assert np.std(drawn) == pytest.approx(14.7, rel=0.05)
+    again = resampled([3.0, 5.0], rng)
+    assert {again() for _ in range(50)} == {3.0, 5.0}
+    with pytest.raises(ValueError, match="above 0"):
+        resampled([1.0, -1.0], rng)
+
+
+def test_metrics_of_a_trace_that_can_be_added_up_by_hand() -> None:
+    trace = Trace(
+        times_s=(0.0, 10.0, 20.0, 30.0, 40.0), clients=(5, 5, 15, 0, 0), nodes=(0, 1, 1, 2, 0)
+    )
+    found = elasticity(trace, clients_per_node=10)
+    assert found.under_timeshare == pytest.approx(0.5)
+    assert found.over_timeshare == pytest.approx(0.25)
+    assert found.under_accuracy == pytest.approx((1 + 0.5) / 3)
+    assert found.over_accuracy == 0.0
+    assert found.node_seconds == pytest.approx(40.0)
+    assert found.jitter == pytest.approx((2 - 2) / 40)
+
+
+def test_the_published_rows_are_inside_or_explained() -> None:
+    cells = read(REFERENCE)
+    assert len(cells) == 10
+    by_name = {(c.iaas, c.hypervisor, c.patience_s, c.load.clients): c for c in cells}
+    xen = reproduce(by_name["opennebula", "xen", 120.0, 400], seed=1)
+    assert xen.inside
+    assert xen.needed_latency_s is None
+    kvm = reproduce(by_name["openstack", "kvm", 60.0, 400], seed=1)
+    assert kvm.inside is False
+    assert kvm.blocked == (0,) * 10
+    assert kvm.needed_latency_s is not None
+    assert kvm.needed_latency_s > 2 * kvm.cell.latency_mean_s
