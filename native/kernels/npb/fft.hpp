@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
-#include <utility>
 #include <vector>
 
 #include "npb/simd.hpp"
@@ -31,14 +30,6 @@ inline Complex load_tile(const double* tile) { return {load(tile), load(tile + k
 inline void store_tile(double* tile, const Complex& value) {
     store(tile, value.re);
     store(tile + kLanes, value.im);
-}
-
-/// Calls body with the constants 0, 1, ..., Count - 1.
-template <int Count, typename Body>
-[[gnu::always_inline]] inline void unroll(Body body) {
-    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-        (body(std::integral_constant<int, I>{}), ...);
-    }(std::make_integer_sequence<int, Count>{});
 }
 
 /// cos(2 pi k / 32) for k = 0 ... 8.
@@ -179,33 +170,6 @@ inline void fft(const std::vector<Twiddle>& table, Source source, Sink sink) {
         unroll<kSecond>([&](auto i) __attribute__((always_inline)) {
             sink(k + kFirst * i, exchanged(out[i]));
         });
-    }
-}
-
-/// One step of transpose(): lanes whose index has the bit `Width` change places between a and b.
-template <int Width, int... Lane>
-[[gnu::always_inline]] inline void exchange_lanes(Vector& a, Vector& b,
-                                                  std::integer_sequence<int, Lane...> /*lanes*/) {
-    const Vector low =
-        __builtin_shufflevector(a, b, ((Lane & Width) == 0 ? Lane : kLanes + (Lane ^ Width))...);
-    const Vector high =
-        __builtin_shufflevector(a, b, ((Lane & Width) == 0 ? (Lane ^ Width) : kLanes + Lane)...);
-    a = low;
-    b = high;
-}
-
-/// Transposes a square of kLanes vectors, beginning with its squares of `Width`.
-template <int Width = 1>
-[[gnu::always_inline]] inline void transpose(std::array<Vector, kLanes>& square) {
-    if constexpr (Width < kLanes) {
-        unroll<kLanes>([&](auto index) __attribute__((always_inline)) {
-            constexpr int i = index;
-            if constexpr ((i & Width) == 0) {
-                exchange_lanes<Width>(square[i], square[i + Width],
-                                      std::make_integer_sequence<int, kLanes>{});
-            }
-        });
-        transpose<2 * Width>(square);
     }
 }
 

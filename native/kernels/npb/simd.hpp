@@ -3,11 +3,13 @@
 // Vectors as wide as the instruction-set level has registers, in the language extension that GCC
 // and clang share. Everything is inside the level's own namespace.
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -88,6 +90,41 @@ auto sum(Lanes vector) {
         total += vector[lane];
     }
     return total;
+}
+
+/// Calls body with the constants 0, 1, ..., Count - 1.
+template <int Count, typename Body>
+[[gnu::always_inline]] inline void unroll(Body body) {
+    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+        (body(std::integral_constant<int, I>{}), ...);
+    }(std::make_integer_sequence<int, Count>{});
+}
+
+/// One step of transpose(): lanes whose index has the bit `Width` change places between a and b.
+template <int Width, int... Lane>
+[[gnu::always_inline]] inline void exchange_lanes(Vector& a, Vector& b,
+                                                  std::integer_sequence<int, Lane...> /*lanes*/) {
+    const Vector low =
+        __builtin_shufflevector(a, b, ((Lane & Width) == 0 ? Lane : kLanes + (Lane ^ Width))...);
+    const Vector high =
+        __builtin_shufflevector(a, b, ((Lane & Width) == 0 ? (Lane ^ Width) : kLanes + Lane)...);
+    a = low;
+    b = high;
+}
+
+/// Transposes a square of kLanes vectors, beginning with its squares of `Width`.
+template <int Width = 1>
+[[gnu::always_inline]] inline void transpose(std::array<Vector, kLanes>& square) {
+    if constexpr (Width < kLanes) {
+        unroll<kLanes>([&](auto index) __attribute__((always_inline)) {
+            constexpr int i = index;
+            if constexpr ((i & Width) == 0) {
+                exchange_lanes<Width>(square[i], square[i + Width],
+                                      std::make_integer_sequence<int, kLanes>{});
+            }
+        });
+        transpose<2 * Width>(square);
+    }
 }
 
 }  // namespace aferir::npb::AFERIR_ISA

@@ -1,0 +1,266 @@
+#pragma once
+
+// The implicit factor of one axis in BT: block-tridiagonal systems (RNR-94-007, section 3.3.2),
+// kLanes lines at once. Blocks are made from the states as they are met, never stored; only the
+// eliminated upper blocks are.
+
+#include <array>
+#include <cstddef>
+
+#include "npb/adi_field.hpp"
+#include "npb/adi_right_side.hpp"
+#include "npb/pseudo_application.hpp"
+
+namespace aferir::npb::AFERIR_ISA {
+
+/// Column by column; rows and columns are density, the momentum along the line's axis, the two
+/// other momenta, energy.
+using Block = std::array<Values, 5>;
+
+/// Where the Jacobians of the fluxes are not 0.
+inline constexpr std::array<std::array<bool, 5>, 5> kCoupled{{{true, true, false, false, false},
+                                                              {true, true, true, true, true},
+                                                              {true, true, true, false, false},
+                                                              {true, true, false, true, false},
+                                                              {true, true, true, true, true}}};
+
+class BtLines {
+  public:
+    /// Doubles of scratch memory for each point of kLanes lines.
+    static constexpr std::size_t kScratch = std::size_t{30} * kLanes;
+
+    BtLines(int size, double time_step)
+        : size_(size),
+          factors_(size),
+          convection_(time_step * factors_.first),
+          diffusion_(time_step * factors_.second) {}
+
+    /// BT solves for the right-hand side as it is.
+    static void prepare(Values& /*change*/, const Flow& /*here*/) {}
+
+    /// Solves in place along an axis; along the last one the change is added to the state instead.
+    template <int Axis>
+    void solve(const Lines& lines, double* scratch) const {
+        eliminate<Axis>(lines, scratch);
+        Values next{};
+        for (int point = size_ - 2; point > 0; --point) {
+            const double* const kept = scratch + static_cast<std::size_t>(point) * kScratch;
+            auto value = load_values(kept + 25 * kLanes, kLanes);
+            unroll<5>([&](auto n) __attribute__((always_inline)) {
+                unroll<5>([&](auto m) __attribute__((always_inline)) {
+                    value[m] -= load(kept + (n * 5 + m) * kLanes) * next[n];
+                });
+            });
+            next = value;
+            finish<Axis>(lines, point, value);
+        }
+    }
+
+  private:
+    /// A state in the frame of a line: velocity[0] is along it.
+    struct Local {
+        Vector inverse;
+        std::array<Vector, 3> velocity;
+        Vector kinetic;  ///< energies per mass
+        Vector energy;
+    };
+
+    template <int Axis>
+    static constexpr std::array<std::size_t, 5> kOrder{0, 1 + Axis, 1 + (Axis + 1) % 3,
+                                                       1 + (Axis + 2) % 3, 4};
+
+    template <int Axis>
+    [[gnu::always_inline]] static Local local_at(const Lines& lines, int point) {
+        const auto u = load_values(lines.state_at(point), lines.state_pitch);
+        Local local;
+        local.inverse = 1.0 / u[0];
+        unroll<3>([&](auto i) __attribute__((always_inline)) {
+            local.velocity[i] = u[kOrder<Axis>[i + 1]] * local.inverse;
+        });
+        local.kinetic =
+            0.5 * (local.velocity[0] * local.velocity[0] + local.velocity[1] * local.velocity[1] +
+                   local.velocity[2] * local.velocity[2]);
+        local.energy = u[4] * local.inverse;
+        return local;
+    }
+
+    template <int Axis>
+    [[gnu::always_inline]] static void finish(const Lines& lines, int point, const Values& value) {
+        double* const state = lines.state_at(point);
+        double* const change = lines.change_at(point);
+        unroll<5>([&](auto m) __attribute__((always_inline)) {
+            constexpr auto component = kOrder<Axis>[m];
+            if constexpr (Axis == 2) {
+                double* const place = state + component * lines.state_pitch;
+                store(place, load(place) + value[m]);
+            } else {
+                store(change + component * lines.change_pitch, value[m]);
+            }
+        });
+    }
+
+    /// The Jacobian of the viscous flux times dt / h^2, where it is not 0: its first column, its
+    /// diagonal and its last row.
+    struct Viscous {
+        Values column;    ///< [0] is unused
+        Values diagonal;  ///< [0] is unused
+        Values row;       ///< [1] to [3]
+    };
+
+    [[gnu::always_inline]] Viscous viscous_of(const Local& at, double diffusion) const {
+        constexpr double kCompression = 4.0 / 3.0 * kC3C4;
+        constexpr double kConduction = kC1 * kC1 * kC3C4;
+        const Vector mass = diffusion * at.inverse;
+        Viscous jacobian;
+        Vector total = kConduction * at.energy;
+        unroll<3>([&](auto i) __attribute__((always_inline)) {
+            constexpr double kFactor = i == 0 ? kCompression : kC3C4;
+            const Vector momentum = mass * at.velocity[i];
+            jacobian.column[i + 1] = -kFactor * momentum;
+            jacobian.diagonal[i + 1] = kFactor * mass;
+            jacobian.row[i + 1] = (kFactor - kConduction) * momentum;
+            total += (kFactor - kConduction) * at.velocity[i] * at.velocity[i];
+        });
+        jacobian.column[4] = -mass * total;
+        jacobian.diagonal[4] = kConduction * mass;
+        return jacobian;
+    }
+
+    /// The block that couples a point to its neighbour with that state: before (-1) or after it.
+    template <int Axis, int Side>
+    [[gnu::always_inline]] Block coupling(const Local& at) const {
+        const auto viscous = viscous_of(at, -diffusion_);
+        const double side = Side * convection_;
+        const Vector normal = side * at.velocity[0];
+        const Vector one = at.velocity[1];
+        const Vector other = at.velocity[2];
+        const Vector diagonal = broadcast(-diffusion_ * kDiffusion[Axis]);
+        Block block;
+        block[0] = {diagonal, side * kC2 * at.kinetic - normal * at.velocity[0] + viscous.column[1],
+                    viscous.column[2] - normal * one, viscous.column[3] - normal * other,
+                    normal * (2.0 * kC2 * at.kinetic - kC1 * at.energy) + viscous.column[4]};
+        block[1] = {broadcast(side), (2.0 - kC2) * normal + viscous.diagonal[1] + diagonal,
+                    side * one, side * other,
+                    side * (kC1 * at.energy - kC2 * at.kinetic) - kC2 * normal * at.velocity[0] +
+                        viscous.row[1]};
+        block[2] = {Vector{}, -kC2 * side * one, normal + viscous.diagonal[2] + diagonal, Vector{},
+                    viscous.row[2] - kC2 * normal * one};
+        block[3] = {Vector{}, -kC2 * side * other, Vector{},
+                    normal + viscous.diagonal[3] + diagonal, viscous.row[3] - kC2 * normal * other};
+        block[4] = {Vector{}, broadcast(side * kC2), Vector{}, Vector{},
+                    kC1 * normal + viscous.diagonal[4] + diagonal};
+        return block;
+    }
+
+    template <int Axis>
+    [[gnu::always_inline]] Block diagonal(const Local& at) const {
+        const auto viscous = viscous_of(at, 2.0 * diffusion_);
+        const Vector unit = broadcast(1.0 + 2.0 * diffusion_ * kDiffusion[Axis]);
+        Block block{};
+        block[0] = {unit, viscous.column[1], viscous.column[2], viscous.column[3],
+                    viscous.column[4]};
+        unroll<3>([&](auto i) __attribute__((always_inline)) {
+            block[i + 1][i + 1] = viscous.diagonal[i + 1] + unit;
+            block[i + 1][4] = viscous.row[i + 1];
+        });
+        block[4][4] = viscous.diagonal[4] + unit;
+        return block;
+    }
+
+    /// target -= block * vector
+    [[gnu::always_inline]] static void subtract_product(Values& target, const Block& block,
+                                                        const Values& vector) {
+        unroll<5>([&](auto n) __attribute__((always_inline)) {
+            unroll<5>([&](auto m) __attribute__((always_inline)) {
+                if constexpr (kCoupled[m][n]) {
+                    target[m] -= block[n][m] * vector[n];
+                }
+            });
+        });
+    }
+
+    /// In place: the factors L (its unit diagonal not stored) and U, with the reciprocals of U's
+    /// diagonal. The blocks are dominated by their diagonals, so that no row is exchanged.
+    [[gnu::always_inline]] static void factorize(Block& block) {
+        unroll<5>([&](auto p) __attribute__((always_inline)) {
+            block[p][p] = 1.0 / block[p][p];
+            unroll<5>([&](auto m) __attribute__((always_inline)) {
+                if constexpr (m > p) {
+                    block[p][m] *= block[p][p];
+                    unroll<5>([&](auto n) __attribute__((always_inline)) {
+                        if constexpr (n > p) {
+                            block[n][m] -= block[p][m] * block[n][p];
+                        }
+                    });
+                }
+            });
+        });
+    }
+
+    /// Solves for a right-hand side whose elements before `First` are 0.
+    template <int First>
+    [[gnu::always_inline]] static void substitute(const Block& factors, Values& vector) {
+        unroll<5>([&](auto p) __attribute__((always_inline)) {
+            unroll<5>([&](auto m) __attribute__((always_inline)) {
+                if constexpr (p >= First && m > p) {
+                    vector[m] -= factors[p][m] * vector[p];
+                }
+            });
+        });
+        unroll<5>([&](auto back) __attribute__((always_inline)) {
+            constexpr int p = 4 - back;
+            vector[p] *= factors[p][p];
+            unroll<5>([&](auto m) __attribute__((always_inline)) {
+                if constexpr (m < p) {
+                    vector[m] -= factors[p][m] * vector[p];
+                }
+            });
+        });
+    }
+
+    /// Leaves, for each point, the upper block and the right-hand side of a system whose diagonal
+    /// blocks are units and that has no lower ones.
+    template <int Axis>
+    void eliminate(const Lines& lines, double* scratch) const {
+        constexpr int kAhead = 4;
+        Local before = local_at<Axis>(lines, 0);
+        Local here = local_at<Axis>(lines, 1);
+        for (int point = 1; point < size_ - 1; ++point) {
+            if constexpr (Axis == 2) {
+                lines.prefetch(point + kAhead);
+            }
+            double* const kept = scratch + static_cast<std::size_t>(point) * kScratch;
+            const auto given = load_values(lines.change_at(point), lines.change_pitch);
+            Values right;
+            unroll<5>([&](auto m)
+                          __attribute__((always_inline)) { right[m] = given[kOrder<Axis>[m]]; });
+            auto middle = diagonal<Axis>(here);
+            if (point > 1) {
+                const double* const last = kept - kScratch;
+                const auto lower = coupling<Axis, -1>(before);
+                subtract_product(right, lower, load_values(last + 25 * kLanes, kLanes));
+                unroll<5>([&](auto n) __attribute__((always_inline)) {
+                    subtract_product(middle[n], lower, load_values(last + n * 5 * kLanes, kLanes));
+                });
+            }
+            factorize(middle);
+            substitute<0>(middle, right);
+            store_values(kept + 25 * kLanes, kLanes, right);
+            const Local after = local_at<Axis>(lines, point + 1);
+            auto upper = coupling<Axis, 1>(after);
+            unroll<5>([&](auto n) __attribute__((always_inline)) {
+                substitute<(n < 2 ? 0 : 1)>(middle, upper[n]);
+                store_values(kept + n * 5 * kLanes, kLanes, upper[n]);
+            });
+            before = here;
+            here = after;
+        }
+    }
+
+    int size_;
+    Coefficients factors_;
+    double convection_;  ///< dt / 2h
+    double diffusion_;   ///< dt / h^2
+};
+
+}  // namespace aferir::npb::AFERIR_ISA
