@@ -1,0 +1,75 @@
+// net-sweep-mpi: latency and throughput by size of messages, between ranks of an MPI job.
+
+#define MPICH_SKIP_MPICXX 1
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "common/program.hpp"
+#include "network/mpi_transport.hpp"
+#include "network/options.hpp"
+
+namespace aferir::network {
+namespace {
+
+constexpr std::string_view kProgram = "net-sweep-mpi";
+constexpr std::string_view kUsage =
+    "usage: mpirun -n 2 net-sweep-mpi [OPTIONS]    two ranks for each pair\n"
+    "Exchanges messages of rising size over MPI; rank 0 prints one line of JSON.\n";
+constexpr std::string_view kHelp =
+    "exit code: 0 measured, 1 data came out wrong, 2 wrong command line, 3 not enough memory,\n"
+    "           4 the clock or the job failed";
+constexpr std::array<std::string_view, 1> kFlags{"--help"};
+
+int measure(const SweepOptions& options, int rank) {
+    const auto start = std::chrono::steady_clock::now();
+    MpiTransport transport(options.pairs, room_bytes(options));
+    if (rank != 0) {
+        transport.follow();
+        return kVerified;
+    }
+    const auto sizes = sweep(transport, options);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    print_line(stdout, result_line(JsonObject()
+                                       .text("program", kProgram)
+                                       .text("transport", "mpi")
+                                       .text("mpi", AFERIR_MPI_NAME)
+                                       .text("clock", transport.clock()),
+                                   options, sizes, elapsed.count()));
+    return kVerified;
+}
+
+int run(const Arguments& arguments, int rank) {
+    if (arguments.has("--help")) {
+        if (rank == 0) {
+            print_line(stdout, std::string(kUsage) + std::string(kSweepHelp) + std::string(kHelp));
+        }
+        return kVerified;
+    }
+    return measure(sweep_options(arguments), rank);
+}
+
+}  // namespace
+}  // namespace aferir::network
+
+int main(int count, char** values) {
+    using namespace aferir::network;
+    MPI_Init(&count, &values);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const std::vector<std::string_view> given(values + 1, values + count);
+    const int code = run_sweep_program(
+        kProgram, [&] { return run(aferir::Arguments(given, kSweepNames, kFlags), rank); });
+    // Data that came out wrong was told to all ranks; whatever else fails may be known to one
+    // alone.
+    if (code > aferir::kUnverified) {
+        MPI_Abort(MPI_COMM_WORLD, code);
+    }
+    MPI_Finalize();
+    return code;
+}

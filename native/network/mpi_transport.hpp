@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "network/sweep.hpp"
+#include "network/timeline.hpp"
+
+namespace aferir::network {
+
+/// Ranks 0 to n-1 measure, each with the rank n above it, so that with block placement the two ends
+/// of a pair are on different hosts.
+class MpiTransport : public Transport {
+  public:
+    /// Collective, after MPI_Init. Errors: UsageError unless there are two ranks for each pair.
+    MpiTransport(std::uint64_t pairs, std::uint64_t most_bytes);
+    /// On rank 0: lets all others return from `follow`.
+    ~MpiTransport() override;
+
+    TrialResult run(const Trial& trial) override;
+    std::optional<Delays> run_stamped(const Trial& trial) override;
+    /// What all ranks but 0 do, until that one has done with its transport.
+    void follow();
+    /// In a word how one-way delays are had: none, counter or mpi_wtime.
+    [[nodiscard]] std::string_view clock() const;
+
+  private:
+    enum class Shared : std::uint8_t { kNone, kCounter, kWtime };
+
+    [[nodiscard]] bool measures() const { return rank_ < pairs_; }
+    Shared find_clock() const;
+    TrialResult take_part(const Trial& trial);
+    Stamps take_part_stamped(const Trial& trial);
+    template <typename C>
+    Stamps stamp(const Trial& trial, C& clock);
+    void check(const Trial& trial) const;
+    [[nodiscard]] Delays delays_of(const Stamps& stamps) const;
+
+    int rank_ = 0;
+    int pairs_ = 0;
+    int partner_ = 0;
+    Timeline timeline_;
+    Buffers buffers_;
+    Shared clock_ = Shared::kNone;
+};
+
+}  // namespace aferir::network
