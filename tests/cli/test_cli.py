@@ -106,6 +106,8 @@ def test_json_output_is_one_document(folder: Path) -> None:
         (("bench", "no-such-bench"), 2, "npb"),
         (("bench", "npb", "--peer", "npb-cpp=nowhere"), 2, "nowhere"),
         (("bench", "npb", "--peer", "someone"), 2, "NAME=PATH"),
+        (("bench", "npb", "--only", "b"), 2, "no such case"),
+        (("bench", "startup", "--only", "bt"), 2, "as a whole"),
         ((), 2, "VERB"),
     ],
 )

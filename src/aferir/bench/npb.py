@@ -20,15 +20,18 @@ from aferir.errors import AferirError, ProgramError, UsageError
 from aferir.model.bench import BenchResult, Figure
 from aferir.statistics.intervals import median_interval
 from aferir.statistics.ratio import Ratio, paired_ratio
-from aferir.workloads.npb import NPB
+from aferir.workloads.npb import KERNELS, NPB
 
-HELP = "NPB kernels EP, CG, IS, MG, FT: verified, Mop/s, ratio to NPB-CPP"
+HELP = "NPB kernels: verified, Mop/s, ratio to NPB-CPP"
 PEERS = ("npb-cpp",)
 
-KERNELS = ("ep", "cg", "is", "mg", "ft")
-THREADS = (1, 2)
+SELECTABLE = True
+THREADS = (1, 2, 4)
+_QUICK_THREADS = (1, 2)
+_LONG_KERNELS = ("bt", "sp", "lu")
 _ROUNDS = {"S": 15, "W": 9, "A": 5}
 _QUICK_ROUNDS = {"S": 7, "W": 3, "A": 1}
+_QUICK_LONG_ROUNDS = {"S": 7, "W": 1, "A": 0}
 _TIME_LIMIT_S = 600.0
 _GEOMETRIC_MEAN_TARGET = 1.5
 
@@ -61,15 +64,14 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
             f"--peer npb-cpp={peer}: there is no program `ep.S` in that folder",
             remedy="build NPB-CPP's NPB-OMP for classes S, W and A and name its `bin` folder",
         )
-    rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
-    cases = [Case(k, c, t) for c in rounds for k in KERNELS for t in THREADS]
+    cases = _cases(options)
     figures: list[Figure] = []
     ratios: list[Ratio] = []
     for done, case in enumerate(cases):
         note(case.name, done / len(cases))
-        # One round of class A would take the peer half of what `--quick` allows.
-        beside = None if options.quick and case.problem_class == "A" else peer
-        ours, theirs, problem = _measure(case, rounds[case.problem_class], beside)
+        ours, theirs, problem = _measure(
+            case, _rounds(case, quick=options.quick), _beside(case, peer, quick=options.quick)
+        )
         ratio = paired_ratio([o.mops for o in ours], [t.mops for t in theirs]) if theirs else None
         figures.extend(_figures(case, ours, theirs, ratio, problem))
         if ratio is not None:
@@ -86,6 +88,38 @@ def parse_peer(text: str) -> Timing:
     if not re.search(r"Verification\s*=\s*SUCCESSFUL", text) or not seconds or not mops:
         raise ProgramError("the peer's run did not verify")
     return Timing(float(seconds[1]), float(mops[1]))
+
+
+def _cases(options: BenchOptions) -> list[Case]:
+    threads = _QUICK_THREADS if options.quick else THREADS
+    cases = [Case(k, c, t) for c in _ROUNDS for k in KERNELS for t in threads]
+    chosen = [
+        case
+        for case in cases
+        if not options.only or any(f"{case.name}.".startswith(f"{o}.") for o in options.only)
+    ]
+    if not chosen:
+        raise UsageError(
+            f"--only {' '.join(options.only)}: there is no such case",
+            remedy="name a kernel, class and number of threads, or the first of these: bt.A.1, bt",
+        )
+    return [case for case in chosen if _rounds(case, quick=options.quick)]
+
+
+def _rounds(case: Case, *, quick: bool) -> int:
+    if not quick:
+        return _ROUNDS[case.problem_class]
+    # Class A of the pseudo-applications alone would take the 60 s.
+    return (_QUICK_LONG_ROUNDS if case.kernel in _LONG_KERNELS else _QUICK_ROUNDS)[
+        case.problem_class
+    ]
+
+
+def _beside(case: Case, peer: Path | None, *, quick: bool) -> Path | None:
+    # One round of class A would take the peer half of what `--quick` allows.
+    if peer is None or (quick and case.problem_class == "A"):
+        return None
+    return peer if (peer / f"{case.kernel}.{case.problem_class}").is_file() else None
 
 
 def _measure(case: Case, rounds: int, peer: Path | None) -> tuple[list[Timing], list[Timing], str]:

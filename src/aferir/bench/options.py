@@ -17,4 +17,6 @@ class BenchOptions(msgspec.Struct, frozen=True, kw_only=True):
     quick: bool = False
     """End within 60 s: fewer classes, rounds and trials, and `note` says which."""
     peers: dict[str, Path] = {}
+    only: tuple[str, ...] = ()
+    """Run only cases whose names begin with one of these; all where there is none."""
     seed: int = 1

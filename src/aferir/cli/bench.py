@@ -40,6 +40,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=PATH",
         help="a peer's program or folder, e.g. npb-cpp=NPB-CPP/NPB-OMP/bin",
     )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="CASE",
+        help="of the bench npb, only cases that begin so, e.g. bt or cg.A.2",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -65,8 +72,15 @@ def execute(options: argparse.Namespace) -> int:
             f"there is no bench `{options.bench}`", remedy=f"one of: {', '.join(benches)}"
         )
     bench: ModuleType = benches[options.bench]
+    if options.only and not hasattr(bench, "SELECTABLE"):
+        raise UsageError(
+            f"--only: `{options.bench}` runs as a whole", remedy="leave --only out, or bench npb"
+        )
     chosen = BenchOptions(
-        quick=options.quick, peers=_peers(options.peer, bench.PEERS), seed=options.seed
+        quick=options.quick,
+        peers=_peers(options.peer, bench.PEERS),
+        only=tuple(options.only),
+        seed=options.seed,
     )
     with _Line(quiet=options.json and not sys.stderr.isatty()) as line:
         result: BenchResult = bench.run(chosen, line.show)

@@ -1,10 +1,10 @@
-"""NAS Parallel Benchmarks: EP, CG, IS, MG and FT (NAS report RNR-94-007 and NPB 3.4)."""
+"""NAS Parallel Benchmarks: kernels and pseudo-applications (NAS report RNR-94-007, NPB 3.4)."""
 
 from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
@@ -20,7 +20,7 @@ from aferir.workloads.kernels import (
     wrong_integer,
 )
 
-KERNELS = ("ep", "cg", "is", "mg", "ft")
+KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp")
 CLASSES = ("S", "W", "A", "B", "C")
 ISAS = ("v2", "v3", "v4", "base")
 """Instruction-set levels of x86-64; `base` is what other processors have."""
@@ -41,6 +41,8 @@ _FT = {
     "B": (512, 256, 256),
     "C": (512, 512, 512),
 }
+_BT_EDGE = {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162}
+_SP_EDGE = {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162}
 
 
 class NpbWorkload:
@@ -62,7 +64,7 @@ class NpbWorkload:
         return _BASE + arrays + _EP_THREAD * threads_of(parameters)
 
     def check(self) -> list[Finding]:
-        """Whether the five programs are installed."""
+        """Whether their programs are installed."""
         return check_kernels("npb", tuple(f"npb-{kernel}" for kernel in KERNELS))
 
     def command(self, parameters: Mapping[str, Parameter]) -> Command:
@@ -86,19 +88,45 @@ class NpbWorkload:
 
 def array_bytes(kernel: str, problem_class: str) -> int:
     """Bytes of the arrays of one kernel and class; 0 where it has none that grow, or is unknown."""
-    if problem_class not in CLASSES:
-        return 0
-    if kernel == "is":  # keys, ranks and the buffer of the bucket sort, 4 bytes each
-        return (3 * 4) << _IS_KEYS_LOG2[problem_class]
-    if kernel == "cg":  # values and columns of the sparse matrix, and its outer products
-        order, row = _CG[problem_class]
-        return order * (row + 1) ** 2 * 12 + order * (row + 1) * 12 + 5 * 8 * order
-    if kernel == "mg":  # v on the finest grid, u and r on all grids: 8/7 of the finest
-        finest = 8 * (_MG_EDGE[problem_class] + 2) ** 3
-        return finest + 2 * finest * 8 // 7
-    if kernel == "ft":  # two complex arrays and the exponents
-        return math.prod(_FT[problem_class]) * (16 + 16 + 8)
-    return 0
+    of_class = _ARRAY_BYTES.get(kernel)
+    return 0 if of_class is None or problem_class not in CLASSES else of_class(problem_class)
+
+
+def _is_bytes(problem_class: str) -> int:
+    """Keys, ranks and the buffer of the bucket sort, 4 bytes each."""
+    return (3 * 4) << _IS_KEYS_LOG2[problem_class]
+
+
+def _cg_bytes(problem_class: str) -> int:
+    """Values and columns of the sparse matrix, and its outer products."""
+    order, row = _CG[problem_class]
+    return order * (row + 1) ** 2 * 12 + order * (row + 1) * 12 + 5 * 8 * order
+
+
+def _mg_bytes(problem_class: str) -> int:
+    """The finest grid v; u and r on all grids, 8/7 of the finest."""
+    finest = 8 * (_MG_EDGE[problem_class] + 2) ** 3
+    return finest + 2 * finest * 8 // 7
+
+
+def _ft_bytes(problem_class: str) -> int:
+    """Two complex arrays and the exponents."""
+    return math.prod(_FT[problem_class]) * (16 + 16 + 8)
+
+
+def _flow_bytes(edge: int) -> int:
+    """Five components of state, change and forcing, whose rows are padded."""
+    return 3 * 5 * 8 * edge**2 * (edge + 8)
+
+
+_ARRAY_BYTES: dict[str, Callable[[str], int]] = {
+    "is": _is_bytes,
+    "cg": _cg_bytes,
+    "mg": _mg_bytes,
+    "ft": _ft_bytes,
+    "bt": lambda problem_class: _flow_bytes(_BT_EDGE[problem_class]),
+    "sp": lambda problem_class: _flow_bytes(_SP_EDGE[problem_class]),
+}
 
 
 def _one_of(parameters: Mapping[str, Parameter], key: str, known: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,63 @@
+"""What the bench of the NPB kernels chooses to run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aferir.bench import npb
+from aferir.bench.npb import Case
+from aferir.bench.options import BenchOptions
+from aferir.errors import UsageError
+from aferir.model.bench import BenchResult
+from aferir.workloads.npb import KERNELS
+
+
+@pytest.fixture(name="ran")
+def _ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, bool]]:
+    """Name, rounds and whether the peer ran, of each case; nothing is really run."""
+    ran: list[tuple[str, int, bool]] = []
+
+    def measure(
+        case: Case, rounds: int, peer: Path | None
+    ) -> tuple[list[object], list[object], str]:
+        ran.append((case.name, rounds, peer is not None))
+        return [], [], "not run"
+
+    monkeypatch.setattr(npb, "_measure", measure)
+    return ran
+
+
+def run(**options: object) -> BenchResult:
+    return npb.run(BenchOptions(**options), lambda _what, _share: None)  # type: ignore[arg-type]
+
+
+def test_all_cases_run_unless_some_are_named(ran: list[tuple[str, int, bool]]) -> None:
+    run()
+    assert len(ran) == len(KERNELS) * 3 * 3
+    assert {"bt.A.4", "sp.S.1", "ep.W.2"} <= {name for name, _, _ in ran}
+
+
+def test_only_takes_whole_words_of_a_name(ran: list[tuple[str, int, bool]]) -> None:
+    run(only=("bt.W", "sp.A.1"))
+    assert [name for name, _, _ in ran] == ["bt.W.1", "bt.W.2", "bt.W.4", "sp.A.1"]
+    with pytest.raises(UsageError):
+        run(only=("b",))
+
+
+def test_a_quick_bench_leaves_out_what_takes_long(ran: list[tuple[str, int, bool]]) -> None:
+    run(quick=True, only=("bt", "cg"))
+    assert [name for name, _, _ in ran if name.startswith("bt")] == [
+        "bt.S.1", "bt.S.2", "bt.W.1", "bt.W.2",
+    ]  # fmt: skip
+    assert "cg.A.1" in {name for name, _, _ in ran}
+
+
+def test_a_kernel_that_the_peer_was_not_built_for_runs_alone(
+    ran: list[tuple[str, int, bool]], tmp_path: Path
+) -> None:
+    for name in ("ep.S", "bt.S"):
+        (tmp_path / name).touch()
+    run(only=("bt.S.1", "sp.S.1"), peers={"npb-cpp": tmp_path})
+    assert [(name, beside) for name, _, beside in ran] == [("bt.S.1", True), ("sp.S.1", False)]
