@@ -1,0 +1,83 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ocean/helpers.hpp"
+#include "ocean/model.hpp"
+
+namespace aferir::ocean {
+
+/// What goes on beside the computation, and whose time its steps are stamped with.
+enum class Arm {
+    kRgap,     ///< MPI_Wtime, set once at the start; nothing else runs
+    kControl,  ///< the same again: what differs from kRgap is chance
+    kNtpLike,  ///< a clock that a daemon on each node keeps setting; steps are stamped with it
+    kNoise,    ///< as kRgap, and a daemon on each node that works at intervals
+};
+
+inline constexpr int kArms = 4;
+const char* name_of(Arm arm);
+
+struct Disturbances {
+    std::string helper;  ///< path of ocean-helper
+    int nodes = 1;       ///< groups of ranks that have a daemon and a clock of their own
+    long long ntp_period_us = 100000;
+    long long ntp_exchanges = 4;
+    long long noise_period_us = 100000;
+    long long noise_work_us = 2500;
+};
+
+/// One run of an arm, the same figures on every rank. Times are of CLOCK_MONOTONIC_RAW unless said
+/// otherwise.
+struct ArmRun {
+    double duration_s = 0;        ///< all steps, until the last rank has ended
+    std::vector<double> steps_s;  ///< each step by the arm's own clock, first to last rank
+    double steps_error_s = 0;     ///< largest error of a step's time by the arm's own clock
+    double clock_error_s = 0;     ///< largest error of any stamp against the reference node
+    double sums_share = 0;        ///< of the ranks' time spent in global sums
+    double halos_share = 0;       ///< and waiting for neighbours' cells
+    double helpers_cpu_s = 0;     ///< used by the daemons and their server
+    double wake_ups = 0;          ///< of the daemons that keep clocks
+    double messages = 0;          ///< that those exchanged
+    long long iterations = 0;     ///< of the solver
+    bool converged = true;
+    std::uint64_t fingerprint = 0;
+};
+
+/// Runs arms of one model. Collective over the ranks of `messages`.
+class Arms {
+  public:
+    Arms(Messages& messages, Model& model, const Disturbances& disturbances);
+    ~Arms();
+    Arms(const Arms&) = delete;
+    Arms& operator=(const Arms&) = delete;
+
+    /// Starts the model anew and takes `steps` steps.
+    ArmRun run(Arm arm, int steps);
+
+  private:
+    struct Stamp {
+        double clock;
+        double raw;
+    };
+    [[nodiscard]] double now(Arm arm) const;
+    [[nodiscard]] Stamp stamp(Arm arm) const;
+    [[nodiscard]] std::vector<std::unique_ptr<Helper>> start_helpers(Arm arm) const;
+    void take_steps(Arm arm, int steps, ArmRun& run, std::vector<Stamp>& stamps);
+    void judge_stamps(Arm arm, const std::vector<Stamp>& stamps, ArmRun& run) const;
+
+    Messages& messages_;
+    Model& model_;
+    Disturbances disturbances_;
+    MPI_Comm node_ = MPI_COMM_NULL;
+    bool leads_ = false;
+    std::optional<SharedClock> clock_;
+};
+
+/// The arms in another order each round, the same on every rank.
+std::vector<Arm> order_of(int round);
+
+}  // namespace aferir::ocean

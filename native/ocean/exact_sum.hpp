@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace aferir::ocean {
+
+/// A sum whose bits do not depend on the order or grouping of its terms, as long as no term is
+/// larger than a bound known to all (J. Demmel and H. D. Nguyen, "Parallel reproducible
+/// summation", IEEE Trans. Comput. 64(7), 2015): each term is cut at two fixed powers of two, and
+/// what is left of each cut is added without rounding.
+class Cut {
+  public:
+    /// For at most `terms` terms that are at most `bound` (> 0) in magnitude each.
+    Cut(double bound, std::size_t terms);
+
+    /// What may be added up in any order.
+    struct Parts {
+        double high = 0;
+        double low = 0;
+        double beyond = 0;  ///< how many terms were larger than the bound
+    };
+
+    [[nodiscard]] Parts add(std::span<const double> terms) const;
+
+    /// The sum, with an error of about 2^-50 of the bound.
+    static double sum(const Parts& parts) { return parts.high + parts.low; }
+
+  private:
+    double bound_;
+    double first_;
+    double second_;
+};
+
+/// The largest magnitude; 0 where there are no terms.
+double largest(std::span<const double> terms);
+
+}  // namespace aferir::ocean

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ocean/messages.hpp"
+#include "ocean/rows.hpp"
+
+namespace aferir::ocean {
+
+enum class Method {
+    /// Preconditioned conjugate gradients, two global sums an iteration.
+    kClassic,
+    /// The same with one global sum of two numbers (A. T. Chronopoulos and C. W. Gear, "s-step
+    /// iterative methods for symmetric linear systems", J. Comput. Appl. Math. 25, 1989).
+    kChronopoulosGear,
+};
+
+struct Solved {
+    int iterations = 0;
+    double residual = 0;  ///< as the recurrence has it, relative to the right-hand side
+    bool converged = false;
+};
+
+/// Conjugate gradients for an operator with a diagonal of ones: with diagonal preconditioning for
+/// the one that was scaled to it.
+class Solver {
+  public:
+    Solver(Messages& messages, Arena& arena, const Couplings& couplings);
+    static constexpr int kArrays = 4;
+
+    /// Solves operator * solution = right_side from the given first guess, of which also the
+    /// neighbours' cells are known, until the residual's norm is `tolerance` of the right side's.
+    Solved solve(Method method, std::span<double> right_side, std::span<double> solution,
+                 double tolerance, int most_iterations);
+
+  private:
+    struct Products {
+        double squares;
+        double products;
+    };
+    /// image = operator * field, with the neighbours' cells on their way meanwhile; and the sums
+    /// over each tile of this part.
+    void apply(std::span<double> field, std::span<double> image);
+    void products(Tiles tiles, std::span<const double> field, std::span<const double> image);
+    Products summed(double bound);
+    double first_residual(std::span<const double> right_side, std::span<double> solution);
+    Solved classic(double goal, std::span<double> solution, int most_iterations);
+    Solved chronopoulos_gear(double goal, std::span<double> solution, int most_iterations);
+
+    Messages& messages_;
+    const Layout& layout_;
+    Couplings couplings_;
+    std::span<double> residual_;
+    std::span<double> image_;
+    std::span<double> direction_;
+    std::span<double> image_of_direction_;
+    std::vector<double> squares_;
+    std::vector<double> products_;
+    double bound_ = 1;
+};
+
+}  // namespace aferir::ocean
