@@ -113,6 +113,9 @@ struct Lines {
     [[nodiscard]] double* state_at(int point) const {
         return state + static_cast<std::size_t>(point) * state_step;
     }
+    [[nodiscard]] Values state_values(int point) const {
+        return load_values(state_at(point), state_pitch);
+    }
     [[nodiscard]] double* change_at(int point) const {
         return change + static_cast<std::size_t>(point) * change_step;
     }

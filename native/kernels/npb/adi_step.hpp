@@ -43,11 +43,10 @@ class AdiStep {
           size_(exact.size()),
           member_(member),
           right_side_(size_, time_step),
-          solver_(size_, time_step),
-          block_(5 * fields.layout.inner_pitch * kLanes),
-          turned_states_(5 * fields.layout.outer_pitch * kLanes),
-          turned_changes_(5 * fields.layout.inner_pitch * kLanes),
-          scratch_(static_cast<std::size_t>(size_) * Solver::kScratch) {}
+          solver_(right_side_, time_step),
+          turned_states_((fields.layout.outer_pitch + 1) * kPoint),
+          turned_changes_(fields.layout.inner_pitch * kPoint),
+          scratch_((static_cast<std::size_t>(size_) + 1) * Solver::kScratch) {}
 
     /// Sets this thread's planes of the forcing, which also places their pages.
     void set_forcing() const {
@@ -127,53 +126,51 @@ class AdiStep {
 
     /// The right-hand side of up to kLanes rows of a plane, and the solution along them.
     void solve_x(int k, int j, int rows) {
-        const auto pitch = fields_.layout.inner_pitch;
-        const auto row_step = 5 * pitch;
-        for (int chunk = 0; chunk < fields_.layout.chunks; ++chunk) {
-            double* const target = block_.data() + static_cast<std::size_t>(chunk) * kLanes;
-            right_side_.run(fields_.state, fields_.forcing, k, j, rows, chunk,
-                            [&](int row, const Flow& here, Values change) {
-                                Solver::prepare(change, here);
-                                store_values(target + static_cast<std::size_t>(row) * row_step,
-                                             pitch, change);
-                            });
-        }
         turn_states(k, j);
-        turn_changes();
+        for (int chunk = 0; chunk < fields_.layout.chunks; ++chunk) {
+            alignas(kVectorBytes) std::array<double, kLanes * kPoint> sums{};
+            right_side_.run(fields_.state, fields_.forcing, k, j, rows, chunk,
+                            [&](int row, const Values& sum) __attribute__((always_inline)) {
+                                store_values(&sums[static_cast<std::size_t>(row) * kPoint], kLanes,
+                                             sum);
+                            });
+            double* const target =
+                turned_changes_.data() + static_cast<std::size_t>(chunk) * kLanes * kPoint;
+            for (std::size_t m = 0; m < 5; ++m) {
+                turn(&sums[m * kLanes], kPoint, target + m * kLanes, kPoint);
+            }
+        }
         solver_.template solve<0>(turned_lines(), scratch_.data());
+        clear_beyond();
         turn_back(fields_.change.row(k, j), rows);
     }
 
     [[nodiscard]] Lines turned_lines() const {
-        constexpr std::size_t kStep = 5 * kLanes;
-        return {turned_states_.data() + (kLanes - 1) * kStep,
-                kStep,
+        return {turned_states_.data() + (kLanes - 1) * kPoint,
+                kPoint,
                 kLanes,
-                turned_changes_.data() - kStep,
-                kStep,
+                turned_changes_.data() - kPoint,
+                kPoint,
                 kLanes,
                 size_};
     }
 
-    /// Vectors of kLanes points in a row become vectors of one point in kLanes rows, for all
-    /// components of `pitch` points. `place(lane, m)` is where row `lane` has component m.
-    template <typename InRows>
-    static void turn(std::size_t pitch, double* lines, const InRows& place) {
-        for (std::size_t i = 0; i < pitch; i += kLanes) {
-            for (std::size_t m = 0; m < 5; ++m) {
-                std::array<Vector, kLanes> square;
-                unroll<kLanes>([&](auto lane) __attribute__((always_inline)) {
-                    square[lane] = load(place(lane, m) + i);
-                });
-                transpose(square);
-                unroll<kLanes>([&](auto lane) __attribute__((always_inline)) {
-                    store(lines + ((i + lane) * 5 + m) * kLanes, square[lane]);
-                });
+    /// Transposes kLanes vectors that are a step apart.
+    static void turn(const double* source, std::size_t source_step, double* target,
+                     std::size_t target_step, int count = kLanes) {
+        std::array<Vector, kLanes> square;
+        unroll<kLanes>([&](auto i) __attribute__((always_inline)) {
+            square[i] = load(source + static_cast<std::size_t>(i) * source_step);
+        });
+        transpose(square);
+        unroll<kLanes>([&](auto i) __attribute__((always_inline)) {
+            if (i < count) {
+                store(target + static_cast<std::size_t>(i) * target_step, square[i]);
             }
-        }
+        });
     }
 
-    /// The whole pitch of kLanes rows; those that the cube does not have are its last one again.
+    /// The whole pitch of kLanes rows. In place of those that the cube does not have, its last.
     void turn_states(int k, int j) {
         const auto& state = fields_.state;
         std::array<const double*, kLanes> rows;
@@ -181,34 +178,38 @@ class AdiStep {
             rows[static_cast<std::size_t>(lane)] =
                 state.row(k, std::min(j + lane, size_ - 1)) - kLanes;
         }
-        turn(state.pitch(), turned_states_.data(),
-             [&](std::size_t lane, std::size_t m) { return rows[lane] + m * state.pitch(); });
+        for (std::size_t i = 0; i < state.pitch(); i += kLanes) {
+            for (std::size_t m = 0; m < 5; ++m) {
+                std::array<Vector, kLanes> square;
+                unroll<kLanes>([&](auto lane) __attribute__((always_inline)) {
+                    square[lane] = load(rows[lane] + m * state.pitch() + i);
+                });
+                transpose(square);
+                unroll<kLanes>([&](auto point) __attribute__((always_inline)) {
+                    store(turned_states_.data() + (i + point) * kPoint + m * kLanes, square[point]);
+                });
+            }
+        }
     }
 
-    void turn_changes() {
-        const auto pitch = fields_.layout.inner_pitch;
-        turn(pitch, turned_changes_.data(), [&](std::size_t lane, std::size_t m) {
-            return block_.data() + (lane * 5 + m) * pitch;
-        });
+    /// No change beyond the last inner point of a row, where vectors reach past it.
+    void clear_beyond() {
+        const auto last = static_cast<std::size_t>(size_) - 2;
+        std::fill(turned_changes_.data() + last * kPoint,
+                  turned_changes_.data() + turned_changes_.size(), 0.0);
     }
 
     void turn_back(double* target, int rows) const {
         const auto pitch = fields_.layout.inner_pitch;
         for (std::size_t i = 0; i < pitch; i += kLanes) {
             for (std::size_t m = 0; m < 5; ++m) {
-                std::array<Vector, kLanes> square;
-                unroll<kLanes>([&](auto point) __attribute__((always_inline)) {
-                    square[point] = load(turned_changes_.data() + ((i + point) * 5 + m) * kLanes);
-                });
-                transpose(square);
-                unroll<kLanes>([&](auto lane) __attribute__((always_inline)) {
-                    if (lane < rows) {
-                        store(target + (lane * 5 + m) * pitch + i, square[lane]);
-                    }
-                });
+                turn(turned_changes_.data() + i * kPoint + m * kLanes, kPoint,
+                     target + m * pitch + i, 5 * pitch, rows);
             }
         }
     }
+
+    static constexpr std::size_t kPoint = std::size_t{5} * kLanes;  ///< doubles of a turned point
 
     const AdiFields& fields_;
     const ExactField& exact_;
@@ -216,7 +217,6 @@ class AdiStep {
     Member& member_;
     RightSide right_side_;
     Solver solver_;
-    HugeArray<double> block_;           ///< changes of kLanes rows: [row][component][i]
     HugeArray<double> turned_states_;   ///< [i][component][row]
     HugeArray<double> turned_changes_;  ///< [i][component][row]
     HugeArray<double> scratch_;

@@ -29,16 +29,14 @@ class BtLines {
     /// Doubles of scratch memory for each point of kLanes lines.
     static constexpr std::size_t kScratch = std::size_t{30} * kLanes;
 
-    BtLines(int size, double time_step)
-        : size_(size),
-          factors_(size),
-          convection_(time_step * factors_.first),
-          diffusion_(time_step * factors_.second) {}
+    BtLines(const RightSide& right_side, double time_step)
+        : right_side_(right_side),
+          size_(right_side.size()),
+          convection_(time_step * right_side.factors().first),
+          diffusion_(time_step * right_side.factors().second) {}
 
-    /// BT solves for the right-hand side as it is.
-    static void prepare(Values& /*change*/, const Flow& /*here*/) {}
-
-    /// Solves in place along an axis; along the last one the change is added to the state instead.
+    /// Solves in place along an axis. Along x it first completes the right-hand side; along z it
+    /// adds the change to the state instead.
     template <int Axis>
     void solve(const Lines& lines, double* scratch) const {
         eliminate<Axis>(lines, scratch);
@@ -57,32 +55,26 @@ class BtLines {
     }
 
   private:
-    /// A state in the frame of a line: velocity[0] is along it.
-    struct Local {
-        Vector inverse;
-        std::array<Vector, 3> velocity;
-        Vector kinetic;  ///< energies per mass
-        Vector energy;
-    };
-
     template <int Axis>
     static constexpr std::array<std::size_t, 5> kOrder{0, 1 + Axis, 1 + (Axis + 1) % 3,
                                                        1 + (Axis + 2) % 3, 4};
 
-    template <int Axis>
-    [[gnu::always_inline]] static Local local_at(const Lines& lines, int point) {
-        const auto u = load_values(lines.state_at(point), lines.state_pitch);
-        Local local;
-        local.inverse = 1.0 / u[0];
-        unroll<3>([&](auto i) __attribute__((always_inline)) {
-            local.velocity[i] = u[kOrder<Axis>[i + 1]] * local.inverse;
-        });
-        local.kinetic =
-            0.5 * (local.velocity[0] * local.velocity[0] + local.velocity[1] * local.velocity[1] +
-                   local.velocity[2] * local.velocity[2]);
-        local.energy = u[4] * local.inverse;
-        return local;
-    }
+    /// What the Jacobians need of a state; velocity[0] is along the line.
+    struct Local {
+        template <int Axis>
+        [[gnu::always_inline]] static Local from(const Medium& medium) {
+            return {medium.inverse,
+                    {medium.velocity[Axis], medium.velocity[(Axis + 1) % 3],
+                     medium.velocity[(Axis + 2) % 3]},
+                    medium.kinetic,
+                    medium.energy};
+        }
+
+        Vector inverse;
+        std::array<Vector, 3> velocity;
+        Vector kinetic;
+        Vector energy;
+    };
 
     template <int Axis>
     [[gnu::always_inline]] static void finish(const Lines& lines, int point, const Values& value) {
@@ -223,21 +215,28 @@ class BtLines {
     template <int Axis>
     void eliminate(const Lines& lines, double* scratch) const {
         constexpr int kAhead = 4;
-        Local before = local_at<Axis>(lines, 0);
-        Local here = local_at<Axis>(lines, 1);
+        const auto& factors = right_side_.factors();
+        Window<Medium> media;
+        media[0] = medium_of(lines.state_values(0), factors);
+        media[1] = medium_of(lines.state_values(1), factors);
         for (int point = 1; point < size_ - 1; ++point) {
             if constexpr (Axis == 2) {
                 lines.prefetch(point + kAhead);
             }
             double* const kept = scratch + static_cast<std::size_t>(point) * kScratch;
-            const auto given = load_values(lines.change_at(point), lines.change_pitch);
+            media[point + 1] = medium_of(lines.state_values(point + 1), factors);
+            auto given = load_values(lines.change_at(point), lines.change_pitch);
+            if constexpr (Axis == 0) {
+                right_side_.complete(given, lines, point, media[point - 1], media[point],
+                                     media[point + 1]);
+            }
             Values right;
             unroll<5>([&](auto m)
                           __attribute__((always_inline)) { right[m] = given[kOrder<Axis>[m]]; });
-            auto middle = diagonal<Axis>(here);
+            auto middle = diagonal<Axis>(Local::from<Axis>(media[point]));
             if (point > 1) {
                 const double* const last = kept - kScratch;
-                const auto lower = coupling<Axis, -1>(before);
+                const auto lower = coupling<Axis, -1>(Local::from<Axis>(media[point - 1]));
                 subtract_product(right, lower, load_values(last + 25 * kLanes, kLanes));
                 unroll<5>([&](auto n) __attribute__((always_inline)) {
                     subtract_product(middle[n], lower, load_values(last + n * 5 * kLanes, kLanes));
@@ -246,19 +245,16 @@ class BtLines {
             factorize(middle);
             substitute<0>(middle, right);
             store_values(kept + 25 * kLanes, kLanes, right);
-            const Local after = local_at<Axis>(lines, point + 1);
-            auto upper = coupling<Axis, 1>(after);
+            auto upper = coupling<Axis, 1>(Local::from<Axis>(media[point + 1]));
             unroll<5>([&](auto n) __attribute__((always_inline)) {
                 substitute<(n < 2 ? 0 : 1)>(middle, upper[n]);
                 store_values(kept + n * 5 * kLanes, kLanes, upper[n]);
             });
-            before = here;
-            here = after;
         }
     }
 
+    const RightSide& right_side_;
     int size_;
-    Coefficients factors_;
     double convection_;  ///< dt / 2h
     double diffusion_;   ///< dt / h^2
 };

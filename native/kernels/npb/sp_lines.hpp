@@ -4,9 +4,11 @@
 // scalar pentadiagonal systems with three different matrices (RNR-94-007, section 3.3.3), for
 // kLanes lines at once.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <numbers>
+#include <type_traits>
 
 #include "npb/adi_field.hpp"
 #include "npb/adi_right_side.hpp"
@@ -19,40 +21,25 @@ class SpLines {
     /// Doubles of scratch memory for each point of kLanes lines.
     static constexpr std::size_t kScratch = std::size_t{13} * kLanes;
 
-    SpLines(int size, double time_step)
-        : size_(size),
-          convection_(time_step * Coefficients(size).first),
-          diffusion_(time_step * Coefficients(size).second),
+    SpLines(const RightSide& right_side, double time_step)
+        : right_side_(right_side),
+          size_(right_side.size()),
+          convection_(time_step * right_side.factors().first),
+          diffusion_(time_step * right_side.factors().second),
           dissipation_(time_step * kDissipation) {}
 
-    /// To the characteristic variables of the x axis (the specification's T_x^-1).
-    [[gnu::always_inline]] static void prepare(Values& change, const Flow& here) {
-        const Vector sound_squared = kC1 * here.pressure * here.inverse;
-        const Vector sound = square_root(sound_squared);
-        const Vector energy = here.square * here.inverse * change[0] -
-                              here.velocity[0] * change[1] - here.velocity[1] * change[2] -
-                              here.velocity[2] * change[3] + change[4];
-        const Vector entropy = kC2 * energy / sound_squared;
-        const Vector scale = kHalfRoot * here.inverse;
-        const Vector shear = scale * (here.velocity[0] * change[0] - change[1]);
-        const Vector acoustic = scale * sound * entropy;
-        const Vector along_y = here.inverse * (here.velocity[1] * change[0] - change[2]);
-        const Vector along_z = here.inverse * (change[3] - here.velocity[2] * change[0]);
-        change = {change[0] - entropy, along_z, along_y, acoustic - shear, acoustic + shear};
-    }
-
-    /// Solves in place along an axis and turns to the variables of the next one; along the last
-    /// axis the change is added to the state instead.
+    /// Solves in place along an axis and turns to the variables of the next one. Along x it first
+    /// completes the right-hand side; along z it adds the change to the state instead.
     template <int Axis>
     void solve(const Lines& lines, double* scratch) const {
         eliminate<Axis>(lines, scratch);
         Values next{};
         Values next_but_one{};
         for (int point = size_ - 2; point > 0; --point) {
-            const double* const kept = scratch + static_cast<std::size_t>(point) * kScratch;
+            const double* const kept = at(scratch, point);
             auto value = load_values(kept, kLanes);
             unroll<5>([&](auto m) __attribute__((always_inline)) {
-                constexpr int matrix = m < 3 ? 0 : m - 2;
+                constexpr int matrix = matrix_of(m);
                 value[m] -= load(kept + (5 + matrix) * kLanes) * next[m] +
                             load(kept + (8 + matrix) * kLanes) * next_but_one[m];
             });
@@ -72,88 +59,118 @@ class SpLines {
         Vector sound;
     };
 
-    /// The rows above, after elimination, for the three matrices: the eigenvalue u, u + c, u - c.
-    struct Row {
-        std::array<Vector, 3> first{};  ///< right of the diagonal
-        std::array<Vector, 3> second{};
-        Values right{};
+    struct PlainPoint {
+        Wave wave;
     };
+
+    /// With what the right-hand side and its characteristic variables need.
+    struct FullPoint {
+        Wave wave;
+        Medium medium;
+        Vector sound;  ///< its speed
+    };
+
+    template <int Axis>
+    using Point = std::conditional_t<Axis == 0, FullPoint, PlainPoint>;
+
+    /// The index of the matrix that a component has: eigenvalue u, u + c, u - c.
+    static constexpr int matrix_of(int component) { return component < 3 ? 0 : component - 2; }
 
     /// Keeps the reciprocal of the density and the speed of sound, which finish<2> needs again.
     template <int Axis>
-    [[gnu::always_inline]] Wave wave_at(const Lines& lines, int point, double* scratch) const {
-        const auto u = load_values(lines.state_at(point), lines.state_pitch);
-        const Vector inverse = 1.0 / u[0];
-        const Vector kinetic = 0.5 * (u[1] * u[1] + u[2] * u[2] + u[3] * u[3]) * inverse;
-        const Vector sound = square_root(kC1 * kC2 * inverse * (u[4] - kinetic));
+    [[gnu::always_inline]] void look_at(const Lines& lines, int index, double* scratch,
+                                        Point<Axis>& point) const {
+        const auto medium = medium_of(lines.state_values(index), right_side_.factors());
+        const Vector sound = square_root(kC1 * medium.pressure * medium.inverse);
         if constexpr (Axis == 2) {
-            double* const kept = scratch + static_cast<std::size_t>(point) * kScratch;
-            store(kept + 11 * kLanes, inverse);
+            double* const kept = at(scratch, index);
+            store(kept + 11 * kLanes, medium.inverse);
             store(kept + 12 * kLanes, sound);
+        } else if constexpr (Axis == 0) {
+            point.medium = medium;
+            point.sound = sound;
         }
         // The specification takes the largest of four viscous terms. Artificial diffusion is the
         // same for all components, so that it is this one for any positive density.
-        const Vector spread = kDiffusion[Axis] + kC1 * kC1 * kC3C4 * inverse;
-        return {convection_ * u[Axis + 1] * inverse, diffusion_ * spread, convection_ * sound};
+        const Vector spread = kDiffusion[Axis] + kC1 * kC1 * kC3C4 * medium.inverse;
+        point.wave = {convection_ * medium.velocity[Axis], diffusion_ * spread,
+                      convection_ * sound};
+    }
+
+    /// Scratch memory begins two points before the first inner one.
+    static double* at(double* scratch, int index) {
+        return scratch + static_cast<std::size_t>(index + 1) * kScratch;
     }
 
     template <int Axis>
     void eliminate(const Lines& lines, double* scratch) const {
         constexpr int kAhead = 6;
-        Wave before = wave_at<Axis>(lines, 0, scratch);
-        Wave here = wave_at<Axis>(lines, 1, scratch);
-        Row above;
-        Row above_but_one;
-        for (int point = 1; point < size_ - 1; ++point) {
+        std::fill(scratch, scratch + 2 * kScratch, 0.0);
+        Window<Point<Axis>> points;
+        look_at<Axis>(lines, 0, scratch, points[0]);
+        look_at<Axis>(lines, 1, scratch, points[1]);
+        for (int index = 1; index < size_ - 1; ++index) {
             if constexpr (Axis == 2) {
-                lines.prefetch(point + kAhead);
+                lines.prefetch(index + kAhead);
             }
-            const Wave after = wave_at<Axis>(lines, point + 1, scratch);
-            const auto given = load_values(lines.change_at(point), lines.change_pitch);
-            const bool outermost = point == 1 || point == size_ - 2;
-            const auto row = reduced(before, here, after, given, outermost, above, above_but_one);
-            keep(row, scratch + static_cast<std::size_t>(point) * kScratch);
-            above_but_one = above;
-            above = row;
-            before = here;
-            here = after;
+            const auto& before = points[index - 1];
+            const auto& here = points[index];
+            auto& after = points[index + 1];
+            look_at<Axis>(lines, index + 1, scratch, after);
+            auto given = load_values(lines.change_at(index), lines.change_pitch);
+            if constexpr (Axis == 0) {
+                right_side_.complete(given, lines, index, before.medium, here.medium, after.medium);
+                given = characteristic(given, here);
+            }
+            const bool outermost = index == 1 || index == size_ - 2;
+            reduce(before.wave, here.wave, after.wave, given, outermost, at(scratch, index));
         }
     }
 
-    /// A row of the three matrices without what is left of the diagonal, and that made 1.
-    [[gnu::always_inline]] Row reduced(const Wave& before, const Wave& here, const Wave& after,
-                                       const Values& given, bool outermost, const Row& above,
-                                       const Row& above_but_one) const {
+    /// The change in the characteristic variables of the x axis (the specification's T_x^-1).
+    [[gnu::always_inline]] static Values characteristic(const Values& change,
+                                                        const FullPoint& here) {
+        const auto& [x, y, z] = here.medium.velocity;
+        const Vector inverse = here.medium.inverse;
+        const Vector energy = here.medium.kinetic * change[0] - x * change[1] - y * change[2] -
+                              z * change[3] + change[4];
+        const Vector entropy = kC2 * energy / (here.sound * here.sound);
+        const Vector scale = kHalfRoot * inverse;
+        const Vector shear = scale * (x * change[0] - change[1]);
+        const Vector acoustic = scale * here.sound * entropy;
+        return {change[0] - entropy, inverse * (change[3] - z * change[0]),
+                inverse * (y * change[0] - change[2]), acoustic - shear, acoustic + shear};
+    }
+
+    /// Frees a row of the three matrices from what is left of the diagonal, makes that 1, and
+    /// keeps the right-hand side [0] to [4] and what is right of the diagonal, [5] to [7] next to
+    /// it and [8] to [10] behind; the rows above are found in front of it.
+    [[gnu::always_inline]] void reduce(const Wave& before, const Wave& here, const Wave& after,
+                                       const Values& given, bool outermost, double* kept) const {
+        const double* const above = kept - kScratch;
+        const double* const above_but_one = above - kScratch;
         const Vector lower = -4.0 * dissipation_ - before.convection - before.diffusion;
         const Vector upper = -4.0 * dissipation_ + after.convection - after.diffusion;
         const Vector diagonal = 1.0 + (outermost ? 5.0 : 6.0) * dissipation_ + 2.0 * here.diffusion;
-        Row row;
         std::array<Vector, 3> left;
         std::array<Vector, 3> inverse;
         unroll<3>([&](auto matrix) __attribute__((always_inline)) {
             constexpr double kSign = matrix == 0 ? 0.0 : (matrix == 1 ? 1.0 : -1.0);
             const Vector low = matrix == 0 ? lower : lower - kSign * before.sound;
             const Vector high = matrix == 0 ? upper : upper + kSign * after.sound;
-            left[matrix] = low - dissipation_ * above_but_one.first[matrix];
-            inverse[matrix] = 1.0 / (diagonal - dissipation_ * above_but_one.second[matrix] -
-                                     left[matrix] * above.first[matrix]);
-            row.first[matrix] = (high - left[matrix] * above.second[matrix]) * inverse[matrix];
-            row.second[matrix] = dissipation_ * inverse[matrix];
+            const auto next = (5 + matrix) * kLanes;
+            const auto behind = (8 + matrix) * kLanes;
+            left[matrix] = low - dissipation_ * load(above_but_one + next);
+            inverse[matrix] = 1.0 / (diagonal - dissipation_ * load(above_but_one + behind) -
+                                     left[matrix] * load(above + next));
+            store(kept + next, (high - left[matrix] * load(above + behind)) * inverse[matrix]);
+            store(kept + behind, dissipation_ * inverse[matrix]);
         });
         unroll<5>([&](auto m) __attribute__((always_inline)) {
-            constexpr int matrix = m < 3 ? 0 : m - 2;
-            row.right[m] =
-                (given[m] - dissipation_ * above_but_one.right[m] - left[matrix] * above.right[m]) *
-                inverse[matrix];
-        });
-        return row;
-    }
-
-    [[gnu::always_inline]] static void keep(const Row& row, double* kept) {
-        store_values(kept, kLanes, row.right);
-        unroll<3>([&](auto matrix) __attribute__((always_inline)) {
-            store(kept + (5 + matrix) * kLanes, row.first[matrix]);
-            store(kept + (8 + matrix) * kLanes, row.second[matrix]);
+            constexpr int matrix = matrix_of(m);
+            store(kept + m * kLanes, (given[m] - dissipation_ * load(above_but_one + m * kLanes) -
+                                      left[matrix] * load(above + m * kLanes)) *
+                                         inverse[matrix]);
         });
     }
 
@@ -200,6 +217,7 @@ class SpLines {
         store_values(state, pitch, u);
     }
 
+    const RightSide& right_side_;
     int size_;
     double convection_;   ///< dt / 2h
     double diffusion_;    ///< dt / h^2
