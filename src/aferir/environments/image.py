@@ -177,7 +177,8 @@ def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -
     shutil.rmtree(tree / recipe.OUT)
     kernel = next(iter(sorted((out / "boot").glob("vmlinuz-*"))))
     shutil.copyfile(kernel, folder / "vmlinuz")
-    modules = _modules(out)
+    modules = _modules(out, initramfs.MODULES)
+    _put_network_modules(tree / initramfs.NETWORK_FOLDER, _modules(out, initramfs.NETWORK_MODULES))
     busybox = next(path for path in out.glob("**/bin/busybox") if path.is_file())
     archive = initramfs.archive(modules, busybox.read_bytes())
     (folder / "initramfs.img").write_bytes(archive)
@@ -251,17 +252,25 @@ def _write_sources(suite: str, folder: Path) -> list[str]:
     return written
 
 
-def _modules(kernel: Path) -> dict[str, bytes]:
-    """The modules that a guest's disk and agent need, in the order to load them."""
+def _modules(kernel: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+    """Those modules and all that they need, in the order to load them."""
     found = {
         path.name.removesuffix(".ko").replace("-", "_"): path
         for path in kernel.glob("**/modules/**/*.ko")
-        if path.name.startswith("virtio")
     }
-    needs = {name: initramfs.dependencies(path.read_bytes()) for name, path in found.items()}
-    return {
-        name: found[name].read_bytes() for name in initramfs.load_order(initramfs.MODULES, needs)
-    }
+    needs: dict[str, list[str]] = {}
+    reading = [name for name in wanted if name in found]
+    while reading:
+        name = reading.pop()
+        needs[name] = initramfs.dependencies(found[name].read_bytes())
+        reading += [need for need in needs[name] if need in found and need not in needs]
+    return {name: found[name].read_bytes() for name in initramfs.load_order(wanted, needs)}
+
+
+def _put_network_modules(folder: Path, modules: dict[str, bytes]) -> None:
+    folder.mkdir(parents=True)
+    for number, (name, content) in enumerate(modules.items()):
+        (folder / f"{number:02d}-{name}.ko").write_bytes(content)
 
 
 def _make_disk(tree: Path, disk: Path) -> None:

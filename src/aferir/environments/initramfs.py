@@ -10,6 +10,14 @@ import msgspec
 MODULES = ("virtio_pci", "virtio_blk", "virtio_console")
 """What a guest needs beyond a kernel with ext4 built in; their dependencies come with them."""
 
+NETWORK_MODULES = (
+    *("veth", "bonding", "bridge"),
+    *("sch_tbf", "sch_netem", "sch_fq", "tcp_bbr"),
+)
+"""What test networks inside a guest are made of; on its disk, loaded when they are wanted."""
+NETWORK_FOLDER = "lib/aferir-modules"
+"""Where they are, numbered in the order to load them."""
+
 BOOTED = "aferir:booted"
 """On the serial line as soon as the kernel has handed over to the first program."""
 AGENT_PORT = "org.qemu.guest_agent.0"

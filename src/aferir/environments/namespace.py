@@ -46,12 +46,12 @@ def veth_pair() -> Iterator[Pair]:
     entry = journal.write(KIND, {})
     try:
         pair = Pair(
-            server=_name(entry, "server"),
-            client=_name(entry, "client"),
+            server=name_of(entry, "server"),
+            client=name_of(entry, "client"),
             server_address="10.0.0.1",
             client_address="10.0.0.2",
             interface=_INTERFACE,
-            folder=_folder(entry),
+            folder=folder_of(entry),
             mark=entry.id,
         )
         pair.folder.mkdir(parents=True)
@@ -84,16 +84,18 @@ def give_back(entry: Entry) -> None:
     Repeating it is harmless, and so is an entry of which nothing, or only half, was made.
     """
     undo.kill_marked(entry.id)
-    undo.remove_tree(_folder(entry))
-    for path in sorted(FOLDER.glob(_name(entry, "*"))):
+    undo.remove_tree(folder_of(entry))
+    for path in sorted(FOLDER.glob(name_of(entry, "*"))):
         undo.unmount(path)
         path.unlink(missing_ok=True)
     journal.erase(entry)
 
 
-def _name(entry: Entry, end: str) -> str:
+def name_of(entry: Entry, end: str) -> str:
+    """What a namespace of that entry is called below /run/netns."""
     return f"aferir-{entry.id}-{end}"
 
 
-def _folder(entry: Entry) -> Path:
+def folder_of(entry: Entry) -> Path:
+    """For files of what runs inside."""
     return journal.state_folder() / "namespaces" / f"aferir-{entry.id}"

@@ -16,9 +16,12 @@ import msgspec
 from aferir.environments import initramfs
 from aferir.errors import MissingError
 
-VERSION = 1
+VERSION = 2
 """Raise it whenever the building itself changes what comes out."""
-PACKAGES = ("iproute2", "libgomp1", "libstdc++6", "mount", "qemu-guest-agent")
+PACKAGES = (
+    *("ethtool", "iproute2", "kmod", "libgomp1", "libstdc++6", "mount"),
+    "qemu-guest-agent",
+)
 OUT = "aferir-out"
 """Folder at the root of the tree that is being built, where the hook leaves the kernel."""
 _COMPONENTS = ("main", "universe")
@@ -66,6 +69,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             initramfs.CONTAINER_INIT,
             initramfs.archive({}, b"").hex(),
             *initramfs.MODULES,
+            *initramfs.NETWORK_MODULES,
         ]
         content = msgspec.json.encode([self, scripts], order="sorted")
         return hashlib.sha256(content).hexdigest()[:16]

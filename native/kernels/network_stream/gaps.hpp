@@ -1,0 +1,23 @@
+#pragma once
+
+namespace aferir {
+
+/// The longest time without traffic: seconds of a monotonic clock, noted in order.
+class GapWatch {
+  public:
+    void note(double now_s);
+    /// Seconds of the longest pause between two notes; 0 with fewer than two.
+    [[nodiscard]] double longest_s() const { return longest_s_; }
+    /// When it began, on the clock of the notes.
+    [[nodiscard]] double began_s() const { return began_s_; }
+    [[nodiscard]] double first_s() const { return first_s_; }
+    [[nodiscard]] double last_s() const { return last_s_; }
+
+  private:
+    double first_s_ = -1;
+    double last_s_ = -1;
+    double longest_s_ = 0;
+    double began_s_ = 0;
+};
+
+}  // namespace aferir
