@@ -17,7 +17,19 @@ from pathlib import Path
 from types import ModuleType
 
 from aferir import __version__
-from aferir.cli import bench, clean, clock, compare, doctor, elastic, list_, mpirun, report, run
+from aferir.cli import (
+    aggregate,
+    bench,
+    clean,
+    clock,
+    compare,
+    doctor,
+    elastic,
+    list_,
+    mpirun,
+    report,
+    run,
+)
 from aferir.errors import AferirError
 
 VERBS: tuple[ModuleType, ...] = (
@@ -29,6 +41,7 @@ VERBS: tuple[ModuleType, ...] = (
     clean,
     bench,
     clock,
+    aggregate,
     elastic,
     mpirun,
 )

@@ -24,10 +24,11 @@ def execute(options: argparse.Namespace) -> int:
     import json
 
     from aferir import journal
+    from aferir.aggregation import guard
     from aferir.environments.cleaning import clean
 
     orphans = journal.orphans()
-    problems = clean(orphans)
+    problems = clean(orphans) + guard.clean(orphans)
     removed = [f"{entry.kind} {entry.id}" for entry in orphans]
     if options.images:
         from aferir.environments.image import remove_images

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 PACKAGE_OF = {
     "apt-config": "apt",
     "dpkg-deb": "dpkg",
+    "ip": "iproute2",
     "lxc-attach": "lxc",
     "lxc-start": "lxc",
     "lxc-stop": "lxc",
@@ -18,6 +19,7 @@ PACKAGE_OF = {
     "qemu-img": "qemu-utils",
     "qemu-system-x86_64": "qemu-system-x86",
     "tar": "tar",
+    "tc": "iproute2",
 }
 _KEYRING = "debian-archive-keyring"
 """Comes with mmdebstrap: without it apt trusts no Debian mirror."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from aferir.errors import UsageError
+from aferir.workloads.aggregation import AGGREGATION
 from aferir.workloads.base import Workload
 from aferir.workloads.memory import MEMORY
 from aferir.workloads.npb import NPB
@@ -12,7 +13,7 @@ from aferir.workloads.npb import NPB
 
 def all_workloads() -> dict[str, Workload]:
     """Every program by its name in an experiment file."""
-    return {workload.program: workload for workload in (NPB, MEMORY)}
+    return {workload.program: workload for workload in (NPB, MEMORY, AGGREGATION)}
 
 
 def by_program(name: str) -> Workload:

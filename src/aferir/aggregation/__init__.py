@@ -1,0 +1,1 @@
+"""Several network links used as one: test networks, methods, what each carries, which to choose."""

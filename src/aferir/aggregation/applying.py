@@ -1,0 +1,237 @@
+"""The commands that aggregate links of a host that is in use, and those that undo it: both pure.
+
+A host's interfaces have addresses and routes already; a bond takes them over, and gives them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from aferir.aggregation.wiring import Command, bond_options
+from aferir.errors import UsageError
+from aferir.model.network import Bonding, Method, Mptcp, Multipath, Tuning
+
+
+class Address(msgspec.Struct, frozen=True):
+    """As `ip -j address show` writes it."""
+
+    local: str
+    prefixlen: int
+    family: str = "inet"
+    scope: str = "global"
+
+
+class Interface(msgspec.Struct, frozen=True):
+    """As `ip -j address show` writes it."""
+
+    ifname: str
+    flags: tuple[str, ...] = ()
+    mtu: int = 1500
+    master: str = ""
+    addr_info: tuple[Address, ...] = ()
+
+
+class Route(msgspec.Struct, frozen=True):
+    """As `ip -j route show` writes it; `dev` is missing where there are several next hops."""
+
+    dst: str
+    dev: str = ""
+    gateway: str = ""
+    protocol: str = ""
+    scope: str = ""
+    prefsrc: str = ""
+    metric: int | None = None
+
+
+class State(msgspec.Struct, frozen=True):
+    """The interfaces and routes of a host, or of one network namespace, before anything."""
+
+    interfaces: tuple[Interface, ...]
+    routes: tuple[Route, ...] = ()
+    settings: dict[str, str] = {}
+    """Present values of the kernel parameters that a method sets."""
+    mptcp_limits: tuple[int, int] = (2, 0)
+    """Subflows, and addresses accepted from the other end."""
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be made."""
+
+    method: Method
+    interfaces: tuple[str, ...]
+    name: str = "bond0"
+    """Of the bond, and of what is remembered of it."""
+    bridge: str = ""
+    """Of a bridge over the bond, for containers and guests; none where empty."""
+    destination: str = ""
+    """multipath: address or prefix that is reached over all links."""
+    gateways: tuple[str, ...] = ()
+    """multipath: next hop over each link."""
+    tuning: Tuning = Tuning()
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """What to do and, in the order to do it, what undoes it from wherever it stopped."""
+
+    do: tuple[Command, ...]
+    undo: tuple[Command, ...]
+
+
+def settings_of(wish: Wish) -> tuple[str, ...]:
+    """Names of the kernel parameters that will be set, so that their present values are read."""
+    return tuple(setting for setting, _ in _settings(wish))
+
+
+def steps(wish: Wish, state: State, namespace: str = "") -> Steps:
+    """Commands for the host itself, or for a namespace of it.
+
+    Errors: UsageError where the interfaces cannot be aggregated so.
+    """
+    found = {interface.ifname: interface for interface in state.interfaces}
+    _check(wish, found)
+    links = [found[name] for name in wish.interfaces]
+    inside: Command = ("ip", "-n", namespace) if namespace else ("ip",)
+    if isinstance(wish.method, Bonding):
+        made = _bond(wish, wish.method, links, state, inside)
+    elif isinstance(wish.method, Mptcp):
+        made = _mptcp(links, state, inside)
+    elif isinstance(wish.method, Multipath):
+        made = _multipath(wish, inside)
+    else:
+        raise UsageError(
+            "this method needs nothing of the kernel",
+            remedy="give the program the links: mpirun --mca btl_tcp_if_include SUBNET,SUBNET",
+        )
+    before = tuple(_set(name, value, namespace) for name, value in _settings(wish))
+    after = tuple(_set(name, value, namespace) for name, value in state.settings.items())
+    return Steps(do=(*before, *made.do), undo=(*made.undo, *after))
+
+
+def _check(wish: Wish, found: dict[str, Interface]) -> None:
+    if len(set(wish.interfaces)) < 2:
+        raise UsageError("there is nothing to aggregate", remedy="name two interfaces or more")
+    for name in wish.interfaces:
+        if name not in found:
+            known = ", ".join(other for other in found if other != "lo")
+            raise UsageError(f"there is no interface `{name}`", remedy=f"there are: {known}")
+        if found[name].master:
+            raise UsageError(
+                f"`{name}` belongs to `{found[name].master}` already",
+                remedy=f"ip link set {name} nomaster",
+            )
+    made = {wish.name, wish.bridge} - {""} if isinstance(wish.method, Bonding) else set()
+    if taken := made & set(found):
+        raise UsageError(f"there is a `{min(taken)}` already", remedy="choose another --name")
+    if isinstance(wish.method, Multipath) and (
+        not wish.destination or len(wish.gateways) != len(wish.interfaces)
+    ):
+        raise UsageError(
+            "multipath needs where to, and one next hop over each interface",
+            remedy="e.g. --to 10.1.0.2 --via 10.0.0.2,10.0.1.2",
+        )
+
+
+def _settings(wish: Wish) -> list[tuple[str, str]]:
+    chosen = [(setting.name, setting.value) for setting in wish.tuning.settings]
+    if isinstance(wish.method, Mptcp):
+        chosen.append(("net.mptcp.enabled", "1"))
+    elif isinstance(wish.method, Multipath):
+        policy = str(wish.method.hash_policy)
+        chosen.append(("net.ipv4.fib_multipath_hash_policy", policy))
+        chosen.append(("net.ipv4.conf.all.ignore_routes_with_linkdown", "1"))
+    return chosen
+
+
+def _set(name: str, value: str, namespace: str) -> Command:
+    inside: Command = ("ip", "netns", "exec", namespace) if namespace else ()
+    return (*inside, "sh", "-c", f"echo '{value}' > /proc/sys/{name.replace('.', '/')}")
+
+
+def _bond(
+    wish: Wish, method: Bonding, links: Sequence[Interface], state: State, inside: Command
+) -> Steps:
+    """The first interface's addresses move to the bond, or to the bridge over it, with routes."""
+    top = wish.bridge or wish.name
+    do: list[Command] = [(*inside, "link", "add", wish.name, *bond_options(method))]
+    undo: list[Command] = []
+    if wish.bridge:
+        undo.append((*inside, "link", "delete", wish.bridge))
+    undo.append((*inside, "link", "delete", wish.name))
+    for link in links:
+        do.append((*inside, "link", "set", link.ifname, "down"))
+        do.append((*inside, "address", "flush", "dev", link.ifname))
+        do.append((*inside, "link", "set", link.ifname, "master", wish.name))
+        do.append((*inside, "link", "set", link.ifname, "up"))
+        up = "up" if "UP" in link.flags else "down"
+        undo.append((*inside, "link", "set", link.ifname, "nomaster"))
+        undo.append((*inside, "link", "set", link.ifname, up))
+        undo += _addresses(link, link.ifname, inside)
+    do.append((*inside, "link", "set", wish.name, "up"))
+    if wish.bridge:
+        do.append((*inside, "link", "add", wish.bridge, "type", "bridge"))
+        do.append((*inside, "link", "set", wish.name, "master", wish.bridge))
+        do.append((*inside, "link", "set", wish.bridge, "up"))
+    do += _addresses(links[0], top, inside)
+    for route in _own(state.routes):
+        if route.dev == links[0].ifname:
+            do.append(_route(route, top, inside))
+        if route.dev in wish.interfaces:
+            undo.append(_route(route, route.dev, inside))
+    return Steps(tuple(do), tuple(undo))
+
+
+def _addresses(link: Interface, device: str, inside: Command) -> list[Command]:
+    return [
+        (*inside, "address", "replace", f"{one.local}/{one.prefixlen}", "dev", device)
+        for one in link.addr_info
+        if one.scope == "global"
+    ]
+
+
+def _own(routes: Sequence[Route]) -> list[Route]:
+    """Routes that somebody set: the kernel makes those of addresses itself. Near ones first."""
+    chosen = [route for route in routes if route.protocol != "kernel"]
+    return sorted(chosen, key=lambda route: bool(route.gateway))
+
+
+def _route(route: Route, device: str, inside: Command) -> Command:
+    command: Command = (*inside, "route", "replace", route.dst)
+    if route.gateway:
+        command += ("via", route.gateway)
+    command += ("dev", device)
+    if route.prefsrc:
+        command += ("src", route.prefsrc)
+    return command if route.metric is None else (*command, "metric", str(route.metric))
+
+
+def _mptcp(links: Sequence[Interface], state: State, inside: Command) -> Steps:
+    """A subflow from each address of ours, and each told to the other end.
+
+    An endpoint has a number, so that undoing it takes away no other.
+    """
+    do: list[Command] = []
+    undo: list[Command] = []
+    most = str(min(len(links), 8))
+    do.append((*inside, "mptcp", "limits", "set", "subflow", most, "add_addr_accepted", most))
+    for number, link in enumerate(links, 101):
+        known = [one for one in link.addr_info if one.family == "inet" and one.scope == "global"]
+        if not known:
+            raise UsageError(
+                f"`{link.ifname}` has no IPv4 address", remedy="each link needs one, of its subnet"
+            )
+        add = ("mptcp", "endpoint", "add", known[0].local, "dev", link.ifname)
+        do.append((*inside, *add, "id", str(number), "subflow", "signal"))
+        undo.append((*inside, "mptcp", "endpoint", "delete", "id", str(number)))
+    subflows, accepted = (str(limit) for limit in state.mptcp_limits)
+    limits = ("mptcp", "limits", "set", "subflow", subflows, "add_addr_accepted", accepted)
+    undo.append((*inside, *limits))
+    return Steps(tuple(do), tuple(undo))
+
+
+def _multipath(wish: Wish, inside: Command) -> Steps:
+    route: Command = (*inside, "route", "add", wish.destination)
+    for gateway, name in zip(wish.gateways, wish.interfaces, strict=True):
+        route += ("nexthop", "via", gateway, "dev", name)
+    return Steps((route,), ((*inside, "route", "delete", wish.destination),))

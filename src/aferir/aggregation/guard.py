@@ -1,0 +1,206 @@
+"""Applying an aggregate so that nobody is locked out: unless confirmed in time, it is undone.
+
+A guard, a process of its own that outlives the terminal, writes into the journal how to undo all,
+and only then is anything changed. It waits for a file that `confirm` makes. Where that does not
+come, because the connection that the change was made through is gone, it undoes everything. Is the
+guard itself killed, `aferir clean` finds its entry and does the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from aferir import journal, process
+from aferir.aggregation.applying import Interface, Route, State, Steps, Wish, settings_of, steps
+from aferir.aggregation.wiring import Command
+from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.journal import Entry
+from aferir.model.network import Mptcp
+
+KIND = "aggregate"
+_TIME_LIMIT_S = 20.0
+_STARTING_S = 20.0
+_POLL_S = 0.1
+_LIMITS = re.compile(r"add_addr_accepted (\d+) subflows (\d+)")
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    """What is remembered of an aggregate, below the state folder."""
+
+    name: str
+    namespace: str
+    undo: tuple[Command, ...]
+    confirmed: bool = False
+
+
+def read_state(wish: Wish, namespace: str) -> State:
+    """Interfaces, routes and kernel parameters of a host or namespace as they are."""
+    inside = ["ip", "-n", namespace] if namespace else ["ip"]
+
+    def asked(*words: str) -> str:
+        return process.run([*inside, *words], timeout_s=_TIME_LIMIT_S).stdout
+
+    limits = _LIMITS.search(asked("mptcp", "limits", "show")) if _is_mptcp(wish) else None
+    return State(
+        interfaces=msgspec.json.decode(
+            asked("-j", "address", "show") or "[]", type=tuple[Interface, ...]
+        ),
+        routes=msgspec.json.decode(asked("-j", "route", "show") or "[]", type=tuple[Route, ...]),
+        settings={name: _setting(name, namespace) for name in settings_of(wish)},
+        mptcp_limits=(int(limits[2]), int(limits[1])) if limits else (2, 0),
+    )
+
+
+def plan_steps(wish: Wish, namespace: str) -> Steps:
+    """What would be done and undone; changes nothing. Errors: as of `applying.steps`."""
+    return steps(wish, read_state(wish, namespace), namespace)
+
+
+def apply(wish: Wish, namespace: str, *, confirm_within_s: float) -> Applied:
+    """Aggregate, under guard. A step that fails undoes those before it at once.
+
+    Errors: UsageError where it cannot be, ProgramError where a step failed.
+    """
+    if remembered(wish.name) is not None:
+        raise UsageError(
+            f"`{wish.name}` is applied already", remedy=f"aferir aggregate undo {wish.name}"
+        )
+    planned = plan_steps(wish, namespace)
+    applied = Applied(name=wish.name, namespace=namespace, undo=planned.undo)
+    _remember(applied)
+    try:
+        _start_guard(wish.name, confirm_within_s)
+        for command in planned.do:
+            process.run(command, timeout_s=_TIME_LIMIT_S)
+    except BaseException:
+        undo(wish.name)
+        raise
+    return applied
+
+
+def confirm(name: str) -> None:
+    """It works: the guard may go. Errors: UsageError where there is nothing to confirm."""
+    applied = remembered(name)
+    if applied is None:
+        raise UsageError(
+            f"there is no `{name}` to confirm; it may have been undone",
+            remedy="apply it again, with a longer --confirm-within",
+        )
+    _remember(msgspec.structs.replace(applied, confirmed=True))
+
+
+def undo(name: str) -> list[str]:
+    """Take it back, confirmed or not; what could not be undone, in ip's words.
+
+    Errors: UsageError where nothing of that name is applied.
+    """
+    applied = remembered(name)
+    if applied is None:
+        raise UsageError(f"there is no `{name}` that was applied", remedy="see `ip link`")
+    problems = run_undo(applied.undo)
+    _path(name).unlink(missing_ok=True)
+    return problems
+
+
+def remembered(name: str) -> Applied | None:
+    """What is applied under that name."""
+    try:
+        return msgspec.json.decode(_path(name).read_bytes(), type=Applied)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def guard(name: str, seconds: float) -> list[str]:
+    """Body of the guard: write the journal's entry, wait, undo unless confirmed.
+
+    What could not be undone, in ip's words.
+    """
+    applied = remembered(name)
+    if applied is None:
+        return []
+    entry = journal.write(KIND, {"name": name, "undo": msgspec.json.encode(applied.undo).decode()})
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        applied = remembered(name)
+        if applied is None or applied.confirmed:
+            journal.erase(entry)
+            return []
+        time.sleep(_POLL_S)
+    problems = run_undo(applied.undo)
+    _path(name).unlink(missing_ok=True)
+    journal.erase(entry)
+    return problems
+
+
+def clean(entries: Sequence[Entry]) -> list[str]:
+    """Undo what was applied under a guard that was killed; what could not be, a sentence each."""
+    problems = []
+    for entry in entries:
+        if entry.kind != KIND:
+            continue
+        name = entry.details["name"]
+        applied = remembered(name)
+        if entry.boot_id == journal.boot_id() and (applied is None or not applied.confirmed):
+            undone = msgspec.json.decode(entry.details["undo"], type=tuple[Command, ...])
+            problems += [f"{KIND} {name}: {problem}" for problem in run_undo(undone)]
+            _path(name).unlink(missing_ok=True)
+        journal.erase(entry)
+    return problems
+
+
+def run_undo(commands: Sequence[Command]) -> list[str]:
+    """Run all of them, whichever fail: of what was never made there is nothing to undo."""
+    problems = []
+    for command in commands:
+        try:
+            done = process.run(command, timeout_s=_TIME_LIMIT_S, check=False)
+        except AferirError as error:
+            problems.append(error.message)
+            continue
+        if done.exit_code != 0 and not _was_absent(done.stderr):
+            problems.append(f"`{' '.join(command)}` {process.explain_exit(done)}")
+    return problems
+
+
+def _was_absent(said: str) -> bool:
+    words = ("Cannot find device", "No such process", "No such file", "address not found")
+    return any(word in said for word in words)
+
+
+def _is_mptcp(wish: Wish) -> bool:
+    return isinstance(wish.method, Mptcp)
+
+
+def _setting(name: str, namespace: str) -> str:
+    inside = ["ip", "netns", "exec", namespace] if namespace else []
+    path = f"/proc/sys/{name.replace('.', '/')}"
+    return process.run([*inside, "cat", path], timeout_s=_TIME_LIMIT_S).stdout.strip()
+
+
+def _start_guard(name: str, seconds: float) -> None:
+    """Start it, in a session of its own, and wait until its entry is in the journal."""
+    command = [sys.executable, "-m", "aferir", "aggregate", "guard", name, "--seconds"]
+    detached = 'setsid "$@" > /dev/null 2>&1 < /dev/null &'
+    process.run(["sh", "-c", detached, "sh", *command, str(seconds)], timeout_s=_TIME_LIMIT_S)
+    deadline = time.monotonic() + _STARTING_S
+    while not any(e.kind == KIND and e.details["name"] == name for e in journal.entries()):
+        if time.monotonic() > deadline:
+            raise ProgramError(
+                "the guard that would undo it does not start; nothing was changed",
+                remedy=f"run it by hand to see why: {' '.join(command)} 10",
+            )
+        time.sleep(0.02)
+
+
+def _remember(applied: Applied) -> None:
+    journal.write_durably(_path(applied.name), msgspec.json.encode(applied))
+
+
+def _path(name: str) -> Path:
+    return journal.state_folder() / "aggregates" / f"{name}.json"

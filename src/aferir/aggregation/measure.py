@@ -1,0 +1,164 @@
+"""The figures of one measurement: pure but for `measure`, which makes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from aferir.aggregation.places import Place
+from aferir.aggregation.traffic import Outcome, Samples, Task
+from aferir.model.network import Kind, name_of
+
+PROGRAM = "aggregation"
+_HEADERS = 52
+"""Bytes of IPv4 and TCP (with time stamps) in each packet."""
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """Bytes a second of one stream or link at the ends of intervals."""
+
+    name: str
+    at_s: tuple[float, ...]
+    bps: tuple[float, ...]
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One measurement as figures; printed as one line of JSON."""
+
+    program: str = PROGRAM
+    verified: bool = True
+    """Every byte arrived as it was sent; there is no result else."""
+    method: str
+    links: int
+    network: Kind
+    duration_s: float
+    """From the first byte sent until the last one was confirmed."""
+    bytes: int
+    throughput_bps: float
+    """Bytes of programs a second, of all streams together."""
+    stream_bps: tuple[float, ...]
+    fairness: float
+    """Jain's index of the streams: 1 where all get the same, 1/n where one gets all."""
+    sent_segments: int
+    retransmitted_segments: int
+    spurious_segments: int
+    """Retransmissions of what had arrived already, as the receiver says (DSACK, RFC 2883)."""
+    out_of_order_segments: int
+    """Segments that came before one that was sent earlier."""
+    dropped_packets: int
+    """At full queues of links."""
+    lost_bytes: int
+    """Retransmitted for good reason: dropped, or sent into a link that was cut."""
+    gap_s: float
+    """Longest time in which nothing arrived on any connection of a stream."""
+    gap_after_s: float
+    """When it began, from the first byte on."""
+    link_bytes: dict[str, int]
+    """Of each link of host1, sent and received."""
+    links_up: int | None = None
+    """Of a bond, as its driver says; links of the aggregator under 802.3ad."""
+    streams: tuple[Curve, ...] = ()
+    link_curves: tuple[Curve, ...] = ()
+
+
+def measure(place: Place, task: Task) -> Result:
+    """Make the network, send, and remove it again; errors as in `traffic.read`."""
+    return result(task, place.measure(task), place.kind)
+
+
+def result(task: Task, outcome: Outcome, kind: Kind) -> Result:
+    """The figures of what was printed."""
+    streams = tuple(r.bytes / r.duration_s if r.duration_s > 0 else 0.0 for r in outcome.received)
+    senders = {
+        stream.sender: sent for stream, sent in zip(outcome.streams, outcome.sent, strict=True)
+    }
+    receivers = {s.receiver: r for s, r in zip(outcome.streams, outcome.received, strict=True)}
+    # Hosts count for all their programs, so that each host is looked at once, by its last one.
+    sent = _sum([end.counters for end in senders.values()])
+    received = _sum([end.counters for end in receivers.values()])
+    again = sent.get("TcpRetransSegs", 0)
+    spurious = sent.get("TcpExtTCPDSACKRecv", 0)
+    segment = task.network.mtu - _HEADERS
+    worst = max(outcome.received, key=lambda end: end.gap_s)
+    bond = outcome.bond
+    return Result(
+        method=name_of(task.method),
+        links=task.network.links,
+        network=kind,
+        duration_s=max(end.duration_s for end in outcome.sent),
+        bytes=sum(end.bytes for end in outcome.received),
+        throughput_bps=sum(streams),
+        stream_bps=streams,
+        fairness=fairness(streams),
+        sent_segments=sent.get("TcpOutSegs", 0),
+        retransmitted_segments=again,
+        spurious_segments=spurious,
+        out_of_order_segments=received.get("TcpExtTCPOFOQueue", 0),
+        dropped_packets=outcome.dropped,
+        lost_bytes=max(again - spurious, 0) * segment,
+        gap_s=worst.gap_s,
+        gap_after_s=worst.gap_after_s,
+        link_bytes={
+            name: outcome.link_sent[name] + outcome.link_received[name]
+            for name in outcome.link_sent
+        },
+        links_up=None if bond is None else bond.ports or bond.links_up,
+        streams=_stream_curves(outcome),
+        link_curves=_link_curves(outcome),
+    )
+
+
+def fairness(rates: Sequence[float]) -> float:
+    """Jain's index (Jain, Chiu and Hawe 1984): 1 where all rates are equal; 1 for none."""
+    squares = sum(rate * rate for rate in rates)
+    return 1.0 if squares == 0 else sum(rates) ** 2 / (len(rates) * squares)
+
+
+def _stream_curves(outcome: Outcome) -> tuple[Curve, ...]:
+    found = []
+    for number, (stream, end) in enumerate(zip(outcome.streams, outcome.received, strict=True), 1):
+        if end.traffic is not None:
+            name = f"{number}: {stream.sender} to {stream.receiver}"
+            found.append(_curve(name, end.traffic, end.traffic.interval_bytes))
+    return tuple(found)
+
+
+def _link_curves(outcome: Outcome) -> tuple[Curve, ...]:
+    """Of the links of host1, as a program there saw them; none where all run in containers."""
+    for ends, field in (
+        (zip((s.sender for s in outcome.streams), outcome.sent, strict=True), "link_sent"),
+        (
+            zip((s.receiver for s in outcome.streams), outcome.received, strict=True),
+            "link_received",
+        ),
+    ):
+        for host, end in ends:
+            if host == "host1" and end.traffic is not None:
+                rows = zip(end.traffic.link_names, getattr(end.traffic, field), strict=True)
+                return tuple(
+                    _curve(name, end.traffic, row)
+                    for name, row in rows
+                    if name in outcome.link_sent
+                )
+    return ()
+
+
+def _curve(name: str, samples: Samples, grown: Sequence[int]) -> Curve:
+    starts = (0.0, *samples.at_s[:-1])
+    lengths = [end - start for start, end in zip(starts, samples.at_s, strict=True)]
+    rates = tuple(
+        count / length if length > 0 else math.nan
+        for count, length in zip(grown, lengths, strict=True)
+    )
+    kept = [i for i, rate in enumerate(rates) if math.isfinite(rate)]
+    return Curve(name, tuple(samples.at_s[i] for i in kept), tuple(rates[i] for i in kept))
+
+
+def _sum(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, value in part.items():
+            total[name] = total.get(name, 0) + value
+    return total

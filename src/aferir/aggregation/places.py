@@ -1,0 +1,131 @@
+"""Where test networks are made: namespaces of this kernel, or of a guest's, which has bonding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from aferir import journal, process
+from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
+from aferir.environments import initramfs, namespace, undo
+from aferir.environments.vm import GuestInstance, VirtualMachine
+from aferir.errors import MissingError
+from aferir.machine import packages, privileges
+from aferir.model.network import Bonding, Kind, Method
+from aferir.model.plan import EnvironmentSpec
+
+_GUEST_MEMORY = 512 * 2**20
+_GUEST_FOLDER = PurePosixPath("/run")
+_GUEST_PROGRAM = PurePosixPath("/opt/aferir") / PROGRAM
+_MAKING_S = 60.0
+_SLOWNESS = 40.0
+"""Host seconds that an emulated second may take."""
+_NEEDED = ("ip", "tc", "ethtool")
+
+
+class Place(Protocol):
+    """Runs one measurement after another; nothing of one is left for the next."""
+
+    kind: Kind
+
+    def measure(self, task: Task) -> Outcome:
+        """Make the network, send, and remove it again; errors as in `traffic.read`."""
+        ...
+
+    def shell(self, text: str, *, timeout_s: float) -> str:
+        """What a shell script prints there. Errors: as of `aferir.process.run`."""
+        ...
+
+
+def usual_kind(method: Method) -> Kind:
+    """Bonding is a module that few kernels of virtual machines have; a guest's has it."""
+    if isinstance(method, Bonding) and not Path("/proc/net/bonding").exists():
+        return "guest"
+    return "namespaces"
+
+
+@contextmanager
+def place(kind: Kind, program: Path) -> Iterator[Place]:
+    """A place for test networks, given back whatever happens; `program` is network-stream.
+
+    Errors: MissingError without root, or without a program that is needed.
+    """
+    with here(program) if kind == "namespaces" else guest(program) as found:
+        yield found
+
+
+@contextmanager
+def here(program: Path) -> Iterator[Place]:
+    """Namespaces of this kernel; journalled before the first is made."""
+    if not privileges.is_root():
+        raise MissingError(
+            "test networks of namespaces need root", remedy=privileges.as_root_command()
+        )
+    if absent := packages.missing(_NEEDED):
+        said = f"test networks need {', '.join(absent)}"
+        raise MissingError(said, remedy=packages.install_command(absent))
+    entry = journal.write(namespace.KIND, {})
+    try:
+        namespace.folder_of(entry).mkdir(parents=True)
+        yield _Here(entry, program)
+    finally:
+        namespace.give_back(entry)
+
+
+@contextmanager
+def guest(program: Path) -> Iterator[Place]:
+    """Namespaces of an emulated guest, whose time is that of its instructions."""
+    spec = EnvironmentSpec(name="network", kind="vm", cpus=1, memory_bytes=_GUEST_MEMORY)
+    instance = VirtualMachine(counted=True).allocate(spec)
+    try:
+        instance.put(program, _GUEST_PROGRAM)
+        load = f"for m in /{initramfs.NETWORK_FOLDER}/*.ko; do insmod $m; done"
+        instance.run(["sh", "-c", f"set -e; {load}"], timeout_s=_MAKING_S)
+        yield _Guest(instance)
+    finally:
+        instance.release()
+
+
+class _Here:
+    kind: Kind = "namespaces"
+
+    def __init__(self, entry: journal.Entry, program: Path) -> None:
+        self._entry = entry
+        self._program = PurePosixPath(program)
+        self._numbers = count(1)
+
+    def measure(self, task: Task) -> Outcome:
+        prefix = namespace.name_of(self._entry, f"{next(self._numbers)}-")
+        folder = PurePosixPath(namespace.folder_of(self._entry))
+        text = script(task, prefix, self._program, folder)
+        return read(self.shell(text, timeout_s=_MAKING_S + 2 * task.traffic.seconds + 60), task)
+
+    def shell(self, text: str, *, timeout_s: float) -> str:
+        # In its environment, so that whatever it starts is ended with the network.
+        variables = {undo.MARK: self._entry.id, "PATH": packages.search_path()}
+        return process.run(["sh", "-c", text], timeout_s=timeout_s, environment=variables).stdout
+
+
+class _Guest:
+    kind: Kind = "guest"
+
+    def __init__(self, instance: GuestInstance) -> None:
+        self._instance = instance
+        self._numbers = count(1)
+
+    def measure(self, task: Task) -> Outcome:
+        text = script(task, f"n{next(self._numbers)}-", _GUEST_PROGRAM, _GUEST_FOLDER)
+        return read(
+            self.shell(text, timeout_s=_MAKING_S + _SLOWNESS * (task.traffic.seconds + 2)), task
+        )
+
+    def shell(self, text: str, *, timeout_s: float) -> str:
+        self._instance.resume()
+        try:
+            return self._instance.run(["sh", "-c", text], timeout_s=timeout_s).stdout
+        finally:
+            # An idle guest of this kind would run through its time as fast as it can.
+            self._instance.pause()

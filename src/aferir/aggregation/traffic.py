@@ -1,0 +1,281 @@
+"""The script of one measurement, for a shell here or in a guest, and what it prints: both pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+import msgspec
+
+from aferir.aggregation import wiring
+from aferir.errors import ProgramError, UnverifiedError
+from aferir.model.network import Bonding, Event, Method, Mptcp, Network, Stream, Traffic, Tuning
+
+PROGRAM = "network-stream"
+_MARK = "== "
+_GRACE_S = 60
+"""How much longer than they were told to send streams may take: a cut link delays them."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One measurement: a network, what makes its links one, and the traffic over it."""
+
+    network: Network
+    method: Method
+    traffic: Traffic = Traffic()
+    tuning: Tuning = Tuning()
+    events: tuple[Event, ...] = ()
+
+
+class Samples(msgspec.Struct, frozen=True):
+    """Traffic of one end over time, interval by interval."""
+
+    at_s: tuple[float, ...]
+    interval_bytes: tuple[int, ...]
+    link_names: tuple[str, ...]
+    link_received: tuple[tuple[int, ...], ...]
+    link_sent: tuple[tuple[int, ...], ...]
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """What a sender printed."""
+
+    verified: bool
+    duration_s: float = 0.0
+    bytes: int = 0
+    traffic: Samples | None = None
+    counters: dict[str, int] = {}
+    error: str = ""
+
+
+class Received(msgspec.Struct, frozen=True):
+    """What a receiver printed; `gap_s` is its longest time without a byte on any connection."""
+
+    verified: bool
+    duration_s: float = 0.0
+    bytes: int = 0
+    gap_s: float = 0.0
+    gap_after_s: float = 0.0
+    connection_bytes: tuple[int, ...] = ()
+    connection_gap_s: tuple[float, ...] = ()
+    traffic: Samples | None = None
+    counters: dict[str, int] = {}
+    error: str = ""
+
+
+_Printed = TypeVar("_Printed", Sent, Received)
+
+
+class Bond(msgspec.Struct, frozen=True):
+    """What the bonding driver says of itself."""
+
+    mode: str
+    up: bool
+    links_up: int
+    ports: int
+    """Links in the active aggregator of 802.3ad; 0 in other modes."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that one measurement printed."""
+
+    streams: tuple[Stream, ...]
+    sent: tuple[Sent, ...]
+    received: tuple[Received, ...]
+    link_sent: dict[str, int]
+    """Bytes that each link of host1 sent meanwhile."""
+    link_received: dict[str, int]
+    dropped: int
+    """Packets that found the queue of a link full."""
+    bond: Bond | None
+
+
+def script(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPath) -> str:
+    """Make the network, send, and remove it again; stops at the first command that fails."""
+    network, method = task.network, task.method
+    made = wiring.make(network, method, task.tuning, prefix)
+    host1 = f"{prefix}host1"
+    lines = [
+        "set -e",
+        f"cd {shlex.quote(str(folder))}",
+        f"trap {shlex.quote(_remove(prefix))} EXIT",
+        *(shlex.join(command) for command in made),
+        f"sleep {wiring.settle_s(method)}",
+    ]
+    if isinstance(method, Bonding):
+        lines += _show("bond", f"ip netns exec {host1} cat /proc/net/bonding/{wiring.BOND}")
+    lines += _show("links-before", f"ip netns exec {host1} cat /proc/net/dev")
+    lines += _streams(task, prefix, str(program))
+    lines += _show("links-after", f"ip netns exec {host1} cat /proc/net/dev")
+    for host in wiring.hosts(network):
+        lines += _show("queues", f"tc -n {prefix}{host} -s -j qdisc show")
+    return "\n".join(lines) + "\n"
+
+
+def _remove(prefix: str) -> str:
+    """An interface lives until nothing refers to it; names are free at once."""
+    each = f"for n in $(ls /run/netns | grep ^{prefix}); do ip netns del $n; done"
+    return f"rm -f ready.* send.* receive.*; {each}"
+
+
+def _show(name: str, command: str) -> list[str]:
+    return [f"echo '{_MARK}{name}'", command, "echo"]
+
+
+def _streams(task: Task, prefix: str, program: str) -> list[str]:
+    streams = wiring.streams(task.network, task.method, task.traffic)
+    traffic = task.traffic
+    limit = int(traffic.seconds) + _GRACE_S
+    every = f"--interval {traffic.interval_s * 1e3:.0f} --limit {limit}"
+    if isinstance(task.method, Mptcp):
+        every += " --mptcp"
+    lines = []
+    for number, stream in enumerate(streams):
+        common = f"--port {stream.port} --connections {stream.connections} {every}"
+        inside = f"ip netns exec {prefix}{stream.receiver} {program}"
+        lines.append(f"{inside} receive {common} --ready ready.{number} > receive.{number} &")
+    for number in range(len(streams)):
+        waiting = f"[ -e ready.{number} ] || [ $i -gt 500 ]"
+        lines.append(f"i=0; until {waiting}; do sleep 0.02; i=$((i+1)); done")
+    lines += _events(task, prefix)
+    for number, stream in enumerate(streams):
+        common = f"--port {stream.port} --connections {stream.connections} {every}"
+        inside = f"ip netns exec {prefix}{stream.sender} {program}"
+        length = f"--milliseconds {traffic.seconds * 1e3:.0f}"
+        lines.append(
+            f"{inside} send --to {','.join(stream.addresses)} {length} {common} > send.{number} &"
+        )
+    lines.append("wait")
+    for number in range(len(streams)):
+        lines += _show("send", f"cat send.{number}")
+        lines += _show("receive", f"cat receive.{number}")
+    return lines
+
+
+def _events(task: Task, prefix: str) -> list[str]:
+    if not task.events:
+        return []
+    steps = []
+    now = 0.0
+    for event in sorted(task.events, key=lambda event: event.at_s):
+        command = wiring.change(task.network, task.method, event, prefix)
+        steps.append(f"sleep {event.at_s - now:.3f}; {shlex.join(command)}")
+        now = event.at_s
+    return [f"( {'; '.join(steps)} ) &"]
+
+
+def read(printed: str, task: Task) -> Outcome:
+    """What a script printed.
+
+    Errors: UnverifiedError where a byte was lost or changed, ProgramError where the output is
+    unreadable or a program could not do its work.
+    """
+    parts = _parts(printed)
+    sent = tuple(_decode(text, Sent) for text in parts.get("send", []))
+    received = tuple(_decode(text, Received) for text in parts.get("receive", []))
+    ends: list[Sent | Received] = [*sent, *received]
+    for end in ends:
+        if end.error:
+            raise ProgramError(f"{PROGRAM}: {end.error}")
+        if not end.verified:
+            raise UnverifiedError(f"{PROGRAM}: bytes did not arrive as they were sent")
+    streams = wiring.streams(task.network, task.method, task.traffic)
+    if len(sent) != len(streams) or len(received) != len(streams):
+        raise ProgramError(f"{PROGRAM}: {len(streams)} streams printed {len(sent)} results")
+    before, after = (
+        parse_links(parts.get(f"links-{when}", [""])[0]) for when in ("before", "after")
+    )
+    names = wiring.links(task.network)
+    zero = (0, 0)
+    grown = {
+        name: tuple(
+            b - a for a, b in zip(before.get(name, zero), after.get(name, zero), strict=True)
+        )
+        for name in names
+    }
+    return Outcome(
+        streams=tuple(streams),
+        sent=sent,
+        received=received,
+        link_received={name: pair[0] for name, pair in grown.items()},
+        link_sent={name: pair[1] for name, pair in grown.items()},
+        dropped=sum(_dropped(text) for text in parts.get("queues", [])),
+        bond=parse_bond(parts["bond"][0]) if "bond" in parts else None,
+    )
+
+
+def parse_links(text: str) -> dict[str, tuple[int, int]]:
+    """Received and sent bytes of each interface out of /proc/net/dev (proc(5))."""
+    found = {}
+    for line in text.splitlines():
+        name, colon, rest = line.partition(":")
+        fields = rest.split()
+        if colon and len(fields) >= 9 and fields[0].isdecimal() and fields[8].isdecimal():
+            found[name.strip()] = (int(fields[0]), int(fields[8]))
+    return found
+
+
+def parse_bond(text: str) -> Bond:
+    """/proc/net/bonding/NAME: the bond first, then a section for each of its links."""
+    sections = [_fields(section) for section in text.split("Slave Interface:")]
+    head = sections[0]
+    word = head.get("Bonding Mode", "")
+    known = {words: mode for mode, words in _MODE_WORDS.items()}
+    ports = head.get("Number of ports", "0")
+    return Bond(
+        mode=next((mode for words, mode in known.items() if word.startswith(words)), word),
+        up=head.get("MII Status") == "up",
+        links_up=sum(section.get("MII Status") == "up" for section in sections[1:]),
+        ports=int(ports) if ports.isdecimal() else 0,
+    )
+
+
+_MODE_WORDS = {
+    "balance-rr": "load balancing (round-robin)",
+    "active-backup": "fault-tolerance (active-backup)",
+    "balance-xor": "load balancing (xor)",
+    "broadcast": "fault-tolerance (broadcast)",
+    "802.3ad": "IEEE 802.3ad Dynamic link aggregation",
+    "balance-tlb": "transmit load balancing",
+    "balance-alb": "adaptive load balancing",
+}
+"""As drivers/net/bonding/bond_main.c words them."""
+
+
+def _fields(section: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in section.splitlines():
+        key, colon, value = line.partition(":")
+        if colon:
+            found.setdefault(key.strip(), value.strip())
+    return found
+
+
+def _parts(printed: str) -> Mapping[str, Sequence[str]]:
+    parts: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in printed.splitlines():
+        if line.startswith(_MARK):
+            current = parts.setdefault(line.removeprefix(_MARK), [])
+            current.append("")
+        elif current:
+            current[-1] += line + "\n"
+    return parts
+
+
+def _decode(text: str, kind: type[_Printed]) -> _Printed:
+    try:
+        return msgspec.json.decode(text.strip() or b"{}", type=kind)
+    except msgspec.DecodeError as error:
+        raise ProgramError(f"{PROGRAM} printed no readable result: {error}") from None
+
+
+def _dropped(text: str) -> int:
+    try:
+        queues = msgspec.json.decode(text.strip() or b"[]", type=list[dict[str, object]])
+    except msgspec.DecodeError:
+        return 0
+    drops = (queue.get("drops") for queue in queues if queue.get("kind") == "tbf")
+    return sum(drop for drop in drops if isinstance(drop, int))

@@ -1,0 +1,133 @@
+"""What makes TCP bear the reordering of balance-rr, and the search that found it.
+
+Packets dealt out over several links overtake each other. TCP takes a segment for lost when later
+ones have arrived for longer than its reordering window, and sends it again in vain. RACK (RFC
+8985) makes that window a quarter of the least round-trip time, which on a local network is less
+than what one packet takes on its way; and none at all before it has seen reordering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from aferir.aggregation.measure import Result
+from aferir.model.network import Bonding, Setting, Tuning
+
+_REORDERING = Setting("net.ipv4.tcp_reordering", "127")
+_NO_THRESHOLD = Setting("net.ipv4.tcp_recovery", "5")
+_LATEST_ROUND_TRIP = Setting("net.ipv4.tcp_min_rtt_wlen", "0")
+
+ROUND_ROBIN = Tuning(settings=(_REORDERING, _NO_THRESHOLD, _LATEST_ROUND_TRIP))
+"""For senders over balance-rr; what each does is told in docs/concepts/aggregation.md."""
+
+_ENOUGH = 0.98
+"""Share of the best throughput that a candidate has to keep: less is not worth any order."""
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """One way to run balance-rr."""
+
+    name: str
+    method: Bonding
+    tuning: Tuning
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """A candidate and what came of it."""
+
+    candidate: Candidate
+    result: Result
+
+
+class Gain(msgspec.Struct, frozen=True, kw_only=True):
+    """What the search has found, beside what was there before."""
+
+    before: Trial
+    after: Trial
+    trials: tuple[Trial, ...]
+
+    @property
+    def retransmissions(self) -> float:
+        """Retransmissions after over before, each by segment sent; 1 where there were none."""
+        before = share(self.before.result)
+        return share(self.after.result) / before if before > 0 else 1.0
+
+    @property
+    def throughput(self) -> float:
+        """Throughput after over before."""
+        return self.after.result.throughput_bps / self.before.result.throughput_bps
+
+
+def share(result: Result) -> float:
+    """Retransmitted segments by segment sent."""
+    return result.retransmitted_segments / max(result.sent_segments, 1)
+
+
+def candidates(base: Tuning) -> tuple[Candidate, ...]:
+    """Single changes to try, each with what it is to do."""
+    usual = Bonding(mode="balance-rr")
+
+    def with_settings(name: str, *chosen: Setting) -> Candidate:
+        return Candidate(name, usual, add(base, Tuning(settings=chosen)))
+
+    return (
+        with_settings("tcp_reordering=127", _REORDERING),
+        with_settings("tcp_recovery=5", _NO_THRESHOLD),
+        with_settings("tcp_min_rtt_wlen=0", _LATEST_ROUND_TRIP),
+        with_settings("tcp_recovery=0", Setting("net.ipv4.tcp_recovery", "0")),
+        Candidate("packets_per_slave=4", Bonding(mode="balance-rr", packets_per_slave=4), base),
+        Candidate("offloads on", usual, msgspec.structs.replace(base, offloads=True)),
+        Candidate("queues of 60 ms", usual, msgspec.structs.replace(base, queue_s=0.06)),
+    )
+
+
+def add(one: Tuning, other: Tuning) -> Tuning:
+    """Both; where they differ, the other's settings."""
+    settings = {setting.name: setting for setting in (*one.settings, *other.settings)}
+    return Tuning(
+        settings=tuple(settings.values()),
+        offloads=one.offloads or other.offloads,
+        bond_offloads=one.bond_offloads and other.bond_offloads,
+        queue_s=max(one.queue_s, other.queue_s),
+    )
+
+
+def search(
+    run: Callable[[Candidate], Result], note: Callable[[str], None], base: Tuning | None = None
+) -> Gain:
+    """Each change alone; then, greedily, those that helped together, the best first."""
+    start = Candidate("as it is", Bonding(mode="balance-rr"), base or Tuning())
+    trials = []
+
+    def tried(candidate: Candidate) -> Trial:
+        note(candidate.name)
+        trial = Trial(candidate, run(candidate))
+        trials.append(trial)
+        return trial
+
+    before = best = tried(start)
+    alone = [tried(candidate) for candidate in candidates(start.tuning)]
+    helped = sorted((t for t in alone if better(t, before)), key=lambda t: share(t.result))
+    for trial in helped:
+        if best is before:
+            best = trial
+            continue
+        both = tried(together(best.candidate, trial.candidate))
+        if better(both, best):
+            best = both
+    return Gain(before=before, after=best, trials=tuple(trials))
+
+
+def together(one: Candidate, other: Candidate) -> Candidate:
+    """Both changes at once."""
+    packets = max(one.method.packets_per_slave, other.method.packets_per_slave)
+    method = msgspec.structs.replace(one.method, packets_per_slave=packets)
+    return Candidate(f"{one.name}, {other.name}", method, add(one.tuning, other.tuning))
+
+
+def better(trial: Trial, than: Trial) -> bool:
+    """Fewer retransmissions at no less throughput, within what repeats differ by."""
+    kept = trial.result.throughput_bps >= _ENOUGH * than.result.throughput_bps
+    return kept and share(trial.result) < share(than.result)

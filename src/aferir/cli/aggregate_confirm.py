@@ -1,0 +1,22 @@
+"""Keep an aggregate that was just applied: its guard goes."""
+
+from __future__ import annotations
+
+import argparse
+
+NAME = "confirm"
+HELP = "keep what was applied"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir aggregate confirm`."""
+    parser.add_argument("name", nargs="?", default="bond0", help="default: bond0")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Confirm it."""
+    from aferir.aggregation import guard
+
+    guard.confirm(options.name)
+    print(f"`{options.name}` stays; `aferir aggregate undo {options.name}` takes it back.")
+    return 0

@@ -1,0 +1,26 @@
+"""Undo an aggregate unless it is confirmed in time; `aferir aggregate apply` starts this itself."""
+
+from __future__ import annotations
+
+import argparse
+
+NAME = "guard"
+HELP = "what undoes an aggregate that is not confirmed; started by apply"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir aggregate guard`."""
+    parser.add_argument("name", help="of the aggregate")
+    parser.add_argument("--seconds", type=float, required=True, help="to wait for confirmation")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Wait; exit code 1 where something could not be undone."""
+    import os
+    import signal
+
+    from aferir.aggregation import guard
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal may close; the guard stays
+    os.chdir("/")
+    return 1 if guard.guard(options.name, options.seconds) else 0

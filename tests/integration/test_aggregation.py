@@ -1,0 +1,246 @@
+"""Test networks for real: they carry what they should, survive a cut link, and leave nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.support import leftovers, own_state, usable
+
+from aferir import journal, process
+from aferir.aggregation import guard
+from aferir.aggregation.applying import Wish
+from aferir.aggregation.measure import measure
+from aferir.aggregation.places import Place, place
+from aferir.aggregation.traffic import PROGRAM, Task
+from aferir.environments import cleaning, namespace
+from aferir.errors import MissingError, ProgramError
+from aferir.machine import packages
+from aferir.model.network import (
+    Bonding,
+    Event,
+    Mptcp,
+    Multipath,
+    Network,
+    Single,
+    Traffic,
+)
+from aferir.workloads.kernels import kernel_path
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.usefixtures("state"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+    pytest.mark.skipif(
+        bool(packages.missing(["ip", "tc", "ethtool"])), reason="needs iproute2 and ethtool"
+    ),
+]
+RATE = 20_000_000
+LINK_BPS = RATE / 8
+MEASURING = """
+from aferir.aggregation.places import place
+from aferir.aggregation.traffic import Task
+from aferir.model.network import Network, Single, Traffic
+from aferir.workloads.kernels import kernel_path
+with place("namespaces", kernel_path("network-stream")) as found:
+    print("go", flush=True)
+    network = Network(links=2, rate_bits=20_000_000)
+    found.measure(Task(network=network, method=Single(), traffic=Traffic(seconds=60)))
+"""
+
+
+@pytest.fixture
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return own_state(tmp_path_factory, monkeypatch)
+
+
+@pytest.fixture
+def here() -> Iterator[Place]:
+    before = set(namespace.FOLDER.glob("aferir-*"))
+    with place("namespaces", stream()) as found:
+        yield found
+    assert set(namespace.FOLDER.glob("aferir-*")) <= before
+    assert leftovers() == []
+
+
+def stream() -> Path:
+    try:
+        return kernel_path(PROGRAM)
+    except MissingError as error:
+        pytest.skip(error.message)
+
+
+def network(links: int) -> Network:
+    return Network(links=links, rate_bits=RATE)
+
+
+def test_one_connection_uses_all_links_under_mptcp_and_one_without(here: Place) -> None:
+    short = Traffic(seconds=1.5)
+    single = measure(here, Task(network=network(3), method=Single(), traffic=short))
+    several = measure(here, Task(network=network(3), method=Mptcp(), traffic=short))
+    assert single.throughput_bps <= LINK_BPS
+    assert several.throughput_bps > 1.8 * single.throughput_bps
+    assert single.link_bytes["eth1"] < 10_000
+    assert min(several.link_bytes.values()) > 0.3 * max(several.link_bytes.values())
+
+
+def test_connections_spread_over_routes(here: Place) -> None:
+    many = Traffic(seconds=1.0, connections=16)
+    found = measure(here, Task(network=network(2), method=Multipath(), traffic=many))
+    assert min(found.link_bytes.values()) > 100_000
+    assert found.throughput_bps <= 2 * LINK_BPS
+
+
+def test_a_transfer_outlives_a_cut_link(here: Place) -> None:
+    task = Task(
+        network=network(2),
+        method=Mptcp(),
+        traffic=Traffic(seconds=2.0),
+        events=(Event(0.7, 0),),
+    )
+    found = measure(here, task)
+    assert found.verified
+    assert found.link_bytes["eth1"] > 1.5 * found.link_bytes["eth0"]
+
+
+def test_a_failure_on_the_way_leaves_nothing(here: Place) -> None:
+    before = set(namespace.FOLDER.glob("aferir-*"))
+    with pytest.raises(ProgramError):  # a rate of nothing
+        here.measure(Task(network=Network(links=1, rate_bits=0), method=Single()))
+    assert set(namespace.FOLDER.glob("aferir-*")) <= before
+
+
+def test_after_a_kill_clean_removes_the_network_and_what_runs_inside() -> None:
+    stream()
+    child = subprocess.Popen(
+        [sys.executable, "-c", MEASURING],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "go\n"
+        deadline = time.monotonic() + 20
+        while not list(journal.state_folder().glob("namespaces/*/ready.0")):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        child.send_signal(signal.SIGKILL)
+    orphans = journal.orphans()
+    assert [entry.kind for entry in orphans] == [namespace.KIND]
+    mark = orphans[0].id
+    assert list(namespace.FOLDER.glob(f"*{mark}*"))
+    for _ in range(2):
+        assert cleaning.clean(orphans) == []
+    assert list(namespace.FOLDER.glob(f"*{mark}*")) == []
+    assert leftovers() == []
+
+
+def test_bonding_in_a_guest_carries_more_than_a_link() -> None:
+    usable("vm")
+    slow = Network(links=2, rate_bits=5_000_000)
+    with place("guest", stream()) as found:
+        task = Task(
+            network=slow,
+            method=Bonding(mode="balance-rr"),
+            traffic=Traffic(seconds=1.0),
+        )
+        carried = measure(found, task)
+    assert carried.links_up == 2
+    assert carried.throughput_bps * 8 > 1.6 * slow.rate_bits
+    assert carried.out_of_order_segments > 0
+    assert leftovers() == []
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A namespace with two links, as a host in use."""
+    paths = os.pathsep.join(sys.path)
+    monkeypatch.setenv("PYTHONPATH", paths)
+    entry = journal.write(namespace.KIND, {})
+    names = [namespace.name_of(entry, end) for end in ("a", "b")]
+    try:
+        for name in names:
+            process.run(["ip", "netns", "add", name])
+        for link in ("eth0", "eth1"):
+            veth = ["ip", "link", "add", link, "netns", names[0], "type", "veth"]
+            process.run([*veth, "peer", "name", link, "netns", names[1]])
+            for name, last in zip(names, (1, 2), strict=True):
+                address = f"10.0.{link[-1]}.{last}/24"
+                process.run(["ip", "-n", name, "address", "add", address, "dev", link])
+                process.run(["ip", "-n", name, "link", "set", link, "up"])
+        yield names[0]
+    finally:
+        namespace.give_back(entry)
+
+
+WISH = Wish(
+    method=Multipath(),
+    interfaces=("eth0", "eth1"),
+    name="both",
+    destination="10.1.0.2",
+    gateways=("10.0.0.2", "10.0.1.2"),
+)
+
+
+def routes(host: str) -> str:
+    return process.run(["ip", "-n", host, "route", "show", "10.1.0.2"]).stdout
+
+
+def wait_until_gone(host: str) -> None:
+    deadline = time.monotonic() + 20
+    while routes(host) or list(journal.entries())[1:]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_what_is_not_confirmed_is_undone(host: str) -> None:
+    guard.apply(WISH, host, confirm_within_s=1.0)
+    assert "nexthop" in routes(host)
+    assert guard.KIND in {entry.kind for entry in journal.entries()}
+    wait_until_gone(host)
+    assert guard.remembered("both") is None
+
+
+def test_what_is_confirmed_stays_until_it_is_undone(host: str) -> None:
+    guard.apply(WISH, host, confirm_within_s=30.0)
+    guard.confirm("both")
+    deadline = time.monotonic() + 20
+    while guard.KIND in {entry.kind for entry in journal.entries()}:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert "nexthop" in routes(host)
+    assert guard.undo("both") == []
+    assert routes(host) == ""
+
+
+def test_a_step_that_fails_undoes_those_before(host: str) -> None:
+    wish = Wish(
+        method=Multipath(),
+        interfaces=("eth0", "eth1"),
+        name="both",
+        destination="10.1.0.2",
+        gateways=("10.0.0.2", "192.0.2.1"),  # not on that link
+    )
+    with pytest.raises(ProgramError):
+        guard.apply(wish, host, confirm_within_s=30.0)
+    assert guard.remembered("both") is None
+    wait_until_gone(host)
+
+
+def test_clean_undoes_what_a_killed_guard_watched(host: str) -> None:
+    guard.apply(WISH, host, confirm_within_s=60.0)
+    entry = next(entry for entry in journal.entries() if entry.kind == guard.KIND)
+    os.kill(entry.owner_pid, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while journal.owner_lives(entry):
+        assert time.monotonic() < deadline
+    assert guard.clean(journal.orphans()) == []
+    assert routes(host) == ""
+    assert guard.remembered("both") is None
