@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "loadgen/http.hpp"
+#include "loadgen/playback.hpp"
+#include "loadgen/socket.hpp"
+
+namespace aferir::loadgen {
+
+/// The same for all clients.
+struct Settings {
+    Target start;
+    double bytes_per_second = 0.0;
+    double startup_s = 2.0;
+    Nanoseconds patience = 0;
+    /// A server that sends nothing for so long has failed.
+    Nanoseconds silence = 0;
+};
+
+enum class Outcome { kNone, kServed, kAbandoned, kBlocked, kFailed };
+
+/// One viewer: asks Front, follows its redirection to a Node, watches, and leaves. It is driven
+/// from outside: by what its socket says, and by the alarms that it asks for.
+class Client {
+  public:
+    /// `intended`: when it was to come, whatever kept us from starting it then; `watch`: for how
+    /// long it looks, 0: to the end.
+    Client(const Settings& settings, Nanoseconds intended, Nanoseconds watch)
+        : settings_(&settings), intended_(intended), watch_(watch) {}
+
+    void start(Nanoseconds now);
+    /// Something arrived, can be sent, or has ended.
+    void look(Nanoseconds now);
+    /// The alarm that `alarm()` asked for.
+    void ring(Nanoseconds now);
+
+    /// When to call `ring`, at the latest.
+    [[nodiscard]] Nanoseconds alarm() const;
+    /// The socket to be watched; it changes on the way. Not open where there is nothing to watch.
+    [[nodiscard]] const Descriptor& socket() const { return socket_; }
+    /// Whether `socket()` is another one than at the last call.
+    [[nodiscard]] bool take_fresh() { return std::exchange(fresh_, false); }
+    [[nodiscard]] bool wants_to_send() const { return !out_.empty(); }
+
+    [[nodiscard]] bool done() const { return state_ == State::kDone; }
+    [[nodiscard]] bool streaming() const { return state_ == State::kStream; }
+    [[nodiscard]] Outcome outcome() const { return outcome_; }
+    [[nodiscard]] const std::string& reason() const { return reason_; }
+    /// Nothing where no video came.
+    [[nodiscard]] const Playback* playback() const { return sent_ ? &playback_ : nullptr; }
+    [[nodiscard]] Nanoseconds intended() const { return intended_; }
+    /// From the intended arrival to the first picture.
+    [[nodiscard]] std::optional<Nanoseconds> startup() const;
+    /// Bytes of video that came since the last call.
+    std::int64_t take_bytes();
+    [[nodiscard]] bool left_unheard() const { return left_unheard_; }
+
+  private:
+    enum class State { kIdle, kAskFront, kAskNode, kStream, kLeave, kDone };
+
+    void ask(State state, std::string_view method, const Target& target, Nanoseconds now);
+    void read_head(Nanoseconds now);
+    void answered(Nanoseconds now, std::int64_t body, Nanoseconds at);
+    void redirected(Nanoseconds now);
+    void begin_stream(std::int64_t length, std::int64_t body, Nanoseconds at, Nanoseconds now);
+    void read_stream(Nanoseconds now);
+    void end(Outcome outcome, std::string_view reason, Nanoseconds now);
+    void starve(bool starving);
+    [[nodiscard]] Nanoseconds patience_end() const { return intended_ + settings_->patience; }
+
+    const Settings* settings_;
+    Nanoseconds intended_;
+    Nanoseconds watch_;
+    State state_ = State::kIdle;
+    Outcome outcome_ = Outcome::kNone;
+    std::string reason_;
+    Descriptor socket_;
+    std::string out_;
+    ResponseHead head_;
+    std::string leave_path_;
+    Playback playback_{1.0, 1, 0};
+    bool sent_ = false;
+    std::int64_t taken_ = 0;
+    Nanoseconds heard_ = 0;
+    Nanoseconds empty_ = 0;
+    Nanoseconds watch_end_ = 0;
+    bool fresh_ = false;
+    bool starving_ = false;
+    bool left_unheard_ = false;
+};
+
+}  // namespace aferir::loadgen

@@ -1,0 +1,170 @@
+#include "loadgen/engine.hpp"
+
+#include <sys/epoll.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+#include "common/arguments.hpp"
+#include "loadgen/wheel.hpp"
+
+namespace aferir::loadgen {
+
+namespace {
+
+constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+constexpr Nanoseconds kSecond = 1'000'000'000;
+constexpr Nanoseconds kHorizon = Wheel::kSlot * static_cast<Nanoseconds>(Wheel::kSlots - 2);
+constexpr rlim_t kSpareFiles = 32;
+
+double cpu_seconds() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+void allow_files(std::size_t clients) {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t needed = clients + kSpareFiles;
+    if (limit.rlim_cur >= needed) {
+        return;
+    }
+    limit.rlim_cur = needed;
+    limit.rlim_max = std::max(limit.rlim_max, needed);
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        throw UsageError(std::to_string(clients) + " connections at once are not allowed here; " +
+                         "raise the limit of open files (ulimit -n " + std::to_string(needed) +
+                         ")");
+    }
+}
+
+class Engine {
+  public:
+    Engine(const Settings& settings, std::span<const Arrival> arrivals)
+        : epoll_(epoll_create1(EPOLL_CLOEXEC)), now_(monotonic_now()), wheel_(now_) {
+        run_.began = now_;
+        run_.clients.reserve(arrivals.size());
+        for (const Arrival& arrival : arrivals) {
+            run_.clients.emplace_back(settings, now_ + arrival.after_start, arrival.watch);
+        }
+        alarms_.assign(arrivals.size(), kNever);
+    }
+
+    Run go() {
+        const double cpu_before = cpu_seconds();
+        while (finished_ < run_.clients.size()) {
+            turn();
+        }
+        run_.ended = now_;
+        book_second(now_);
+        run_.health.cpu_s = cpu_seconds() - cpu_before;
+        return std::move(run_);
+    }
+
+  private:
+    void turn() {
+        std::array<epoll_event, 1024> events;
+        const int count =
+            epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), timeout());
+        const Nanoseconds woken = now_ = monotonic_now();
+        book_second(now_);
+        for (int k = 0; k < count; ++k) {
+            const std::uint32_t client = events[static_cast<std::size_t>(k)].data.u32;
+            see_to(client, [&](Client& it) { it.look(now_); });
+        }
+        wheel_.advance(now_, [&](std::uint32_t client) {
+            if (alarms_[client] <= now_) {
+                alarms_[client] = kNever;
+                see_to(client, [&](Client& it) { it.ring(now_); });
+            }
+        });
+        start_due();
+        run_.health.worst_turn = std::max(run_.health.worst_turn, monotonic_now() - woken);
+    }
+
+    /// Milliseconds, rounded up: a moment early would be a turn for nothing.
+    [[nodiscard]] int timeout() const {
+        Nanoseconds next = wheel_.next();
+        if (started_ < run_.clients.size()) {
+            next = std::min(next, run_.clients[started_].intended());
+        }
+        const Nanoseconds left = std::clamp<Nanoseconds>(next - monotonic_now(), 0, kSecond);
+        return static_cast<int>((left + 999'999) / 1'000'000);
+    }
+
+    void start_due() {
+        while (started_ < run_.clients.size() && run_.clients[started_].intended() <= now_) {
+            now_ = monotonic_now();
+            const Nanoseconds late = now_ - run_.clients[started_].intended();
+            run_.health.worst_start = std::max(run_.health.worst_start, late);
+            see_to(static_cast<std::uint32_t>(started_), [&](Client& it) { it.start(now_); });
+            ++started_;
+        }
+    }
+
+    template <typename Act>
+    void see_to(std::uint32_t number, Act&& act) {
+        Client& client = run_.clients[number];
+        const bool was_done = client.done();
+        const bool was_streaming = client.streaming();
+        const bool had_to_send = client.wants_to_send();
+        now_ = monotonic_now();
+        act(client);
+        streaming_ += static_cast<int>(client.streaming()) - static_cast<int>(was_streaming);
+        bytes_ += client.take_bytes();
+        finished_ += client.done() && !was_done ? 1 : 0;
+        watch(number, client, had_to_send);
+        const Nanoseconds alarm = std::min(client.alarm(), now_ + kHorizon);
+        if (!client.done() && alarm < alarms_[number]) {
+            alarms_[number] = alarm;
+            wheel_.add(number, alarm);
+        }
+    }
+
+    void watch(std::uint32_t number, Client& client, bool had_to_send) {
+        const bool fresh = client.take_fresh();
+        if (!client.socket().open() || (!fresh && had_to_send == client.wants_to_send())) {
+            return;
+        }
+        epoll_event event{};
+        event.events = client.wants_to_send() ? EPOLLIN | EPOLLOUT : EPOLLIN;
+        event.data.u32 = number;
+        epoll_ctl(epoll_.number(), fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, client.socket().number(),
+                  &event);
+    }
+
+    /// Books all whole seconds before `now`.
+    void book_second(Nanoseconds now) {
+        while (now - run_.began >= kSecond * static_cast<Nanoseconds>(run_.bytes.size() + 1)) {
+            run_.bytes.push_back(std::exchange(bytes_, 0));
+            run_.streaming.push_back(streaming_);
+        }
+    }
+
+    Descriptor epoll_;
+    Nanoseconds now_;
+    Wheel wheel_;
+    Run run_;
+    /// Earliest alarm of each client that lies in the wheel.
+    std::vector<Nanoseconds> alarms_;
+    std::size_t started_ = 0;
+    std::size_t finished_ = 0;
+    int streaming_ = 0;
+    std::int64_t bytes_ = 0;
+};
+
+}  // namespace
+
+Run run_clients(const Settings& settings, std::span<const Arrival> arrivals) {
+    allow_files(arrivals.size());
+    return Engine(settings, arrivals).go();
+}
+
+}  // namespace aferir::loadgen

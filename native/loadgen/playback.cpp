@@ -1,0 +1,47 @@
+#include "loadgen/playback.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aferir::loadgen {
+
+Playback::Playback(double bytes_per_second, std::int64_t startup_bytes, std::int64_t total_bytes)
+    : rate_(bytes_per_second),
+      startup_(std::min(startup_bytes, total_bytes)),
+      total_(total_bytes) {}
+
+std::optional<Nanoseconds> Playback::deadline() const {
+    if (!start_ || complete()) {
+        return std::nullopt;
+    }
+    const double played_s = static_cast<double>(received_) / rate_;
+    return *start_ + std::llround(played_s * 1e9);
+}
+
+void Playback::arrived(std::int64_t received, Nanoseconds at, Nanoseconds empty_at) {
+    if (received <= received_) {
+        return;
+    }
+    const std::optional<Nanoseconds> due = deadline();
+    received_ = std::min(received, total_);
+    if (!start_) {
+        if (received_ >= startup_) {
+            start_ = began_ = at;
+        }
+        return;
+    }
+    if (!due || at <= *due) {
+        return;
+    }
+    const Nanoseconds late = at - *due;
+    *start_ += late;
+    if (empty_at < *due) {
+        ++own_;
+        return;
+    }
+    ++violations_;
+    stalled_ += late;
+    longest_ = std::max(longest_, late);
+}
+
+}  // namespace aferir::loadgen

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace aferir::loadgen {
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+using Nanoseconds = std::int64_t;
+
+/// What a viewer sees of a video that arrives over a network. Playing begins when the start-up
+/// buffer is full; from then on every byte has a moment at which it is played. Bytes that come
+/// later stop the picture until they are there: a violation of real time (Dutra 2015, 4.3.3).
+class Playback {
+  public:
+    /// All above 0; a start-up buffer beyond the video's length is the whole video.
+    Playback(double bytes_per_second, std::int64_t startup_bytes, std::int64_t total_bytes);
+
+    /// `received` bytes, counted from the first, have arrived by `at`. `empty_at`: when it was last
+    /// seen that nothing more had arrived. Only where that is not before the deadline is it
+    /// known that the bytes were late; otherwise it is we who looked too late.
+    void arrived(std::int64_t received, Nanoseconds at, Nanoseconds empty_at);
+
+    /// When the picture stops unless more arrives; nothing before the start and after the last
+    /// byte.
+    [[nodiscard]] std::optional<Nanoseconds> deadline() const;
+
+    [[nodiscard]] bool complete() const { return received_ >= total_; }
+    [[nodiscard]] bool playing() const { return start_.has_value(); }
+    [[nodiscard]] std::int64_t received() const { return received_; }
+    /// When playing began, without the stalls since then.
+    [[nodiscard]] std::optional<Nanoseconds> began() const { return began_; }
+    [[nodiscard]] int violations() const { return violations_; }
+    [[nodiscard]] int own_violations() const { return own_; }
+    /// Time for which the picture stood still because of violations, not of our own.
+    [[nodiscard]] Nanoseconds stalled() const { return stalled_; }
+    [[nodiscard]] Nanoseconds longest_stall() const { return longest_; }
+
+  private:
+    double rate_;
+    std::int64_t startup_;
+    std::int64_t total_;
+    std::int64_t received_ = 0;
+    std::optional<Nanoseconds> start_;
+    std::optional<Nanoseconds> began_;
+    int violations_ = 0;
+    int own_ = 0;
+    Nanoseconds stalled_ = 0;
+    Nanoseconds longest_ = 0;
+};
+
+}  // namespace aferir::loadgen
