@@ -7,13 +7,17 @@ import difflib
 from aferir.errors import UsageError
 from aferir.workloads.aggregation import AGGREGATION
 from aferir.workloads.base import Workload
+from aferir.workloads.iperf3 import IPERF3
 from aferir.workloads.memory import MEMORY
+from aferir.workloads.netpipe import NETPIPE
+from aferir.workloads.network import NETWORK
 from aferir.workloads.npb import NPB
 
 
 def all_workloads() -> dict[str, Workload]:
     """Every program by its name in an experiment file."""
-    return {workload.program: workload for workload in (NPB, MEMORY, AGGREGATION)}
+    known = (NPB, MEMORY, NETWORK, NETPIPE, IPERF3, AGGREGATION)
+    return {workload.program: workload for workload in known}
 
 
 def by_program(name: str) -> Workload:

@@ -71,16 +71,26 @@ def read_figures(stdout: str, program: str) -> dict[str, object]:
 
 def positive(figures: Mapping[str, object], key: str) -> float:
     """A finite number above zero. Errors: ProgramError where it is anything else."""
+    number = finite(figures, key)
+    if number > 0:
+        return number
+    raise ProgramError(
+        f"{figures.get('program')} printed `{key}` as {number!r}, not a positive number"
+    )
+
+
+def finite(figures: Mapping[str, object], key: str) -> float:
+    """A finite number. Errors: ProgramError where it is anything else."""
     value = figures.get(key)
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             number = float(value)
         except OverflowError:
             number = math.inf
-        if math.isfinite(number) and number > 0:
+        if math.isfinite(number):
             return number
     raise ProgramError(
-        f"{figures.get('program')} printed `{key}` as {str(value)[:60]!r}, not a positive number"
+        f"{figures.get('program')} printed `{key}` as {str(value)[:60]!r}, no number"
     )
 
 
