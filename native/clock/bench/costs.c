@@ -1,27 +1,11 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "bench.h"
+#include "clocks.h"
 
 enum { READS_PER_ROUND = 1000 };
-
-uint64_t bench_raw_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
-}
-
-static int by_size(const void* a, const void* b) {
-    double x = *(const double*)a, y = *(const double*)b;
-    return (x > y) - (x < y);
-}
-
-double bench_quantile(double* values, uint32_t count, double part) {
-    qsort(values, count, sizeof(*values), by_size);
-    return values[(uint32_t)((double)(count - 1) * part)];
-}
 
 /* The sum keeps the compiler from dropping the reads. */
 static volatile uint64_t sink;
@@ -40,27 +24,9 @@ static volatile uint64_t sink;
     }
 
 #if defined(__x86_64__)
-static inline uint64_t bare_rdtsc(void) {
-    uint32_t low, high;
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (uint64_t)high << 32 | low;
-}
-
-static inline uint64_t fenced_rdtsc(void) {
-    uint32_t low, high;
-    __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high)::"memory");
-    return (uint64_t)high << 32 | low;
-}
-
-static inline uint64_t bare_rdtscp(void) {
-    uint32_t low, high, core;
-    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(core)::"memory");
-    return (uint64_t)high << 32 | low;
-}
-
-TIMED(rdtsc, bare_rdtsc())
-TIMED(lfence_rdtsc, fenced_rdtsc())
-TIMED(rdtscp, bare_rdtscp())
+TIMED(rdtsc, clocks_rdtsc())
+TIMED(lfence_rdtsc, clocks_lfence_rdtsc())
+TIMED(rdtscp, clocks_rdtscp())
 #else
 TIMED(counter, rvec_ticks())
 #endif
@@ -71,16 +37,10 @@ static inline uint64_t monotonic(void) {
     return (uint64_t)time.tv_nsec;
 }
 
-static inline uint64_t core_zero(struct rvec* rvec) {
-    uint64_t ns = 0;
-    rvec_core_read(rvec, 0, &ns);
-    return ns;
-}
-
 TIMED(clock_monotonic, monotonic())
 TIMED(rvec, rvec_read(clock))
 TIMED(rvec_process_now, rvec_process_now(rvec))
-TIMED(rvec_core, core_zero(rvec))
+TIMED(rvec_core, clocks_first_core_ns(rvec))
 
 struct contender {
     const char* name;

@@ -12,10 +12,14 @@ struct drifting_clock {
     uint64_t offset_ns;
 };
 
+/* What it shows at that moment of the rvec. */
+static inline uint64_t drifting_at(const struct drifting_clock* clock, uint64_t now) {
+    return now + clock->offset_ns + (uint64_t)(int64_t)floor((double)now * clock->rate_ppm * 1e-6);
+}
+
 static inline uint64_t drifting_now(void* context) {
     const struct drifting_clock* clock = context;
-    uint64_t now = rvec_process_now(clock->rvec);
-    return now + clock->offset_ns + (uint64_t)(int64_t)floor((double)now * clock->rate_ppm * 1e-6);
+    return drifting_at(clock, rvec_process_now(clock->rvec));
 }
 
 static inline struct rgap_source drifting_source(struct drifting_clock* clock) {

@@ -1,25 +1,12 @@
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "bench.h"
+#include "cores.h"
 
 enum { READS_PER_MIGRATION = 20000, SPINS_PER_YIELD = 2000 };
-
-static uint32_t core_count(void) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores > 1 ? (uint32_t)cores : 1;
-}
-
-static int move_to(uint32_t core) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    return sched_setaffinity(0, sizeof(set), &set);
-}
 
 struct reader {
     struct rvec* rvec;
@@ -34,10 +21,11 @@ static void* read_and_migrate(void* argument) {
     struct reader* reader = argument;
     struct rvec_clock clock;
     rvec_attach_thread(reader->rvec, &clock);
-    uint32_t cores = core_count(), core = reader->first_core;
+    struct cores cores = cores_usable();
+    uint32_t core = reader->first_core;
     uint64_t last = 0, violations = 0;
     for (uint64_t done = 0; done < reader->reads; done += READS_PER_MIGRATION) {
-        reader->migrations += move_to(core++ % cores) == 0;
+        reader->migrations += cores_move_to(&cores, core++) == 0;
         for (int i = 0; i < READS_PER_MIGRATION; ++i) {
             uint64_t now = rvec_read(&clock);
             violations += now <= last;
@@ -84,7 +72,8 @@ static void* run(void* argument) {
     struct runner* runner = argument;
     struct relay* relay = runner->relay;
     struct rvec_clock clock;
-    move_to(runner->core % core_count());
+    struct cores cores = cores_usable();
+    cores_move_to(&cores, runner->core);
     rvec_attach_process(relay->rvec, &clock);
     for (uint64_t turn = runner->core; turn < relay->turns; turn += 2) {
         for (uint32_t spins = 1; atomic_load_explicit(&relay->turn, memory_order_acquire) != turn;

@@ -1,0 +1,194 @@
+/* The operating system's noise by fixed work quanta (FWQ, the ASC Sequoia benchmark of LLNL): the
+ * same work again and again, pinned; what it takes longer than at best, others have taken. Work at
+ * a steady rate can be planted on the same core, which the study has to find. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "beat.h"
+#include "bench.h"
+#include "study.h"
+
+enum { CALIBRATIONS = 50, WINDOW = 15, MOST_SHOWN = 400 };
+static const double INTERRUPTED = 0.02; /* of a quantum more than its neighbours: an interruption */
+static const double PARTS[] = {0,   0.1, 0.2,  0.3,  0.4,  0.5,   0.6,   0.7,
+                               0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1};
+enum { QUANTILES = sizeof(PARTS) / sizeof(*PARTS) };
+
+/* Dependent additions in registers: neither memory nor the compiler can change their number. */
+static uint64_t work(uint64_t additions) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < additions; ++i) {
+        __asm__ volatile("" : "+r"(sum));
+        sum += 3;
+    }
+    return sum;
+}
+
+/* How many additions fill a quantum, at the best speed that was seen. */
+static uint64_t calibrate(double quantum_s, double seconds_per_tick) {
+    const uint64_t trial = 100000;
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < CALIBRATIONS; ++i) {
+        uint64_t start = rvec_ticks(), sum = work(trial), ticks = rvec_ticks() - start;
+        best = sum == 3 * trial && ticks < best ? ticks : best;
+    }
+    return (uint64_t)(quantum_s / ((double)best * seconds_per_tick) * (double)trial) + 1;
+}
+
+/* Works `busy_s` each `period_s`, by the moment, until it is ended; at a real-time priority, as
+ * kernel threads have, where that is permitted. */
+static void disturb(double period_s, double busy_s, pid_t parent) {
+    struct timespec start, until;
+    const struct sched_param priority = {.sched_priority = 1};
+    sched_setscheduler(0, SCHED_FIFO, &priority);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
+        _exit(1);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (uint64_t beat = 1;; ++beat) {
+        double due = (double)start.tv_nsec * 1e-9 + (double)beat * period_s;
+        until.tv_sec = start.tv_sec + (time_t)due;
+        until.tv_nsec = (long)(fmod(due, 1) * 1e9);
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        for (uint64_t since = bench_raw_ns(); (double)(bench_raw_ns() - since) < busy_s * 1e9;) {
+        }
+    }
+}
+
+static pid_t plant(const struct study_options* options) {
+    pid_t parent = getpid();
+    if (options->noise_period_s <= 0) {
+        return 0;
+    }
+    pid_t child = fork(); /* which keeps our core */
+    if (child == 0) {
+        disturb(options->noise_period_s, options->noise_busy_s, parent);
+    }
+    return child;
+}
+
+static void unplant(pid_t child) {
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
+}
+
+struct quanta {
+    uint32_t count;
+    double* start_s;
+    double* took_s;
+    double* scratch;
+};
+
+static int run_quanta(struct quanta* quanta, uint64_t additions, double seconds_per_tick) {
+    uint64_t begin = rvec_ticks(), right = 1;
+    for (uint32_t i = 0; i < quanta->count; ++i) {
+        uint64_t start = rvec_ticks();
+        right &= work(additions) == 3 * additions;
+        uint64_t end = rvec_ticks();
+        quanta->start_s[i] = (double)(start - begin) * seconds_per_tick;
+        quanta->took_s[i] = (double)(end - start) * seconds_per_tick;
+    }
+    return right != 0;
+}
+
+/* Middle of the neighbours: the speed of the core changes, and that is no interruption. */
+static double usual_around(const struct quanta* quanta, uint32_t i) {
+    double window[WINDOW];
+    uint32_t half = WINDOW / 2, last = quanta->count - 1;
+    uint32_t first = i < half ? 0 : i + half > last ? last - 2 * half : i - half;
+    memcpy(window, quanta->took_s + first, sizeof(window));
+    return bench_quantile(window, WINDOW, 0.5);
+}
+
+/* Moments of quanta that took longer than their neighbours. */
+static uint32_t interruptions(const struct quanta* quanta, double quantum_s, double* at_s) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < quanta->count; ++i) {
+        if (quanta->took_s[i] - usual_around(quanta, i) > INTERRUPTED * quantum_s) {
+            at_s[count++] = quanta->start_s[i] + quanta->took_s[i] / 2;
+        }
+    }
+    return count;
+}
+
+static void report_interruptions(struct study* study, const struct quanta* quanta, double least) {
+    double* at = quanta->scratch;
+    uint32_t last = quanta->count - 1, count = interruptions(quanta, least, at);
+    double length = quanta->start_s[last] + quanta->took_s[last];
+    struct beat beat = beat_find(at, count, length, least);
+    output_sample(study->output, "interruptions_hz", count / length, "Hz");
+    output_sample(study->output, "beat_hz", beat.rate_hz, "Hz");
+    output_sample(study->output, "beat_share", beat.share, "1");
+}
+
+/* The worst quantum that began in each stretch, so that none is lost in the picture. */
+static void report_times(const struct study* study, const struct quanta* quanta, double least) {
+    double at[MOST_SHOWN], excess[MOST_SHOWN] = {0};
+    double stretch = study->options->quantum_s * fmax(quanta->count / (MOST_SHOWN / 2.0), 1);
+    size_t shown = 0;
+    for (uint32_t i = 0; i < quanta->count; ++i) {
+        size_t place = (size_t)(quanta->start_s[i] / stretch);
+        if (place < MOST_SHOWN) { /* beyond: more than twice the time that the work takes */
+            excess[place] = fmax(excess[place], quanta->took_s[i] - least);
+            shown = place + 1;
+        }
+    }
+    for (size_t i = 0; i < shown; ++i) {
+        at[i] = (double)i * stretch;
+    }
+    output_curve(study->output, "excess_s", "s", "worst of each stretch", "time_s", "s", at, excess,
+                 shown);
+}
+
+static void report(struct study* study, struct quanta* quanta) {
+    double quantile[QUANTILES], total = 0;
+    double* sorted = quanta->scratch;
+    memcpy(sorted, quanta->took_s, sizeof(double) * quanta->count);
+    double least = bench_quantile(sorted, quanta->count, 0);
+    for (int i = 0; i < QUANTILES; ++i) {
+        quantile[i] = sorted[(uint32_t)((double)(quanta->count - 1) * PARTS[i])] - least;
+    }
+    for (uint32_t i = 0; i < quanta->count; ++i) {
+        total += quanta->took_s[i];
+    }
+    output_sample(study->output, "quantum_least_s", least, "s");
+    output_sample(study->output, "noise_share", 1 - least * quanta->count / total, "1");
+    report_interruptions(study, quanta, least);
+    output_curve(study->output, "excess_quantile_s", "s", "", "quantile", "", PARTS, quantile,
+                 QUANTILES);
+    report_times(study, quanta, least);
+}
+
+int study_noise(struct study* study) {
+    const struct study_options* options = study->options;
+    struct rvec_facts facts;
+    rvec_info(study->rvec, &facts);
+    cores_move_to(&study->cores, 0);
+    double* memory = calloc((size_t)options->quanta * 3, sizeof(double));
+    if (memory == NULL) {
+        study->error = "there is not memory enough";
+        return STUDY_IMPOSSIBLE;
+    }
+    struct quanta quanta = {options->quanta, memory, memory + options->quanta,
+                            memory + 2 * (size_t)options->quanta};
+    uint64_t additions = calibrate(options->quantum_s, 1 / facts.frequency_hz);
+    pid_t child = plant(options);
+    int right = child >= 0 && run_quanta(&quanta, additions, 1 / facts.frequency_hz);
+    unplant(child);
+    if (right) {
+        report(study, &quanta);
+    } else {
+        study->error = child < 0 ? "no process could be started" : "the sum of a quantum is wrong";
+    }
+    free(memory);
+    return right ? STUDY_OK : child < 0 ? STUDY_IMPOSSIBLE : STUDY_UNVERIFIED;
+}

@@ -1,0 +1,54 @@
+/* The studies of aferir's clocks (Dutra 2015, chapter 7 and appendix A), one function each. */
+#ifndef AFERIR_CLOCK_STUDY_H
+#define AFERIR_CLOCK_STUDY_H
+
+#include <stdint.h>
+
+#include "aferir/rvec.h"
+#include "cores.h"
+#include "output.h"
+
+enum movement { MOVEMENT_PINNED, MOVEMENT_MIGRATED, MOVEMENT_HANDED_OVER };
+
+struct study_options {
+    uint32_t runs;   /* ecp: of each clock; cost: interleaved rounds */
+    uint32_t blocks; /* ecp: matrix blocks of a run, with one reading each */
+    enum movement movement;
+    double seconds;    /* stability, order: to follow the clocks for */
+    double interval_s; /* ntp, order: between two queries; stability: between two comparisons */
+    double rate_ppm;   /* ntp, order: injected into the client's clock */
+    double offset_s;
+    uint32_t queries;  /* ntp */
+    uint32_t messages; /* order; by twos, there and back */
+    int slew;          /* ntp, order: correct at 500 ppm rather than at once */
+    int own_server;    /* ntp: answer ourselves rather than start chronyd */
+    uint32_t quanta;   /* noise */
+    double quantum_s;
+    double noise_period_s; /* planted: one piece of work each period */
+    double noise_busy_s;
+};
+
+/* What every study is handed. */
+struct study {
+    struct rvec* rvec;
+    struct cores cores;
+    const struct study_options* options;
+    struct output* output;
+    double duration_s; /* what environments are compared by; 0: the time that the study took */
+    const char* error; /* why it failed: set together with a status other than STUDY_OK */
+};
+
+enum study_status {
+    STUDY_OK = 0,
+    STUDY_IMPOSSIBLE = 1, /* this machine or environment does not permit it */
+    STUDY_UNVERIFIED = 2  /* its own arithmetic came out wrong */
+};
+
+int study_ecp(struct study* study);
+int study_cost(struct study* study);
+int study_stability(struct study* study);
+int study_ntp(struct study* study);
+int study_order(struct study* study);
+int study_noise(struct study* study);
+
+#endif
