@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from aferir.model.provenance import Provenance
-from aferir.model.record import Failure
+from aferir.model.record import Failure, Sample
 from aferir.report.analyse import analyse
 from aferir.report.published import load
 from aferir.report.write_csv import write_samples_csv, write_summary_csv
@@ -183,6 +183,20 @@ def test_published_results_stand_beside_with_what_differs(made_up: Any) -> None:
     assert "73.7 %" in page
     assert load(None).allocations == ()
     assert load(REFERENCE / "nowhere").overheads == ()
+
+
+def test_published_clocks_stand_beside_the_same_figure_only(made_up: Any) -> None:
+    evaluation = analyse(made_up.plan(), made_up.records())
+    assert "correction by NTP" not in html(evaluation, reference=REFERENCE)
+    found = Sample("correction_mean_s", 3e-6, "s")
+    records = [
+        msgspec.structs.replace(record, samples=(*record.samples, found))
+        for record in made_up.records()
+    ]
+    page = html(analyse(made_up.plan(), records), reference=REFERENCE)
+    assert "correction by NTP every 600 s" in page
+    assert "10.2 ms ± 651 µs" in page
+    assert "additions by the TSC" not in page
 
 
 def test_csv_figures_are_those_of_the_evaluation(made_up: Any, tmp_path: Path) -> None:

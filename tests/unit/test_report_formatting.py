@@ -58,6 +58,7 @@ def test_number_has_three_significant_digits(value: float | None, shown: str) ->
         (999_700.0, "B", "1.00 MB"),
         (0.25, "B/s", "0.250 B/s"),
         (412.0, "count", "412 count"),
+        (412.0, "1", "412"),
         (12.34, "%", "12.3 %"),
     ],
 )
@@ -68,6 +69,7 @@ def test_quantity_is_scaled_only_here(value: float, unit: str, shown: str) -> No
 def test_a_figure_and_its_interval_share_one_scale() -> None:
     assert quantity_interval(0.00123, interval(0.00098, 0.00149), "s") == "1.23 ms [0.98, 1.49]"
     assert quantity_interval(0.00123, None, "s") == "1.23 ms"
+    assert quantity_interval(0.5, interval(0.4, 0.6), "1") == "0.500 [0.400, 0.600]"
     assert quantity_interval(None, None, "s") == "–"  # noqa: RUF001
 
 

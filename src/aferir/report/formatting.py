@@ -46,7 +46,7 @@ def quantity_interval(value: float | None, interval: Interval | None, unit: str)
     factor, shown = scale(value, unit)
     decimals = max(_decimals(value / factor, 3), 0)
     low, high = (_fixed(end / factor, decimals) for end in (interval.low, interval.high))
-    return f"{number(value / factor)} {shown} [{low}, {high}]"
+    return f"{number(value / factor)} {shown}".rstrip() + f" [{low}, {high}]"
 
 
 def percent(share: float, *, sign: bool = False) -> str:
@@ -125,7 +125,7 @@ def _fixed(value: float, decimals: int) -> str:
 
 def scale(value: float, unit: str) -> tuple[float, str]:
     """What to divide a figure of this size by, and the unit to write after it."""
-    before, base = _ALREADY_SCALED.get(unit, (1.0, unit))
+    before, base = _ALREADY_SCALED.get(unit, (1.0, "" if unit == "1" else unit))
     size = abs(value * before)
     steps: tuple[tuple[float, str], ...] = ((1.0, ""),)
     if base == "s" and size < 1:

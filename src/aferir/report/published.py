@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+
+from aferir.report.model import Evaluation
 
 ALLOCATIONS_DIFFER = (
     "Dutra 2015 allocated through the manager of a cloud of several hosts, from images of 2.8 GB; "
@@ -17,6 +20,12 @@ OVERHEADS_DIFFER = (
     "5520 processors and 1 Gbit/s Ethernet; Maliszewski 2019 ran NPB class C with 16 processes on "
     "several hosts under LXC, LXD and KVM. Here one host runs smaller problems without a network, "
     "so the direction compares, not the size."
+)
+CLOCKS_DIFFER = (
+    "Dutra 2015 measured on Xeon E5410 processors, with RVEC as a system call, a GPS card as the "
+    "reference, and an NTP client that was started anew for each correction. Here RVEC takes no "
+    "system call and both ends of an exchange are on one host, so the order of clocks and the "
+    "growth with the interval compare, not the sizes."
 )
 
 _PRETTY = {
@@ -48,15 +57,34 @@ class PublishedOverhead(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
+class PublishedClock(msgspec.Struct, frozen=True, kw_only=True):
+    """One published figure about clocks, seconds, mean and standard deviation."""
+
+    metric: str
+    """The figure of ours that it stands beside."""
+    what: str
+    mean_s: float
+    sd_s: float
+    source: str
+
+
 class Published(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that has a place in a report; empty where the folder lacks the files."""
 
     allocations: tuple[PublishedAllocation, ...] = ()
     overheads: tuple[PublishedOverhead, ...] = ()
+    clocks: tuple[PublishedClock, ...] = ()
+
+
+def beside(clocks: Sequence[PublishedClock], evaluation: Evaluation) -> tuple[PublishedClock, ...]:
+    """Those that the run has a figure for; the others would only be in the way."""
+    have = {metric.metric for cell in evaluation.cells for metric in cell.metrics}
+    have |= {family.metric for family in evaluation.curves}
+    return tuple(clock for clock in clocks if clock.metric in have)
 
 
 def load(folder: Path | None) -> Published:
-    """Read `allocation_latency.csv`, `virtual_cluster.csv` and `nic_aggregation.csv`.
+    """Read the tables of allocation, virtual clusters, aggregation, and clocks.
 
     A file that is missing contributes nothing. Errors: KeyError or ValueError where a file that
     ships with aferir has lost a column or a number.
@@ -72,6 +100,11 @@ def load(folder: Path | None) -> Published:
                 for row in _rows(folder / "nic_aggregation.csv")
                 if row["what"].startswith("results ")
             ),
+        ),
+        clocks=(
+            *map(_read_cost, _rows(folder / "clock_read_cost.csv")),
+            *map(_stability, _rows(folder / "clock_gps_vs_tsc.csv")),
+            *map(_correction, _rows(folder / "ntp_corrections.csv")),
         ),
     )
 
@@ -108,4 +141,35 @@ def _tenants(row: dict[str, str]) -> PublishedOverhead:
     what = row["what"].replace("results ", "share of results ", 1)
     return PublishedOverhead(
         what=f"NPB, NetPIPE: {what}", figure=f"{float(row['value']):g} %", source=row["source"]
+    )
+
+
+def _read_cost(row: dict[str, str]) -> PublishedClock:
+    return PublishedClock(
+        metric="added_to_loop_s",
+        what=f"one reading of {row['clock'].upper()}, added to a loop of 5,000 additions",
+        mean_s=float(row["mean_ns"]) * 1e-9,
+        sd_s=float(row["sd_ns"]) * 1e-9,
+        source=row["source"],
+    )
+
+
+def _stability(row: dict[str, str]) -> PublishedClock:
+    return PublishedClock(
+        metric="loop_s",
+        what=f"{int(row['adds_in_loop']):,} additions by the TSC; by GPS "
+        f"{float(row['difference_us']):g} µs more",
+        mean_s=float(row["tsc_mean_us"]) * 1e-6,
+        sd_s=float(row["tsc_sd_us"]) * 1e-6,
+        source=row["source"],
+    )
+
+
+def _correction(row: dict[str, str]) -> PublishedClock:
+    return PublishedClock(
+        metric="correction_mean_s",
+        what=f"correction by NTP every {row['interval_s']} s",
+        mean_s=float(row["mean_correction_us"]) * 1e-6,
+        sd_s=float(row["sd_us"]) * 1e-6,
+        source=row["source"],
     )

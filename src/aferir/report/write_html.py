@@ -20,7 +20,14 @@ from aferir.report.charts.distributions import distribution_charts
 from aferir.report.charts.ratios import ratio_chart
 from aferir.report.charts.style import ENVIRONMENT_COLOURS
 from aferir.report.model import Evaluation
-from aferir.report.published import ALLOCATIONS_DIFFER, OVERHEADS_DIFFER, Published, load
+from aferir.report.published import (
+    ALLOCATIONS_DIFFER,
+    CLOCKS_DIFFER,
+    OVERHEADS_DIFFER,
+    Published,
+    beside,
+    load,
+)
 
 
 class _Chart(msgspec.Struct, frozen=True):
@@ -64,7 +71,9 @@ def html(
         accents=_accents(evaluation),
         charts=_charts(evaluation, published),
         published=published,
+        published_clocks=beside(published.clocks, evaluation),
         allocations_differ=ALLOCATIONS_DIFFER,
+        clocks_differ=CLOCKS_DIFFER,
         overheads_differ=OVERHEADS_DIFFER,
         level=formatting.percent(evaluation.rule.level),
         **_rows(evaluation),

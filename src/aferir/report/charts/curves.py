@@ -165,7 +165,7 @@ def _tick(value: float, largest: float, unit: str) -> str:
 
 
 def _whole(values: list[float], unit: str) -> bool:
-    return not unit and all(value == int(value) for value in values)
+    return unit in ("", "1") and all(value == int(value) for value in values)
 
 
 def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
