@@ -53,9 +53,10 @@ CASES: tuple[tuple[Workload, dict[str, object], tuple[str, ...]], ...] = (
 def test_reads_the_figures_of_a_verified_run(
     workload: Workload, line: dict[str, object], metrics: tuple[str, ...]
 ) -> None:
-    samples = workload.parse(f"a note before\n{json.dumps(line)}\n")
+    figures = workload.parse(f"a note before\n{json.dumps(line)}\n")
+    samples = [figure for figure in figures if isinstance(figure, Sample)]
     assert tuple(sample.metric for sample in samples) == metrics
-    values = [sample.value for sample in samples if isinstance(sample, Sample)]
+    values = [sample.value for sample in samples]
     assert values == [line[metric] for metric in metrics]
 
 

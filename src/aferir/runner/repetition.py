@@ -57,6 +57,7 @@ def repeat(
     ran = _run(instance, line, command, watch, timeout_s)
     samples: tuple[Sample, ...] = ()
     series: tuple[Series, ...] = ()
+    doubts: tuple[Warning, ...] = ()
     failure = ran.failure
     if ran.done is not None and failure is None:
         figures = read(workload, ran.done)
@@ -67,7 +68,8 @@ def repeat(
             own = (figure for figure in figures if isinstance(figure, Sample))
             samples = (*own, elapsed, *ran.observed)
             series = tuple(figure for figure in figures if isinstance(figure, Series))
-    warnings: tuple[Warning, ...] = (IS_EMULATED,) if instance.emulated else ()
+            doubts = tuple(figure for figure in figures if isinstance(figure, Warning))
+    warnings = (*doubts, IS_EMULATED) if instance.emulated else doubts
     if ran.done is not None:
         warnings += load_warning(ran.observed, ran.done.duration_s)
     record = blank(cell, turn, started, line)
@@ -101,7 +103,7 @@ def command_line(kind: str, command: Command) -> tuple[str, ...]:
     return (program, *command.arguments)
 
 
-def read(workload: Workload, done: Completed) -> Sequence[Sample | Series] | Failure:
+def read(workload: Workload, done: Completed) -> Sequence[Sample | Series | Warning] | Failure:
     """Figures of a program that ended well; else why there are none.
 
     A program that found its own result wrong prints that before it exits with 1.

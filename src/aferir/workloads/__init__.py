@@ -7,6 +7,7 @@ import difflib
 from aferir.errors import UsageError
 from aferir.workloads.aggregation import AGGREGATION
 from aferir.workloads.base import Workload
+from aferir.workloads.clock import CLOCK
 from aferir.workloads.iperf3 import IPERF3
 from aferir.workloads.memory import MEMORY
 from aferir.workloads.netpipe import NETPIPE
@@ -16,7 +17,7 @@ from aferir.workloads.npb import NPB
 
 def all_workloads() -> dict[str, Workload]:
     """Every program by its name in an experiment file."""
-    known = (NPB, MEMORY, NETWORK, NETPIPE, IPERF3, AGGREGATION)
+    known = (NPB, MEMORY, NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK)
     return {workload.program: workload for workload in known}
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
-from aferir.model.record import Sample, Series
+from aferir.model.record import Sample, Series, Warning
 
 PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
 """Where an instance with a file system of its own gets our programs."""
@@ -50,8 +50,8 @@ class Workload(Protocol):
         """The command for these (valid) parameters."""
         ...
 
-    def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """Figures from what the program printed, among them `duration_s`.
+    def parse(self, stdout: str) -> Sequence[Sample | Series | Warning]:
+        """Figures from what the program printed, among them `duration_s`, and its own doubts.
 
         Errors: ProgramError where the output is unreadable, UnverifiedError where the program
         found its own result wrong.

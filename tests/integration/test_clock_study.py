@@ -1,0 +1,139 @@
+"""Short runs of each study of clocks on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from aferir import process
+from aferir.errors import MissingError
+from aferir.model.plan import Parameter
+from aferir.model.record import Sample, Series, Warning
+from aferir.workloads.clock import CLOCK
+
+pytestmark = pytest.mark.integration
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces take root")
+needs_two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two cores")
+TIME_LIMIT_S = 100.0
+
+
+class Figures:
+    """What a study gave, by name."""
+
+    def __init__(self, figures: Sequence[Sample | Series | Warning]) -> None:
+        self.samples = {one.metric: one.value for one in figures if isinstance(one, Sample)}
+        self.series = {
+            (one.metric, one.label): dict(zip(one.at, one.values, strict=True))
+            for one in figures
+            if isinstance(one, Series)
+        }
+        self.doubts = {one.code for one in figures if isinstance(one, Warning)}
+
+
+def study(name: str, *, first: Sequence[str] = (), **parameters: Parameter) -> Figures:
+    chosen: Mapping[str, Parameter] = {"study": name, **parameters}
+    assert CLOCK.validate(chosen) == []
+    try:
+        command = CLOCK.command(chosen)
+    except MissingError as error:
+        pytest.skip(error.message)
+    line = [*first, str(command.program), *command.arguments]
+    return Figures(CLOCK.parse(process.run(line, timeout_s=TIME_LIMIT_S).stdout))
+
+
+@pytest.mark.parametrize("movement", ["pinned", "migrated"])
+def test_strict_clocks_never_go_back_and_a_microsecond_clock_does(movement: str) -> None:
+    found = study("ecp", movement=movement, runs=10)
+    violations = found.series["violations", ""]
+    assert found.samples["violations_of_rvec"] == 0
+    assert found.samples["reads_of_each_clock"] > 10 * 5000
+    assert violations["rvec thread"] == violations["rvec process"] == violations["rvec core"] == 0
+    # Readings 30 ns apart by a clock of microseconds: nearly all are equal to the one before.
+    assert violations["gettimeofday"] > 10 * 5000 / 2
+    assert found.series["smallest_step_s", ""]["gettimeofday"] <= 0
+    assert found.series["smallest_step_s", ""]["rvec thread"] > 0
+    assert set(found.series["block_half_width_s", "99.9 % interval"]) == set(violations)
+
+
+@needs_two_cores
+def test_strict_clocks_never_go_back_between_cores() -> None:
+    found = study("ecp", movement="handed-over", runs=1, blocks=4000)
+    assert found.samples["violations_of_rvec"] == 0
+    assert "rvec thread" not in found.series["violations", ""]
+    assert found.series["smallest_step_s", ""]["rdtscp"] > 0
+
+
+def test_every_clock_has_its_cost() -> None:
+    found = study("cost", runs=50)
+    costs = found.series["read_s", ""]
+    assert costs["CLOCK_THREAD_CPUTIME_ID"] > 2 * costs["CLOCK_MONOTONIC"] > 0
+    assert found.samples["read_of_rvec_s"] == costs["rvec thread"]
+    assert found.samples["duration_s"] == pytest.approx(sum(costs.values()), rel=1e-6)
+
+
+def test_stability_says_what_it_compared_with() -> None:
+    found = study("stability", seconds=1)
+    raw = "RAW, same oscillator"
+    assert (found.samples["external_references"] == 0) == ("no-external-reference" in found.doubts)
+    # One oscillator: the rates differ by no more than the calibration of 0.1 s is uncertain.
+    assert abs(found.samples["rate_difference_ppb"]) < 50e3
+    assert len(found.series["difference_s", raw]) > 50
+    deviation = found.series["allan_deviation", raw]
+    assert 0 < deviation[0.32] < 1e-5
+    differences = found.series["loop_difference_s", raw]
+    assert 0 < differences[10000] < found.series["loop_s", raw][10000]
+
+
+@needs_root
+@pytest.mark.parametrize("server", ["chronyd", "own"])
+def test_ntp_corrects_what_was_injected(server: str) -> None:
+    if server == "chronyd" and shutil.which("chronyd", path="/usr/sbin:/usr/bin") is None:
+        pytest.skip("chronyd is not installed")
+    found = study("ntp", server=server, queries=8, interval_s=0.2, rate_ppm=1000)
+    corrections = list(found.series["correction_s", ""].values())
+    # 200 us each time, but for what a busy machine adds to the interval and to the exchange.
+    assert -2e-3 < sorted(corrections[1:])[3] < -0.15e-3
+    assert found.samples["steps_back"] >= 5
+    assert _chronyds() == []
+
+
+@needs_root
+def test_messages_stamped_by_rgap_arrive_after_they_were_sent() -> None:
+    found = study("order", messages=400, seconds=1)
+    assert found.samples["messages"] == 400
+    early = found.series["received_before_sent", ""]
+    assert early["RGAP"] <= 2
+    assert early["not synchronised"] == pytest.approx(200, abs=20)
+    assert early["RGAP"] <= early["NTP-like"] <= early["not synchronised"]
+
+
+def test_work_that_is_planted_takes_its_share_and_no_more() -> None:
+    """The rate of a beat is tested on simulated interruptions: others may use this machine, too."""
+    found = study("noise", quanta=500, noise_period_s=0.004, noise_busy_s=0.002)
+    assert found.samples["quantum_least_s"] == pytest.approx(1e-3, rel=0.3)
+    assert found.samples["noise_share"] > 0.3
+    assert found.samples["interruptions_hz"] > 50
+    excess = found.series["excess_quantile_s", ""]
+    assert excess[0.9] >= 1.5e-3
+    assert list(excess.values()) == sorted(excess.values())
+
+
+def test_what_is_not_possible_is_said() -> None:
+    try:
+        program = str(CLOCK.command({"study": "cost"}).program)
+    except MissingError as error:
+        pytest.skip(error.message)
+    for wrong in (["cost", "--runs", "0"], ["ecp", "--movement", "sideways"], ["nothing"], []):
+        done = subprocess.run([program, *wrong], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert "usage:" in done.stderr
+
+
+def _chronyds() -> list[str]:
+    """Those of ours: on no other does the file with its number lie in /run/c."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    return [line for line in listed.stdout.splitlines() if "pidfile /run/c" in line]

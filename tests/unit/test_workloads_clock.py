@@ -1,0 +1,113 @@
+"""The studies of clocks: parameters, commands, and what the program prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir.errors import ProgramError, UnverifiedError
+from aferir.model.plan import Parameter
+from aferir.model.record import Sample, Series, Warning
+from aferir.workloads.clock import CLOCK, STUDIES
+
+LINE: dict[str, object] = {
+    "program": "clock-study",
+    "study": "stability",
+    "verified": True,
+    "duration_s": 1.5,
+    "samples": [{"metric": "rate_difference", "unit": "1", "value": 5e-8}],
+    "series": [
+        {
+            "metric": "violations",
+            "unit": "1",
+            "label": "",
+            "along": "clock",
+            "along_unit": "",
+            "at": ["rdtsc", "rvec"],
+            "values": [3, 0],
+        },
+        {
+            "metric": "difference_s",
+            "unit": "s",
+            "label": "CLOCK_REALTIME",
+            "along": "time_s",
+            "along_unit": "s",
+            "at": [0, 0.5],
+            "values": [0, 1e-9],
+        },
+    ],
+    "doubts": [{"code": "no-external-reference", "message": "none", "advice": "attach one"}],
+}
+
+
+def test_samples_series_and_doubts_are_read() -> None:
+    figures = CLOCK.parse(json.dumps(LINE))
+    assert figures[:2] == (Sample("duration_s", 1.5, "s"), Sample("rate_difference", 5e-8, "1"))
+    assert isinstance(figures[2], Series)
+    assert figures[2].at == ("rdtsc", "rvec")
+    assert isinstance(figures[3], Series)
+    assert figures[3].along_unit == "s"
+    assert figures[4] == Warning("no-external-reference", "none", "attach one")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("samples", [{"metric": "x_s", "unit": "s", "value": None}]),
+        ("samples", [{"unit": "s", "value": 1}]),
+        ("samples", None),
+        ("series", [{"metric": "x_s", "unit": "s", "along": "clock", "at": ["a"], "values": []}]),
+        ("doubts", "many"),
+        ("duration_s", -1),
+    ],
+)
+def test_a_figure_that_is_none_is_refused(key: str, value: object) -> None:
+    with pytest.raises(ProgramError):
+        CLOCK.parse(json.dumps(LINE | {key: value}))
+
+
+def test_wrong_arithmetic_is_not_a_result() -> None:
+    with pytest.raises(UnverifiedError, match="the sums"):
+        CLOCK.parse(json.dumps(LINE | {"verified": False, "error": "the sums are wrong"}))
+
+
+@given(changes=st.dictionaries(st.sampled_from(sorted(LINE)), st.none() | st.lists(st.integers())))
+def test_any_damage_is_a_program_error_or_nothing(changes: dict[str, object]) -> None:
+    try:
+        CLOCK.parse(json.dumps(LINE | changes))
+    except (ProgramError, UnverifiedError):
+        return
+
+
+def test_each_study_takes_its_own_parameters_only() -> None:
+    assert CLOCK.validate({"study": "ecp", "movement": "migrated", "runs": 10}) == []
+    assert CLOCK.validate({"study": "ntp", "interval_s": 600, "rate_ppm": -17.5}) == []
+    assert "did you mean `noise`" in CLOCK.validate({"study": "nois"})[0]
+    assert "did you mean `handed-over`" in CLOCK.validate({"study": "ecp", "movement": "handed"})[0]
+    assert "movement" in CLOCK.validate({"study": "cost", "movement": "pinned"})[0]
+    assert CLOCK.validate({}) == [f"study: is missing; choose one of {', '.join(STUDIES)}"]
+    for wrong in (True, 0, 1.5, "many"):
+        assert CLOCK.validate({"study": "ecp", "runs": wrong})
+    for wrong in (float("nan"), -1.0, True, "often"):
+        assert CLOCK.validate({"study": "ntp", "interval_s": wrong})
+
+
+def test_planted_work_has_to_fit_into_its_period() -> None:
+    plant: dict[str, Parameter] = {"study": "noise", "noise_period_s": 0.01}
+    assert CLOCK.validate({**plant, "noise_busy_s": 0.002}) == []
+    assert "plant more seldom" in CLOCK.validate({**plant, "noise_busy_s": 0.01})[0]
+    assert CLOCK.validate({"study": "noise", "noise_period_s": 0.0001})
+
+
+def test_the_command_names_the_study_and_what_was_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
+    (tmp_path / "clock-study").touch(mode=0o755)
+    made = CLOCK.command({"study": "ntp", "interval_s": 0.1, "server": "own"})
+    assert made.arguments == ("ntp", "--interval-s", "0.1", "--server", "own")
+    assert CLOCK.command({"study": "cost"}).arguments == ("cost",)
