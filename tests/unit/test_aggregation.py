@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.aggregation import measure, tuning, wiring
+from aferir.aggregation.programs import Received, Samples, Sent
 from aferir.aggregation.traffic import (
     Outcome,
-    Received,
-    Samples,
-    Sent,
     Task,
     parse_bond,
     parse_links,
@@ -282,7 +280,7 @@ def test_the_search_puts_together_what_helps_and_keeps_the_throughput() -> None:
         for part in candidate.name.split(", "):
             if part == "tcp_reordering=127":
                 retransmitted -= 30
-            elif part == "offloads on":
+            elif part == "segmentation off on the bond":
                 retransmitted -= 45
             elif part == "packets_per_slave=4":
                 throughput, retransmitted = 50.0, 0  # few are sent again, for few are sent
@@ -291,8 +289,11 @@ def test_the_search_puts_together_what_helps_and_keeps_the_throughput() -> None:
     names: list[str] = []
     gain = tuning.search(run, names.append)
     assert names[0] == "as it is"
-    assert set(gain.after.candidate.name.split(", ")) == {"offloads on", "tcp_reordering=127"}
-    assert gain.after.candidate.tuning.offloads
+    assert set(gain.after.candidate.name.split(", ")) == {
+        "segmentation off on the bond",
+        "tcp_reordering=127",
+    }
+    assert not gain.after.candidate.tuning.bond_offloads
     assert gain.retransmissions == pytest.approx(5 / 80)
     assert gain.throughput == 1
 

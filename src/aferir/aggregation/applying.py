@@ -154,6 +154,7 @@ def _bond(
 ) -> Steps:
     """The first interface's addresses move to the bond, or to the bridge over it, with routes."""
     top = wish.bridge or wish.name
+    within: Command = ("ip", "netns", "exec", inside[2]) if len(inside) > 1 else ()
     do: list[Command] = [(*inside, "link", "add", wish.name, *bond_options(method))]
     undo: list[Command] = []
     if wish.bridge:
@@ -169,6 +170,8 @@ def _bond(
         undo.append((*inside, "link", "set", link.ifname, up))
         undo += _addresses(link, link.ifname, inside)
     do.append((*inside, "link", "set", wish.name, "up"))
+    if not wish.tuning.bond_offloads:
+        do.append((*within, "ethtool", "-K", wish.name, "tso", "off", "gso", "off"))
     if wish.bridge:
         do.append((*inside, "link", "add", wish.bridge, "type", "bridge"))
         do.append((*inside, "link", "set", wish.name, "master", wish.bridge))

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from aferir.aggregation.places import Place
-from aferir.aggregation.traffic import Outcome, Samples, Task
+from aferir.aggregation.programs import Samples
+from aferir.aggregation.traffic import Outcome, Task
 from aferir.model.network import Kind, name_of
 
 PROGRAM = "aggregation"

@@ -149,7 +149,7 @@ def _for_one(situation: Situation) -> Advice:
             tuning=ROUND_ROBIN,
             why=(
                 "It is the only mode in which one connection uses several links.",
-                "Packets overtake each other, so TCP is told to wait before it sends again.",
+                "Packets overtake each other less when segmentation is off on the bond itself.",
             ),
             beware=(
                 "A switch that hashes puts one connection back onto one link on its way out.",

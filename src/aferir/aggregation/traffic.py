@@ -5,18 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TypeVar
 
 import msgspec
 
-from aferir.aggregation import wiring
+from aferir.aggregation import programs, wiring
+from aferir.aggregation.programs import Received, Sent
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.network import Bonding, Event, Method, Mptcp, Network, Stream, Traffic, Tuning
 
 PROGRAM = "network-stream"
 _MARK = "== "
-_GRACE_S = 60
-"""How much longer than they were told to send streams may take: a cut link delays them."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,45 +25,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     traffic: Traffic = Traffic()
     tuning: Tuning = Tuning()
     events: tuple[Event, ...] = ()
-
-
-class Samples(msgspec.Struct, frozen=True):
-    """Traffic of one end over time, interval by interval."""
-
-    at_s: tuple[float, ...]
-    interval_bytes: tuple[int, ...]
-    link_names: tuple[str, ...]
-    link_received: tuple[tuple[int, ...], ...]
-    link_sent: tuple[tuple[int, ...], ...]
-
-
-class Sent(msgspec.Struct, frozen=True):
-    """What a sender printed."""
-
-    verified: bool
-    duration_s: float = 0.0
-    bytes: int = 0
-    traffic: Samples | None = None
-    counters: dict[str, int] = {}
-    error: str = ""
-
-
-class Received(msgspec.Struct, frozen=True):
-    """What a receiver printed; `gap_s` is its longest time without a byte on any connection."""
-
-    verified: bool
-    duration_s: float = 0.0
-    bytes: int = 0
-    gap_s: float = 0.0
-    gap_after_s: float = 0.0
-    connection_bytes: tuple[int, ...] = ()
-    connection_gap_s: tuple[float, ...] = ()
-    traffic: Samples | None = None
-    counters: dict[str, int] = {}
-    error: str = ""
-
-
-_Printed = TypeVar("_Printed", Sent, Received)
 
 
 class Bond(msgspec.Struct, frozen=True):
@@ -126,27 +85,18 @@ def _show(name: str, command: str) -> list[str]:
 
 def _streams(task: Task, prefix: str, program: str) -> list[str]:
     streams = wiring.streams(task.network, task.method, task.traffic)
-    traffic = task.traffic
-    limit = int(traffic.seconds) + _GRACE_S
-    every = f"--interval {traffic.interval_s * 1e3:.0f} --limit {limit}"
-    if isinstance(task.method, Mptcp):
-        every += " --mptcp"
+    by = programs.commands(task.traffic, program, mptcp=isinstance(task.method, Mptcp))
     lines = []
     for number, stream in enumerate(streams):
-        common = f"--port {stream.port} --connections {stream.connections} {every}"
-        inside = f"ip netns exec {prefix}{stream.receiver} {program}"
-        lines.append(f"{inside} receive {common} --ready ready.{number} > receive.{number} &")
-    for number in range(len(streams)):
-        waiting = f"[ -e ready.{number} ] || [ $i -gt 500 ]"
-        lines.append(f"i=0; until {waiting}; do sleep 0.02; i=$((i+1)); done")
+        inside = f"ip netns exec {prefix}{stream.receiver}"
+        lines.append(f"{inside} {by.receive(stream, number)} > receive.{number} &")
+    for number, stream in enumerate(streams):
+        ready = by.ready(stream, number, f"ip netns exec {prefix}{stream.receiver}")
+        lines.append(f"i=0; until {ready} || [ $i -gt 500 ]; do sleep 0.02; i=$((i+1)); done")
     lines += _events(task, prefix)
     for number, stream in enumerate(streams):
-        common = f"--port {stream.port} --connections {stream.connections} {every}"
-        inside = f"ip netns exec {prefix}{stream.sender} {program}"
-        length = f"--milliseconds {traffic.seconds * 1e3:.0f}"
-        lines.append(
-            f"{inside} send --to {','.join(stream.addresses)} {length} {common} > send.{number} &"
-        )
+        inside = f"ip netns exec {prefix}{stream.sender}"
+        lines.append(f"{inside} {by.send(stream)} > send.{number} &")
     lines.append("wait")
     for number in range(len(streams)):
         lines += _show("send", f"cat send.{number}")
@@ -173,12 +123,13 @@ def read(printed: str, task: Task) -> Outcome:
     unreadable or a program could not do its work.
     """
     parts = _parts(printed)
-    sent = tuple(_decode(text, Sent) for text in parts.get("send", []))
-    received = tuple(_decode(text, Received) for text in parts.get("receive", []))
+    by = programs.commands(task.traffic, PROGRAM, mptcp=False)
+    sent = tuple(by.sent(text) for text in parts.get("send", []))
+    received = tuple(by.received(text) for text in parts.get("receive", []))
     ends: list[Sent | Received] = [*sent, *received]
     for end in ends:
         if end.error:
-            raise ProgramError(f"{PROGRAM}: {end.error}")
+            raise ProgramError(f"{task.traffic.program}: {end.error}")
         if not end.verified:
             raise UnverifiedError(f"{PROGRAM}: bytes did not arrive as they were sent")
     streams = wiring.streams(task.network, task.method, task.traffic)
@@ -263,13 +214,6 @@ def _parts(printed: str) -> Mapping[str, Sequence[str]]:
         elif current:
             current[-1] += line + "\n"
     return parts
-
-
-def _decode(text: str, kind: type[_Printed]) -> _Printed:
-    try:
-        return msgspec.json.decode(text.strip() or b"{}", type=kind)
-    except msgspec.DecodeError as error:
-        raise ProgramError(f"{PROGRAM} printed no readable result: {error}") from None
 
 
 def _dropped(text: str) -> int:

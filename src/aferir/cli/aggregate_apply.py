@@ -30,7 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bridge", default="", metavar="NAME", help="make one over the bond")
     parser.add_argument("--to", default="", metavar="PREFIX", help="multipath: what is reached")
     parser.add_argument("--via", default="", metavar="A,B,...", help="multipath: next hops")
-    parser.add_argument("--tuned", action="store_true", help="TCP told to bear reordering")
+    parser.add_argument(
+        "--tuned", action="store_true", help="as `aferir aggregate plan` advises for balance-rr"
+    )
     parser.add_argument("--namespace", default="", metavar="NAME", help="instead of this host")
     parser.add_argument(
         "--confirm-within", type=float, default=60.0, metavar="S", help="seconds (default: 60)"

@@ -53,7 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--hash-policy", choices=("layer2", "layer2+3", "layer3+4"), help="of balance-xor, 802.3ad"
     )
     parser.add_argument("--lacp-rate", choices=("slow", "fast"), help="of 802.3ad")
-    parser.add_argument("--tuned", action="store_true", help="TCP told to bear reordering")
+    parser.add_argument(
+        "--tuned", action="store_true", help="as `aferir aggregate plan` advises for balance-rr"
+    )
     parser.add_argument("--cut-at", type=float, metavar="S", help="cut link eth0 of host1")
     parser.add_argument("--restore-at", type=float, metavar="S", help="and let it work again")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")

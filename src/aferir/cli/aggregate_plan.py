@@ -90,6 +90,8 @@ def execute(options: argparse.Namespace) -> int:
         print(f"  xmit_hash_policy {method.xmit_hash_policy}")
     if isinstance(method, MultiRail):
         print("  mpirun --mca btl_tcp_if_include SUBNET,SUBNET,... PROGRAM")
+    if not advice.tuning.bond_offloads:
+        print("  ethtool -K bond0 tso off gso off")
     for setting in advice.tuning.settings:
         print(f"  sysctl -w {setting.name}={setting.value}")
     return 0

@@ -83,6 +83,8 @@ def _print(gain: Gain) -> None:
         f"\n{after.name}: {gain.retransmissions:.3f} times the retransmissions, "
         f"{gain.throughput:.2f} times the throughput"
     )
+    if not after.tuning.bond_offloads:
+        print("  ethtool -K bond0 tso off gso off")
     for setting in after.tuning.settings:
         print(f"  sysctl -w {setting.name}={setting.value}")
     if after.method.packets_per_slave != 1:

@@ -113,6 +113,8 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs of programs at once; in containers of their own where there are enough."""
     seconds: float = 3.0
     interval_s: float = 0.1
+    program: Literal["network-stream", "iperf3"] = "network-stream"
+    """iperf3 stands for a program that knows nothing of MPTCP: mptcpize(8) starts it then."""
 
 
 class Event(msgspec.Struct, frozen=True):
