@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aferir.elastic.arrivals import SHAPES, arrivals, read_trace
 from aferir.elastic.front import (
     Action,
     Allocate,
@@ -23,6 +24,7 @@ from aferir.elastic.front import (
 from aferir.elastic.metrics import Trace, elasticity
 from aferir.elastic.published import read, reproduce
 from aferir.elastic.simulate import Load, gamma, resampled, simulate
+from aferir.errors import UsageError
 
 REFERENCE = Path(__file__).parents[2] / "reference"
 
@@ -325,3 +327,56 @@ def test_the_published_rows_are_inside_or_explained() -> None:
     assert kvm.blocked == (0,) * 10
     assert kvm.needed_latency_s is not None
     assert kvm.needed_latency_s > 2 * kvm.cell.latency_mean_s
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_brings_all_clients_in_order_at_the_mean_distance(shape: str) -> None:
+    rng = np.random.default_rng(1)
+    times = arrivals(shape, clients=5000, interarrival_s=2.0, rng=rng)
+    assert times.size == 5000
+    assert np.all(np.diff(times) >= 0)
+    assert times[0] >= 0
+    assert times[-1] == pytest.approx(10_000, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("shape", "first_half"),
+    [("step", 1 / 3), ("ramp", 1 / 4), ("diurnal", 1 / 2), ("flash-crowd", 29 / 39)],
+)
+def test_clients_come_where_the_profile_is_high(shape: str, first_half: float) -> None:
+    times = arrivals(shape, clients=40_000, interarrival_s=1.0, rng=np.random.default_rng(2))
+    assert np.mean(times < 20_000) == pytest.approx(first_half, abs=0.01)
+
+
+def test_a_flash_crowd_blocks_whom_a_steady_load_does_not() -> None:
+    blocked = {}
+    for shape in ("constant", "flash-crowd"):
+        rng = np.random.default_rng(5)
+        load = Load(clients=2000, interarrival_s=1.0, video_s=300.0, shape=shape)
+        policy = Settings(clients_per_node=20, patience_s=30.0, most_nodes=20)
+        blocked[shape] = simulate(policy, load, rng, lambda: 10.0).books.blocked
+    assert blocked["constant"] == 0
+    assert blocked["flash-crowd"] > 100
+
+
+def test_a_trace_is_read_and_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text("5\n1.5\n\n300\n", "utf-8")
+    times = read_trace(path)
+    assert times.tolist() == [1.5, 5, 300]
+    load = Load(clients=1, interarrival_s=1.0, video_s=10.0)
+    rng = np.random.default_rng(1)
+    policy = Settings(clients_per_node=1, patience_s=30.0)
+    result = simulate(policy, load, rng, lambda: 1.0, trace=times)
+    assert result.books.served == 3
+    assert result.duration_s == 311.0
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "1 2 y", "\x00"])
+def test_a_trace_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text(text, "utf-8")
+    with pytest.raises(UsageError, match="seconds"):
+        read_trace(path)
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_trace(tmp_path / "absent")

@@ -139,7 +139,7 @@ Settings settings(const std::string& url) {
     made.start = *parse_url(url);
     made.bytes_per_second = kRate;
     made.startup_s = 0.4;  // a busy machine may be late by less, and nobody is to blame
-    made.patience = 2 * kSecond;
+    made.patience = 20 * kSecond;
     made.silence = 2 * kSecond;
     return made;
 }

@@ -1,9 +1,9 @@
 """Simulate the elastic video service: who is blocked, what it costs, which setting is better.
 
-The same Front as in the real service runs on simulated time. Clients arrive as a Poisson process,
-allocations take as long as `--allocation` says: a mean, mean and standard deviation, or a file
-with a measured latency in seconds on each line. `--published` simulates the ten rows of
-Dutra 2015, Table 5.8, from the latencies of its Table 5.5.
+The same Front as in the real service runs on simulated time. `--allocation` is the latency: a mean,
+mean and standard deviation, or a file with a measured one in seconds on each line. `--arrivals` is
+poisson, constant, step, ramp, diurnal, flash-crowd, or a file with the second of an arrival on each
+line. `--published` simulates the ten rows of Dutra 2015, Table 5.8, from its Table 5.5.
 
 examples:
   aferir elastic simulate --allocation 40.7,1.4 --vary patience=20,30,40,50
@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--published", action="store_true", help="the ten rows of Dutra 2015, Table 5.8")
     add("--clients", type=int, default=200, metavar="N", help="in all (default: 200)")
     add("--interarrival", type=float, default=10.0, metavar="S", help="mean (default: 10 s)")
+    add("--arrivals", default="poisson", metavar="SHAPE|FILE", help="shape of the load, see above")
     add("--video", type=float, default=1800.0, metavar="S", help="length (default: 1800 s)")
     add("--patience", type=float, default=60.0, metavar="S", help="of a client (default: 60 s)")
     add("--clients-per-node", type=int, default=100, metavar="N", help="default: 100")
@@ -90,10 +91,12 @@ def _settle(options: argparse.Namespace, level: tuple[str, str]) -> tuple[list[R
     """All runs of one level of the varied setting."""
     import numpy as np
 
+    from aferir.elastic.arrivals import SHAPES, read_trace
     from aferir.elastic.front import Settings
     from aferir.elastic.simulate import Load, simulate
 
     given = {**vars(options), **_varied(options, level)}
+    trace = None if given["arrivals"] in SHAPES else read_trace(Path(given["arrivals"]))
     window, horizon = _pair("--predict", given["predict"]) if given["predict"] else (0.0, 0.0)
     try:
         settings = Settings(
@@ -111,6 +114,7 @@ def _settle(options: argparse.Namespace, level: tuple[str, str]) -> tuple[list[R
             clients=given["clients"],
             interarrival_s=given["interarrival"],
             video_s=given["video"],
+            shape=given["arrivals"] if trace is None else "poisson",
         )
     except ValueError as error:
         raise UsageError(str(error), remedy="see aferir elastic simulate --help") from None
@@ -118,7 +122,7 @@ def _settle(options: argparse.Namespace, level: tuple[str, str]) -> tuple[list[R
     runs = []
     for run in range(options.runs):
         rng = np.random.default_rng([options.seed, run])
-        runs.append(simulate(settings, load, rng, draw(rng)))
+        runs.append(simulate(settings, load, rng, draw(rng), trace=trace))
     return runs, settings.clients_per_node
 
 

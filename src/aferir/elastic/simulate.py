@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
+from aferir.elastic.arrivals import SHAPES, Times, arrivals
 from aferir.elastic.front import Action, Allocate, Block, Books, Front, Redirect, Settings
 from aferir.elastic.metrics import Trace
 
@@ -22,13 +23,17 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
     clients: int
     interarrival_s: float
-    """Mean of the exponential distribution: arrivals are a Poisson process."""
+    """Mean distance between arrivals."""
     video_s: float
+    shape: str = "poisson"
+    """One of `arrivals.SHAPES`."""
 
     def __post_init__(self) -> None:
         """Errors: ValueError naming what is impossible."""
         if self.clients < 1:
             raise ValueError("clients: at least one")
+        if self.shape not in SHAPES:
+            raise ValueError(f"arrivals: {self.shape} is none of {', '.join(SHAPES)}")
         for name in ("interarrival_s", "video_s"):
             value = getattr(self, name)
             if not 0 < value < math.inf:
@@ -55,11 +60,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return books.received == ended
 
 
-def poisson(load: Load, rng: np.random.Generator) -> np.ndarray:
-    """Times of arrival in seconds, the first one after the first interval."""
-    return np.cumsum(rng.exponential(load.interarrival_s, load.clients))
-
-
 def gamma(mean_s: float, sd_s: float, rng: np.random.Generator) -> Draw:
     """Latencies above 0 with this mean and standard deviation; constant where that is 0."""
     if sd_s == 0:
@@ -77,21 +77,31 @@ def resampled(measured_s: Sequence[float], rng: np.random.Generator) -> Draw:
     return lambda: float(values[rng.integers(values.size)])
 
 
-def simulate(settings: Settings, load: Load, rng: np.random.Generator, latency_s: Draw) -> Result:
+def simulate(
+    settings: Settings,
+    load: Load,
+    rng: np.random.Generator,
+    latency_s: Draw,
+    *,
+    trace: Times | None = None,
+) -> Result:
     """Run until the last client has gone and the last allocation has ended.
 
-    Nodes that are to be kept ready are so before the first client comes.
+    `trace`: seconds at which clients come, instead of those that the load would draw. Nodes that
+    are to be kept ready are so before the first client comes.
     """
-    return _Run(settings, load, poisson(load, rng), latency_s).go()
+    if trace is None:
+        trace = arrivals(
+            load.shape, clients=load.clients, interarrival_s=load.interarrival_s, rng=rng
+        )
+    return _Run(settings, load, trace, latency_s).go()
 
 
 class _Run:
-    def __init__(
-        self, settings: Settings, load: Load, arrivals: np.ndarray, latency_s: Draw
-    ) -> None:
+    def __init__(self, settings: Settings, load: Load, times: Times, latency_s: Draw) -> None:
         self.front = Front(settings)
         self.load = load
-        self.arrivals: list[float] = arrivals.tolist()
+        self.arrivals: list[float] = times.tolist()
         self.latency_s = latency_s
         # Videos are of one length, so clients leave in the order in which they began.
         self.leaving: deque[tuple[float, int]] = deque()
@@ -107,8 +117,8 @@ class _Run:
             assert isinstance(action, Allocate)
             self.allocations += 1
             front.ready(0.0, action.node)
-        arrivals = iter(enumerate(self.arrivals))
-        client, arrival = next(arrivals, (0, math.inf))
+        coming = iter(enumerate(self.arrivals))
+        client, arrival = next(coming, (0, math.inf))
         while True:
             leave = leaving[0][0] if leaving else math.inf
             ready = allocating[0][0] if allocating else math.inf
@@ -116,7 +126,7 @@ class _Run:
             if arrival < leave and arrival < ready and arrival < due:
                 now = arrival
                 actions = front.arrive(now, client)
-                client, arrival = next(arrivals, (0, math.inf))
+                client, arrival = next(coming, (0, math.inf))
             elif leave < ready and leave < due:
                 now = leave
                 actions = front.leave(now, leaving.popleft()[1])
