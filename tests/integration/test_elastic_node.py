@@ -1,0 +1,71 @@
+"""A real NGINX and real viewers on loopback."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from aferir import process
+from aferir.elastic.node import native_node
+from aferir.errors import MissingError
+from aferir.workloads.kernels import kernel_path, read_figures
+
+BITRATE = 400_000
+SECONDS = 3
+
+
+@pytest.fixture
+def video(tmp_path: Path) -> Path:
+    if shutil.which("nginx", path="/usr/sbin:/usr/bin") is None:
+        pytest.skip("needs nginx: apt-get install nginx-light")
+    path = tmp_path / "video.mp4"
+    path.write_bytes(b"v" * (SECONDS * BITRATE // 8))
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents[:3]:
+        parent.chmod(parent.stat().st_mode | 0o055)
+    return path
+
+
+def watch(url: str, *more: str) -> dict[str, object]:
+    program = kernel_path("video-clients")
+    done = process.run(
+        [str(program), "--url", url, "--bitrate", str(BITRATE), *more], timeout_s=120
+    )
+    return read_figures(done.stdout, "video-clients")
+
+
+def test_every_viewer_is_served_the_whole_video(video: Path) -> None:
+    with native_node(video, sent_bps=int(1.1 * BITRATE)) as node:
+        found = watch(node.url, "--clients", "50", "--interval", "0.01", "--startup", "2")
+    assert found["served"] == 50
+    assert found["received_bytes"] == 50 * video.stat().st_size
+    assert found["leaves_unheard"] == 0
+
+
+def test_a_server_slower_than_the_video_violates_every_viewer(video: Path) -> None:
+    with native_node(video, sent_bps=BITRATE // 3) as node:
+        found = watch(node.url, "--clients", "5", "--startup", "0.5")
+    assert found["clients_with_violations"] == 5
+    stalled = found["stalled_s"]
+    assert isinstance(stalled, float)
+    assert stalled > 5.0
+
+
+def test_nothing_of_a_node_is_left(video: Path) -> None:
+    with native_node(video) as node:
+        pid = node.pid
+        assert urllib.request.urlopen(node.url, timeout=30).status == 200  # noqa: S310
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_node_that_cannot_start_says_why(video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    with pytest.raises(MissingError, match="nginx"), native_node(video):
+        pass
