@@ -27,6 +27,7 @@ static const char USAGE[] =
     "  --server WORD         ntp: chronyd, or own (chronyd)\n"
     "  --quanta N            noise: pieces of work, at least 100 (5000)\n"
     "  --quantum-s S         noise: length of one (0.001)\n"
+    "  --priority WORD       noise: normal or realtime (normal)\n"
     "  --noise-period-s S    noise: plant work on the same core each S seconds (none)\n"
     "  --noise-busy-s S      noise: length of planted work (0.0005)\n";
 
@@ -61,6 +62,7 @@ static const struct rule RULES[] = {
     {"quanta", SETS(quanta), WHOLE, 100, 1e8, {0}},
     {"quantum-s", SETS(quantum_s), NUMBER, 1e-5, 1, {0}},
     {"noise-period-s", SETS(noise_period_s), NUMBER, 0, HOUR, {0}},
+    {"priority", SETS(realtime), WORD, 0, 0, {"normal", "realtime"}},
     {"noise-busy-s", SETS(noise_busy_s), NUMBER, 0, HOUR, {0}},
 };
 enum { COUNT = sizeof(RULES) / sizeof(*RULES), HELP = COUNT };

@@ -26,6 +26,7 @@ struct study_options {
     double quantum_s;
     double noise_period_s; /* planted: one piece of work each period */
     double noise_busy_s;
+    int realtime; /* noise: at a real-time priority, where only such others disturb */
 };
 
 /* What every study is handed. */

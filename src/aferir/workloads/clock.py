@@ -99,6 +99,7 @@ STUDIES: Mapping[str, Mapping[str, Whole | Number | Word]] = {
     "noise": {
         "quanta": Whole(100, 10**8),
         "quantum_s": Number(1e-5, 1.0),
+        "priority": Word(("normal", "realtime")),
         "noise_period_s": Number(0.0, _HOUR_S),
         "noise_busy_s": Number(0.0, _HOUR_S),
     },
