@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -14,6 +15,8 @@ from aferir.model.finding import Finding
 from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, Plan
 from aferir.model.record import Record, Sample
 from aferir.process import Completed
+from aferir.runner import run
+from aferir.store import Run
 from aferir.workloads.base import Command, Workload
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
@@ -200,3 +203,29 @@ def fakes(*made: FakeEnvironment) -> dict[str, Environment]:
     """By kind; those that are not given behave well."""
     found = {kind: FakeEnvironment(kind) for kind in ("native", "container", "vm")}
     return dict(found | {each.kind: each for each in made})
+
+
+def carry_out(
+    runs: Path,
+    content: bytes,
+    *made: FakeEnvironment,
+    watcher: Watcher | None = None,
+    fresh: bool = False,
+) -> Run:
+    return run(
+        plan_of(content),
+        runs,
+        experiment=content,
+        environments=fakes(*made),
+        workloads=WORKLOADS,
+        progress=watcher or Watcher(),
+        fresh=fresh,
+    )
+
+
+def keys(run_made: Run) -> Counter[tuple[str, int, bool]]:
+    return Counter((r.cell, r.repetition, r.warmup) for r in run_made.records)
+
+
+def of(run_made: Run, cell: str) -> list[Record]:
+    return [record for record in run_made.records if record.cell == cell]

@@ -30,6 +30,7 @@ from aferir.cli import (
     report,
     run,
 )
+from aferir.cli.verbs import add_verbs
 from aferir.errors import AferirError
 
 VERBS: tuple[ModuleType, ...] = (
@@ -93,16 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"aferir {__version__}")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in VERBS:
-        child = verbs.add_parser(
-            verb.NAME,
-            help=verb.HELP,
-            description=verb.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        verb.configure(child)
-        child.set_defaults(execute=verb.execute)
+    add_verbs(parser, VERBS, act="execute")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Verbs below a verb: `aferir clock read`, `aferir elastic simulate`."""
+"""Verbs, and verbs below a verb: `aferir run`, `aferir clock read`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from types import ModuleType
 
 
-def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[ModuleType]) -> None:
-    """Declare each module as a verb; `execute_verb` of the parsed options is the chosen one's."""
+def add_verbs(
+    parser: argparse.ArgumentParser, verbs: Sequence[ModuleType], *, act: str = "execute_verb"
+) -> None:
+    """Declare each module as a verb; `act` of the parsed options is what the chosen one does."""
     children = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for verb in verbs:
         child = children.add_parser(
@@ -18,4 +20,4 @@ def add_verbs(parser: argparse.ArgumentParser, verbs: Sequence[ModuleType]) -> N
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         verb.configure(child)
-        child.set_defaults(execute_verb=verb.execute)
+        child.set_defaults(**{act: verb.execute})
