@@ -9,7 +9,8 @@
 /* What a host that knows the time says. */
 struct answer {
     uint64_t time_ns;  /* global */
-    uint64_t doubt_ns; /* half of the interval that holds the true one */
+    uint32_t doubt_ns; /* half of the interval that holds the true one; UINT32_MAX: or more */
+    uint32_t core;     /* that it was on, by the number that the kernel of its machine has for it */
 };
 
 struct asker {

@@ -1,6 +1,8 @@
+#define _GNU_SOURCE
 #include "sync.h"
 
 #include <mpi.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,20 +35,29 @@ static uint64_t local_ns(void* context) {
 struct way {
     int parent;
     int asked; /* the parent has answered once, so it is listening */
+    struct patience patience;
 };
 
 static int ask(void* context, int last, struct answer* answer) {
     struct way* way = context;
     struct question question = {last ? QUESTION_LAST : QUESTION_MORE, 0};
     enum patience_kind kind = way->asked ? PATIENCE_LISTENING : PATIENCE_BUSY;
+    uint64_t start = host_clock_ns();
     way->asked = 1;
-    return PMPI_Send(&question, (int)sizeof(question), MPI_BYTE, way->parent, TAG_ASK,
-                     MPI_COMM_WORLD) == MPI_SUCCESS &&
-           patient_receive(answer, (int)sizeof(*answer), way->parent, TAG_ANSWER, kind);
+    if (PMPI_Send(&question, (int)sizeof(question), MPI_BYTE, way->parent, TAG_ASK,
+                  MPI_COMM_WORLD) != MPI_SUCCESS ||
+        !patience_receive(answer, (int)sizeof(*answer), way->parent, TAG_ANSWER, kind)) {
+        return 0;
+    }
+    patience_step_aside(&way->patience, answer->core, host_clock_ns() - start);
+    return 1;
 }
 
 static int look(int parent, int is_first, struct look_result* out) {
-    struct way way = {parent, is_first};
+    struct way way;
+    way.parent = parent;
+    way.asked = is_first;
+    patience_begin(&way.patience);
     struct asker asker = {&way, local_ns, ask};
     int ok = look_at(&asker, out);
     if (out->exchanges < look_most_exchanges()) {
@@ -55,17 +66,21 @@ static int look(int parent, int is_first, struct look_result* out) {
                        MPI_COMM_WORLD) == MPI_SUCCESS &&
              ok;
     }
+    patience_end(&way.patience);
     return ok;
 }
 
-static int serve(int child, const struct look_result* own) {
-    struct answer answer = {0, own->doubt_ns};
+static uint32_t doubt_in_answer(uint64_t ns) { return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX; }
+
+static int answer_all(int child, const struct look_result* own) {
+    struct answer answer = {0, doubt_in_answer(own->doubt_ns), 0};
     struct question question = {QUESTION_MORE, 0};
     while (question.kind == QUESTION_MORE) {
-        if (!patient_receive(&question, (int)sizeof(question), child, TAG_ASK,
-                             PATIENCE_LISTENING)) {
+        if (!patience_receive(&question, (int)sizeof(question), child, TAG_ASK,
+                              PATIENCE_LISTENING)) {
             return 0;
         }
+        answer.core = (uint32_t)sched_getcpu();
         answer.time_ns = host_clock_ns() + (uint64_t)own->offset_ns;
         if (question.kind != QUESTION_DONE &&
             PMPI_Send(&answer, (int)sizeof(answer), MPI_BYTE, child, TAG_ANSWER, MPI_COMM_WORLD) !=
@@ -74,6 +89,14 @@ static int serve(int child, const struct look_result* own) {
         }
     }
     return 1;
+}
+
+static int serve(int child, const struct look_result* own) {
+    struct patience patience;
+    patience_begin(&patience);
+    int ok = answer_all(child, own);
+    patience_end(&patience);
+    return ok;
 }
 
 int sync_tree(const struct hosts* hosts, uint64_t shift_ns, struct look_result* out) {
@@ -104,8 +127,8 @@ static int tell_host(const struct rank_card* cards, int ranks, struct sync_resul
 }
 
 static int hear_leader(int leader, struct sync_result* result) {
-    return patient_receive(&result->look, (int)sizeof(result->look), leader, TAG_RESULT,
-                           PATIENCE_BUSY);
+    return patience_receive(&result->look, (int)sizeof(result->look), leader, TAG_RESULT,
+                            PATIENCE_BUSY);
 }
 
 static int sync_hosts(const struct rank_card* cards, int ranks, struct sync_result* result) {
