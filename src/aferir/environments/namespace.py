@@ -1,7 +1,7 @@
-"""Two network namespaces joined by a veth pair: a network of two hosts on one machine.
+"""Networks of several hosts on one machine: namespaces joined by a veth pair, or by a bridge.
 
-Both ends read one clock, so what is measured between them has a known truth. Nothing of it shows
-in the host's own network: the pair is made inside the namespaces and goes with them.
+All of them read one clock, so what is measured between them has a known truth. Nothing of it shows
+in the host's own network: interfaces are made inside the namespaces and go with them.
 """
 
 from __future__ import annotations
@@ -35,6 +35,71 @@ class Pair(msgspec.Struct, frozen=True):
     """For files of what runs inside; removed with the pair."""
     mark: str
     """To be put into the environment of children inside, as `undo.MARK`: ended with the pair."""
+
+
+class Host(msgspec.Struct, frozen=True):
+    """One host of a star."""
+
+    name: str
+    """Below /run/netns."""
+    address: str
+
+
+class Star(msgspec.Struct, frozen=True):
+    """Hosts that all hang on one bridge, which has a namespace of its own."""
+
+    hosts: tuple[Host, ...]
+    bridge: str
+    interface: str
+    folder: Path
+    """For files of what runs inside; removed with the star."""
+    mark: str
+    """As that of a pair."""
+
+
+@contextmanager
+def star(hosts: int) -> Iterator[Star]:
+    """Make that many hosts on a bridge, and remove them whatever happens. Needs root.
+
+    Errors: as `veth_pair`.
+    """
+    entry = journal.write(KIND, {})
+    try:
+        made = Star(
+            hosts=tuple(Host(_name(entry, f"{k}"), f"10.0.1.{k}") for k in range(1, hosts + 1)),
+            bridge=_name(entry, "bridge"),
+            interface=_INTERFACE,
+            folder=_folder(entry),
+            mark=entry.id,
+        )
+        made.folder.mkdir(parents=True)
+        for command in star_commands(made):
+            process.run(command, timeout_s=_TIME_LIMIT_S)
+        yield made
+    finally:
+        give_back(entry)
+
+
+def star_commands(made: Star) -> list[list[str]]:
+    """What makes the star, one command after the other."""
+    bridge = ["ip", "-n", made.bridge]
+    commands = [
+        ["ip", "netns", "add", made.bridge],
+        [*bridge, "link", "add", "bridge", "type", "bridge"],
+        [*bridge, "link", "set", "bridge", "addrgenmode", "none", "up"],
+    ]
+    for k, host in enumerate(made.hosts):
+        veth = ["ip", "link", "add", _INTERFACE, "netns", host.name, "type", "veth"]
+        inside = ["ip", "-n", host.name]
+        commands += [
+            ["ip", "netns", "add", host.name],
+            [*veth, "peer", "name", f"port{k}", "netns", made.bridge],
+            [*bridge, "link", "set", f"port{k}", "master", "bridge", "addrgenmode", "none", "up"],
+            [*inside, "address", "add", f"{host.address}/24", "dev", _INTERFACE],
+            [*inside, "link", "set", _INTERFACE, "addrgenmode", "none", "up"],
+            [*inside, "link", "set", "lo", "up"],
+        ]
+    return commands
 
 
 @contextmanager
