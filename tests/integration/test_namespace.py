@@ -30,6 +30,13 @@ with namespace.veth_pair() as pair:
     print(pair.mark, flush=True)
     time.sleep(60)
 """
+LISTEN = """
+import socket, sys
+with socket.create_server((sys.argv[1], 0)) as server:
+    print(server.getsockname()[1], flush=True)
+    server.accept()
+"""
+CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 10)"
 
 
 @pytest.fixture
@@ -67,6 +74,22 @@ def test_it_carries_datagrams_and_goes_away() -> None:
         asked = process.run([*inside, "ip", "-o", "route", "get", pair.server_address])
         assert f"dev {pair.interface}" in asked.stdout
     assert names(pair.mark) == []
+    assert folders() == []
+    assert list(journal.entries()) == []
+
+
+def test_the_hosts_of_a_star_reach_one_another() -> None:
+    with namespace.star(3) as star:
+        assert len(names(star.mark)) == 4
+        first, last = star.hosts[0], star.hosts[2]
+        listening = ["ip", "netns", "exec", last.name, sys.executable, "-c", LISTEN, last.address]
+        child = process.start(listening, stdout=subprocess.PIPE, environment={undo.MARK: star.mark})
+        assert child.stdout is not None
+        port = child.stdout.readline().strip()
+        asking = ["ip", "netns", "exec", first.name, sys.executable, "-c", CONNECT]
+        process.run([*asking, last.address, port], timeout_s=20)
+        process.end(child)
+    assert names(star.mark) == []
     assert folders() == []
     assert list(journal.entries()) == []
 

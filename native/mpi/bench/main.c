@@ -1,15 +1,19 @@
 /* Our synchronisation beside HCA3's, alternating in one job. Every rank counts as a host.
  *
  * Meant for hosts that are namespaces of one machine: their clocks are one, so the true offset is
- * 0 and every offset found is an error. One line of JSON for each method. */
+ * 0 and every offset found is an error. One line of JSON for each method.
+ *
+ * As `aferir-mpi-bench wtime` it says what MPI_Wtime is to the ranks instead. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "hca3.h"
 #include "host_clock.h"
 #include "sync.h"
+#include "wtime.h"
 
 static uint64_t raw_ns(void) {
     struct timespec time;
@@ -78,6 +82,16 @@ static void print(const struct method* method, int rounds, int ranks) {
     printf("}\n");
 }
 
+/* All, unless some are named. */
+static int is_wanted(const struct method* method, int argc, char** argv) {
+    for (int i = 2; i < argc; ++i) {
+        if (strcmp(argv[i], method->name) == 0) {
+            return 1;
+        }
+    }
+    return argc < 3;
+}
+
 int main(int argc, char** argv) {
     int rounds = argc > 1 ? atoi(argv[1]) : 100;
     int rank, ranks;
@@ -85,9 +99,14 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc > 1 && strcmp(argv[1], "wtime") == 0) {
+        wtime_describe(rank, ranks);
+        return MPI_Finalize();
+    }
     uint32_t leaders[1024];
     if (rounds < 1 || rounds > 1000000 || ranks > 1024) {
-        fprintf(stderr, "usage: aferir-mpi-bench [rounds, 100]; at most 1024 ranks\n");
+        fprintf(stderr,
+                "usage: aferir-mpi-bench wtime | [rounds, 100 [method ...]]; at most 1024 ranks\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     for (int i = 0; i < ranks; ++i) {
@@ -105,11 +124,13 @@ int main(int argc, char** argv) {
     }
     for (int round = -1; round < rounds; ++round) { /* the first opens connections */
         for (int i = 0; i < METHODS; ++i) {
-            measure(&methods[i], &hosts, round < 0 ? 0 : round);
+            if (is_wanted(&methods[i], argc, argv)) {
+                measure(&methods[i], &hosts, round < 0 ? 0 : round);
+            }
         }
     }
     for (int i = 0; i < METHODS; ++i) {
-        if (rank == 0) {
+        if (rank == 0 && is_wanted(&methods[i], argc, argv)) {
             print(&methods[i], rounds, ranks);
         }
         free(methods[i].duration_ns);

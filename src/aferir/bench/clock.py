@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from aferir.bench import clock_judge as judge
+from aferir.bench.clock_mpi import measure_mpi
 from aferir.bench.clock_peers import PEERS, measure_peers
 from aferir.bench.options import BenchOptions, Note
 from aferir.clock.program import PROGRAM, Bound, Ecp, Line, Sync, measure, of
@@ -21,7 +22,7 @@ from aferir.errors import AferirError
 from aferir.model.bench import BenchResult, Figure
 from aferir.workloads.kernels import kernel_path
 
-HELP = "clocks: read cost, ECP violations, one-shot synchronisation, bounds, simulated cluster"
+HELP = "clocks: read cost, ECP violations, synchronisation, bounds, MPI_Wtime, simulated cluster"
 
 __all__ = ["HELP", "PEERS", "run"]
 
@@ -45,6 +46,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
         *_sync(program, options, note),
         *_bound(program, options, note),
         _simulation(options, note),
+        *measure_mpi(options, note),
     ]
     return BenchResult(bench="clock", quick=options.quick, figures=tuple(figures))
 

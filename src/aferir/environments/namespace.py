@@ -66,10 +66,10 @@ def star(hosts: int) -> Iterator[Star]:
     entry = journal.write(KIND, {})
     try:
         made = Star(
-            hosts=tuple(Host(_name(entry, f"{k}"), f"10.0.1.{k}") for k in range(1, hosts + 1)),
-            bridge=_name(entry, "bridge"),
+            hosts=tuple(Host(name_of(entry, f"{k}"), f"10.0.1.{k}") for k in range(1, hosts + 1)),
+            bridge=name_of(entry, "bridge"),
             interface=_INTERFACE,
-            folder=_folder(entry),
+            folder=folder_of(entry),
             mark=entry.id,
         )
         made.folder.mkdir(parents=True)

@@ -1,0 +1,8 @@
+/* What MPI_Wtime is to the ranks: global or not, how alike, how quick. */
+#ifndef AFERIR_MPI_BENCH_WTIME_H
+#define AFERIR_MPI_BENCH_WTIME_H
+
+/* Collective over MPI_COMM_WORLD; rank 0 prints a line of JSON. */
+void wtime_describe(int rank, int ranks);
+
+#endif
