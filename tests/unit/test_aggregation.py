@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.aggregation import measure, tuning, wiring
+from aferir.aggregation import measure, programs, tuning, wiring
 from aferir.aggregation.programs import Received, Samples, Sent
 from aferir.aggregation.traffic import (
     Outcome,
@@ -302,3 +302,33 @@ def test_a_search_that_finds_nothing_leaves_all_as_it_is() -> None:
     gain = tuning.search(lambda _: figures(100.0, 80), lambda _: None)
     assert gain.after is gain.before
     assert gain.retransmissions == 1
+
+
+def test_another_program_tells_what_it_carried() -> None:
+    traffic = Traffic(program="iperf3", connections=16)
+    by = programs.commands(traffic, "/k/network-stream", mptcp=True)
+    stream = Stream("host1", "host2", ("10.0.0.2",), 5201, 16)
+    assert by.send(stream).startswith("mptcpize run iperf3 --client 10.0.0.2 --port 5201")
+    assert "--parallel 16" in by.send(stream)
+    text = """{"end":{"sum_sent":{"seconds":2.0,"bytes":500,"retransmits":3},
+              "sum_received":{"seconds":2.5,"bytes":400}}}"""
+    sent, received = by.ends(text, "")
+    assert (sent.bytes, sent.counters["TcpRetransSegs"]) == (500, 3)
+    assert (received.bytes, received.duration_s) == (400, 2.5)
+    failed, _ = by.ends('{"error":"unable to connect"}', "")
+    assert not failed.verified
+
+
+def test_mpi_is_told_the_subnet_of_each_link() -> None:
+    by = programs.commands(Traffic(program="mpi"), "/k/network-stream", mptcp=False)
+    stream = Stream("host1", "host2", ("10.0.0.2", "10.0.1.2"), 5201, 2)
+    assert "btl_tcp_if_include 10.0.0.0/24,10.0.1.0/24" in by.send(stream)
+    assert "/k/net-sweep-mpi-openmpi" in by.send(stream)
+    agent = by.prepare("t-")[0]
+    assert "ip netns exec t-$h unshare --uts" in agent
+    text = """{"verified":true,"sizes":[{"message_bytes":100,"rounds":20,"throughput_bps":500}]}"""
+    sent, received = by.ends(text, "")
+    assert (sent.bytes, sent.duration_s) == (2000, 4.0)
+    assert received.bytes == 2000
+    nothing, _ = by.ends("", "")
+    assert nothing.error

@@ -86,7 +86,7 @@ def _show(name: str, command: str) -> list[str]:
 def _streams(task: Task, prefix: str, program: str) -> list[str]:
     streams = wiring.streams(task.network, task.method, task.traffic)
     by = programs.commands(task.traffic, program, mptcp=isinstance(task.method, Mptcp))
-    lines = []
+    lines = by.prepare(prefix)
     for number, stream in enumerate(streams):
         inside = f"ip netns exec {prefix}{stream.receiver}"
         lines.append(f"{inside} {by.receive(stream, number)} > receive.{number} &")
@@ -124,8 +124,9 @@ def read(printed: str, task: Task) -> Outcome:
     """
     parts = _parts(printed)
     by = programs.commands(task.traffic, PROGRAM, mptcp=False)
-    sent = tuple(by.sent(text) for text in parts.get("send", []))
-    received = tuple(by.received(text) for text in parts.get("receive", []))
+    printed_ends = zip(parts.get("send", []), parts.get("receive", []), strict=True)
+    both = [by.ends(sender, receiver) for sender, receiver in printed_ends]
+    sent, received = tuple(end for end, _ in both), tuple(end for _, end in both)
     ends: list[Sent | Received] = [*sent, *received]
     for end in ends:
         if end.error:
@@ -133,8 +134,8 @@ def read(printed: str, task: Task) -> Outcome:
         if not end.verified:
             raise UnverifiedError(f"{PROGRAM}: bytes did not arrive as they were sent")
     streams = wiring.streams(task.network, task.method, task.traffic)
-    if len(sent) != len(streams) or len(received) != len(streams):
-        raise ProgramError(f"{PROGRAM}: {len(streams)} streams printed {len(sent)} results")
+    if len(both) != len(streams):
+        raise ProgramError(f"{PROGRAM}: {len(streams)} streams printed {len(both)} results")
     before, after = (
         parse_links(parts.get(f"links-{when}", [""])[0]) for when in ("before", "after")
     )

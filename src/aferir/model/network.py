@@ -24,6 +24,7 @@ MODES: tuple[Mode, ...] = (
 """In the order of their numbers, 0 to 6 (Documentation/networking/bonding.rst)."""
 HashPolicy = Literal["layer2", "layer2+3", "layer3+4", "encap2+3", "encap3+4", "vlan+srcmac"]
 LacpRate = Literal["slow", "fast"]
+Program = Literal["network-stream", "iperf3", "mpi"]
 Pattern = Literal["pair", "fan-out", "fan-in"]
 
 MOST_HOSTS = 8
@@ -113,8 +114,9 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs of programs at once; in containers of their own where there are enough."""
     seconds: float = 3.0
     interval_s: float = 0.1
-    program: Literal["network-stream", "iperf3"] = "network-stream"
-    """iperf3 stands for a program that knows nothing of MPTCP: mptcpize(8) starts it then."""
+    program: Program = "network-stream"
+    """iperf3 stands for a program that knows nothing of MPTCP: mptcpize(8) starts it then.
+    mpi: two ranks of Open MPI, one on each host, that send messages of 1 MiB."""
 
 
 class Event(msgspec.Struct, frozen=True):
