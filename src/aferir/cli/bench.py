@@ -53,12 +53,13 @@ def execute(options: argparse.Namespace) -> int:
     """Run one bench and print its figures."""
     import msgspec
 
-    from aferir.bench import clock, elastic, npb, overhead, resume, startup
+    from aferir.bench import clock, elastic, net, npb, overhead, resume, startup
     from aferir.bench.options import BenchOptions
 
     benches = {
         "clock": clock,
         "elastic": elastic,
+        "net": net,
         "npb": npb,
         "overhead": overhead,
         "resume": resume,

@@ -1,0 +1,89 @@
+"""The bench of networks: judging two programs' curves, and what shapes the link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir.bench import net, net_agreement
+from aferir.bench.options import BenchOptions
+from aferir.environments.namespace import Pair
+from aferir.errors import ProgramError
+from aferir.model.bench import Figure
+
+SIZES = (1, 64, 1024)
+
+
+def figures(ours: list[dict[int, float]], theirs: list[dict[int, float]]) -> dict[str, Figure]:
+    return {f.name: f for f in net_agreement.judge("here", ours, theirs)}
+
+
+def test_the_best_of_all_runs_is_compared_size_by_size() -> None:
+    quiet = {size: 1e-5 * size for size in SIZES}
+    ours = [{1: 5e-5, 64: 6.4e-4, 1024: 9e-2}, {1: 1e-5, 64: 9e-3, 1024: 1.024e-2}]
+    found = figures(ours, [quiet])
+    worst = found["here.worst_disagreement"]
+    assert worst.value == pytest.approx(0)
+    assert worst.holds
+    assert worst.n == 3
+    assert found["here.latency"].value == 1e-5
+    assert found["here.throughput"].value == pytest.approx(1e5)
+    assert found["here.throughput"].n == 2
+
+
+@pytest.mark.parametrize(("factor", "holds"), [(1.04, True), (0.96, True), (1.06, False)])
+def test_one_size_that_is_further_apart_misses_the_target(factor: float, holds: bool) -> None:
+    theirs = dict.fromkeys(SIZES, 1e-5)
+    found = figures([theirs | {64: 1e-5 * factor}], [theirs])
+    assert found["here.worst_disagreement"].value == pytest.approx(100 * abs(factor - 1))
+    assert found["here.worst_disagreement"].holds is holds
+    assert "64 bytes" in found["here.worst_disagreement"].note
+
+
+def test_nothing_in_common_is_no_agreement() -> None:
+    assert figures([{1: 1e-5}], [{2: 1e-5}])["here.worst_disagreement"].value is None
+    assert figures([], [])["here.worst_disagreement"].holds is None
+
+
+curves = st.lists(
+    st.dictionaries(st.integers(1, 2**20), st.floats(1e-9, 10), max_size=5), max_size=4
+)
+
+
+@given(ours=curves, theirs=curves)
+def test_holds_says_that_no_size_is_further_apart(
+    ours: list[dict[int, float]], theirs: list[dict[int, float]]
+) -> None:
+    worst = figures(ours, theirs)["here.worst_disagreement"]
+    if worst.value is not None:
+        assert worst.holds is (worst.value <= net_agreement.AGREEMENT_PERCENT)
+
+
+def test_both_ends_of_the_link_are_shaped_and_send_packets_as_they_are() -> None:
+    pair = Pair("s", "c", "10.0.0.1", "10.0.0.2", "eth0", Path("/nowhere"), "mark")
+    lines = [" ".join(line) for line in net_agreement.shaping(pair)]
+    for name in ("s", "c"):
+        inside = f"ip netns exec {name} "
+        assert f"{inside}ethtool -K eth0 tso off gso off gro off" in lines
+        assert any(
+            line.startswith(f"{inside}tc qdisc add dev eth0 root tbf rate 1gbit burst 3kb")
+            for line in lines
+        )
+
+
+def test_what_cannot_be_measured_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(net_agreement.shutil, "which", lambda _: None)
+    result = net.run(BenchOptions(quick=True), lambda *_: None)
+    assert [figure.value for figure in result.figures] == [None, None]
+    assert all(figure.note and figure.holds is None for figure in result.figures)
+
+
+def test_a_sweep_that_says_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(net_agreement, "_run", lambda *_: "nothing")
+    wire = net_agreement.Wire("here", ("true",))
+    for measure in (net_agreement._sweep, net_agreement._netpipe):
+        with pytest.raises(ProgramError):
+            measure(wire, Path("program"), net_agreement.Range(1, 2, 3, 1))
