@@ -35,6 +35,8 @@ class Completed(msgspec.Struct, frozen=True):
     stderr: str
     started_unix_ns: int
     duration_s: float
+    others: tuple[Completed, ...] = ()
+    """What ran beside it as a tenant of the same environment."""
 
 
 def run(

@@ -10,7 +10,7 @@ from aferir.config.factors import PREFIX, Factor, label, variant
 from aferir.config.problems import Problems
 from aferir.config.sections import Experiment, ProgramRules, WorkloadTable
 from aferir.config.units import format_size
-from aferir.model.plan import Cell, EnvironmentSpec, Parameter, WorkloadSpec
+from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, WorkloadSpec
 
 MOST_CELLS = 1000
 _GUEST_KERNEL = 64 * 2**20
@@ -26,6 +26,7 @@ def expand(
     workloads: Sequence[WorkloadTable],
     factors: Sequence[Factor],
     programs: Mapping[str, ProgramRules],
+    host: HostLimits,
     problems: Problems,
 ) -> tuple[tuple[EnvironmentSpec, ...], tuple[Cell, ...]]:
     """Every environment variant and every cell, in the order of the file."""
@@ -52,7 +53,13 @@ def expand(
                 made = variant(spec, chosen)
                 cell = _cell(made, workload, parameters, chosen)
                 need = programs[workload.program].memory_bytes(parameters)
-                fit = _misfits(cell, made, need, oversubscribe=experiment.oversubscribe)
+                fit = _misfits(
+                    cell,
+                    made,
+                    need,
+                    host_bytes=host.memory_bytes,
+                    oversubscribe=experiment.oversubscribe,
+                )
                 for message, remedy in fit:
                     problems.add(workload.path, message, remedy)
                 specs[made.name] = made
@@ -127,7 +134,12 @@ def _valid(
 
 
 def _misfits(
-    cell: Cell, spec: EnvironmentSpec, need_bytes: int, *, oversubscribe: bool
+    cell: Cell,
+    spec: EnvironmentSpec,
+    need_bytes: int,
+    *,
+    host_bytes: int,
+    oversubscribe: bool,
 ) -> Iterator[tuple[str, str]]:
     """Why a cell cannot run as asked, each with its remedy."""
     threads = cell.workload.parameters.get("threads", 1)
@@ -144,6 +156,15 @@ def _misfits(
                 f"{format_size(spec.memory_bytes)}"
             ),
             "give the environment more memory, or take a smaller problem",
+        )
+    if spec.tenants * spec.memory_bytes > host_bytes and spec.kind != "native":
+        yield (
+            (
+                f"would run in {spec.tenants} instances of `{spec.name}` with "
+                f"{format_size(spec.memory_bytes)} each, and this host has "
+                f"{format_size(host_bytes)}"
+            ),
+            "give each less memory, or ask for fewer tenants",
         )
     if spec.pin and spec.cpus > len(spec.pin):
         yield (

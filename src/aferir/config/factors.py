@@ -11,6 +11,7 @@ import msgspec
 from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table, kind_of
 from aferir.config.problems import Problems, choose, shown
 from aferir.config.sections import (
+    MOST_TENANTS,
     ProgramRules,
     WorkloadTable,
     as_parameter,
@@ -22,7 +23,7 @@ from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
 
 MOST_FACTORS = 6
 MOST_LEVELS = 64
-ENVIRONMENT_FIELDS = ("cpus", "memory", "cpu_quota")
+ENVIRONMENT_FIELDS = ("cpus", "memory", "cpu_quota", "tenants")
 PREFIX = "environment."
 _TEXT_LEVEL = re.compile(r"[A-Za-z0-9._+-]{1,40}")
 
@@ -133,6 +134,8 @@ def _environment_levels(fields: Fields, name: str, host: HostLimits) -> tuple[Pa
         if field == "cpus":
             levels.append(one.integer(key, 1, 4096))
             check_cpus(one.at(key), _integer(levels[-1]), host, fields.problems)
+        elif field == "tenants":
+            levels.append(one.integer(key, 1, MOST_TENANTS))
         elif field == "memory":
             levels.append(one.size(key))
             if levels[-1] is not None:

@@ -110,6 +110,7 @@ def plan_of(
         workloads=workloads,
         factors=factors,
         programs=programs,
+        host=host,
         problems=problems,
     )
     if problems.found:

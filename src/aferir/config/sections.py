@@ -146,7 +146,8 @@ def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
     )
 
 
-_ENVIRONMENT_KEYS = ("name", "kind", "cpus", "memory", "pin", "cpu_quota")
+MOST_TENANTS = 64
+_ENVIRONMENT_KEYS = ("name", "kind", "cpus", "memory", "pin", "cpu_quota", "tenants")
 
 
 def read_environment(
@@ -170,6 +171,7 @@ def read_environment(
             "name at least as many CPUs as the environment has",
         )
     quota = fields.number("cpu_quota", 0.0, 1.0)
+    tenants = fields.integer("tenants", 1, MOST_TENANTS)
     memory = fields.size("memory")
     if kind is not None and memory is not None:
         check_memory(fields.at("memory"), memory, kind, host, problems)
@@ -183,6 +185,7 @@ def read_environment(
         memory_bytes=memory or default,
         pin=pin,
         cpu_quota=quota,
+        tenants=tenants or 1,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.environments.base import Environment, Instance, Phases
+from aferir.environments.tenants import allocate
 from aferir.errors import AferirError
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Failure, Record, Sample, Warning
@@ -77,7 +78,7 @@ class Pool:
         started = time.time_ns()
         self._allocations[name] = Allocation(started_unix_ns=started)
         try:
-            instance = self._environments[spec.kind].allocate(spec)
+            instance = allocate(self._environments[spec.kind], spec)
             self._live[name] = instance
             self._allocations[name] = Allocation(
                 started_unix_ns=started, phases=instance.phases, emulated=instance.emulated

@@ -16,6 +16,7 @@ from aferir.runner.estimate import ELAPSED
 from aferir.runner.pool import IS_EMULATED
 from aferir.runner.snapshots import Watch, compare, take_after, take_before
 from aferir.runner.stopping import Round
+from aferir.runner.tenancy import Figures, together
 from aferir.workloads.base import PROGRAM_FOLDER, Command, Workload
 
 OTHERS = "load_of_others_cpus"
@@ -103,11 +104,21 @@ def command_line(kind: str, command: Command) -> tuple[str, ...]:
     return (program, *command.arguments)
 
 
-def read(workload: Workload, done: Completed) -> Sequence[Sample | Series | Warning] | Failure:
-    """Figures of a program that ended well; else why there are none.
+def read(workload: Workload, done: Completed) -> Figures | Failure:
+    """Figures of a program that ended well, in all tenants; else why there are none.
 
     A program that found its own result wrong prints that before it exits with 1.
     """
+    tenants = []
+    for one in (done, *done.others):
+        figures = _read_one(workload, one)
+        if isinstance(figures, Failure):
+            return figures
+        tenants.append(figures)
+    return together(tenants)
+
+
+def _read_one(workload: Workload, done: Completed) -> Figures | Failure:
     try:
         samples = workload.parse(done.stdout)
     except UnverifiedError as error:
@@ -146,7 +157,7 @@ def _run(
         before = take_before(watch, instance)
         done = instance.run(line, timeout_s=timeout_s, environment=command.environment, check=False)
         after = take_after(watch, instance)
-        if done.exit_code != 0 and not _alive(instance):
+        if any(one.exit_code for one in (done, *done.others)) and not _alive(instance):
             message = f"the instance died: `{line[0]}` {explain_exit(done)}"
             return _Ran(done, failure=Failure("instance", message), lost=True)
         instance.pause()

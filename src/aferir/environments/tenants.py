@@ -1,0 +1,124 @@
+"""Several instances of one environment that do the same at once: what tenants cost each other."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from aferir.environments import placement, undo
+from aferir.environments.base import Environment, Instance, Phases
+from aferir.errors import AferirError
+from aferir.model.plan import EnvironmentSpec
+from aferir.process import Completed
+
+_VARIABLE = "AFERIR_TENANTS"
+"""In the environment of everything that runs for the tenants of one call."""
+
+
+def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:
+    """One instance, or as many as the specification has tenants, one after the other.
+
+    Errors: those of the environment; what was allocated before is given back.
+    """
+    if spec.tenants == 1:
+        return environment.allocate(spec)
+    clock = time.perf_counter()
+    made: list[Instance] = []
+    try:
+        host = placement.host_cpus()
+        for own in (of_tenant(spec, tenant, host) for tenant in range(spec.tenants)):
+            made.append(environment.allocate(own))  # noqa: PERF401 - what was made is given back
+    except BaseException:
+        for instance in made:
+            with contextlib.suppress(AferirError, OSError):
+                instance.release()
+        raise
+    return Tenants(spec, made, time.perf_counter() - clock)
+
+
+def of_tenant(spec: EnvironmentSpec, tenant: int, host: Sequence[int]) -> EnvironmentSpec:
+    """What one tenant gets: CPUs next to those of the tenant before, and shared past the last."""
+    cpus = spec.pin or tuple(host)
+    start = tenant * spec.cpus % len(cpus)
+    turned = (*cpus[start:], *cpus[:start])
+    return msgspec.structs.replace(spec, tenants=1, pin=turned[: spec.cpus])
+
+
+class Tenants:
+    """One instance to the outside. What accounts say of it is what they say of the first tenant."""
+
+    def __init__(
+        self, spec: EnvironmentSpec, instances: Sequence[Instance], total_s: float
+    ) -> None:
+        self.spec = spec
+        self.phases = Phases(total_s=total_s)
+        self.emulated = any(instance.emulated for instance in instances)
+        self.accounting = instances[0].accounting
+        self._instances = tuple(instances)
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run it in all of them at once, to the end of the last one.
+
+        What the first tenant did, with what the others did in `others`; the error of any.
+        """
+        mark = uuid.uuid4().hex
+        variables = {**(environment or {}), _VARIABLE: mark}
+
+        def one(instance: Instance) -> Completed:
+            return instance.run(command, timeout_s=timeout_s, environment=variables, check=check)
+
+        with ThreadPoolExecutor(len(self._instances)) as threads:
+            running = [threads.submit(one, instance) for instance in self._instances]
+            try:
+                first, *others = [each.result() for each in running]
+            except BaseException:
+                # The pool waits for its threads, and they for what runs inside.
+                undo.kill(lambda _, found: found.get(_VARIABLE) == mark)
+                raise
+        return msgspec.structs.replace(first, others=tuple(others))
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one host file into each."""
+        self._each(lambda instance: instance.put(source, destination))
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file of the first tenant to the host."""
+        self._instances[0].get(source, destination)
+
+    def pause(self) -> None:
+        """Stop all of them."""
+        self._each(lambda instance: instance.pause())
+
+    def resume(self) -> None:
+        """Let all of them go on."""
+        self._each(lambda instance: instance.resume())
+
+    def release(self) -> float:
+        """Give everything back, whatever goes wrong with one; the first error of any."""
+        clock = time.perf_counter()
+        errors: list[AferirError | OSError] = []
+        for instance in self._instances:
+            try:
+                instance.release()
+            except (AferirError, OSError) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return time.perf_counter() - clock
+
+    def _each(self, act: Callable[[Instance], None]) -> None:
+        for instance in self._instances:
+            act(instance)
