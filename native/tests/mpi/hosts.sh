@@ -1,15 +1,15 @@
 #!/bin/sh
-# hosts.sh LIBRARY SOURCES: two and three "hosts" that are network namespaces joined by a bridge in
-# a namespace of its own, over Open MPI's TCP. They share one clock, so what they should find is 0.
+# hosts.sh MPI LIBRARY SOURCES: two and three "hosts" that are network namespaces joined by a bridge
+# in a namespace of its own, over TCP. They share one clock, so what they should find is 0.
 # Exit code 77: skipped, with the reason.
 set -u
-library=$1 sources=$2 count=3 name=aferirmpi$$
+mpi=$1 library=$2 sources=$3 count=3 name=aferirmpi$$
 skip() {
     echo "skipped: $1"
     exit 77
 }
 [ "$(id -u)" = 0 ] || skip "network namespaces need root"
-command -v mpirun.openmpi >/dev/null || skip "no mpirun.openmpi"
+command -v "mpirun.$mpi" >/dev/null || skip "no mpirun.$mpi"
 command -v ip >/dev/null || skip "no ip (package iproute2)"
 ip netns add "$name-bridge" 2>/dev/null || skip "no network namespaces here"
 work=$(mktemp -d)
@@ -45,22 +45,37 @@ done
 
 cat >"$work/agent" <<'END'
 #!/bin/sh
+[ "$1" = -x ] && shift # as Hydra says to ssh
 host=$1
 shift
 exec ip netns exec "$host" unshare -u sh -c "hostname $host; $*"
 END
 chmod +x "$work/agent"
-mpicc.openmpi -O2 -Wno-deprecated-declarations "$sources/program.c" -o "$work/c" -pthread || exit 1
+"mpicc.$mpi" -O2 -Wno-deprecated-declarations "$sources/program.c" -o "$work/c" -pthread || exit 1
 
+launch() { # hosts ranks program ...
+    hosts=$1 ranks=$2
+    shift 2
+    case $mpi in
+    openmpi) "$work/agent" "$name-0" timeout 120 mpirun.openmpi --allow-run-as-root --oversubscribe \
+        --mca plm_rsh_agent "$work/agent" --mca pml ob1 --mca btl tcp,self,vader \
+        --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 \
+        --host "$hosts" -n "$ranks" -x "LD_PRELOAD=$library" -x AFERIR_MPI_REPORT=1 "$@" ;;
+    mpich) "$work/agent" "$name-0" timeout 120 mpirun.mpich -launcher ssh \
+        -launcher-exec "$work/agent" -iface eth0 -hosts "$hosts" -n "$ranks" \
+        -genv UCX_TLS tcp,self -genv MPIR_CVAR_NOLOCAL 1 -genv LD_PRELOAD "$library" \
+        -genv AFERIR_MPI_REPORT 1 "$@" ;;
+    esac
+}
+
+# MPICH's ranks spin without giving way, so each message among more ranks than cores takes a slice.
+rounds=300
+[ "$mpi" = mpich ] && rounds=40
 # Of the ranks on several hosts two share the first.
 failed=0
 for hosts in "$name-0:1,$name-1:1" "$name-0:2,$name-1:1,$name-2:1"; do
     ranks=$(($(echo "$hosts" | tr -cd : | wc -c) + $(echo "$hosts" | grep -c :2)))
-    if "$work/agent" "$name-0" timeout 120 mpirun.openmpi --allow-run-as-root --oversubscribe \
-        --mca plm_rsh_agent "$work/agent" --mca pml ob1 --mca btl tcp,self,vader \
-        --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 \
-        --mca mpi_yield_when_idle 1 --host "$hosts" -n "$ranks" -x "LD_PRELOAD=$library" \
-        -x AFERIR_MPI_REPORT=1 "$work/c" 300 --hosts >"$work/out" 2>&1; then
+    if launch "$hosts" "$ranks" "$work/c" "$rounds" --hosts >"$work/out" 2>&1; then
         echo "ok $hosts:"
     else
         echo "FAILED $hosts:"
