@@ -47,7 +47,8 @@ class OneHost(msgspec.Struct, frozen=True):
 
     ranks: int
     added_s: float
-    """To MPI_Init, of the slowest rank."""
+    """To MPI_Init, of the slowest rank; one that is kept from its core takes as long as that."""
+    added_median_s: float
     spread_s: float
     """Between the ranks' MPI_Wtime at one moment."""
     read_s: float
@@ -86,6 +87,7 @@ def parse_one_host(stdout: str, stderr: str) -> OneHost:
         return OneHost(
             ranks=said["ranks"],
             added_s=max(added) * 1e-9,
+            added_median_s=median(added) * 1e-9,
             spread_s=said["spread_ns"] * 1e-9,
             read_s=said["read_ns"] * 1e-9,
             is_global=said["global"],
@@ -110,10 +112,13 @@ def judge_one_host(mpi: str, jobs: Sequence[OneHost]) -> list[Figure]:
     """What our library adds to MPI_Init, and what ranks of a host differ by."""
     counts = sorted({job.ranks for job in jobs})
     medians = {c: median(job.added_s for job in jobs if job.ranks == c) for c in counts}
+    typical = {c: median(job.added_median_s for job in jobs if job.ranks == c) for c in counts}
     worst = max(medians.values())
     spread = max(job.spread_s for job in jobs)
     read = min(job.read_s for job in jobs)
-    each = ", ".join(f"{1e6 * medians[c]:.0f} us with {c} ranks" for c in counts)
+    each = ", ".join(
+        f"{1e6 * medians[c]:.0f} us with {c} ranks ({1e6 * typical[c]:.0f})" for c in counts
+    )
     return [
         Figure(
             name=f"mpi.added_to_init.{mpi}",
@@ -122,7 +127,7 @@ def judge_one_host(mpi: str, jobs: Sequence[OneHost]) -> list[Figure]:
             n=len(jobs),
             target=f"<= {ADDED_S:g}",
             holds=worst <= ADDED_S,
-            note=f"slowest rank, median of jobs: {each}",
+            note=f"slowest rank (median rank), median of jobs: {each}",
         ),
         Figure(
             name=f"mpi.error_on_one_host.{mpi}",
