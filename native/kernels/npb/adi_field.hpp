@@ -1,7 +1,7 @@
 #pragma once
 
-// The arrays of BT and SP: [k][j][component][i], so that a vector holds neighbours in i and the
-// five components of a row lie together.
+// The arrays of BT and SP: [k][j][block][component][lane]. A block is kLanes neighbours in i, with
+// their five components one vector after the other.
 
 #include <algorithm>
 #include <array>
@@ -16,61 +16,69 @@ namespace aferir::npb::AFERIR_ISA {
 /// A vector for each component.
 using Values = std::array<Vector, 5>;
 
-/// Numbers of vectors and doubles for a cube of `size` points along an edge.
-struct Layout {
-    explicit Layout(int size)
-        : chunks((size - 2 + kLanes - 1) / kLanes),
-          inner_pitch(static_cast<std::size_t>(chunks) * kLanes),
-          outer_pitch(static_cast<std::size_t>((size - 1 + kLanes - 1) / kLanes + 1) * kLanes) {}
+inline constexpr std::size_t kBlock = std::size_t{5} * kLanes;  ///< doubles
 
-    int chunks;               ///< vectors that cover the inner points of a row
-    std::size_t inner_pitch;  ///< doubles from component to component, inner points only
-    std::size_t outer_pitch;  ///< with the boundary, and kLanes in front so that i = 1 is aligned
-};
+[[gnu::always_inline]] inline Values load_values(const double* block) {
+    Values values;
+    unroll<5>([&](auto m) __attribute__((always_inline)) { values[m] = load(block + m * kLanes); });
+    return values;
+}
 
-/// Five components of all rows of a cube.
+[[gnu::always_inline]] inline void store_values(double* block, const Values& values) {
+    unroll<5>([&](auto m) __attribute__((always_inline)) { store(block + m * kLanes, values[m]); });
+}
+
+/// Five components of all points of a cube. The rows' first block ends with i = 0, so that the
+/// inner points begin with one.
 class Field {
   public:
-    /// `lead` doubles of each component's row lie before i = 1.
-    Field(int size, std::size_t pitch, std::size_t lead)
-        : pitch_(pitch),
-          lead_(lead),
-          plane_(padded(5 * pitch * static_cast<std::size_t>(size))),
+    /// `size` points along an edge.
+    explicit Field(int size)
+        : inner_blocks_((size - 2 + kLanes - 1) / kLanes),
+          row_((static_cast<std::size_t>((size - 1 + kLanes - 1) / kLanes) + 1) * kBlock),
+          plane_(padded(row_ * static_cast<std::size_t>(size))),
           data_(plane_ * static_cast<std::size_t>(size)) {}
 
-    [[nodiscard]] std::size_t pitch() const { return pitch_; }
-    [[nodiscard]] std::size_t row_step() const { return 5 * pitch_; }
+    /// Those that cover the inner points of a row.
+    [[nodiscard]] int inner_blocks() const { return inner_blocks_; }
+    /// All of a row.
+    [[nodiscard]] int blocks() const { return static_cast<int>(row_ / kBlock); }
+    [[nodiscard]] std::size_t row_step() const { return row_; }
     [[nodiscard]] std::size_t plane_step() const { return plane_; }
 
-    /// The first component at i = 1 of a row.
-    [[nodiscard]] double* row(int k, int j) const {
+    /// A block of row j of plane k: block 0 begins with i = 1, block -1 is before it.
+    [[nodiscard]] double* block(int k, int j, int index) const {
         return data_.data() + static_cast<std::size_t>(k) * plane_ +
-               static_cast<std::size_t>(j) * row_step() + lead_;
+               static_cast<std::size_t>(j) * row_ + static_cast<std::size_t>(index + 1) * kBlock;
     }
 
     /// Sets all of plane k, padding as well.
     void fill(int k, const State& state) const {
-        double* const plane = data_.data() + static_cast<std::size_t>(k) * plane_;
+        double* const plane = block(k, 0, -1);
         for (std::size_t place = 0; place < plane_; ++place) {
-            plane[place] = state[place / pitch_ % state.size()];
+            plane[place] = state[place / kLanes % state.size()];
         }
     }
 
     [[nodiscard]] State state(const Place& place) const {
-        const double* const first = row(place[2], place[1]) + place[0] - 1;
-        return {first[0], first[pitch_], first[2 * pitch_], first[3 * pitch_], first[4 * pitch_]};
+        const double* const first = element(place);
+        State state{};
+        for (std::size_t m = 0; m < state.size(); ++m) {
+            state[m] = first[m * kLanes];
+        }
+        return state;
     }
 
     void set(const Place& place, const State& state) const {
-        double* const first = row(place[2], place[1]) + place[0] - 1;
+        double* const first = element(place);
         for (std::size_t m = 0; m < state.size(); ++m) {
-            first[m * pitch_] = state[m];
+            first[m * kLanes] = state[m];
         }
     }
 
-    static std::size_t bytes(int size, std::size_t pitch) {
+    static std::size_t bytes(int size) {
         const auto edge = static_cast<std::size_t>(size);
-        return padded(5 * pitch * edge) * edge * sizeof(double);
+        return 5 * edge * edge * (edge + std::size_t{2} * kLanes) * sizeof(double);
     }
 
   private:
@@ -82,50 +90,37 @@ class Field {
         return (lines | 1U) * kLine;
     }
 
-    std::size_t pitch_;
-    std::size_t lead_;
+    [[nodiscard]] double* element(const Place& place) const {
+        const int i = place[0] + kLanes - 1;
+        return block(place[2], place[1], i / kLanes - 1) + i % kLanes;
+    }
+
+    int inner_blocks_;
+    std::size_t row_;
     std::size_t plane_;
     HugeArray<double> data_;
 };
 
-inline Values load_values(const double* first, std::size_t pitch) {
-    return {load(first), load(first + pitch), load(first + 2 * pitch), load(first + 3 * pitch),
-            load(first + 4 * pitch)};
-}
-
-inline void store_values(double* first, std::size_t pitch, const Values& values) {
-    unroll<5>([&](auto m) __attribute__((always_inline)) {
-        store(first + static_cast<std::size_t>(m) * pitch, values[m]);
-    });
-}
-
 /// kLanes lines side by side along one axis. A line has a state at each of its `size` points and a
 /// change at the inner ones, 1 to size - 2.
 struct Lines {
-    double* state;  ///< of point 0
+    double* states;   ///< block of point 0
+    double* changes;  ///< block of point 0
     std::size_t state_step;
-    std::size_t state_pitch;
-    double* change;  ///< of point 0, which need not exist
     std::size_t change_step;
-    std::size_t change_pitch;
-    int size;
 
-    [[nodiscard]] double* state_at(int point) const {
-        return state + static_cast<std::size_t>(point) * state_step;
+    [[nodiscard]] double* state(int point) const {
+        return states + static_cast<std::size_t>(point) * state_step;
     }
-    [[nodiscard]] Values state_values(int point) const {
-        return load_values(state_at(point), state_pitch);
+    [[nodiscard]] double* change(int point) const {
+        return changes + static_cast<std::size_t>(point) * change_step;
     }
-    [[nodiscard]] double* change_at(int point) const {
-        return change + static_cast<std::size_t>(point) * change_step;
-    }
+
     /// Asks for the cache lines of a point some way ahead.
     void prefetch(int point) const {
-        if (point < size - 1) {
-            for (std::size_t m = 0; m < 5; ++m) {
-                __builtin_prefetch(state_at(point) + m * state_pitch);
-                __builtin_prefetch(change_at(point) + m * change_pitch);
-            }
+        for (std::size_t place = 0; place < kBlock; place += 8) {
+            __builtin_prefetch(state(point) + place);
+            __builtin_prefetch(change(point) + place);
         }
     }
 };

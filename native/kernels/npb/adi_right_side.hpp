@@ -12,70 +12,74 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// What the fluxes along all axes need beside the state itself.
+/// What the differences along an axis need of a point beside its state.
 struct Flow {
-    std::array<Vector, 3> velocity;
+    Vector inverse;  ///< of the density
+    Vector speed;    ///< along the axis
     Vector pressure;
-    Vector heat;  ///< part of the viscous energy flux that all axes share
+    Vector heat;  ///< viscous energy flux that comes of the kinetic energy
 };
 
-/// What the implicit factors need too.
-struct Medium : Flow {
-    Vector inverse;  ///< of the density
+/// What the solves need.
+struct Medium {
+    Vector inverse;
+    std::array<Vector, 3> velocity;
+    Vector pressure;
     Vector kinetic;  ///< energies per mass
     Vector energy;
 };
 
-[[gnu::always_inline]] inline Medium medium_of(const Values& u, const Coefficients& factors) {
+[[gnu::always_inline]] inline Medium medium_of(const Values& u) {
     Medium medium;
     medium.inverse = 1.0 / u[0];
     medium.velocity = {u[1] * medium.inverse, u[2] * medium.inverse, u[3] * medium.inverse};
     const auto& [x, y, z] = medium.velocity;
     const Vector square = 0.5 * (u[1] * x + u[2] * y + u[3] * z);
+    medium.pressure = kC2 * (u[4] - square);
     medium.kinetic = square * medium.inverse;
     medium.energy = u[4] * medium.inverse;
-    medium.pressure = kC2 * (u[4] - square);
-    medium.heat = factors.kinetic * medium.kinetic + factors.conduction * medium.energy;
     return medium;
 }
 
-/// Three of something, by turns those of one point, the one before and the one after. They stay in
-/// memory: to move them on would cost more than to read them.
+template <int Axis>
+[[gnu::always_inline]] inline Flow flow_of(const Medium& medium, const Coefficients& factors) {
+    const Vector speed = medium.velocity[Axis];
+    return {medium.inverse, speed, medium.pressure,
+            factors.kinetic * medium.kinetic + factors.dilation * speed * speed};
+}
+
+/// The point that is dealt with and its neighbours on the line. They stay where they are in memory:
+/// to move them on would cost more than to read them.
 template <typename Item>
 class Window {
   public:
-    Item& operator[](int point) { return items_[static_cast<std::size_t>(point + 3) % 3]; }
+    Window() = default;
+    ~Window() = default;
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+    Window(Window&&) = delete;
+    Window& operator=(Window&&) = delete;
+
+    Item& before() { return *before_; }
+    Item& here() { return *here_; }
+    Item& after() { return *after_; }
+
+    /// Steps to the next point, whose `after` is not set.
+    void advance() {
+        auto* const free = before_;
+        before_ = here_;
+        here_ = after_;
+        after_ = free;
+    }
 
   private:
-    std::array<Item, 3> items_;
+    Item first_;
+    Item second_;
+    Item third_;
+    Item* before_ = &first_;
+    Item* here_ = &second_;
+    Item* after_ = &third_;
 };
-
-/// Adds the differences of the fluxes along one axis at `centre`, whose neighbours are `step` away.
-template <int Axis>
-[[gnu::always_inline]] inline void add_fluxes(Values& sum, const Flow& before, const Flow& here,
-                                              const Flow& after, const double* centre,
-                                              std::ptrdiff_t step, std::size_t pitch,
-                                              const Coefficients& factors) {
-    constexpr int kNormal = Axis + 1;
-    const auto state_before = load_values(centre - step, pitch);
-    const auto state_after = load_values(centre + step, pitch);
-    const Vector onward = factors.first * after.velocity[Axis];
-    const Vector back = factors.first * before.velocity[Axis];
-    sum[0] -= factors.first * (state_after[kNormal] - state_before[kNormal]);
-    unroll<3>([&](auto axis) __attribute__((always_inline)) {
-        const double viscosity = axis == Axis ? factors.compression : factors.shear;
-        sum[axis + 1] +=
-            viscosity * (after.velocity[axis] + before.velocity[axis] - 2.0 * here.velocity[axis]) -
-            onward * state_after[axis + 1] + back * state_before[axis + 1];
-    });
-    sum[kNormal] -= factors.first * (after.pressure - before.pressure);
-    const auto viscous = [&](const Flow& flow) __attribute__((always_inline)) {
-        return flow.heat + factors.dilation * flow.velocity[Axis] * flow.velocity[Axis];
-    };
-    sum[4] += viscous(after) + viscous(before) - 2.0 * viscous(here) -
-              onward * (state_after[4] + after.pressure) +
-              back * (state_before[4] + before.pressure);
-}
 
 /// What the five states of a line around a point count: diffusion less dissipation.
 struct Stencil {
@@ -99,17 +103,44 @@ struct Stencil {
     std::ptrdiff_t onward;
 };
 
-/// Adds the stencil applied to each component of the states around `centre`, `step` apart.
-[[gnu::always_inline]] inline void add_stencil(Values& sum, const Stencil& stencil,
-                                               const double* centre, std::ptrdiff_t step,
-                                               std::size_t pitch) {
+/// Adds R's differences along one axis at `centre`, whose neighbours are `step` away. All that a
+/// neighbour's component counts is gathered into one factor.
+template <int Axis>
+[[gnu::always_inline]] inline void add_differences(Values& sum, const Flow& before,
+                                                   const Flow& here, const Flow& after,
+                                                   const Stencil& stencil, const double* centre,
+                                                   std::ptrdiff_t step,
+                                                   const Coefficients& factors) {
+    constexpr int kNormal = Axis + 1;
+    const Vector back = factors.first * before.speed;
+    const Vector onward = factors.first * after.speed;
+    const Vector near_back = stencil.near_back + back;
+    const Vector near_onward = stencil.near_onward - onward;
     unroll<5>([&](auto m) __attribute__((always_inline)) {
-        const double* const place = centre + static_cast<std::size_t>(m) * pitch;
-        sum[m] += stencil.far_back * load(place - stencil.back * step) +
-                  stencil.near_back * load(place - step) + stencil.centre * load(place) +
-                  stencil.near_onward * load(place + step) +
-                  stencil.far_onward * load(place + stencil.onward * step);
+        const double* const place = centre + m * kLanes;
+        sum[m] += stencil.far_back * load(place - stencil.back * step);
+        sum[m] += stencil.far_onward * load(place + stencil.onward * step);
+        if constexpr (m == 0) {
+            sum[m] += stencil.near_back * load(place - step);
+            sum[m] += stencil.near_onward * load(place + step);
+            sum[m] += stencil.centre * load(place);
+        } else {
+            const double viscosity = m == 4 ? factors.conduction : factors.shear;
+            sum[m] += (near_back + viscosity * before.inverse) * load(place - step);
+            sum[m] += (near_onward + viscosity * after.inverse) * load(place + step);
+            sum[m] += (stencil.centre - 2.0 * viscosity * here.inverse) * load(place);
+        }
     });
+    sum[0] += factors.first * load(centre - step + kNormal * kLanes);
+    sum[0] -= factors.first * load(centre + step + kNormal * kLanes);
+    const double compression = factors.compression - factors.shear;
+    sum[kNormal] += compression * (before.speed + after.speed);
+    sum[kNormal] -= 2.0 * compression * here.speed;
+    sum[kNormal] += factors.first * (before.pressure - after.pressure);
+    sum[4] += before.heat + after.heat;
+    sum[4] -= 2.0 * here.heat;
+    sum[4] += back * before.pressure;
+    sum[4] -= onward * after.pressure;
 }
 
 /// The right-hand side of a cube's inner points, in two parts.
@@ -120,49 +151,49 @@ class RightSide {
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] const Coefficients& factors() const { return factors_; }
 
-    /// Calls sink(row, sum) for `rows` rows of plane k from row j on: the forcing and the
-    /// differences along y and z of kLanes points, the first being 1 + chunk kLanes.
-    template <typename Sink>
-    void run(const Field& u, const Field& forcing, int k, int j, int rows, int chunk,
-             const Sink& sink) const {
-        const auto offset = static_cast<std::size_t>(chunk) * kLanes;
-        const auto pitch = u.pitch();
+    /// Writes, for one block of `rows` rows of plane k from row j on, the forcing and the
+    /// differences along y and z to target + row kBlock.
+    void run(const Field& u, const Field& forcing, int k, int j, int rows, int block,
+             double* target) const {
         const auto step = static_cast<std::ptrdiff_t>(u.row_step());
         const auto plane = static_cast<std::ptrdiff_t>(u.plane_step());
-        const auto flow_at = [&](const double* place) __attribute__((always_inline)) {
-            return static_cast<Flow>(medium_of(load_values(place, pitch), factors_));
+        const auto y_flow = [&](const double* place) __attribute__((always_inline)) {
+            return flow_of<1>(medium_of(load_values(place)), factors_);
+        };
+        const auto z_flow = [&](const double* place) __attribute__((always_inline)) {
+            return flow_of<2>(medium_of(load_values(place)), factors_);
         };
         const Stencil z_stencil(k, size_, factors_.diffusion[2]);
-        const double* place = u.row(k, j) + offset;
-        const double* given = forcing.row(k, j) + offset;
+        const double* place = u.block(k, j, block);
+        const double* given = forcing.block(k, j, block);
         Window<Flow> flows;
-        flows[-1] = flow_at(place - step);
-        flows[0] = flow_at(place);
+        flows.before() = y_flow(place - step);
+        flows.here() = y_flow(place);
         for (int row = 0; row < rows; ++row) {
-            const Flow& here = flows[row];
-            flows[row + 1] = flow_at(place + step);
-            auto sum = load_values(given, forcing.pitch());
-            add_fluxes<2>(sum, flow_at(place - plane), here, flow_at(place + plane), place, plane,
-                          pitch, factors_);
-            add_stencil(sum, z_stencil, place, plane, pitch);
-            add_fluxes<1>(sum, flows[row - 1], here, flows[row + 1], place, step, pitch, factors_);
-            add_stencil(sum, Stencil(j + row, size_, factors_.diffusion[1]), place, step, pitch);
-            sink(row, sum);
+            auto sum = load_values(given);
+            add_differences<2>(sum, z_flow(place - plane), z_flow(place), z_flow(place + plane),
+                               z_stencil, place, plane, factors_);
+            flows.after() = y_flow(place + step);
+            add_differences<1>(sum, flows.before(), flows.here(), flows.after(),
+                               Stencil(j + row, size_, factors_.diffusion[1]), place, step,
+                               factors_);
+            store_values(target, sum);
+            flows.advance();
             place += step;
             given += forcing.row_step();
+            target += kBlock;
         }
     }
 
     /// Adds the differences along x to what `run` gave for a point of kLanes lines along x, and
     /// multiplies by the time step.
     [[gnu::always_inline]] void complete(Values& sum, const Lines& lines, int point,
-                                         const Flow& before, const Flow& here,
-                                         const Flow& after) const {
-        const double* const centre = lines.state_at(point);
-        const auto step = static_cast<std::ptrdiff_t>(lines.state_step);
-        add_fluxes<0>(sum, before, here, after, centre, step, lines.state_pitch, factors_);
-        add_stencil(sum, Stencil(point, size_, factors_.diffusion[0]), centre, step,
-                    lines.state_pitch);
+                                         const Medium& before, const Medium& here,
+                                         const Medium& after) const {
+        add_differences<0>(sum, flow_of<0>(before, factors_), flow_of<0>(here, factors_),
+                           flow_of<0>(after, factors_),
+                           Stencil(point, size_, factors_.diffusion[0]), lines.state(point),
+                           static_cast<std::ptrdiff_t>(lines.state_step), factors_);
         for (auto& value : sum) {
             value *= time_step_;
         }

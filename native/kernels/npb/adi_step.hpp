@@ -16,18 +16,10 @@ namespace aferir::npb::AFERIR_ISA {
 
 /// What all threads share.
 struct AdiFields {
-    explicit AdiFields(int size)
-        : layout(size),
-          state(size, layout.outer_pitch, kLanes),
-          change(size, layout.inner_pitch, 0),
-          forcing(size, layout.inner_pitch, 0) {}
+    explicit AdiFields(int size) : state(size), change(size), forcing(size) {}
 
-    static std::size_t bytes(int size) {
-        const Layout layout(size);
-        return Field::bytes(size, layout.outer_pitch) + 2 * Field::bytes(size, layout.inner_pitch);
-    }
+    static std::size_t bytes(int size) { return 3 * Field::bytes(size); }
 
-    Layout layout;
     Field state;
     Field change;
     Field forcing;
@@ -44,8 +36,9 @@ class AdiStep {
           member_(member),
           right_side_(size_, time_step),
           solver_(right_side_, time_step),
-          turned_states_((fields.layout.outer_pitch + 1) * kPoint),
-          turned_changes_(fields.layout.inner_pitch * kPoint),
+          turned_states_(static_cast<std::size_t>(fields.state.blocks() + 1) * kLanes * kBlock),
+          turned_changes_(static_cast<std::size_t>(fields.state.inner_blocks() + 1) * kLanes *
+                          kBlock),
           scratch_((static_cast<std::size_t>(size_) + 1) * Solver::kScratch) {}
 
     /// Sets this thread's planes of the forcing, which also places their pages.
@@ -76,22 +69,20 @@ class AdiStep {
             for (int j = 1; j < size_ - 1; j += kLanes) {
                 solve_x(k, j, std::min(kLanes, size_ - 1 - j));
             }
-            for (int chunk = 0; chunk < fields_.layout.chunks; ++chunk) {
-                solver_.template solve<1>(lines(k, 0, chunk, Along::kY), scratch_.data());
+            for (int block = 0; block < fields_.state.inner_blocks(); ++block) {
+                solver_.template solve<1>(lines(k, 0, block, &Field::row_step), scratch_.data());
             }
         });
         member_.wait();
         for_share(1, size_ - 1, [&](int j) {
-            for (int chunk = 0; chunk < fields_.layout.chunks; ++chunk) {
-                solver_.template solve<2>(lines(0, j, chunk, Along::kZ), scratch_.data());
+            for (int block = 0; block < fields_.state.inner_blocks(); ++block) {
+                solver_.template solve<2>(lines(0, j, block, &Field::plane_step), scratch_.data());
             }
         });
         member_.wait();
     }
 
   private:
-    enum class Along { kY, kZ };
-
     template <typename Work>
     void for_share(int begin, int end, const Work& work) const {
         const int first = begin + (end - begin) * member_.id() / member_.count();
@@ -110,106 +101,73 @@ class AdiStep {
         }
     }
 
-    [[nodiscard]] Lines lines(int k, int j, int chunk, Along along) const {
-        const auto offset = static_cast<std::size_t>(chunk) * kLanes;
-        const auto& state = fields_.state;
-        const auto& change = fields_.change;
-        const bool y = along == Along::kY;
-        return {state.row(k, j) + offset,
-                y ? state.row_step() : state.plane_step(),
-                state.pitch(),
-                change.row(k, j) + offset,
-                y ? change.row_step() : change.plane_step(),
-                change.pitch(),
-                size_};
+    /// From a block on, along the axis with that step.
+    [[nodiscard]] Lines lines(int k, int j, int block, std::size_t (Field::*step)() const) const {
+        const auto& [state, change, forcing] = fields_;
+        return {state.block(k, j, block), change.block(k, j, block), (state.*step)(),
+                (change.*step)()};
     }
 
     /// The right-hand side of up to kLanes rows of a plane, and the solution along them.
     void solve_x(int k, int j, int rows) {
         turn_states(k, j);
-        for (int chunk = 0; chunk < fields_.layout.chunks; ++chunk) {
-            alignas(kVectorBytes) std::array<double, kLanes * kPoint> sums{};
-            right_side_.run(fields_.state, fields_.forcing, k, j, rows, chunk,
-                            [&](int row, const Values& sum) __attribute__((always_inline)) {
-                                store_values(&sums[static_cast<std::size_t>(row) * kPoint], kLanes,
-                                             sum);
-                            });
-            double* const target =
-                turned_changes_.data() + static_cast<std::size_t>(chunk) * kLanes * kPoint;
-            for (std::size_t m = 0; m < 5; ++m) {
-                turn(&sums[m * kLanes], kPoint, target + m * kLanes, kPoint);
-            }
+        // Rows that the cube does not have are solved as well, for nothing: with any finite sums.
+        alignas(kVectorBytes) std::array<double, kLanes * kBlock> sums{};
+        for (int block = 0; block < fields_.state.inner_blocks(); ++block) {
+            right_side_.run(fields_.state, fields_.forcing, k, j, rows, block, sums.data());
+            turn([&](int row) { return sums.data() + static_cast<std::size_t>(row) * kBlock; },
+                 [&](int point) { return turned_change(block, point); }, kLanes);
         }
-        solver_.template solve<0>(turned_lines(), scratch_.data());
-        clear_beyond();
-        turn_back(fields_.change.row(k, j), rows);
-    }
-
-    [[nodiscard]] Lines turned_lines() const {
-        return {turned_states_.data() + (kLanes - 1) * kPoint,
-                kPoint,
-                kLanes,
-                turned_changes_.data() - kPoint,
-                kPoint,
-                kLanes,
-                size_};
-    }
-
-    /// Transposes kLanes vectors that are a step apart.
-    static void turn(const double* source, std::size_t source_step, double* target,
-                     std::size_t target_step, int count = kLanes) {
-        std::array<Vector, kLanes> square;
-        unroll<kLanes>([&](auto i) __attribute__((always_inline)) {
-            square[i] = load(source + static_cast<std::size_t>(i) * source_step);
-        });
-        transpose(square);
-        unroll<kLanes>([&](auto i) __attribute__((always_inline)) {
-            if (i < count) {
-                store(target + static_cast<std::size_t>(i) * target_step, square[i]);
-            }
-        });
-    }
-
-    /// The whole pitch of kLanes rows. In place of those that the cube does not have, its last.
-    void turn_states(int k, int j) {
-        const auto& state = fields_.state;
-        std::array<const double*, kLanes> rows;
-        for (int lane = 0; lane < kLanes; ++lane) {
-            rows[static_cast<std::size_t>(lane)] =
-                state.row(k, std::min(j + lane, size_ - 1)) - kLanes;
-        }
-        for (std::size_t i = 0; i < state.pitch(); i += kLanes) {
-            for (std::size_t m = 0; m < 5; ++m) {
-                std::array<Vector, kLanes> square;
-                unroll<kLanes>([&](auto lane) __attribute__((always_inline)) {
-                    square[lane] = load(rows[lane] + m * state.pitch() + i);
-                });
-                transpose(square);
-                unroll<kLanes>([&](auto point) __attribute__((always_inline)) {
-                    store(turned_states_.data() + (i + point) * kPoint + m * kLanes, square[point]);
-                });
-            }
-        }
-    }
-
-    /// No change beyond the last inner point of a row, where vectors reach past it.
-    void clear_beyond() {
-        const auto last = static_cast<std::size_t>(size_) - 2;
-        std::fill(turned_changes_.data() + last * kPoint,
+        solver_.template solve<0>(
+            {turned_states_.data() + (kLanes - 1) * kBlock, turned_changes_.data(), kBlock, kBlock},
+            scratch_.data());
+        // Where vectors reach past the last inner point of a row, there is no change.
+        std::fill(turned_changes_.data() + (static_cast<std::size_t>(size_) - 1) * kBlock,
                   turned_changes_.data() + turned_changes_.size(), 0.0);
-    }
-
-    void turn_back(double* target, int rows) const {
-        const auto pitch = fields_.layout.inner_pitch;
-        for (std::size_t i = 0; i < pitch; i += kLanes) {
-            for (std::size_t m = 0; m < 5; ++m) {
-                turn(turned_changes_.data() + i * kPoint + m * kLanes, kPoint,
-                     target + m * pitch + i, 5 * pitch, rows);
-            }
+        for (int block = 0; block < fields_.state.inner_blocks(); ++block) {
+            turn([&](int point) { return turned_change(block, point); },
+                 [&](int row) { return fields_.change.block(k, j + row, block); }, rows);
         }
     }
 
-    static constexpr std::size_t kPoint = std::size_t{5} * kLanes;  ///< doubles of a turned point
+    /// kLanes rows; in place of those that the cube does not have, its last.
+    void turn_states(int k, int j) {
+        for (int block = 0; block < fields_.state.blocks(); ++block) {
+            turn(
+                [&](int row) {
+                    return fields_.state.block(k, std::min(j + row, size_ - 1), block - 1);
+                },
+                [&](int point) {
+                    return turned_states_.data() +
+                           static_cast<std::size_t>(block * kLanes + point) * kBlock;
+                },
+                kLanes);
+        }
+    }
+
+    /// Of the inner point 1 + block kLanes + point; the block of point 0 comes first.
+    [[nodiscard]] double* turned_change(int block, int point) {
+        return turned_changes_.data() +
+               static_cast<std::size_t>(block * kLanes + point + 1) * kBlock;
+    }
+
+    /// Exchanges lanes and blocks: lane b of block a goes to lane a of block b. `source` and
+    /// `target` give the kLanes blocks, of which the first `count` are written.
+    template <typename Source, typename Target>
+    [[gnu::always_inline]] static void turn(const Source& source, const Target& target, int count) {
+        for (std::size_t m = 0; m < 5; ++m) {
+            std::array<Vector, kLanes> square;
+            unroll<kLanes>([&](auto i) __attribute__((always_inline)) {
+                square[i] = load(source(i) + m * kLanes);
+            });
+            transpose(square);
+            unroll<kLanes>([&](auto i) __attribute__((always_inline)) {
+                if (i < count) {
+                    store(target(i) + m * kLanes, square[i]);
+                }
+            });
+        }
+    }
 
     const AdiFields& fields_;
     const ExactField& exact_;
@@ -217,8 +175,8 @@ class AdiStep {
     Member& member_;
     RightSide right_side_;
     Solver solver_;
-    HugeArray<double> turned_states_;   ///< [i][component][row]
-    HugeArray<double> turned_changes_;  ///< [i][component][row]
+    HugeArray<double> turned_states_;   ///< a block is kLanes neighbours in j
+    HugeArray<double> turned_changes_;  ///< likewise
     HugeArray<double> scratch_;
 };
 

@@ -4,6 +4,7 @@
 // kLanes lines at once. Blocks are made from the states as they are met, never stored; only the
 // eliminated upper blocks are.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -15,7 +16,7 @@ namespace aferir::npb::AFERIR_ISA {
 
 /// Column by column; rows and columns are density, the momentum along the line's axis, the two
 /// other momenta, energy.
-using Block = std::array<Values, 5>;
+using Matrix = std::array<Values, 5>;
 
 /// Where the Jacobians of the fluxes are not 0.
 inline constexpr std::array<std::array<bool, 5>, 5> kCoupled{{{true, true, false, false, false},
@@ -43,7 +44,7 @@ class BtLines {
         Values next{};
         for (int point = size_ - 2; point > 0; --point) {
             const double* const kept = scratch + static_cast<std::size_t>(point) * kScratch;
-            auto value = load_values(kept + 25 * kLanes, kLanes);
+            auto value = load_values(kept + 25 * kLanes);
             unroll<5>([&](auto n) __attribute__((always_inline)) {
                 unroll<5>([&](auto m) __attribute__((always_inline)) {
                     value[m] -= load(kept + (n * 5 + m) * kLanes) * next[n];
@@ -78,15 +79,13 @@ class BtLines {
 
     template <int Axis>
     [[gnu::always_inline]] static void finish(const Lines& lines, int point, const Values& value) {
-        double* const state = lines.state_at(point);
-        double* const change = lines.change_at(point);
         unroll<5>([&](auto m) __attribute__((always_inline)) {
-            constexpr auto component = kOrder<Axis>[m];
+            constexpr auto component = kOrder<Axis>[m] * kLanes;
             if constexpr (Axis == 2) {
-                double* const place = state + component * lines.state_pitch;
+                double* const place = lines.state(point) + component;
                 store(place, load(place) + value[m]);
             } else {
-                store(change + component * lines.change_pitch, value[m]);
+                store(lines.change(point) + component, value[m]);
             }
         });
     }
@@ -120,14 +119,14 @@ class BtLines {
 
     /// The block that couples a point to its neighbour with that state: before (-1) or after it.
     template <int Axis, int Side>
-    [[gnu::always_inline]] Block coupling(const Local& at) const {
+    [[gnu::always_inline]] Matrix coupling(const Local& at) const {
         const auto viscous = viscous_of(at, -diffusion_);
         const double side = Side * convection_;
         const Vector normal = side * at.velocity[0];
         const Vector one = at.velocity[1];
         const Vector other = at.velocity[2];
         const Vector diagonal = broadcast(-diffusion_ * kDiffusion[Axis]);
-        Block block;
+        Matrix block;
         block[0] = {diagonal, side * kC2 * at.kinetic - normal * at.velocity[0] + viscous.column[1],
                     viscous.column[2] - normal * one, viscous.column[3] - normal * other,
                     normal * (2.0 * kC2 * at.kinetic - kC1 * at.energy) + viscous.column[4]};
@@ -145,10 +144,10 @@ class BtLines {
     }
 
     template <int Axis>
-    [[gnu::always_inline]] Block diagonal(const Local& at) const {
+    [[gnu::always_inline]] Matrix diagonal(const Local& at) const {
         const auto viscous = viscous_of(at, 2.0 * diffusion_);
         const Vector unit = broadcast(1.0 + 2.0 * diffusion_ * kDiffusion[Axis]);
-        Block block{};
+        Matrix block{};
         block[0] = {unit, viscous.column[1], viscous.column[2], viscous.column[3],
                     viscous.column[4]};
         unroll<3>([&](auto i) __attribute__((always_inline)) {
@@ -160,7 +159,7 @@ class BtLines {
     }
 
     /// target -= block * vector
-    [[gnu::always_inline]] static void subtract_product(Values& target, const Block& block,
+    [[gnu::always_inline]] static void subtract_product(Values& target, const Matrix& block,
                                                         const Values& vector) {
         unroll<5>([&](auto n) __attribute__((always_inline)) {
             unroll<5>([&](auto m) __attribute__((always_inline)) {
@@ -173,7 +172,7 @@ class BtLines {
 
     /// In place: the factors L (its unit diagonal not stored) and U, with the reciprocals of U's
     /// diagonal. The blocks are dominated by their diagonals, so that no row is exchanged.
-    [[gnu::always_inline]] static void factorize(Block& block) {
+    [[gnu::always_inline]] static void factorize(Matrix& block) {
         unroll<5>([&](auto p) __attribute__((always_inline)) {
             block[p][p] = 1.0 / block[p][p];
             unroll<5>([&](auto m) __attribute__((always_inline)) {
@@ -191,7 +190,7 @@ class BtLines {
 
     /// Solves for a right-hand side whose elements before `First` are 0.
     template <int First>
-    [[gnu::always_inline]] static void substitute(const Block& factors, Values& vector) {
+    [[gnu::always_inline]] static void substitute(const Matrix& factors, Values& vector) {
         unroll<5>([&](auto p) __attribute__((always_inline)) {
             unroll<5>([&](auto m) __attribute__((always_inline)) {
                 if constexpr (p >= First && m > p) {
@@ -215,41 +214,41 @@ class BtLines {
     template <int Axis>
     void eliminate(const Lines& lines, double* scratch) const {
         constexpr int kAhead = 4;
-        const auto& factors = right_side_.factors();
         Window<Medium> media;
-        media[0] = medium_of(lines.state_values(0), factors);
-        media[1] = medium_of(lines.state_values(1), factors);
+        media.before() = medium_of(load_values(lines.state(0)));
+        media.here() = medium_of(load_values(lines.state(1)));
         for (int point = 1; point < size_ - 1; ++point) {
             if constexpr (Axis == 2) {
-                lines.prefetch(point + kAhead);
+                lines.prefetch(std::min(point + kAhead, size_ - 1));
             }
             double* const kept = scratch + static_cast<std::size_t>(point) * kScratch;
-            media[point + 1] = medium_of(lines.state_values(point + 1), factors);
-            auto given = load_values(lines.change_at(point), lines.change_pitch);
+            media.after() = medium_of(load_values(lines.state(point + 1)));
+            auto given = load_values(lines.change(point));
             if constexpr (Axis == 0) {
-                right_side_.complete(given, lines, point, media[point - 1], media[point],
-                                     media[point + 1]);
+                right_side_.complete(given, lines, point, media.before(), media.here(),
+                                     media.after());
             }
             Values right;
             unroll<5>([&](auto m)
                           __attribute__((always_inline)) { right[m] = given[kOrder<Axis>[m]]; });
-            auto middle = diagonal<Axis>(Local::from<Axis>(media[point]));
+            auto middle = diagonal<Axis>(Local::from<Axis>(media.here()));
             if (point > 1) {
                 const double* const last = kept - kScratch;
-                const auto lower = coupling<Axis, -1>(Local::from<Axis>(media[point - 1]));
-                subtract_product(right, lower, load_values(last + 25 * kLanes, kLanes));
+                const auto lower = coupling<Axis, -1>(Local::from<Axis>(media.before()));
+                subtract_product(right, lower, load_values(last + 25 * kLanes));
                 unroll<5>([&](auto n) __attribute__((always_inline)) {
-                    subtract_product(middle[n], lower, load_values(last + n * 5 * kLanes, kLanes));
+                    subtract_product(middle[n], lower, load_values(last + n * 5 * kLanes));
                 });
             }
             factorize(middle);
             substitute<0>(middle, right);
-            store_values(kept + 25 * kLanes, kLanes, right);
-            auto upper = coupling<Axis, 1>(Local::from<Axis>(media[point + 1]));
+            store_values(kept + 25 * kLanes, right);
+            auto upper = coupling<Axis, 1>(Local::from<Axis>(media.after()));
             unroll<5>([&](auto n) __attribute__((always_inline)) {
                 substitute<(n < 2 ? 0 : 1)>(middle, upper[n]);
-                store_values(kept + n * 5 * kLanes, kLanes, upper[n]);
+                store_values(kept + n * 5 * kLanes, upper[n]);
             });
+            media.advance();
         }
     }
 

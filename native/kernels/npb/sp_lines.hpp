@@ -37,7 +37,7 @@ class SpLines {
         Values next_but_one{};
         for (int point = size_ - 2; point > 0; --point) {
             const double* const kept = at(scratch, point);
-            auto value = load_values(kept, kLanes);
+            auto value = load_values(kept);
             unroll<5>([&](auto m) __attribute__((always_inline)) {
                 constexpr int matrix = matrix_of(m);
                 value[m] -= load(kept + (5 + matrix) * kLanes) * next[m] +
@@ -80,7 +80,7 @@ class SpLines {
     template <int Axis>
     [[gnu::always_inline]] void look_at(const Lines& lines, int index, double* scratch,
                                         Point<Axis>& point) const {
-        const auto medium = medium_of(lines.state_values(index), right_side_.factors());
+        const auto medium = medium_of(load_values(lines.state(index)));
         const Vector sound = square_root(kC1 * medium.pressure * medium.inverse);
         if constexpr (Axis == 2) {
             double* const kept = at(scratch, index);
@@ -107,23 +107,24 @@ class SpLines {
         constexpr int kAhead = 6;
         std::fill(scratch, scratch + 2 * kScratch, 0.0);
         Window<Point<Axis>> points;
-        look_at<Axis>(lines, 0, scratch, points[0]);
-        look_at<Axis>(lines, 1, scratch, points[1]);
+        look_at<Axis>(lines, 0, scratch, points.before());
+        look_at<Axis>(lines, 1, scratch, points.here());
         for (int index = 1; index < size_ - 1; ++index) {
             if constexpr (Axis == 2) {
-                lines.prefetch(index + kAhead);
+                lines.prefetch(std::min(index + kAhead, size_ - 1));
             }
-            const auto& before = points[index - 1];
-            const auto& here = points[index];
-            auto& after = points[index + 1];
+            const auto& before = points.before();
+            const auto& here = points.here();
+            auto& after = points.after();
             look_at<Axis>(lines, index + 1, scratch, after);
-            auto given = load_values(lines.change_at(index), lines.change_pitch);
+            auto given = load_values(lines.change(index));
             if constexpr (Axis == 0) {
                 right_side_.complete(given, lines, index, before.medium, here.medium, after.medium);
                 given = characteristic(given, here);
             }
             const bool outermost = index == 1 || index == size_ - 2;
             reduce(before.wave, here.wave, after.wave, given, outermost, at(scratch, index));
+            points.advance();
         }
     }
 
@@ -181,23 +182,22 @@ class SpLines {
         const Vector difference = kHalfRoot * (value[3] - value[4]);
         if constexpr (Axis == 0) {  // T_x to T_y
             const Vector turned = kHalfRoot * value[2];
-            store_values(lines.change_at(point), lines.change_pitch,
+            store_values(lines.change(point),
                          {-value[1], value[0], difference, mean - turned, mean + turned});
         } else if constexpr (Axis == 1) {  // T_y to T_z
             const Vector turned = kHalfRoot * value[0];
-            store_values(lines.change_at(point), lines.change_pitch,
+            store_values(lines.change(point),
                          {difference, -value[2], value[1], mean - turned, mean + turned});
         } else {
-            add_conserved(lines.state_at(point), lines.state_pitch, value, load(kept + 11 * kLanes),
+            add_conserved(lines.state(point), value, load(kept + 11 * kLanes),
                           load(kept + 12 * kLanes));
         }
     }
 
     /// Adds to a state a change in the characteristic variables of the z axis.
-    [[gnu::always_inline]] static void add_conserved(double* state, std::size_t pitch,
-                                                     const Values& value, Vector inverse,
-                                                     Vector sound) {
-        auto u = load_values(state, pitch);
+    [[gnu::always_inline]] static void add_conserved(double* state, const Values& value,
+                                                     Vector inverse, Vector sound) {
+        auto u = load_values(state);
         const Vector scale = kHalfRoot * u[0];
         const Vector acoustic = scale / sound * (value[3] + value[4]);
         const Vector along_z = scale * (value[3] - value[4]);
@@ -214,7 +214,7 @@ class SpLines {
         u[2] += y * mass + density * value[0];
         u[3] += z * mass + along_z;
         u[4] += density * turn + kinetic * mass + enthalpy + z * along_z;
-        store_values(state, pitch, u);
+        store_values(state, u);
     }
 
     const RightSide& right_side_;

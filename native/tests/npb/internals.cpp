@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "npb/adi_run.hpp"
+#include "npb/bt_lines.hpp"
 #include "npb/cg_blocks.hpp"
 #include "npb/is_ranking.hpp"
 #include "npb/mg_cycle.hpp"
+#include "npb/sp_lines.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 namespace {
@@ -136,10 +139,118 @@ SweepResult sweep(const Cube& u, const Cube& z, const Cube& v,
     return {cube_of(result), cube_of(coarse), squares};
 }
 
+template <typename PerPlace>
+void for_places(int begin, int end, const PerPlace& per_place) {
+    for (int k = begin; k < end; ++k) {
+        for (int j = begin; j < end; ++j) {
+            for (int i = begin; i < end; ++i) {
+                per_place(Place{i, j, k});
+            }
+        }
+    }
+}
+
+Field field_of(const Flows& flows, const State& padding) {
+    Field field(flows.size);
+    for (int k = 0; k < flows.size; ++k) {
+        field.fill(k, padding);
+    }
+    for_places(0, flows.size, [&](const Place& place) { field.set(place, flows.at(place)); });
+    return field;
+}
+
+constexpr State kStill{1, 0, 0, 0, 1};
+
+/// Differences along y and z by rows, then those along x by lines, one line at a time.
+Flows right_side(const Flows& states, const Flows& forcing, double time_step) {
+    const int size = states.size;
+    const auto u = field_of(states, kStill);
+    const auto given = field_of(forcing, {});
+    const RightSide part(size, time_step);
+    Flows result(size);
+    std::vector<double> turned(static_cast<std::size_t>(size) * kBlock);
+    for (int k = 1; k < size - 1; ++k) {
+        for (int block = 0; block < u.inner_blocks(); ++block) {
+            std::vector<double> sums(static_cast<std::size_t>(size - 2) * kBlock);
+            part.run(u, given, k, 1, size - 2, block, sums.data());
+            for (int j = 1; j < size - 1; ++j) {
+                for (int lane = 0; lane < kLanes && 1 + block * kLanes + lane < size - 1; ++lane) {
+                    auto& sum = result.at({1 + block * kLanes + lane, j, k});
+                    for (std::size_t m = 0; m < sum.size(); ++m) {
+                        sum[m] = sums[static_cast<std::size_t>(j - 1) * kBlock + m * kLanes +
+                                      static_cast<std::size_t>(lane)];
+                    }
+                }
+            }
+        }
+        for (int j = 1; j < size - 1; ++j) {
+            for (int i = 0; i < size; ++i) {
+                Values same;
+                for (std::size_t m = 0; m < same.size(); ++m) {
+                    same[m] = broadcast(states.at({i, j, k})[m]);
+                }
+                store_values(&turned[static_cast<std::size_t>(i) * kBlock], same);
+            }
+            const Lines line{turned.data(), nullptr, kBlock, kBlock};
+            for (int i = 1; i < size - 1; ++i) {
+                auto& sum = result.at({i, j, k});
+                Values values;
+                for (std::size_t m = 0; m < values.size(); ++m) {
+                    values[m] = broadcast(sum[m]);
+                }
+                part.complete(values, line, i, medium_of(load_values(line.state(i - 1))),
+                              medium_of(load_values(line.state(i))),
+                              medium_of(load_values(line.state(i + 1))));
+                for (std::size_t m = 0; m < values.size(); ++m) {
+                    sum[m] = values[m][kLanes - 1];
+                }
+            }
+        }
+    }
+    return result;
+}
+
+template <typename Solver>
+Flows solve(const Flows& states, const Flows& changes, double time_step, int axis) {
+    const int size = states.size;
+    const auto u = field_of(states, kStill);
+    const auto change = field_of(changes, {});
+    const RightSide right_side(size, time_step);
+    const Solver solver(right_side, time_step);
+    std::vector<double> scratch(static_cast<std::size_t>(size + 1) * Solver::kScratch);
+    for (int other = 1; other < size - 1; ++other) {
+        for (int block = 0; block < u.inner_blocks(); ++block) {
+            if (axis == 1) {
+                solver.template solve<1>({u.block(other, 0, block), change.block(other, 0, block),
+                                          u.row_step(), change.row_step()},
+                                         scratch.data());
+            } else {
+                solver.template solve<2>({u.block(0, other, block), change.block(0, other, block),
+                                          u.plane_step(), change.plane_step()},
+                                         scratch.data());
+            }
+        }
+    }
+    Flows result(size);
+    for_places(0, size, [&](const Place& place) {
+        result.at(place) = (axis == 1 ? change : u).state(place);
+    });
+    return result;
+}
+
+Outcome run_bt(ProblemClass problem, int threads) {
+    return run_adi<BtLines>(bt_problem(problem), threads);
+}
+
+Outcome run_sp(ProblemClass problem, int threads) {
+    return run_adi<SpLines>(sp_problem(problem), threads);
+}
+
 }  // namespace
 
 Internals internals() {
-    return {"", multiply, rank, residual, smooth, restricted, interpolated, sweep};
+    return {"",    multiply,   rank,           residual,       smooth, restricted, interpolated,
+            sweep, right_side, solve<BtLines>, solve<SpLines>, run_bt, run_sp};
 }
 
 }  // namespace aferir::npb::AFERIR_ISA

@@ -9,6 +9,8 @@
 
 #include "common/isa.hpp"
 #include "npb/cg_matrix.hpp"
+#include "npb/npb.hpp"
+#include "npb/pseudo_application.hpp"
 
 namespace aferir::npb {
 
@@ -34,7 +36,24 @@ struct SweepResult {
     double squares = 0;
 };
 
-/// Parts of CG, IS and MG that are inside one instruction-set level, opened for the tests.
+/// States or changes of the points of a cube, in the order [k][j][i].
+struct Flows {
+    explicit Flows(int edge)
+        : size(edge),
+          points(static_cast<std::size_t>(edge) * static_cast<std::size_t>(edge) *
+                 static_cast<std::size_t>(edge)) {}
+
+    State& at(const Place& place) { return points[index(place)]; }
+    [[nodiscard]] const State& at(const Place& place) const { return points[index(place)]; }
+    [[nodiscard]] std::size_t index(const Place& place) const {
+        return static_cast<std::size_t>((place[2] * size + place[1]) * size + place[0]);
+    }
+
+    int size;
+    std::vector<State> points;
+};
+
+/// Parts of the kernels that are inside one instruction-set level, opened for the tests.
 struct Internals {
     std::string_view isa;
 
@@ -53,6 +72,16 @@ struct Internals {
     /// A whole sweep, cut into `cuts` parts across planes and as many across rows.
     SweepResult (*sweep)(const Cube& u, const Cube& z, const Cube& v,
                          const std::array<double, 3>& smoother, int cuts);
+
+    /// dt (R(U) + H) of BT and SP at the inner points; 0 elsewhere.
+    Flows (*right_side)(const Flows& states, const Flows& forcing, double time_step);
+
+    /// The changes after the solves along one axis, 1 or 2 for y or z (then the new states).
+    Flows (*solve_bt)(const Flows& states, const Flows& changes, double time_step, int axis);
+    Flows (*solve_sp)(const Flows& states, const Flows& changes, double time_step, int axis);
+
+    Outcome (*run_bt)(ProblemClass problem, int threads);
+    Outcome (*run_sp)(ProblemClass problem, int threads);
 };
 
 #if defined(__x86_64__)
