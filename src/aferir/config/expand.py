@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from aferir.config.factors import PREFIX, Factor, label, variant
 from aferir.config.problems import Problems
-from aferir.config.sections import Experiment, ProgramRules, WorkloadTable
+from aferir.config.sections import Experiment, PlacedProgram, ProgramRules, WorkloadTable
 from aferir.config.units import format_size
 from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, WorkloadSpec
 
@@ -52,6 +52,7 @@ def expand(
                     continue
                 made = variant(spec, chosen)
                 cell = _cell(made, workload, parameters, chosen)
+                _check_kind(workload, made, programs[workload.program], problems)
                 need = programs[workload.program].memory_bytes(parameters)
                 fit = _misfits(
                     cell,
@@ -133,6 +134,17 @@ def _valid(
     return not sentences
 
 
+def _check_kind(
+    workload: WorkloadTable, spec: EnvironmentSpec, rules: ProgramRules, problems: Problems
+) -> None:
+    if isinstance(rules, PlacedProgram) and spec.kind not in rules.kinds:
+        problems.add(
+            f"{workload.path}.environments",
+            f"`{spec.name}` is a {spec.kind}, where `{workload.program}` cannot run",
+            f"name those of kind {' or '.join(rules.kinds)}: environments = [...]",
+        )
+
+
 def _misfits(
     cell: Cell,
     spec: EnvironmentSpec,
@@ -142,12 +154,13 @@ def _misfits(
     oversubscribe: bool,
 ) -> Iterator[tuple[str, str]]:
     """Why a cell cannot run as asked, each with its remedy."""
-    threads = cell.workload.parameters.get("threads", 1)
-    if isinstance(threads, int) and threads > spec.cpus and not oversubscribe:
-        yield (
-            f"asks for {threads} threads in `{spec.name}`, which has {spec.cpus} CPUs",
-            "lower `threads`, or write `oversubscribe = true` under [experiment]",
-        )
+    for name in ("threads", "processes"):
+        number = cell.workload.parameters.get(name, 1)
+        if isinstance(number, int) and number > spec.cpus and not oversubscribe:
+            yield (
+                f"asks for {number} {name} in `{spec.name}`, which has {spec.cpus} CPUs",
+                f"lower `{name}`, or write `oversubscribe = true` under [experiment]",
+            )
     have = spec.memory_bytes - (_GUEST_KERNEL if spec.kind == "vm" else 0)
     if need_bytes > have:
         yield (

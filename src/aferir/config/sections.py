@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, get_args
+from typing import Protocol, get_args, runtime_checkable
 
 import msgspec
 
@@ -59,6 +59,13 @@ class ProgramRules(Protocol):
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
         """Least memory that the program needs."""
         ...
+
+
+@runtime_checkable
+class PlacedProgram(Protocol):
+    """A program that not every kind of environment can run."""
+
+    kinds: tuple[EnvironmentKind, ...]
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):

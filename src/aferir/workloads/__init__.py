@@ -10,14 +10,16 @@ from aferir.workloads.base import Workload
 from aferir.workloads.clock import CLOCK
 from aferir.workloads.iperf3 import IPERF3
 from aferir.workloads.memory import MEMORY
+from aferir.workloads.mpi_clock import MPI_CLOCK
 from aferir.workloads.netpipe import NETPIPE
 from aferir.workloads.network import NETWORK
 from aferir.workloads.npb import NPB
+from aferir.workloads.ocean import OCEAN
 
 
 def all_workloads() -> dict[str, Workload]:
     """Every program by its name in an experiment file."""
-    known = (NPB, MEMORY, NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK)
+    known = (NPB, MEMORY, NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK, OCEAN)
     return {workload.program: workload for workload in known}
 
 

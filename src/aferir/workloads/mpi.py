@@ -49,6 +49,7 @@ def launch(
     mpi: Mpi | None = None,
     preload: bool = False,
     report: bool = False,
+    wrapper: Sequence[str] = (),
 ) -> Command:
     """Run `program` (without its `-openmpi` or `-mpich`) as that many ranks on this host.
 
@@ -56,6 +57,7 @@ def launch(
     time for all ranks, as under `aferir mpirun`; with `report` too, each rank says on standard
     error how its clock was set. Ranks are bound to no processor of their own: what the environment
     allows them is theirs, with either MPI, also where they are more than there are processors.
+    Each rank runs `wrapper`, a command, with the program and its arguments after it.
 
     Errors: MissingError where the launcher, the program or the library is missing.
     """
@@ -67,7 +69,7 @@ def launch(
         (
             *placement_options(launcher.mpi, root=os.geteuid() == 0),
             *variable_options(launcher.mpi, variables),
-            *("-n", str(processes), str(path), *arguments),
+            *("-n", str(processes), *wrapper, str(path), *arguments),
         ),
     )
 
