@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from itertools import accumulate
 from pathlib import PurePosixPath
 
 import msgspec
@@ -225,8 +226,29 @@ def test_figures_come_from_both_ends() -> None:
     assert found.lost_bytes == 2 * 1448
     assert found.dropped_packets == 3
     assert found.gap_s == 0.2
-    assert found.link_curves[0].bps == pytest.approx((11_000, 22_000))
-    assert found.streams[0].bps == pytest.approx((10_000, 20_000))
+    assert found.link_curves[0].at_s == found.streams[0].at_s == (0.0, 0.1, 0.2)
+    assert found.link_curves[0].bps == pytest.approx((11_000, 22_000, 22_000))
+    assert found.streams[0].bps == pytest.approx((10_000, 20_000, 20_000))
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 0.5), st.integers(0, 10**6)), min_size=1, max_size=20))
+def test_a_curve_holds_the_bytes_that_were_sampled(intervals: list[tuple[float, int]]) -> None:
+    at_s = tuple(accumulate(length for length, _ in intervals))
+    counts = tuple(count for _, count in intervals)
+    samples = Samples(at_s, counts, (), (), ())
+    curve = measure._curve("one", samples, counts, 0.1)
+    carried = sum(curve.bps) * 0.1
+    assert len(curve.at_s) == len(set(curve.at_s)) >= 1
+    assert carried <= sum(counts) + 1e-3
+    assert carried >= sum(counts) - max(counts)  # the last interval is left out unless it is whole
+
+
+def test_a_receiver_that_waited_has_its_curve_start_with_the_traffic() -> None:
+    waiting = Samples((0.1, 0.2, 0.3, 0.4), (0, 0, 500, 700), (), (), ())
+    received = msgspec.structs.replace(RECEIVED, traffic=waiting)
+    found = measure.result(TASK, read(printed(SENT, received), TASK), "namespaces")
+    assert found.streams[0].at_s == (0.0, 0.1)
+    assert found.streams[0].bps == pytest.approx((5000, 7000))
 
 
 def test_bytes_that_did_not_arrive_give_no_figure() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 
 import msgspec
 
@@ -18,7 +20,7 @@ _HEADERS = 52
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """Bytes a second of one stream or link at the ends of intervals."""
+    """Bytes a second of one stream or link; `at_s` are the starts of intervals."""
 
     name: str
     at_s: tuple[float, ...]
@@ -106,8 +108,8 @@ def result(task: Task, outcome: Outcome, kind: Kind) -> Result:
             for name in outcome.link_sent
         },
         links_up=None if bond is None else bond.ports or bond.links_up,
-        streams=_stream_curves(outcome),
-        link_curves=_link_curves(outcome),
+        streams=_stream_curves(outcome, task.traffic.interval_s),
+        link_curves=_link_curves(outcome, task.traffic.interval_s),
     )
 
 
@@ -117,16 +119,17 @@ def fairness(rates: Sequence[float]) -> float:
     return 1.0 if squares == 0 else sum(rates) ** 2 / (len(rates) * squares)
 
 
-def _stream_curves(outcome: Outcome) -> tuple[Curve, ...]:
+def _stream_curves(outcome: Outcome, step_s: float) -> tuple[Curve, ...]:
     found = []
     for number, (stream, end) in enumerate(zip(outcome.streams, outcome.received, strict=True), 1):
         if end.traffic is not None:
             name = f"{number}: {stream.sender} to {stream.receiver}"
-            found.append(_curve(name, end.traffic, end.traffic.interval_bytes))
+            start_s = _first_traffic_s(end.traffic)
+            found.append(_curve(name, end.traffic, end.traffic.interval_bytes, step_s, start_s))
     return tuple(found)
 
 
-def _link_curves(outcome: Outcome) -> tuple[Curve, ...]:
+def _link_curves(outcome: Outcome, step_s: float) -> tuple[Curve, ...]:
     """Of the links of host1, as a program there saw them; none where all run in containers."""
     for ends, field in (
         (zip((s.sender for s in outcome.streams), outcome.sent, strict=True), "link_sent"),
@@ -139,22 +142,45 @@ def _link_curves(outcome: Outcome) -> tuple[Curve, ...]:
             if host == "host1" and end.traffic is not None:
                 rows = zip(end.traffic.link_names, getattr(end.traffic, field), strict=True)
                 return tuple(
-                    _curve(name, end.traffic, row)
+                    _curve(name, end.traffic, row, step_s)
                     for name, row in rows
                     if name in outcome.link_sent
                 )
     return ()
 
 
-def _curve(name: str, samples: Samples, grown: Sequence[int]) -> Curve:
-    starts = (0.0, *samples.at_s[:-1])
-    lengths = [end - start for start, end in zip(starts, samples.at_s, strict=True)]
-    rates = tuple(
-        count / length if length > 0 else math.nan
-        for count, length in zip(grown, lengths, strict=True)
+def _curve(
+    name: str, samples: Samples, grown: Sequence[int], step_s: float, start_s: float = 0.0
+) -> Curve:
+    """Rates in intervals of `step_s` from `start_s` on, whenever the samples were taken.
+
+    A busy machine takes them late; repetitions can only be laid over each other on one grid.
+    """
+    if not samples.at_s:
+        return Curve(name, (), ())
+    times = (0.0, *samples.at_s)
+    totals = (0.0, *accumulate(float(count) for count in grown))
+    count = math.floor((times[-1] - start_s) / step_s + 1e-6)
+    edges = [_at(start_s + step_s * k, times, totals) for k in range(count + 1)]
+    return Curve(
+        name,
+        tuple(round(step_s * k, 3) for k in range(count)),
+        tuple((b - a) / step_s for a, b in pairwise(edges)),
     )
-    kept = [i for i, rate in enumerate(rates) if math.isfinite(rate)]
-    return Curve(name, tuple(samples.at_s[i] for i in kept), tuple(rates[i] for i in kept))
+
+
+def _at(time_s: float, times: Sequence[float], totals: Sequence[float]) -> float:
+    """The total at a time between samples, as if traffic were even there."""
+    place = min(max(bisect_right(times, time_s), 1), len(times) - 1)
+    before, after = times[place - 1], times[place]
+    part = (time_s - before) / (after - before) if after > before else 1.0
+    return totals[place - 1] + (totals[place] - totals[place - 1]) * min(part, 1.0)
+
+
+def _first_traffic_s(samples: Samples) -> float:
+    """When the interval began in which the first byte came: a receiver waits for its sender."""
+    starts = (0.0, *samples.at_s)
+    return next((start for start, n in zip(starts, samples.interval_bytes, strict=False) if n), 0.0)
 
 
 def _sum(parts: Iterable[dict[str, int]]) -> dict[str, int]:

@@ -165,7 +165,7 @@ def _series(metric: str, curve: _Curve) -> Series:
         values=curve.bps,
         along="time_s",
         along_unit="s",
-        at=tuple(round(at, 1) for at in curve.at_s),
+        at=curve.at_s,
         label=curve.name,
     )
 
