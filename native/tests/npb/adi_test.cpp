@@ -16,7 +16,6 @@ constexpr std::array kSizes{7, 10, 12, 19};
 Flows random_states(int size, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> some(-0.1, 0.1);
-    const ExactField exact(size);
     Flows flows(size);
     for (std::size_t place = 0; place < flows.points.size(); ++place) {
         flows.points[place] = {1.5 + some(random), 0.4 + some(random), -0.3 + some(random),
