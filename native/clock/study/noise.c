@@ -15,7 +15,7 @@
 #include "bench.h"
 #include "study.h"
 
-enum { CALIBRATIONS = 50, WINDOW = 15, MOST_SHOWN = 400 };
+enum { CALIBRATIONS = 1000, WINDOW = 15, MOST_SHOWN = 400 };
 /* Of a quantum more than its neighbours: an interruption. Many small ones hide a few large ones, so
  * a beat is looked for among the larger ones, too. */
 static const double INTERRUPTED[] = {0.02, 0.1, 0.3};

@@ -111,7 +111,7 @@ static void a_beat_is_found_among_as_many_other_interruptions(void) {
 static void no_beat_is_invented(void) {
     static double at[N];
     uint64_t seed = 4;
-    for (int trial = 0; trial < 100; ++trial) {
+    for (int trial = 0; trial < 40; ++trial) {
         size_t count = 10 + random_below(&seed, 300), burst = 1 + random_below(&seed, 20);
         for (size_t i = 0; i < count; i += burst) {
             double moment = random_unit(&seed) * 4.8;
