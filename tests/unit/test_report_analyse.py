@@ -316,3 +316,15 @@ def test_comparing_runs_that_share_little(made_up: Any) -> None:
     assert {c.group for c in comparison.cells} == {"cg/threads=2"}
     assert all("/ep/" in name for name in comparison.only_first)
     assert all("/is/" in name for name in comparison.only_second)
+
+
+def test_wins_are_counted_where_environments_met(made_up: Any) -> None:
+    plan = made_up.plan()
+    records = [r for r in made_up.records() if (r.environment, r.workload) != ("vm", "cg")]
+    ranks = {rank.environment: rank for rank in analyse(plan, records).ranking}
+    assert sum(rank.won for rank in ranks.values()) == 3
+    assert ranks["vm"].won == 0
+    assert ranks["vm"].contested == 2
+    assert ranks["native"].won >= 2
+    alone = [r for r in records if r.environment == "native"]
+    assert [(r.won, r.contested) for r in analyse(plan, alone).ranking] == [(0, 0)]

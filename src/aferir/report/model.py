@@ -110,6 +110,10 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True):
     """Groups of the plan; an environment that lacks some is not strictly comparable."""
     emulated: bool
     baseline: bool
+    won: int = 0
+    """Groups in which its median is the smallest, of those with several environments."""
+    contested: int = 0
+    """Groups with results of this and of another environment."""
     best_place: int = 1
     worst_place: int = 1
     """Places that the intervals allow: two environments whose intervals overlap may swap."""

@@ -27,6 +27,7 @@ def rank(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[R
         with_results = {cell.group for cell in own if cell.points}
         ratios = [cell.ratio for cell in own if cell.ratio and cell.ratio.estimate is not None]
         is_baseline = family == baseline
+        won, contested = _won(family, cells)
         if not (ratios or (is_baseline and with_results)):
             continue
         estimate, interval = (1.0, None) if is_baseline else combine(ratios, level=level)
@@ -39,10 +40,28 @@ def rank(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[R
                 of=of,
                 emulated=any(cell.emulated for cell in own),
                 baseline=is_baseline,
+                won=won,
+                contested=contested,
             )
         )
     ordered = sorted(ranks, key=lambda r: (r.groups < r.of, r.ratio))
     return tuple(_with_places(rank, ordered) for rank in ordered)
+
+
+def _won(family: str, cells: Sequence[CellResult]) -> tuple[int, int]:
+    """In how many groups it was the fastest by the median, and in how many it met another."""
+    won = contested = 0
+    for group in dict.fromkeys(cell.group for cell in cells):
+        medians = [
+            (median, environment_family(cell.environment))
+            for cell in cells
+            if cell.group == group and (median := cell.duration.median) is not None
+        ]
+        families = {name for _, name in medians}
+        if family in families and len(families) > 1:
+            contested += 1
+            won += min(medians)[1] == family
+    return won, contested
 
 
 def _with_places(rank: Rank, ranks: Sequence[Rank]) -> Rank:

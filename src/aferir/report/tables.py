@@ -40,6 +40,11 @@ def places(rank: Rank) -> str:
     return f"{rank.best_place} to {rank.worst_place}"
 
 
+def fastest_in(rank: Rank) -> str:
+    """`3 of 8`: groups with the smallest median, of those that several environments shared."""
+    return f"{rank.won} of {rank.contested}" if rank.contested else NOTHING
+
+
 def codes(cell: CellResult) -> str:
     """The codes of its warnings and failures, each once."""
     warned = [counted.warning.code for counted in cell.warnings]

@@ -105,6 +105,7 @@ def _rows(evaluation: Evaluation) -> dict[str, Any]:
         "phases": tables.phases(evaluation),
         "phase_mean": tables.phase_mean,
         "places": tables.places,
+        "fastest_in": tables.fastest_in,
         "verdict": tables.verdict_words,
         "codes": tables.codes,
         "method": tables.method(evaluation.rule),

@@ -90,10 +90,11 @@ def _ranking(evaluation: Evaluation) -> str:
             _name(rank.environment, rank.emulated),
             "baseline" if rank.baseline else change(rank.ratio, rank.interval),
             f"{rank.groups} of {rank.of}",
+            tables.fastest_in(rank),
         )
         for rank in evaluation.ranking
     ]
-    return _section("Ranking", ("place", "environment", "duration", "groups"), rows)
+    return _section("Ranking", ("place", "environment", "duration", "groups", "fastest in"), rows)
 
 
 def _durations(evaluation: Evaluation) -> str:
