@@ -12,6 +12,7 @@ from aferir.model.plan import Cell, EnvironmentSpec, Plan, StoppingRule, Workloa
 from aferir.model.record import Failure, Record, Sample, Series
 from aferir.report.analyse import analyse
 from aferir.report.charts.curves import curve_charts
+from aferir.report.curves import curve_families
 from aferir.report.model import Evaluation
 from aferir.report.write_csv import write_samples_csv
 from aferir.store.lines import decode_lines, encode_line
@@ -183,3 +184,32 @@ def test_a_series_that_is_not_finite_is_not_kept(wrong: Series) -> None:
 def test_a_series_has_a_place_for_every_value() -> None:
     with pytest.raises(ValueError, match="2 values at 1 places"):
         latency(1, 2, at=(1.0,))
+
+
+def test_a_series_along_a_factor_goes_through_the_cells_of_its_levels() -> None:
+    def record(level: int, repetition: int, value: float) -> Record:
+        return Record(
+            cell=f"native/net/threads={level}",
+            group=f"net/threads={level}",
+            environment="native",
+            workload="net",
+            factors={"threads": level},
+            repetition=repetition,
+            started_unix_ns=0,
+            series=(
+                Series(
+                    metric="error_s",
+                    unit="s",
+                    values=(value,),
+                    along="threads",
+                    at=(float(level),),
+                    label="own",
+                ),
+            ),
+        )
+
+    records = [record(1, 1, 0.5), record(2, 1, 0.25), record(1, 2, 1.5), record(2, 2, 0.75)]
+    families = curve_families(analyse(plan((1, 2)), records).cells, records)
+    assert [(f.title, f.metric, f.pooled) for f in families] == [("net", "error_s", True)]
+    (curve,) = families[0].curves
+    assert [(p.at, p.n, p.median) for p in curve.points] == [(1, 2, 1.0), (2, 2, 0.5)]

@@ -27,43 +27,65 @@ def curve_families(
     return (*_of_series(cells, records), *_of_factors(cells))
 
 
+class _Arm(msgspec.Struct, frozen=True):
+    """What one environment has under one label, of all repetitions."""
+
+    cell: CellResult
+    label: str
+    series: list[Series]
+    pooled: bool
+
+
 def _of_series(cells: Sequence[CellResult], records: Sequence[Record]) -> list[CurveFamily]:
     by_cell: dict[str, list[Series]] = {}
     for record in sorted(records, key=lambda r: r.repetition):
         if record.failure is None:
             by_cell.setdefault(record.cell, []).extend(record.series)
-    found: dict[_Key, list[tuple[CellResult, str, list[Series]]]] = {}
+    found: dict[_Key, dict[tuple[str, str], _Arm]] = {}
     for cell in cells:
         arms: dict[tuple[_Key, str], list[Series]] = {}
         for series in by_cell.get(cell.cell, []):
-            key = (cell.group, series.metric, series.unit, series.along, series.along_unit)
+            title = _title(cell, series.along)
+            key = (title, series.metric, series.unit, series.along, series.along_unit)
             arms.setdefault((key, series.label), []).append(series)
         for (key, label), repeated in arms.items():
-            found.setdefault(key, []).append((cell, label, repeated))
-    return [_family(key, arms) for key, arms in found.items()]
+            pooled = len({series.at for series in repeated}) == 1
+            family = found.setdefault(key, {})
+            place = (cell.environment, label)
+            earlier = family.get(place, _Arm(cell, label, [], pooled=True))
+            family[place] = _Arm(
+                earlier.cell, label, earlier.series + repeated, pooled=earlier.pooled and pooled
+            )
+    return [_family(key, list(arms.values())) for key, arms in found.items()]
 
 
-def _family(key: _Key, arms: list[tuple[CellResult, str, list[Series]]]) -> CurveFamily:
-    group, metric, unit, along, along_unit = key
-    pooled = all(len({s.at for s in repeated}) == 1 for _, _, repeated in arms)
-    if not pooled:
-        arms = [(cell, label, repeated[:1]) for cell, label, repeated in arms]
+def _title(cell: CellResult, along: str) -> str:
+    """Of the cell's group; a series along one of the factors goes through all of its levels."""
+    if along not in cell.factors:
+        return cell.group
+    return "/".join(part for part in cell.group.split("/") if not part.startswith(f"{along}="))
+
+
+def _family(key: _Key, arms: list[_Arm]) -> CurveFamily:
+    title, metric, unit, along, along_unit = key
+    pooled = all(arm.pooled for arm in arms)
+    shown = [(arm, arm.series if pooled else arm.series[:1]) for arm in arms]
     return CurveFamily(
-        title=group,
+        title=title,
         metric=metric,
         unit=unit,
         along=along,
         along_unit=along_unit,
-        categories=any(isinstance(place, str) for _, _, r in arms for s in r for place in s.at),
+        categories=any(isinstance(place, str) for _, r in shown for s in r for place in s.at),
         pooled=pooled,
         curves=tuple(
             Curve(
-                environment=cell.environment,
-                emulated=cell.emulated,
-                label=label,
+                environment=arm.cell.environment,
+                emulated=arm.cell.emulated,
+                label=arm.label,
                 points=_points((place, v) for s in r for place, v in zip(s.at, s.values)),  # noqa: B905 - Series has them of one length
             )
-            for cell, label, r in arms
+            for arm, r in shown
         ),
     )
 

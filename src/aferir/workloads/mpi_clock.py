@@ -150,29 +150,24 @@ def _samples(jobs: Mapping[str, _Job]) -> list[Sample]:
 
 
 def _series(jobs: Mapping[str, _Job]) -> list[Series]:
-    at = tuple(ARMS)
+    """One line for each job, along the number of processes."""
+
+    def along(metric: str, unit: str, arm: str, value: float) -> Series:
+        processes = float(len(jobs[arm].figures.offsets_s))
+        return Series(
+            metric=metric,
+            unit=unit,
+            values=(value,),
+            along="processes",
+            at=(processes,),
+            label=arm,
+        )
+
     return [
-        Series(
-            metric="clock_error_s",
-            unit="s",
-            values=tuple(jobs[arm].error_s for arm in ARMS),
-            along="clock",
-            at=at,
-        ),
-        Series(
-            metric="out_of_order",
-            unit="1",
-            values=tuple(_out_of_order(jobs[arm]) for arm in ARMS),
-            along="clock",
-            at=at,
-        ),
-        Series(
-            metric="init_s",
-            unit="s",
-            values=tuple(jobs[arm].figures.init_s for arm in ARMS),
-            along="clock",
-            at=at,
-        ),
+        *(along("clock_error_s", "s", arm, jobs[arm].error_s) for arm in ARMS),
+        *(along("out_of_order", "1", arm, _out_of_order(jobs[arm])) for arm in ARMS),
+        *(along("init_s", "s", arm, jobs[arm].figures.init_s) for arm in ARMS),
+        *(along("added_s", "s", arm, _added_s(jobs[arm])) for arm in ARMS[1:]),
     ]
 
 

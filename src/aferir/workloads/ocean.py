@@ -129,7 +129,7 @@ class OceanWorkload:
                 remedy="install aferir again, with the MPI's development package installed",
             )
         arms = _arms(figures)
-        return (*_samples(figures, arms), *_series(arms))
+        return (*_samples(figures, arms), *_series(arms), *_along_processes(figures, arms))
 
 
 def differences_s(arm: Arm, reference: Arm) -> list[float]:
@@ -177,7 +177,6 @@ def _series(arms: Mapping[str, Arm]) -> list[Series]:
     steps = len(arms[REFERENCE].steps_s) // rounds
     return [
         by_arm("arm_duration_s", "s", {name: arms[name].duration_s for name in names}),
-        by_arm("arm_sums_share", "1", {name: arms[name].sums_share for name in names}),
         by_arm("arm_clock_error_s", "s", {name: arms[name].clock_error_s for name in names}),
         *(
             Series(
@@ -190,6 +189,27 @@ def _series(arms: Mapping[str, Arm]) -> list[Series]:
             )
             for name in names
         ),
+    ]
+
+
+def _along_processes(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> list[Series]:
+    """What each arm took beyond the reference, round by round, and its share in global sums."""
+    processes = _number(figures, "processes")
+
+    def along(metric: str, unit: str, name: str, values: Sequence[float]) -> Series:
+        return Series(
+            metric=metric,
+            unit=unit,
+            values=tuple(values),
+            along="processes",
+            at=(processes,) * len(values),
+            label=name,
+        )
+
+    reference = arms[REFERENCE]
+    return [
+        *(along("difference_s", "s", n, differences_s(arms[n], reference)) for n in OTHERS),
+        *(along("arm_sums_share", "1", n, arms[n].sums_share) for n in (REFERENCE, *OTHERS)),
     ]
 
 
