@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -74,6 +75,11 @@ def require_counter(options: argparse.Namespace) -> None:
             remedy="`aferir clock check` says more; --fallback goes on by CLOCK_MONOTONIC, whose "
             "rate a time daemon may change by more than the bound allows for",
         )
+
+
+def print_line(document: dict[str, object]) -> None:
+    """Print one JSON object, at once: somebody may be waiting for it."""
+    print(json.dumps(document), flush=True)
 
 
 def server_document(info: ServerInfo) -> dict[str, object]:

@@ -8,7 +8,6 @@ is made where there is none yet: copy it to the other nodes, where `aferir clock
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from aferir.cli.clock_options import (
@@ -16,6 +15,7 @@ from aferir.cli.clock_options import (
     add_common,
     endings_held,
     port,
+    print_line,
     require_counter,
     server_document,
     server_words,
@@ -60,7 +60,9 @@ def execute(options: argparse.Namespace) -> int:
 def _begin(options: argparse.Namespace, info: ServerInfo, *, is_new: bool) -> None:
     if options.json:
         about = {"event": "serving", "address": options.address, "key": str(options.key)}
-        _line({**about, "key_is_new": is_new, "timeline": info.timeline, **server_document(info)})
+        print_line(
+            {**about, "key_is_new": is_new, "timeline": info.timeline, **server_document(info)}
+        )
         return
     print(f"serving on {options.address} port {info.port}", flush=True)
     made = " (new: copy it to the nodes that are to ask)" if is_new else ""
@@ -73,16 +75,12 @@ def _report(options: argparse.Namespace, server: Server) -> None:
     for _ in turns(options.interval):
         now = server.info()
         if options.json:
-            _line({"event": "status", **server_document(now)})
+            print_line({"event": "status", **server_document(now)})
         elif now != shown:
             print(server_words(now), flush=True)
         shown = now
     last = server.info()
     if options.json:
-        _line({"event": "ended", **server_document(last)})
+        print_line({"event": "ended", **server_document(last)})
     else:
         print(f"ended: {server_words(last)}", flush=True)
-
-
-def _line(document: dict[str, object]) -> None:
-    print(json.dumps(document), flush=True)

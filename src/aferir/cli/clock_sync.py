@@ -8,7 +8,6 @@ server's time. With --watch or --serve it goes on until SIGINT or SIGTERM.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from aferir.cli.clock_options import (
     add_common,
     endings_held,
     port,
+    print_line,
     require_counter,
     server_document,
     server_words,
@@ -94,7 +94,7 @@ def _show(options: argparse.Namespace, clock: GlobalClock) -> None:
     info = clock.info()
     offset, bound = _offset_ns(clock)
     if options.json:
-        _line(
+        print_line(
             {
                 "event": "synchronised",
                 "server": options.host,
@@ -132,7 +132,7 @@ def _serving(options: argparse.Namespace, server: Server) -> None:
     info = server.info()
     if options.json:
         about = {"event": "serving", "address": options.serve, "timeline": info.timeline}
-        _line({**about, **server_document(info)})
+        print_line({**about, **server_document(info)})
     else:
         print(f"serving on {options.serve} port {info.port}", flush=True)
 
@@ -145,7 +145,7 @@ def _go_on(options: argparse.Namespace, clock: GlobalClock, server: Server | Non
         if options.json:
             now = {"elapsed_s": elapsed, "offset_s": offset * 1e-9, "bound_s": bound * 1e-9}
             served = {"served": server_document(server.info())} if server else {}
-            _line({"event": "status", **now, **served})
+            print_line({"event": "status", **now, **served})
             continue
         served_words = f"; {server_words(server.info())}" if server else ""
         print(
@@ -160,7 +160,3 @@ def _time(ns: float, *, sign: bool = False) -> str:
         if abs(ns) >= size:
             return f"{ns / size:{'+' if sign else ''}.3f} {unit}"
     return f"{ns:{'+' if sign else ''}.0f} ns"
-
-
-def _line(document: dict[str, object]) -> None:
-    print(json.dumps(document), flush=True)
