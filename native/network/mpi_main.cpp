@@ -1,7 +1,5 @@
 // net-sweep-mpi: latency and throughput by size of messages, between ranks of an MPI job.
 
-#define MPICH_SKIP_MPICXX 1
-#define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 
 #include <array>
@@ -22,13 +20,24 @@ constexpr std::string_view kUsage =
     "usage: mpirun -n 2 net-sweep-mpi [OPTIONS]    two ranks for each pair\n"
     "Exchanges messages of rising size over MPI; rank 0 prints one line of JSON.\n";
 constexpr std::string_view kHelp =
+    "  --clock none         no one-way delays\n"
     "exit code: 0 measured, 1 data came out wrong, 2 wrong command line, 3 not enough memory,\n"
     "           4 the clock or the job failed";
 constexpr std::array<std::string_view, 1> kFlags{"--help"};
 
-int measure(const SweepOptions& options, int rank) {
+// Whether one-way delays are wanted.
+bool one_way(const Arguments& arguments) {
+    const auto clock = arguments.value("--clock").value_or("");
+    if (!clock.empty() && clock != "none") {
+        throw UsageError("--clock is '" + std::string(clock) +
+                         "'; over MPI give none, or leave it out");
+    }
+    return clock.empty();
+}
+
+int measure(const SweepOptions& options, bool with_delays, int rank) {
     const auto start = std::chrono::steady_clock::now();
-    MpiTransport transport(options.pairs, room_bytes(options));
+    MpiTransport transport(options.pairs, room_bytes(options), with_delays);
     if (rank != 0) {
         transport.follow();
         return kVerified;
@@ -51,7 +60,7 @@ int run(const Arguments& arguments, int rank) {
         }
         return kVerified;
     }
-    return measure(sweep_options(arguments), rank);
+    return measure(sweep_options(arguments), one_way(arguments), rank);
 }
 
 }  // namespace
@@ -63,8 +72,10 @@ int main(int count, char** values) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const std::vector<std::string_view> given(values + 1, values + count);
+    std::vector<std::string_view> names(kSweepNames.begin(), kSweepNames.end());
+    names.emplace_back("--clock");
     const int code = run_sweep_program(
-        kProgram, [&] { return run(aferir::Arguments(given, kSweepNames, kFlags), rank); });
+        kProgram, [&] { return run(aferir::Arguments(given, names, kFlags), rank); });
     // Data that came out wrong was told to all ranks; whatever else fails may be known to one
     // alone.
     if (code > aferir::kUnverified) {

@@ -1,9 +1,5 @@
 #include "network/mpi_transport.hpp"
 
-#define MPICH_SKIP_MPICXX 1
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -89,17 +85,21 @@ void require_ranks(std::uint64_t pairs) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(std::uint64_t pairs, std::uint64_t most_bytes)
+MpiTransport::MpiTransport(std::uint64_t pairs, std::uint64_t most_bytes, bool one_way)
     : rank_(rank_of_this()), pairs_(static_cast<int>(pairs)), buffers_(most_bytes) {
     require_ranks(pairs);
     partner_ = measures() ? rank_ + pairs_ : rank_ - pairs_;
-    clock_ = find_clock();
+    MPI_Comm_split(MPI_COMM_WORLD, measures() ? 0 : MPI_UNDEFINED, rank_, &measuring_);
+    clock_ = one_way ? find_clock() : Shared::kNone;
 }
 
 MpiTransport::~MpiTransport() {
     if (rank_ == 0) {
         Command end{kEnd};
         broadcast(end);
+    }
+    if (measuring_ != MPI_COMM_NULL) {
+        MPI_Comm_free(&measuring_);
     }
 }
 
@@ -165,13 +165,17 @@ TrialResult MpiTransport::take_part(const Trial& trial) {
         respond(line, buffers_, trial);
     }
     check(trial);
+    return measures() ? collect(seconds, rounds) : TrialResult{};
+}
+
+TrialResult MpiTransport::collect(double seconds, const Histogram& rounds) const {
     TrialResult result;
-    MPI_Reduce(&seconds, &result.mean_s, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&seconds, &result.longest_s, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&seconds, &result.mean_s, 1, MPI_DOUBLE, MPI_SUM, 0, measuring_);
+    MPI_Reduce(&seconds, &result.longest_s, 1, MPI_DOUBLE, MPI_MAX, 0, measuring_);
     result.mean_s /= pairs_;
     std::vector<std::uint64_t> sums(Histogram::kBuckets);
     MPI_Reduce(rounds.counts().data(), sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T,
-               MPI_SUM, 0, MPI_COMM_WORLD);
+               MPI_SUM, 0, measuring_);
     result.rounds.merge(sums);
     return result;
 }

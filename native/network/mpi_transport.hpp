@@ -1,8 +1,9 @@
 #pragma once
 
+#include <mpi.h>
+
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "network/sweep.hpp"
@@ -14,8 +15,9 @@ namespace aferir::network {
 /// of a pair are on different hosts.
 class MpiTransport : public Transport {
   public:
-    /// Collective, after MPI_Init. Errors: UsageError unless there are two ranks for each pair.
-    MpiTransport(std::uint64_t pairs, std::uint64_t most_bytes);
+    /// Collective, after MPI_Init. `one_way`: look for a clock that all ranks share. Errors:
+    /// UsageError unless there are two ranks for each pair.
+    MpiTransport(std::uint64_t pairs, std::uint64_t most_bytes, bool one_way);
     /// On rank 0: lets all others return from `follow`.
     ~MpiTransport() override;
 
@@ -36,11 +38,15 @@ class MpiTransport : public Transport {
     template <typename C>
     Stamps stamp(const Trial& trial, C& clock);
     void check(const Trial& trial) const;
+    [[nodiscard]] TrialResult collect(double seconds, const Histogram& rounds) const;
     [[nodiscard]] Delays delays_of(const Stamps& stamps) const;
 
     int rank_ = 0;
     int pairs_ = 0;
     int partner_ = 0;
+    /// The ranks that measure. Results are collected among them, so that the connections that are
+    /// measured carry little else: after a bulk transfer TCP acknowledges in another way.
+    MPI_Comm measuring_ = MPI_COMM_NULL;
     Timeline timeline_;
     Buffers buffers_;
     Shared clock_ = Shared::kNone;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aferir.bench import net, net_agreement
@@ -21,17 +21,27 @@ def figures(ours: list[dict[int, float]], theirs: list[dict[int, float]]) -> dic
     return {f.name: f for f in net_agreement.judge("here", ours, theirs)}
 
 
-def test_the_best_of_all_runs_is_compared_size_by_size() -> None:
+def test_the_lower_quartile_of_the_runs_is_compared_size_by_size() -> None:
     quiet = {size: 1e-5 * size for size in SIZES}
-    ours = [{1: 5e-5, 64: 6.4e-4, 1024: 9e-2}, {1: 1e-5, 64: 9e-3, 1024: 1.024e-2}]
-    found = figures(ours, [quiet])
+    busy = {size: 9e-5 * size for size in SIZES}
+    odd = {size: 1e-6 * size for size in SIZES}
+    found = figures([odd, quiet, quiet, busy, busy], [quiet])
     worst = found["here.worst_disagreement"]
     assert worst.value == pytest.approx(0)
     assert worst.holds
     assert worst.n == 3
     assert found["here.latency"].value == 1e-5
     assert found["here.throughput"].value == pytest.approx(1e5)
-    assert found["here.throughput"].n == 2
+    assert found["here.throughput"].n == 5
+    assert "here.netpipe_with_itself" not in found
+
+
+def test_the_noise_of_the_peer_is_said() -> None:
+    quiet = dict.fromkeys(SIZES, 1e-5)
+    busy = dict.fromkeys(SIZES, 2e-5)
+    found = figures([quiet], [quiet, busy, quiet, busy])["here.netpipe_with_itself"]
+    assert found.value == pytest.approx(50)
+    assert "3 sizes" in found.note
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(1.04, True), (0.96, True), (1.06, False)])
@@ -53,6 +63,7 @@ curves = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(ours=curves, theirs=curves)
 def test_holds_says_that_no_size_is_further_apart(
     ours: list[dict[int, float]], theirs: list[dict[int, float]]

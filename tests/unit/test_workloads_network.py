@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aferir import process
@@ -196,21 +196,25 @@ def _figures_or_program_error(workload: Workload, text: str) -> None:
     assert all(abs(value) < float("inf") for value in values)
 
 
+@settings(deadline=None)
 @given(changes=st.dictionaries(st.sampled_from(sorted(SWEEP)), json_values))
 def test_any_sweep_gives_figures_or_a_program_error(changes: dict[str, object]) -> None:
     _figures_or_program_error(NETWORK, json.dumps(SWEEP | changes))
 
 
+@settings(deadline=None)
 @given(changes=st.dictionaries(st.sampled_from(sorted(SIZES[0])), json_values))
 def test_any_size_gives_figures_or_a_program_error(changes: dict[str, object]) -> None:
     _figures_or_program_error(NETWORK, json.dumps(SWEEP | {"sizes": [SIZES[0] | changes]}))
 
 
+@settings(deadline=None)
 @given(changes=st.dictionaries(st.sampled_from(["intervals", "end", "error"]), json_values))
 def test_any_result_of_iperf3_gives_figures_or_a_program_error(changes: dict[str, object]) -> None:
     _figures_or_program_error(IPERF3, json.dumps(IPERF | changes))
 
 
+@settings(deadline=None)
 @given(
     text=st.text()
     | st.lists(
@@ -221,6 +225,7 @@ def test_any_table_gives_figures_or_a_program_error(text: str) -> None:
     _figures_or_program_error(NETPIPE, text)
 
 
+@settings(deadline=None)
 @given(cut=st.integers(0, 300))
 def test_a_result_that_was_cut_gives_no_wrong_number(cut: int) -> None:
     for workload, text in CASES:
