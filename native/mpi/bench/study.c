@@ -50,8 +50,8 @@ struct order {
 static void question(struct order* order, int to, double* batch, int size, int number) {
     double asked[2] = {number, MPI_Wtime()};
     MPI_Send(asked, 2, MPI_DOUBLE, to, TAG_ASK, MPI_COMM_WORLD);
-    order->broken += !patient_receive(batch, (size + 1) * (int)sizeof(double), to, TAG_ANSWER,
-                                      PATIENCE_LISTENING);
+    order->broken += !patience_receive(batch, (size + 1) * (int)sizeof(double), to, TAG_ANSWER,
+                                       PATIENCE_LISTENING);
     double received = MPI_Wtime(), last = asked[1];
     order->broken += batch[0] != number;
     for (int i = 1; i <= size; ++i) {
@@ -67,7 +67,7 @@ static void question(struct order* order, int to, double* batch, int size, int n
 
 static void answer(double* batch, int size) {
     double asked[2];
-    if (!patient_receive(asked, (int)sizeof(asked), 0, TAG_ASK, PATIENCE_BUSY)) {
+    if (!patience_receive(asked, (int)sizeof(asked), 0, TAG_ASK, PATIENCE_BUSY)) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     batch[0] = asked[0];
