@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aferir.bench import net_agreement
+from aferir.bench import net_aggregation, net_agreement
 from aferir.bench.options import BenchOptions, Note
 from aferir.model.bench import BenchResult, Figure
 
-HELP = "network sweep beside NetPIPE: over loopback and over a shaped veth pair"
+HELP = "network sweep beside NetPIPE; several links used as one, and one of them cut"
 PEERS = net_agreement.PEERS
 
 Part = Callable[[BenchOptions, Note], Sequence[Figure]]
-_PARTS: tuple[Part, ...] = (net_agreement.figures,)
+_PARTS: tuple[Part, ...] = (net_agreement.figures, net_aggregation.figures)
 """One after another: they would disturb each other."""
 
 

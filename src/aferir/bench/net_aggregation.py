@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -51,9 +52,8 @@ KEPT = 0.98
 """Its throughput over that untuned, at least; repeats differ by up to 1 %."""
 _RATE = 100_000_000
 _GUEST_RATE = 25_000_000
-_CURE_RATE = 50_000_000
 _RUNS, _QUICK_RUNS = 5, 3
-_CURES = 3
+_CURES = 4
 _RAILS: tuple[tuple[int, Method], ...] = ((1, Single()), (4, MultiRail()))
 _KILLS, _QUICK_KILLS = 6, 2
 _CUT_S, _RESTORED_S, _CUT_RUN_S = 1.0, 2.5, 4.0
@@ -65,23 +65,23 @@ from aferir.aggregation.places import place
 from aferir.aggregation.traffic import Task
 from aferir.model.network import Mptcp, Network, Traffic
 with place("namespaces", Path(sys.argv[1])) as found:
+    print("made", flush=True)
     network = Network(links=4, rate_bits=100_000_000)
     found.measure(Task(network=network, method=Mptcp(), traffic=Traffic(seconds=60)))
 """
 
 
+_Part = Callable[[BenchOptions, Note], list[Figure]]
+
+
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
     """All figures; with `quick` those of this kernel alone. What cannot be measured says why."""
     found: list[Figure] = []
-    parts = [_speed, _cut_here, _leftovers]
-    if not options.quick:
-        parts += [_rails, _guest]
-    for part in parts:
+    here: tuple[_Part, ...] = (_speed, _cut_here, _leftovers)
+    long: tuple[_Part, ...] = () if options.quick else (_rails, _guest)
+    for part in (*here, *long):
         found += _or_why(part, options, note)
     return found
-
-
-_Part = Callable[[BenchOptions, Note], list[Figure]]
 
 
 def _or_why(part: _Part, options: BenchOptions, note: Note) -> list[Figure]:
@@ -97,7 +97,7 @@ def _speed(options: BenchOptions, note: Note) -> list[Figure]:
     if absent := packages.missing(["iperf3", "mptcpize"]):
         said = f"{', '.join(absent)} missing: {packages.install_command(absent)}"
         return [Figure(name="aggregation.speed", value=None, unit="1", n=0, note=said)]
-    runs = _QUICK_RUNS if options.quick else _RUNS
+    runs, seconds = (_QUICK_RUNS, 2.0) if options.quick else (_RUNS, 4.0)
     arms: tuple[tuple[int, Method, int], ...] = (
         (1, Single(), 1),
         (4, Mptcp(), 1),
@@ -111,7 +111,7 @@ def _speed(options: BenchOptions, note: Note) -> list[Figure]:
                 task = Task(
                     network=Network(links=links, rate_bits=_RATE),
                     method=method,
-                    traffic=Traffic(program="iperf3", connections=connections),
+                    traffic=Traffic(program="iperf3", connections=connections, seconds=seconds),
                 )
                 found.append(measure(here, task).throughput_bps)
     return [
@@ -154,10 +154,11 @@ def _times(
     )
 
 
-def _cut_here(_: BenchOptions, note: Note) -> list[Figure]:
+def _cut_here(options: BenchOptions, note: Note) -> list[Figure]:
     note("a cut link under MPTCP", 0.25)
+    runs = 1 if options.quick else _RUNS
     with place("namespaces", kernel_path(PROGRAM)) as here:
-        return [_cut(here, Mptcp(), "mptcp", _RATE, _QUICK_RUNS)]
+        return [_cut(here, Mptcp(), "mptcp", _RATE, runs)]
 
 
 def _cut(where: Place, method: Method, name: str, rate_bits: int, runs: int) -> Figure:
@@ -191,10 +192,13 @@ def _leftovers(options: BenchOptions, note: Note) -> list[Figure]:
     program = str(kernel_path(PROGRAM))
     for kill in range(kills):
         note("killed measurements", 0.3 + 0.05 * kill / kills)
-        child = process.start([sys.executable, "-c", _MEASURING, program])
-        time.sleep(draw.uniform(0.3, 2.5))
-        os.kill(child.pid, signal.SIGKILL)
-        child.wait()
+        command = [sys.executable, "-c", _MEASURING, program]
+        child = process.start(command, stdout=subprocess.PIPE)
+        with child:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(draw.uniform(0.0, 2.0))
+            os.kill(child.pid, signal.SIGKILL)
         orphans = [entry for entry in journal.orphans() if entry.owner_pid == child.pid]
         caught += bool(orphans)
         left += cleaning.clean(orphans)
@@ -204,11 +208,11 @@ def _leftovers(options: BenchOptions, note: Note) -> list[Figure]:
     return [
         Figure(
             name="aggregation.left_after_kills",
-            value=float(len(left)),
+            value=float(len(left)) if caught else None,
             unit="1",
             n=kills,
             target="== 0",
-            holds=not left,
+            holds=not left if caught else None,
             note=f"{caught} of {kills} had made something; {'; '.join(left[:3]) or 'nothing left'}",
         )
     ]
@@ -302,9 +306,9 @@ def _cure(guest: Place, note: Note) -> list[Figure]:
         for tuning, results in zip(arms, found, strict=True):
             note("balance-rr's retransmissions", 0.6 + 0.2 * run / _CURES)
             task = Task(
-                network=Network(links=4, rate_bits=_CURE_RATE),
+                network=Network(links=4, rate_bits=_GUEST_RATE),
                 method=Bonding(mode="balance-rr"),
-                traffic=Traffic(seconds=2),
+                traffic=Traffic(seconds=3),
                 tuning=tuning,
             )
             results.append(measure(guest, task))
@@ -321,7 +325,7 @@ def _cure(guest: Place, note: Note) -> list[Figure]:
             n=_CURES,
             target=f"<= {FEWER:g}",
             holds=ratio <= FEWER,
-            note=f"tuned over untuned, 4 links of 50 Mbit/s: {counts[1]} for {counts[0]} of "
+            note=f"tuned over untuned, 4 links of 25 Mbit/s: {counts[1]} for {counts[0]} of "
             f"{sent} segments",
         ),
         Figure(
