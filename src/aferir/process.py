@@ -48,6 +48,7 @@ def run(
     directory: Path | None = None,
     cpus: Sequence[int] = (),
     cgroups: Sequence[Path] = (),
+    controls: Sequence[tuple[int, int]] = (),
     check: bool = True,
 ) -> Completed:
     """Run `command` to its end and keep what it printed.
@@ -66,6 +67,7 @@ def run(
         directory=directory,
         cpus=cpus,
         cgroups=cgroups,
+        controls=controls,
     )
     try:
         stdout, stderr = child.communicate(input_text, timeout=timeout_s)
@@ -95,12 +97,15 @@ def start(
     directory: Path | None = None,
     cpus: Sequence[int] = (),
     cgroups: Sequence[Path] = (),
+    controls: Sequence[tuple[int, int]] = (),
     survives_us: bool = False,
 ) -> subprocess.Popen[str]:
     """Start `command` in a process group of its own; the caller ends it with `end`.
 
     It runs on `cpus` alone and is a member of the control groups `cgroups` (folders) from
     before its first instruction on, so that none of its children escapes their limits.
+    `controls` are options of prctl(2) with their values; where the kernel refuses one the child
+    exits with 126.
     It is killed when the *thread* that called this ends (prctl(2), PR_SET_PDEATHSIG), unless
     `survives_us`: call it from the main thread.
     """
@@ -117,7 +122,7 @@ def start(
             encoding="utf-8",
             errors="replace",
             process_group=0,
-            preexec_fn=_child_setup(tuple(cpus), tuple(cgroups), survives_us),
+            preexec_fn=_child_setup(tuple(cpus), tuple(cgroups), tuple(controls), survives_us),
         )
     except FileNotFoundError:
         raise MissingError(
@@ -170,7 +175,10 @@ def explain_exit(done: Completed) -> str:
 
 
 def _child_setup(
-    cpus: tuple[int, ...], cgroups: tuple[Path, ...], survives_us: bool
+    cpus: tuple[int, ...],
+    cgroups: tuple[Path, ...],
+    controls: tuple[tuple[int, int], ...],
+    survives_us: bool,
 ) -> Callable[[], None]:
     parent = os.getpid()
 
@@ -179,6 +187,9 @@ def _child_setup(
             (folder / "cgroup.procs").write_text("0", encoding="ascii")
         if cpus:
             os.sched_setaffinity(0, cpus)
+        for option, value in controls:
+            if _libc.prctl(option, value, 0, 0, 0) != 0:
+                os._exit(126)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if not survives_us:
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

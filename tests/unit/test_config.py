@@ -64,7 +64,7 @@ def test_the_reference_page_or_one_that_it_names_describes_every_key() -> None:
         text += (PAGE.parent / link).read_text(encoding="utf-8")
     every = [name for workload in all_workloads().values() for name in workload.parameters]
     every += list(all_workloads())
-    for word in (*every, "oversubscribe", "cpu_quota", "interval_percent", "environment.memory"):
+    for word in (*every, "oversubscribe", "cpu_quota", "interval_percent", "merge_pages"):
         option = f"`--{word.replace('_', '-')}"
         assert f"`{word}`" in text or f'`"{word}"`' in text or option in text, word
 

@@ -23,7 +23,7 @@ from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
 
 MOST_FACTORS = 6
 MOST_LEVELS = 64
-ENVIRONMENT_FIELDS = ("cpus", "memory", "cpu_quota", "tenants")
+ENVIRONMENT_FIELDS = ("cpus", "memory", "cpu_quota", "huge_pages", "merge_pages", "tenants")
 PREFIX = "environment."
 _TEXT_LEVEL = re.compile(r"[A-Za-z0-9._+-]{1,40}")
 
@@ -134,6 +134,8 @@ def _environment_levels(fields: Fields, name: str, host: HostLimits) -> tuple[Pa
         if field == "cpus":
             levels.append(one.integer(key, 1, 4096))
             check_cpus(one.at(key), _integer(levels[-1]), host, fields.problems)
+        elif field in ("huge_pages", "merge_pages"):
+            levels.append(one.flag(key))
         elif field == "tenants":
             levels.append(one.integer(key, 1, MOST_TENANTS))
         elif field == "memory":

@@ -154,7 +154,17 @@ def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
 
 
 MOST_TENANTS = 64
-_ENVIRONMENT_KEYS = ("name", "kind", "cpus", "memory", "pin", "cpu_quota", "tenants")
+_ENVIRONMENT_KEYS = (
+    "name",
+    "kind",
+    "cpus",
+    "memory",
+    "pin",
+    "cpu_quota",
+    "huge_pages",
+    "merge_pages",
+    "tenants",
+)
 
 
 def read_environment(
@@ -192,6 +202,8 @@ def read_environment(
         memory_bytes=memory or default,
         pin=pin,
         cpu_quota=quota,
+        huge_pages=fields.flag("huge_pages") is not False,
+        merge_pages=fields.flag("merge_pages") is True,
         tenants=tenants or 1,
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from aferir import journal
-from aferir.environments import cgroup, container, image, kvm, namespace, undo, vm
+from aferir.environments import cgroup, container, image, kvm, namespace, pages, undo, vm
 from aferir.journal import Entry
 
 
@@ -85,5 +85,6 @@ _CLEANERS: dict[str, Callable[[Entry], None]] = {
     image.BUILDING: _clean_image,
     kvm.TRIAL: _clean_trial,
     namespace.KIND: namespace.give_back,
+    pages.KIND: pages.give_back,
     vm.KIND: vm.give_back,
 }

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir import journal, process
-from aferir.environments import cgroup, image, initramfs, lxc, placement, rooted, undo
+from aferir.environments import cgroup, image, initramfs, lxc, pages, placement, rooted, undo
 from aferir.environments.base import Accounting, Phases
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
 from aferir.machine import facts, packages, privileges
@@ -172,7 +172,9 @@ class ContainerInstance:
         variables = {"HOME": "/root", "LANG": "C.UTF-8", **(environment or {}), undo.MARK: mark}
         attach = lxc.attach_command(folder_of(entry).parent, name_of(entry), command, variables)
         try:
-            done = process.run(attach, timeout_s=timeout_s, check=False)
+            done = process.run(
+                attach, timeout_s=timeout_s, controls=pages.controls(self.spec), check=False
+            )
         except TimeoutExpired as error:
             undo.kill_marked(mark)
             said = f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"

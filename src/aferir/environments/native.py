@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import journal, process
-from aferir.environments import cgroup, placement, undo
+from aferir.environments import cgroup, pages, placement, undo
 from aferir.environments.base import Accounting, Phases
 from aferir.errors import MissingError, TimeoutExpired
 from aferir.machine import facts
@@ -106,6 +106,7 @@ class NativeInstance:
                 environment={**(environment or {}), undo.MARK: mark},
                 cpus=self._cpus,
                 cgroups=tuple(self.accounting.cgroups.values()),
+                controls=pages.controls(self.spec),
                 check=check,
             )
         except (TimeoutExpired, KeyboardInterrupt):

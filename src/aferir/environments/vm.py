@@ -11,7 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import journal, process
-from aferir.environments import agent, cgroup, image, initramfs, kvm, placement, qemu, undo
+from aferir.environments import (
+    agent,
+    cgroup,
+    image,
+    initramfs,
+    kvm,
+    pages,
+    placement,
+    qemu,
+    undo,
+)
 from aferir.environments.base import Accounting, Phases
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.errors import AferirError, MissingError, ProgramError
@@ -260,6 +270,7 @@ def _start(
             environment={undo.MARK: entry.id},
             cpus=pinned,
             cgroups=tuple(groups.values()),
+            controls=pages.controls(spec),
         )
     return child, groups
 

@@ -32,6 +32,10 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Host CPUs that the instance may use; empty: all of them."""
     cpu_quota: float | None = None
     """Share of its CPUs that the instance may use, 0 < quota <= 1; None: no limit."""
+    huge_pages: bool = True
+    """False: never; True: as the host has it set."""
+    merge_pages: bool = False
+    """Whether the kernel may merge equal pages (KSM), within the instance and with others."""
     tenants: int = 1
     """Instances that run the same program at the same time, each with these CPUs and memory."""
 

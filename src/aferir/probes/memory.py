@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
 
+_MERGED = "/sys/kernel/mm/ksm/pages_sharing"
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 _CGROUP_PATHS = ("cgroup:memory/memory.max_usage_in_bytes", "cgroup:unified/memory.peak")
 
 
@@ -25,14 +29,17 @@ class MemoryProbe:
     name = "memory"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """The kernel's own summary, the swap counters, and a container's highest charge."""
+        """The kernel's own summary, swap counters, merged pages, a container's highest charge."""
         common = ("/proc/meminfo", "/proc/vmstat")
-        return common if side == "host" else (*common, *_CGROUP_PATHS)
+        return (*common, _MERGED) if side == "host" else (*common, *_CGROUP_PATHS)
 
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
-        """`memory_used_bytes` at the end, `memory_peak_bytes` of a container, swapped pages."""
+        """`memory_used_bytes` at the end, `memory_peak_bytes` of a container, swapped pages.
+
+        `memory_merged_bytes`: what the host saved at the end, where it merges equal pages at all.
+        """
         found: list[Sample] = []
         memory = parse_meminfo(after.get("/proc/meminfo", ""))
         if "MemTotal" in memory and "MemAvailable" in memory:
@@ -43,6 +50,9 @@ class MemoryProbe:
             for path in _CGROUP_PATHS
             if after.get(path, "").strip().isdecimal()
         )
+        merged = after.get(_MERGED, "").strip()
+        if merged.isdecimal() and int(merged) > 0:
+            found.append(Sample("memory_merged_bytes", float(int(merged) * _PAGE), "B", side))
         first, last = (_swapped(snapshot) for snapshot in (before, after))
         if first is not None and last is not None:
             found.append(Sample("memory_swapped_pages", float(last - first), "pages", side))

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import msgspec
 
+from aferir.environments import pages
 from aferir.environments.base import Environment, Instance, Phases
 from aferir.environments.tenants import allocate
 from aferir.errors import AferirError
+from aferir.journal import Entry
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Failure, Record, Sample, Warning
 from aferir.runner.stopping import ALLOCATION, EMULATED, Round, allocation_cell
@@ -48,6 +50,7 @@ class Pool:
         self._programs = programs
         self._live: dict[str, Instance] = {}
         self._allocations: dict[str, Allocation] = {}
+        self._merging: dict[str, Entry] = {}
 
     def get(self, name: str) -> Instance | Failure:
         """The paused instance of an environment, allocated anew where it was dropped.
@@ -66,10 +69,12 @@ class Pool:
         instance = self._live.pop(name, None)
         if instance is not None:
             self._note_release(name, instance)
+        if name in self._merging:
+            pages.give_back(self._merging.pop(name))
 
     def release(self) -> dict[str, Allocation]:
         """Release all instances, whatever goes wrong with one; what became of each allocation."""
-        for name in list(self._live):
+        for name in {**self._live, **self._merging}:
             self.drop(name)
         return self._allocations
 
@@ -78,6 +83,8 @@ class Pool:
         started = time.time_ns()
         self._allocations[name] = Allocation(started_unix_ns=started)
         try:
+            if (merging := pages.begin(spec)) is not None:
+                self._merging[name] = merging
             instance = allocate(self._environments[spec.kind], spec)
             self._live[name] = instance
             self._allocations[name] = Allocation(
