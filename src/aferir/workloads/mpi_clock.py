@@ -163,9 +163,10 @@ def _series(jobs: Mapping[str, _Job]) -> list[Series]:
             label=arm,
         )
 
+    several = ARMS if len(jobs[ARMS[0]].figures.offsets_s) > 1 else ()
     return [
-        *(along("clock_error_s", "s", arm, jobs[arm].error_s) for arm in ARMS),
-        *(along("out_of_order", "1", arm, _out_of_order(jobs[arm])) for arm in ARMS),
+        *(along("clock_error_s", "s", arm, jobs[arm].error_s) for arm in several),
+        *(along("out_of_order", "1", arm, _out_of_order(jobs[arm])) for arm in several),
         *(along("init_s", "s", arm, jobs[arm].figures.init_s) for arm in ARMS),
         *(along("added_s", "s", arm, _added_s(jobs[arm])) for arm in ARMS[1:]),
     ]
