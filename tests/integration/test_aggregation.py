@@ -220,6 +220,15 @@ def test_what_is_confirmed_stays_until_it_is_undone(host: str) -> None:
     assert routes(host) == ""
 
 
+def test_nothing_is_remembered_over_a_reboot(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    guard.apply(WISH, host, confirm_within_s=30.0)
+    guard.confirm("both")
+    with monkeypatch.context() as other:
+        other.setattr(journal, "boot_id", lambda: "another")
+        assert guard.remembered("both") is None
+    assert guard.undo("both") == []
+
+
 def test_a_step_that_fails_undoes_those_before(host: str) -> None:
     wish = Wish(
         method=Multipath(),

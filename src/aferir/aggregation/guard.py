@@ -36,6 +36,8 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     namespace: str
     undo: tuple[Command, ...]
+    boot_id: str
+    """Of the host when it was applied: nothing of it outlives a reboot."""
     confirmed: bool = False
 
 
@@ -72,7 +74,9 @@ def apply(wish: Wish, namespace: str, *, confirm_within_s: float) -> Applied:
             f"`{wish.name}` is applied already", remedy=f"aferir aggregate undo {wish.name}"
         )
     planned = plan_steps(wish, namespace)
-    applied = Applied(name=wish.name, namespace=namespace, undo=planned.undo)
+    applied = Applied(
+        name=wish.name, namespace=namespace, undo=planned.undo, boot_id=journal.boot_id()
+    )
     _remember(applied)
     try:
         _start_guard(wish.name, confirm_within_s)
@@ -109,11 +113,12 @@ def undo(name: str) -> list[str]:
 
 
 def remembered(name: str) -> Applied | None:
-    """What is applied under that name."""
+    """What is applied under that name, since the host was started."""
     try:
-        return msgspec.json.decode(_path(name).read_bytes(), type=Applied)
+        applied = msgspec.json.decode(_path(name).read_bytes(), type=Applied)
     except (OSError, msgspec.DecodeError):
         return None
+    return applied if applied.boot_id == journal.boot_id() else None
 
 
 def guard(name: str, seconds: float) -> list[str]:
