@@ -85,10 +85,10 @@ def test_repetitions_with_the_same_places_are_pooled() -> None:
     (family,) = evaluation.curves
     (curve,) = family.curves
     assert family.pooled
-    assert [(p.at, p.n, p.minimum, p.median, p.maximum) for p in curve.points] == [
-        (1.0, 3, 1, 2, 3),
-        (64.0, 3, 4, 5, 5),
-        (4096.0, 3, 7, 8, 9),
+    assert [(p.at, p.n, p.quantile_25, p.median, p.quantile_75) for p in curve.points] == [
+        (1.0, 3, 1.5, 2, 2.5),
+        (64.0, 3, 4.5, 5, 5),
+        (4096.0, 3, 7.5, 8, 8.5),
     ]
 
 
@@ -107,7 +107,7 @@ def test_a_failed_repetition_gives_no_values() -> None:
         record(made.cells[0], 1, 1.0, latency(100, 200, 300)), failure=Failure("program", "broke")
     )
     (family,) = analyse(made, [good, bad]).curves
-    assert [p.maximum for p in family.curves[0].points] == [1, 2, 3]
+    assert [p.quantile_75 for p in family.curves[0].points] == [1, 2, 3]
 
 
 def test_arms_of_a_program_are_curves_of_one_picture() -> None:
@@ -142,7 +142,7 @@ def test_three_levels_of_a_factor_make_a_curve_and_a_speed_up() -> None:
     assert (duration.metric, duration.along, duration.title) == ("duration_s", "threads", "net")
     assert [p.median for p in duration.curves[0].points] == pytest.approx([8.8, 4.4, 2.75])
     assert [p.median for p in speed_up.curves[0].points] == pytest.approx([1, 2, 3.2])
-    assert speed_up.curves[0].points[1].minimum == pytest.approx(8.8 / 4.8)
+    assert speed_up.curves[0].points[1].quantile_25 == pytest.approx(8.8 / 4.6)
     assert "ideal" in curve_charts(analyse(made, records))[1]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 
 import msgspec
+import numpy as np
 
 from aferir.model.plan import Parameter, environment_family
 from aferir.model.record import Record, Series
@@ -97,16 +97,12 @@ def _points(pairs: Iterable[tuple[float | str, float]]) -> tuple[CurvePoint, ...
     places = list(at)
     if not any(isinstance(place, str) for place in places):
         places.sort()
-    return tuple(
-        CurvePoint(
-            at=place,
-            n=len(at[place]),
-            median=median(at[place]),
-            minimum=min(at[place]),
-            maximum=max(at[place]),
-        )
-        for place in places
-    )
+    return tuple(_point(place, at[place]) for place in places)
+
+
+def _point(place: float | str, values: list[float]) -> CurvePoint:
+    first, middle, third = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
+    return CurvePoint(at=place, n=len(values), median=middle, quantile_25=first, quantile_75=third)
 
 
 class _Along(msgspec.Struct, frozen=True):
@@ -207,14 +203,14 @@ def _summarised(place: _Along, metric: str) -> CurvePoint | None:
         summary = cell.duration
     if summary is None or summary.median is None:
         return None
-    assert summary.minimum is not None
-    assert summary.maximum is not None
+    assert summary.quantile_25 is not None
+    assert summary.quantile_75 is not None
     return CurvePoint(
         at=place.at,
         n=summary.n,
         median=summary.median,
-        minimum=summary.minimum,
-        maximum=summary.maximum,
+        quantile_25=summary.quantile_25,
+        quantile_75=summary.quantile_75,
     )
 
 
@@ -238,6 +234,6 @@ def _relative(point: CurvePoint, first: float) -> CurvePoint:
     return msgspec.structs.replace(
         point,
         median=first / point.median,
-        minimum=first / point.maximum,
-        maximum=first / point.minimum,
+        quantile_25=first / point.quantile_75,
+        quantile_75=first / point.quantile_25,
     )

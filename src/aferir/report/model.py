@@ -135,8 +135,8 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     at: float | str
     n: int
     median: float
-    minimum: float
-    maximum: float
+    quantile_25: float
+    quantile_75: float
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):

@@ -154,7 +154,7 @@ def _charts(evaluation: Evaluation, published: Published) -> list[_Chart]:
         f"total.{hatched}"
     )
     curves = (
-        "Median of the repetitions, band or line from the smallest to the largest; axes are "
+        "Median of the repetitions, band or line from the first to the third quartile; axes are "
         "logarithmic where values are far apart."
     )
     cpu = f"Mean share of each state while the program ran; they close to 100 %.{hatched}"

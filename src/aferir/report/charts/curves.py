@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
@@ -105,7 +107,7 @@ def _lines(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
             _ideal(axes, family)
         points = [point for curve in family.curves for point in curve.points]
         _axis(axes, "x", [float(point.at) for point in points], family.along_unit)
-        _axis(axes, "y", [v for p in points for v in (p.minimum, p.maximum)], family.unit)
+        _axis(axes, "y", [v for p in points for v in (p.quantile_25, p.quantile_75)], family.unit)
         axes.grid(zorder=0)
         axes.set_xlabel(_along(family))
         axes.set_title(_title(family), loc="left", fontsize=9, fontweight="bold")
@@ -131,8 +133,8 @@ def _line(axes: Axes, curve: Curve, look: tuple[str, str], label: str) -> None:
         label=label,
         zorder=3,
     )
-    low = [point.minimum for point in curve.points]
-    high = [point.maximum for point in curve.points]
+    low = [point.quantile_25 for point in curve.points]
+    high = [point.quantile_75 for point in curve.points]
     axes.fill_between(places, low, high, color=colour, alpha=0.16, linewidth=0, zorder=2)
 
 
@@ -145,18 +147,26 @@ def _ideal(axes: Axes, family: CurveFamily) -> None:
 
 
 def _axis(axes: Axes, which: str, values: list[float], unit: str) -> None:
-    """Readable ticks in the unit's own prefixes, logarithmic where the values are far apart."""
+    """Readable ticks in the unit's own prefixes, logarithmic where the values are far apart.
+
+    Values on both sides of 0 that are far apart get an axis that is linear around 0 alone.
+    """
     axis = axes.xaxis if which == "x" else axes.yaxis
+    set_scale = axes.set_xscale if which == "x" else axes.set_yscale
     low, high = min(values), max(values)
-    if low > 0 and high / low >= WIDE:
-        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-        axis.set_major_locator(LogLocator(numticks=10))
-        axis.set_minor_formatter(NullFormatter())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, value, unit)))
-        return
     largest = max(abs(low), abs(high))
-    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=_whole(values, unit)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, largest, unit)))
+    usual = float(np.median(np.abs(values)))
+    if low > 0 and high / low >= WIDE:
+        set_scale("log")
+        axis.set_major_locator(LogLocator(numticks=10))
+    elif low <= 0 and 0 < usual <= largest / WIDE:
+        set_scale("symlog", linthresh=10.0 ** math.floor(math.log10(usual)))
+    else:
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=_whole(values, unit)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, largest, unit)))
+        return
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, abs(value), unit)))
 
 
 def _tick(value: float, largest: float, unit: str) -> str:
@@ -169,32 +179,32 @@ def _whole(values: list[float], unit: str) -> bool:
 
 
 def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
-    """A row for each word and curve, the words in the order of their first appearance."""
+    """A row for each word, in the order of their first appearance, with a dot for each curve."""
     looks = _looks(evaluation, family)
     words = list(dict.fromkeys(point.at for curve in family.curves for point in curve.points))
-    rows = [
-        (k, curve, point)
-        for word in words
-        for k, curve in enumerate(family.curves)
-        for point in curve.points
-        if point.at == word
-    ]
+    several = len(family.curves) > 1
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        several = len(family.curves) > 1
-        names = [
-            f"{point.at} · {_name(curve, family)}" if several else str(point.at)
-            for _, curve, point in rows
-        ]
-        plain_axis(axes, names)
-        for row, (k, _, point) in enumerate(rows):
+        plain_axis(axes, [str(word) for word in words])
+        for k, curve in enumerate(family.curves):
+            shift = 0.8 * ((k + 0.5) / len(family.curves) - 0.5)
             colour = looks[k][0]
-            ends = [point.minimum, point.maximum]
-            axes.plot(ends, [row, row], color=colour, linewidth=2.4, solid_capstyle="butt")
-            axes.plot([point.median], [row], marker="o", markersize=5.5, color=colour)
-            note(axes, row, f"{quantity(point.median, family.unit)} · n = {point.n}")
-        _axis(axes, "x", [v for _, _, p in rows for v in (p.minimum, p.maximum)], family.unit)
+            axes.plot([], [], marker="o", color=colour, label=_name(curve, family))
+            for point in curve.points:
+                _dot(axes, words.index(point.at) + shift, point, colour, family.unit)
+        points = [point for curve in family.curves for point in curve.points]
+        _axis(axes, "x", [v for p in points for v in (p.quantile_25, p.quantile_75)], family.unit)
         axes.set_title(_title(family), loc="left", fontsize=9, fontweight="bold")
+        if several:
+            figure.legend(loc="outside lower left", ncols=4)
 
-    return _render(draw, family, 0.7 + 0.27 * len(rows), name)
+    rows = len(words) * (0.1 + 0.17 * len(family.curves))
+    return _render(draw, family, 0.7 + 0.25 * several + rows, name)
+
+
+def _dot(axes: Axes, row: float, point: CurvePoint, colour: str, unit: str) -> None:
+    ends = [point.quantile_25, point.quantile_75]
+    axes.plot(ends, [row, row], color=colour, linewidth=2.4, solid_capstyle="butt")
+    axes.plot([point.median], [row], marker="o", markersize=5, color=colour)
+    note(axes, row, f"{quantity(point.median, unit)} · n = {point.n}")

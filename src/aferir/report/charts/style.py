@@ -107,7 +107,7 @@ def time_axis(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(shown))
 
 
-def note(axes: Axes, row: int, text: str) -> None:
+def note(axes: Axes, row: float, text: str) -> None:
     """Figures to the right of a row, outside the axes, where no mark can cover them."""
     axes.text(1.015, row, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
 
