@@ -58,7 +58,7 @@ class Range(msgspec.Struct, frozen=True):
 
 
 _LOOPBACK = (Range(1, 16384, 100, 31), Range(24576, 2**20, 10, 31))
-_VETH = (Range(1, 16384, 100, 31), Range(24576, 2**20, 5, 5))
+_VETH = (Range(1, 16384, 100, 61), Range(24576, 2**20, 5, 13))
 _QUICK = (Range(1, 4096, 50, 8), Range(24576, 2**18, 5, 3))
 
 
