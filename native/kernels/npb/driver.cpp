@@ -37,35 +37,10 @@ std::string help(std::string_view program, std::span<const Variant> variants) {
            "exit code: 0 verified, 1 not verified, 2 wrong command line, 3 not enough memory";
 }
 
-const Variant* find(std::span<const Variant> variants, std::string_view isa) {
-    const auto found = std::find_if(variants.begin(), variants.end(),
-                                    [&](const Variant& variant) { return variant.isa == isa; });
-    return found == variants.end() ? nullptr : &*found;
-}
-
-Variant choose(std::span<const Variant> variants, std::optional<std::string_view> wanted) {
-    const auto usable = usable_isas();
-    if (wanted && std::find(usable.begin(), usable.end(), *wanted) == usable.end()) {
-        throw UsageError("--isa " + std::string(*wanted) +
-                         " is unknown or more than this processor has; leave it out to get the "
-                         "best that it has");
-    }
-    for (const auto isa : usable) {
-        const auto* const variant = find(variants, isa);
-        if (variant != nullptr && (!wanted || *wanted == isa)) {
-            return *variant;
-        }
-    }
-    throw UsageError("this processor is older than x86-64-v2 (SSE 4.2), the least we build for");
-}
-
 Request read_request(const Arguments& arguments, std::span<const Variant> variants) {
-    const auto problem = parse_class(arguments.value("--class").value_or(""));
-    if (!problem) {
-        throw UsageError("say which problem to run: --class S, W, A, B or C");
-    }
+    const auto problem = read_class(arguments);
     const auto threads = arguments.integer("--threads", omp_get_num_procs(), 1, kMostThreads);
-    return {*problem, static_cast<int>(threads), choose(variants, arguments.value("--isa"))};
+    return {problem, static_cast<int>(threads), choose_variant(variants, arguments.value("--isa"))};
 }
 
 std::string checks_json(const std::vector<Check>& checks) {
@@ -82,13 +57,46 @@ std::string checks_json(const std::vector<Check>& checks) {
     return "[" + json + "]";
 }
 
-// A run that did not verify has no figures: whatever took that time was not the benchmark.
 std::string report(std::string_view program, const Request& request, const Outcome& outcome) {
     JsonObject json;
     json.text("program", program)
         .text("class", std::string(1, letter(request.problem)))
         .integer("threads", request.threads)
         .text("isa", request.variant.isa);
+    return add_outcome(json, outcome).str();
+}
+
+}  // namespace
+
+ProblemClass read_class(const Arguments& arguments) {
+    const auto problem = parse_class(arguments.value("--class").value_or(""));
+    if (!problem) {
+        throw UsageError("say which problem to run: --class S, W, A, B or C");
+    }
+    return *problem;
+}
+
+std::string_view choose_isa(std::span<const std::string_view> offered,
+                            std::optional<std::string_view> wanted) {
+    const auto usable = usable_isas();
+    const auto among = [](std::span<const std::string_view> isas, std::string_view isa) {
+        return std::find(isas.begin(), isas.end(), isa) != isas.end();
+    };
+    if (wanted && !among(usable, *wanted)) {
+        throw UsageError("--isa " + std::string(*wanted) +
+                         " is unknown or more than this processor has; leave it out to get the "
+                         "best that it has");
+    }
+    for (const auto isa : usable) {
+        if (among(offered, isa) && (!wanted || *wanted == isa)) {
+            return isa;
+        }
+    }
+    throw UsageError("this processor is older than x86-64-v2 (SSE 4.2), the least we build for");
+}
+
+JsonObject& add_outcome(JsonObject& json, const Outcome& outcome) {
+    // A run that did not verify has no figures: whatever took that time was not the benchmark.
     if (outcome.verified) {
         json.integer("iterations", outcome.iterations)
             .number("duration_s", outcome.seconds)
@@ -100,10 +108,8 @@ std::string report(std::string_view program, const Request& request, const Outco
                   "the computed values differ from the published ones by more than the "
                   "specification allows; the result is worthless");
     }
-    return json.raw("checks", checks_json(outcome.checks)).str();
+    return json.raw("checks", checks_json(outcome.checks));
 }
-
-}  // namespace
 
 int drive(std::string_view program, std::span<const Variant> variants,
           std::span<const std::string_view> given, std::FILE* out, std::FILE* err) {

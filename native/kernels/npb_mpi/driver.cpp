@@ -1,0 +1,78 @@
+#include "npb_mpi/driver.hpp"
+
+#include <omp.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "common/program.hpp"
+#include "npb/driver.hpp"
+
+namespace aferir::npb {
+namespace {
+
+std::string help(std::string_view program, std::string_view mpi) {
+    return "usage: mpirun." + std::string(mpi) + " -n N " + std::string(program) + "-" +
+           std::string(mpi) +
+           " --class S|W|A|B|C [--isa LEVEL]\n"
+           "Runs one NAS Parallel Benchmark by message passing, verifies it, and prints one line "
+           "of JSON.\n"
+           "  --class  problem class of NPB 3\n"
+           "  --isa    instruction-set level (default: the best that this processor has)\n"
+           "exit code: 0 verified, 1 not verified, 2 wrong command line or number of processes, "
+           "3 not enough memory";
+}
+
+struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+int run_kernel(std::string_view program, std::string_view mpi, std::span<const MpiVariant> variants,
+               const Arguments& arguments, Ranks& ranks) {
+    const auto problem = read_class(arguments);
+    const auto& variant = choose_variant(variants, arguments.value("--isa"));
+    omp_set_dynamic(0);
+    omp_set_num_threads(1);  // problems are made by code that the OpenMP kernels share
+    auto outcome = variant.run(problem, ranks);
+    outcome.seconds = ranks.largest(outcome.seconds);
+    if (ranks.id() == 0) {
+        JsonObject json;
+        json.text("program", program)
+            .text("class", std::string(1, letter(problem)))
+            .integer("processes", ranks.count())
+            .text("mpi", mpi)
+            .text("isa", variant.isa);
+        print_line(stdout, add_outcome(json, outcome).str());
+    }
+    return outcome.verified ? kVerified : kUnverified;
+}
+
+}  // namespace
+
+int drive_mpi(std::string_view program, std::string_view mpi, std::span<const MpiVariant> variants,
+              std::span<const std::string_view> given, Ranks& ranks) {
+    static constexpr std::array<std::string_view, 2> kNames{"--class", "--isa"};
+    static constexpr std::array<std::string_view, 1> kFlags{"--help"};
+    // What is wrong with the command line is wrong for all ranks, and said once.
+    const std::unique_ptr<std::FILE, CloseFile> silence(std::fopen("/dev/null", "w"));
+    auto* const err = ranks.id() == 0 || silence == nullptr ? stderr : silence.get();
+    const int code = run_program(program, err, [&] {
+        const Arguments arguments(given, kNames, kFlags);
+        if (arguments.has("--help")) {
+            if (ranks.id() == 0) {
+                print_line(stdout, help(program, mpi));
+            }
+            return static_cast<int>(kVerified);
+        }
+        return run_kernel(program, mpi, variants, arguments, ranks);
+    });
+    if (code == kNoMemory) {
+        print_line(stderr, std::string(program) + ": rank " + std::to_string(ranks.id()) +
+                               " has not enough memory");
+        Ranks::abort(code);  // other ranks may have enough, and wait for this one
+    }
+    return code;
+}
+
+}  // namespace aferir::npb

@@ -1,0 +1,50 @@
+// Compiled once for each kernel and MPI, with AFERIR_PROGRAM (its name), AFERIR_MPI and AFERIR_RUN
+// (its function).
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "npb_mpi/driver.hpp"
+
+namespace aferir::npb {
+namespace {
+using Run = Outcome(ProblemClass, Ranks&);
+}
+
+#if defined(__x86_64__)
+namespace isa_v2 {
+Run AFERIR_RUN;
+}
+namespace isa_v3 {
+Run AFERIR_RUN;
+}
+namespace isa_v4 {
+Run AFERIR_RUN;
+}
+#else
+namespace isa_base {
+Run AFERIR_RUN;
+}
+#endif
+
+namespace {
+
+constexpr std::array kVariants{
+#if defined(__x86_64__)
+    MpiVariant{"v4", isa_v4::AFERIR_RUN},
+    MpiVariant{"v3", isa_v3::AFERIR_RUN},
+    MpiVariant{"v2", isa_v2::AFERIR_RUN},
+#else
+    MpiVariant{"base", isa_base::AFERIR_RUN},
+#endif
+};
+
+}  // namespace
+}  // namespace aferir::npb
+
+int main(int count, char** values) {
+    const std::vector<std::string_view> given(values + 1, values + count);
+    aferir::npb::Ranks ranks;
+    return aferir::npb::drive_mpi(AFERIR_PROGRAM, AFERIR_MPI, aferir::npb::kVariants, given, ranks);
+}
