@@ -20,8 +20,6 @@ Outcome run_cg(ProblemClass problem, int threads);
 
 namespace {
 
-constexpr int kSteps = 25;
-
 struct Vectors {
     explicit Vectors(std::size_t order) : x(order), z(order), p(order), q(order), r(order) {}
 
@@ -81,7 +79,7 @@ class Solver {
             rho += x_[j] * x_[j];
         }
         rho = member_.sum(rho);
-        for (int step = 0; step < kSteps; ++step) {
+        for (int step = 0; step < kCgSteps; ++step) {
             rho = conjugate_gradient_step(rho);
         }
         matrix_.multiply(z_, q_);
@@ -126,11 +124,6 @@ class Solver {
     double residual_ = 0;
 };
 
-double count_operations(const CgProblem& problem) {
-    const double pairs = problem.nonzeros * (problem.nonzeros + 1.0);
-    return 2.0 * problem.iterations * problem.order * (3 + pairs + 25 * (5 + pairs) + 3);
-}
-
 std::size_t bytes_needed(const CgProblem& problem) {
     const auto elements = static_cast<std::size_t>(problem.order) *
                           static_cast<std::size_t>(problem.nonzeros + 1) *
@@ -148,7 +141,7 @@ Outcome run_cg(ProblemClass problem_class, int threads) {
     Meeting meeting(threads);
     Outcome outcome;
     outcome.iterations = problem.iterations;
-    outcome.operations = count_operations(problem);
+    outcome.operations = cg_operations(problem);
 #pragma omp parallel num_threads(threads)
     {
         Solver solver(matrix, vectors, Member(meeting));

@@ -63,14 +63,14 @@ class BlockedRows {
     /// Where the elements of each slice's lanes are in the matrix.
     struct Plan {
         Plan(const SparseMatrix& source, Range part) : matrix(source), rows(part) {
-            const auto order = matrix.order();
-            const auto most = order <= 16384 ? std::size_t{2048} : std::size_t{4096};
-            const auto blocks = (order + most - 1) / most;
-            const auto width = (order + blocks - 1) / blocks;
+            const auto columns = matrix.width;
+            const auto most = columns <= 16384 ? std::size_t{2048} : std::size_t{4096};
+            const auto blocks = (columns + most - 1) / most;
+            const auto width = (columns + blocks - 1) / blocks;
             std::vector<std::size_t> next(matrix.starts.begin() + static_cast<long>(rows.begin),
                                           matrix.starts.begin() + static_cast<long>(rows.end));
-            for (std::size_t column = 0; column < order; column += width) {
-                add_block({column, std::min(order, column + width)}, next);
+            for (std::size_t column = 0; column < columns; column += width) {
+                add_block({column, std::min(columns, column + width)}, next);
             }
         }
 

@@ -87,12 +87,15 @@ class RowSum {
         }
     }
 
-    SparseVector take() {
+    /// The elements in columns from `first` to `last`, counted from `first`.
+    SparseVector take(std::size_t first, std::size_t last) {
         std::sort(columns_.begin(), columns_.end());
         SparseVector row;
         row.reserve(columns_.size());
         for (const auto column : columns_) {
-            row.push_back({column, sums_[column]});
+            if (column >= first && column < last) {
+                row.push_back({column - static_cast<std::uint32_t>(first), sums_[column]});
+            }
             seen_[column] = 0;
         }
         columns_.clear();
@@ -105,7 +108,7 @@ class RowSum {
     std::vector<std::uint32_t> columns_;
 };
 
-std::vector<SparseVector> sum_rows(const CgProblem& problem, int threads) {
+std::vector<SparseVector> sum_rows(const CgProblem& problem, int threads, const MatrixPart& part) {
     auto vectors = random_vectors(problem);
     const auto users = users_of_rows(vectors);
     const double ratio = std::pow(kConditionNumber, 1.0 / problem.order);
@@ -113,19 +116,19 @@ std::vector<SparseVector> sum_rows(const CgProblem& problem, int threads) {
     for (std::size_t i = 1; i < weights.size(); ++i) {
         weights[i] = weights[i - 1] * ratio;
     }
-    std::vector<SparseVector> rows(vectors.size());
+    std::vector<SparseVector> rows(part.last_row - part.first_row);
 #pragma omp parallel num_threads(threads)
     {
         RowSum sum(vectors.size());
 #pragma omp for schedule(dynamic, 64)
         for (std::size_t row = 0; row < rows.size(); ++row) {
-            const auto own = static_cast<std::uint32_t>(row);
-            for (const auto user : users[row]) {
+            const auto own = static_cast<std::uint32_t>(part.first_row + row);
+            for (const auto user : users[own]) {
                 const double scale = weights[user] * find(vectors[user], own)->value;
                 const double extra = user == own ? kConditionNumber - problem.shift : 0;
                 sum.add(vectors[user], scale, own, extra);
             }
-            rows[row] = sum.take();
+            rows[row] = sum.take(part.first_column, part.last_column);
         }
     }
     return rows;
@@ -142,14 +145,25 @@ CgProblem cg_problem(ProblemClass problem) {
     return kProblems[static_cast<std::size_t>(problem)];
 }
 
+double cg_operations(const CgProblem& problem) {
+    const double pairs = problem.nonzeros * (problem.nonzeros + 1.0);
+    return 2.0 * problem.iterations * problem.order * (3 + pairs + kCgSteps * (5 + pairs) + 3);
+}
+
 void verify_cg(const CgProblem& problem, double zeta, Outcome& outcome) {
     outcome.checks = {compare("zeta", zeta, problem.zeta)};
     outcome.verified = all_within(outcome.checks, kTolerance);
 }
 
 SparseMatrix make_cg_matrix(const CgProblem& problem, int threads) {
-    const auto rows = sum_rows(problem, threads);
+    const auto order = static_cast<std::size_t>(problem.order);
+    return make_cg_matrix(problem, threads, {0, order, 0, order});
+}
+
+SparseMatrix make_cg_matrix(const CgProblem& problem, int threads, const MatrixPart& part) {
+    const auto rows = sum_rows(problem, threads, part);
     SparseMatrix matrix;
+    matrix.width = part.last_column - part.first_column;
     for (const auto& row : rows) {
         matrix.starts.push_back(matrix.starts.back() + row.size());
     }

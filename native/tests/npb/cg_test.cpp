@@ -13,6 +13,7 @@ SparseMatrix random_matrix(std::size_t order, unsigned seed) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> value(-1, 1);
     SparseMatrix matrix;
+    matrix.width = order;
     for (std::size_t row = 0; row < order; ++row) {
         const double density = row % 97 == 5  ? 0.9
                                : row % 7 == 0 ? 0.0
@@ -80,6 +81,26 @@ TEST(Cg, MatrixDoesNotDependOnThreads) {
     const auto five = make_cg_matrix(problem, 5);
     EXPECT_EQ(one.columns, five.columns);
     EXPECT_EQ(one.values, five.values);
+}
+
+TEST(Cg, PartOfTheMatrixIsThatPart) {
+    const auto problem = cg_problem(ProblemClass::S);
+    const auto whole = make_cg_matrix(problem, 1);
+    const auto part = make_cg_matrix(problem, 2, {304, 1400, 96, 700});
+    ASSERT_EQ(part.order(), 1096U);
+    ASSERT_EQ(part.width, 604U);
+    std::size_t element = 0;
+    for (std::size_t row = 0; row < part.order(); ++row) {
+        for (auto k = whole.starts[row + 304]; k < whole.starts[row + 305]; ++k) {
+            if (whole.columns[k] >= 96 && whole.columns[k] < 700) {
+                ASSERT_LT(element, part.starts[row + 1]);
+                EXPECT_EQ(part.columns[element], whole.columns[k] - 96);
+                EXPECT_EQ(part.values[element], whole.values[k]);
+                ++element;
+            }
+        }
+        ASSERT_EQ(part.starts[row + 1], element);
+    }
 }
 
 TEST(Cg, VerificationRefusesWrongZeta) {

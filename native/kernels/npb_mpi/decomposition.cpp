@@ -1,0 +1,35 @@
+#include "npb_mpi/decomposition.hpp"
+
+#include <bit>
+#include <string>
+
+#include "common/arguments.hpp"
+
+namespace aferir::npb {
+
+Part share_of(std::size_t size, int index, int count, std::size_t unit) {
+    const auto bound = [&](int part) {
+        return part == count ? size
+                             : size * static_cast<std::size_t>(part) /
+                                   static_cast<std::size_t>(count) / unit * unit;
+    };
+    return {bound(index), bound(index + 1)};
+}
+
+void require_power_of_two(std::string_view kernel, int count, int most) {
+    if (count > most || !std::has_single_bit(static_cast<unsigned>(count))) {
+        throw UsageError(std::string(kernel) + " of this class cannot be shared by " +
+                         std::to_string(count) + " processes; start a power of two of them, at " +
+                         "most " + std::to_string(most));
+    }
+}
+
+CgGrid cg_grid(int count) {
+    int rows = 1;
+    while (rows * rows * 4 <= count) {
+        rows *= 2;
+    }
+    return {rows, count / rows};
+}
+
+}  // namespace aferir::npb

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+// How the ranks share a problem: pure arithmetic, no message.
+
+namespace aferir::npb {
+
+/// Half-open range.
+struct Part {
+    std::size_t begin;
+    std::size_t end;
+
+    [[nodiscard]] std::size_t size() const { return end - begin; }
+    friend bool operator==(const Part&, const Part&) = default;
+};
+
+/// Part `index` of `count` contiguous ones of about one size, whose bounds but the last are
+/// multiples of `unit`.
+Part share_of(std::size_t size, int index, int count, std::size_t unit = 1);
+
+/// Errors: UsageError, naming the kernel, unless `count` is a power of two up to `most`.
+void require_power_of_two(std::string_view kernel, int count, int most);
+
+/// CG's grid of processes (NPB 3): as many columns as rows, or twice as many. Rank r is in row
+/// r / columns and column r % columns, and owns segment r of every vector; so the segments of a
+/// row of processes are contiguous, and of a column of processes they are made so by an exchange:
+/// a column multiplies the segments from column * rows on.
+struct CgGrid {
+    int rows;
+    int columns;
+
+    [[nodiscard]] int row_of(int rank) const { return rank / columns; }
+    [[nodiscard]] int column_of(int rank) const { return rank % columns; }
+    [[nodiscard]] int rank_at(int row, int column) const { return row * columns + column; }
+
+    /// The segment that a rank brings into its column, its own after the transposition.
+    [[nodiscard]] int transposed(int rank) const { return column_of(rank) * rows + row_of(rank); }
+    /// The rank that brings a segment into its column; the inverse of transposed().
+    [[nodiscard]] int bringer_of(int segment) const {
+        return rank_at(segment % rows, segment / rows);
+    }
+};
+
+/// `count` is a power of two.
+CgGrid cg_grid(int count);
+
+}  // namespace aferir::npb
