@@ -31,10 +31,14 @@ class Histogram {
     Histogram(std::size_t key_range, std::size_t most_keys)
         : counts_(key_range), carries_(most_keys / 256 + 1) {}
 
+    /// Begins anew, with counters for keys below `key_range`.
+    void clear(std::size_t key_range) {
+        std::fill_n(counts_.data(), key_range, std::uint8_t{0});
+        carried_ = 0;
+    }
+
     /// Reads up to kAhead keys past the end of `keys`, which must be in range.
     void count(std::span<const std::uint32_t> keys) {
-        std::fill_n(counts_.data(), counts_.size(), std::uint8_t{0});
-        carried_ = 0;
         const std::uint32_t* const key = keys.data();
         std::size_t i = 0;
         for (; i + kTogether <= keys.size(); i += kTogether) {
@@ -74,6 +78,38 @@ class Histogram {
     std::size_t carried_ = 0;
 };
 
+/// Adds up what the histograms have of the keys from `begin` on, as many as `sums` takes.
+inline void merge_counts(std::span<const std::unique_ptr<Histogram>> histograms,
+                         std::span<std::uint32_t> sums, std::size_t begin) {
+    constexpr std::size_t kChunk = 2048;  // its sums stay in L1 while threads are added
+    for (std::size_t first = 0; first < sums.size(); first += kChunk) {
+        const auto chunk = sums.subspan(first, std::min(kChunk, sums.size() - first));
+        std::copy_n(histograms[0]->counts() + begin + first, chunk.size(), chunk.begin());
+        for (const auto& histogram : histograms.subspan(1)) {
+            const std::uint8_t* const counts = histogram->counts() + begin + first;
+            for (std::size_t i = 0; i < chunk.size(); ++i) {
+                chunk[i] += counts[i];
+            }
+        }
+    }
+    for (const auto& histogram : histograms) {
+        for (const auto key : histogram->carries()) {
+            if (key >= begin && key - begin < sums.size()) {
+                sums[key - begin] += 256;
+            }
+        }
+    }
+}
+
+/// Makes counts cumulative, beginning at `total`; returns the last.
+inline std::uint32_t cumulate(std::span<std::uint32_t> counts, std::uint32_t total = 0) {
+    for (auto& count : counts) {
+        total += count;
+        count = total;
+    }
+    return total;
+}
+
 /// The ranks of integer keys, by all threads together.
 class Ranking {
   public:
@@ -93,12 +129,13 @@ class Ranking {
     /// ranks()[k - 1] to ranks()[k] - 1. Each thread passes its own part of the keys.
     void rank(Member& member, std::span<const std::uint32_t> part) {
         const auto id = static_cast<std::size_t>(member.id());
+        histograms_[id]->clear(ranks_.size());
         histograms_[id]->count(part);
         member.wait();
         const auto begin = part_begin(ranks_.size(), member.id(), member.count());
         const auto end = part_begin(ranks_.size(), member.id() + 1, member.count());
         const auto own = ranks_.span().subspan(begin, end - begin);
-        merge(own, begin, member.count());
+        merge_counts(histograms_, own, begin);
         totals_[id] = cumulate(own);
         member.wait();
         std::uint32_t before = 0;
@@ -116,36 +153,6 @@ class Ranking {
     [[nodiscard]] std::span<std::uint32_t> ranks() const { return ranks_.span(); }
 
   private:
-    void merge(std::span<std::uint32_t> own, std::size_t begin, int threads) const {
-        constexpr std::size_t kChunk = 2048;  // its sums stay in L1 while threads are added
-        for (std::size_t first = 0; first < own.size(); first += kChunk) {
-            const auto chunk = own.subspan(first, std::min(kChunk, own.size() - first));
-            std::copy_n(histograms_[0]->counts() + begin + first, chunk.size(), chunk.begin());
-            for (std::size_t thread = 1; thread < static_cast<std::size_t>(threads); ++thread) {
-                const std::uint8_t* const counts = histograms_[thread]->counts() + begin + first;
-                for (std::size_t i = 0; i < chunk.size(); ++i) {
-                    chunk[i] += counts[i];
-                }
-            }
-        }
-        for (std::size_t thread = 0; thread < static_cast<std::size_t>(threads); ++thread) {
-            for (const auto key : histograms_[thread]->carries()) {
-                if (key >= begin && key - begin < own.size()) {
-                    own[key - begin] += 256;
-                }
-            }
-        }
-    }
-
-    static std::uint32_t cumulate(std::span<std::uint32_t> own) {
-        std::uint32_t total = 0;
-        for (auto& count : own) {
-            total += count;
-            count = total;
-        }
-        return total;
-    }
-
     HugeArray<std::uint32_t> ranks_;
     std::vector<std::unique_ptr<Histogram>> histograms_;
     std::vector<std::uint32_t> totals_;

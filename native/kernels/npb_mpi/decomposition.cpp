@@ -1,6 +1,7 @@
 #include "npb_mpi/decomposition.hpp"
 
 #include <bit>
+#include <numeric>
 #include <string>
 
 #include "common/arguments.hpp"
@@ -14,6 +15,23 @@ Part share_of(std::size_t size, int index, int count, std::size_t unit) {
                                    static_cast<std::size_t>(count) / unit * unit;
     };
     return {bound(index), bound(index + 1)};
+}
+
+std::vector<std::size_t> split_buckets(std::span<const std::int64_t> counts, int parts) {
+    const auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    std::vector<std::size_t> bounds{0};
+    std::size_t bucket = 0;
+    std::int64_t before = 0;
+    for (int part = 1; part < parts; ++part) {
+        const auto wanted = total * part / parts;
+        // A bucket goes to the side on which more of it is wanted.
+        while (bucket < counts.size() && before + counts[bucket] / 2 < wanted) {
+            before += counts[bucket++];
+        }
+        bounds.push_back(bucket);
+    }
+    bounds.push_back(counts.size());
+    return bounds;
 }
 
 void require_power_of_two(std::string_view kernel, int count, int most) {

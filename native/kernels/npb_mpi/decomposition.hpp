@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +22,10 @@ struct Part {
 /// Part `index` of `count` contiguous ones of about one size, whose bounds but the last are
 /// multiples of `unit`.
 Part share_of(std::size_t size, int index, int count, std::size_t unit = 1);
+
+/// Cuts buckets with these `counts` into `parts` contiguous runs that hold about as many each;
+/// returns the parts + 1 bounds.
+std::vector<std::size_t> split_buckets(std::span<const std::int64_t> counts, int parts);
 
 /// Errors: UsageError, naming the kernel, unless `count` is a power of two up to `most`.
 void require_power_of_two(std::string_view kernel, int count, int most);
