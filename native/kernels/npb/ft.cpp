@@ -4,7 +4,7 @@
 #include <omp.h>
 
 #include <array>
-#include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "npb/ft_field.hpp"
@@ -16,36 +16,6 @@ namespace aferir::npb::AFERIR_ISA {
 Outcome run_ft(ProblemClass problem, int threads);
 
 namespace {
-
-constexpr std::uint64_t kSeed = 314159265;
-constexpr std::array<Grid, 5> kGrids{
-    {{64, 64, 64}, {128, 128, 32}, {256, 256, 128}, {512, 256, 256}, {512, 512, 512}}};
-// Work fields larger than this leave the caches between writing and reading: stream them.
-constexpr std::size_t kStreamBytes = std::size_t{32} << 20U;
-
-// Calls body with the length as a constant.
-template <typename Body>
-void with_length(int length, Body body) {
-    switch (length) {
-        case 32:
-            return body(std::integral_constant<int, 32>{});
-        case 64:
-            return body(std::integral_constant<int, 64>{});
-        case 128:
-            return body(std::integral_constant<int, 128>{});
-        case 256:
-            return body(std::integral_constant<int, 256>{});
-        default:
-            return body(std::integral_constant<int, 512>{});
-    }
-}
-
-struct Axes {
-    explicit Axes(const Grid& grid) : x(grid.nx), y(grid.ny), z(grid.nz) {}
-    Axis x;
-    Axis y;
-    Axis z;
-};
 
 class Solver {
   public:
@@ -82,8 +52,9 @@ class Solver {
                 with_length(grid_.ny, [&](auto ny) { inverse_planes<nx, ny>(); });
             });
 #pragma omp for schedule(static)
-            for (int j = 1; j <= 1024; ++j) {
-                const double* const value = at(j % grid_.nx, 3 * j % grid_.ny, 5 * j % grid_.nz);
+            for (int j = 1; j <= kChecksumPoints; ++j) {
+                const double* const value =
+                    checksum_point(grid_, j, plane(checksum_plane(grid_, j)));
                 re += value[0];
                 im += value[kLanes];
             }
@@ -97,10 +68,11 @@ class Solver {
         return work_.data() + static_cast<std::size_t>(z) * grid_.plane();
     }
 
-    // Real part of a point of the (turned) result; the imaginary part is kLanes further.
-    [[nodiscard]] const double* at(int x, int y, int z) const {
-        const int tile = x / kLanes * grid_.ny + y / kLanes * kLanes + x % kLanes;
-        return plane(z) + static_cast<std::size_t>(tile) * kTile + y % kLanes;
+    /// The work tiles of a z pencil.
+    [[nodiscard]] auto tiles_of(std::size_t pencil) const {
+        return [first = work_.data() + pencil * kTile, plane = grid_.plane()](int z) {
+            return first + static_cast<std::size_t>(z) * plane;
+        };
     }
 
     [[nodiscard]] std::int64_t pencils() const {
@@ -113,7 +85,7 @@ class Solver {
 #pragma omp for schedule(static)
         for (int z = 0; z < grid_.nz; ++z) {
             const auto numbers = 2 * std::uint64_t{Nx} * Ny * static_cast<std::uint64_t>(z);
-            generate_x<Nx>(grid_, axes_.x, lcg_skip(kSeed, numbers), plane(z), scratch.data());
+            generate_x<Nx>(grid_, axes_.x, lcg_skip(kFtSeed, numbers), plane(z), scratch.data());
             forward_y<Ny>(grid_, axes_.y, plane(z), scratch.data());
         }
     }
@@ -122,8 +94,8 @@ class Solver {
     void forward_pencils() {
 #pragma omp for schedule(static)
         for (std::int64_t index = 0; index < pencils(); ++index) {
-            forward_z<Nz>(grid_, axes_.z, work_.data(), spectrum_.data(),
-                          static_cast<std::size_t>(index));
+            const auto pencil = static_cast<std::size_t>(index);
+            forward_z<Nz>(axes_.z, spectrum_.data() + pencil * Nz * kTile, tiles_of(pencil));
         }
     }
 
@@ -131,8 +103,9 @@ class Solver {
     void evolve_pencils(const Decays& decays) {
 #pragma omp for schedule(static) nowait
         for (std::int64_t index = 0; index < pencils(); ++index) {
-            evolve_z<Nz, streaming>(grid_, axes_.z, decays, spectrum_.data(), work_.data(),
-                                    static_cast<std::size_t>(index));
+            const auto pencil = static_cast<std::size_t>(index);
+            evolve_z<Nz, streaming>(axes_.z, decays, decays.along_xy(pencil),
+                                    spectrum_.data() + pencil * Nz * kTile, tiles_of(pencil));
         }
         finish_streams();
 #pragma omp barrier
@@ -156,17 +129,10 @@ class Solver {
     HugeArray<double> work_;
 };
 
-// As NPB counts floating-point operations; the logarithms are natural ones.
-double operations(const Grid& grid, int iterations) {
-    const auto points = static_cast<double>(grid.points());
-    const double logarithm = std::log(points);
-    return points * (14.8157 + 7.19641 * logarithm + (5.23518 + 7.21113 * logarithm) * iterations);
-}
-
 }  // namespace
 
 Outcome run_ft(ProblemClass problem, int threads) {
-    const auto& grid = kGrids[static_cast<std::size_t>(problem)];
+    const auto& grid = kFtGrids[static_cast<std::size_t>(problem)];
     const int iterations = ft_iterations(problem);
     require_memory(field_bytes(grid));
     Solver solver(grid, threads);
@@ -182,7 +148,7 @@ Outcome run_ft(ProblemClass problem, int threads) {
     outcome.seconds = omp_get_wtime() - start;
 
     outcome.iterations = iterations;
-    outcome.operations = operations(grid, iterations);
+    outcome.operations = ft_operations(grid, iterations);
     verify_ft(problem, checksums, outcome);
     return outcome;
 }

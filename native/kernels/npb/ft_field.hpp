@@ -12,8 +12,11 @@
 // A step reads the spectrum once, and reads and writes the work field twice.
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "common/memory.hpp"
@@ -157,24 +160,21 @@ void forward_y(const Grid& grid, const Axis& axis, double* plane, double* scratc
     }
 }
 
-/// Forward transform along z of the y pencil `index`: work in, spectrum out.
-template <int Nz>
-void forward_z(const Grid& grid, const Axis& axis, const double* work, double* spectrum,
-               std::size_t index) {
-    const double* const source = work + index * kTile;
-    double* const target = spectrum + index * Nz * kTile;
-    const auto plane = grid.plane();
+/// Forward transform along z of one z pencil: of the work tiles `tile_at(z)` into the contiguous
+/// `spectrum`. `kTile` numbers past a work tile are prefetched: the next pencil's.
+template <int Nz, typename TileAt>
+void forward_z(const Axis& axis, double* spectrum, const TileAt& tile_at) {
     fft<Nz, Direction::kForward>(
         axis.table,
         [&](int z) {
-            const double* const tile = source + static_cast<std::size_t>(z) * plane;
-            // The next pencil's tile: more planes than the hardware follows.
+            const double* const tile = tile_at(z);
+            // More planes than the hardware follows.
             __builtin_prefetch(tile + kTile);
             __builtin_prefetch(tile + kTile + kLanes);
             return load_tile(tile);
         },
         [&](int z, const Complex& value) {
-            store_tile(target + static_cast<std::size_t>(z) * kTile, value);
+            store_tile(spectrum + static_cast<std::size_t>(z) * kTile, value);
         });
 }
 
@@ -182,35 +182,50 @@ void forward_z(const Grid& grid, const Axis& axis, const double* work, double* s
 struct Decays {
     Decays(const Grid& grid, int steps)
         : x(decay(grid.nx, steps)), y(decay(grid.ny, steps)), z(decay(grid.nz, steps)) {}
+    /// Of pencil `index` (of all x blocks and y), before the factor of z.
+    [[nodiscard]] Vector along_xy(std::size_t index) const {
+        const auto ny = y.size();
+        return load(x.data() + index / ny * kLanes) * y[index % ny];
+    }
+
     std::vector<double> x;
     std::vector<double> y;
     std::vector<double> z;
 };
 
-/// Evolves the z pencil `index` of the spectrum and transforms it back along z into the work field.
-template <int Nz, bool streaming>
-void evolve_z(const Grid& grid, const Axis& axis, const Decays& decays, const double* spectrum,
-              double* work, std::size_t index) {
-    const auto ny = static_cast<std::size_t>(grid.ny);
-    const Vector along_xy = load(decays.x.data() + index / ny * kLanes) * decays.y[index % ny];
-    const double* const source = spectrum + index * Nz * kTile;
-    double* const target = work + index * kTile;
-    const auto plane = grid.plane();
+/// Evolves one z pencil of the spectrum and transforms it back along z, into the work tiles
+/// `tile_at(z)`.
+template <int Nz, bool streaming, typename TileAt>
+void evolve_z(const Axis& axis, const Decays& decays, Vector along_xy, const double* spectrum,
+              const TileAt& tile_at) {
     fft<Nz, Direction::kInverse>(
         axis.table,
         [&](int z) {
             const Vector factor = along_xy * decays.z[static_cast<std::size_t>(z)];
-            const Complex value = load_tile(source + static_cast<std::size_t>(z) * kTile);
+            const Complex value = load_tile(spectrum + static_cast<std::size_t>(z) * kTile);
             return Complex{value.re * factor, value.im * factor};
         },
         [&](int z, const Complex& value) {
-            double* const tile = target + static_cast<std::size_t>(z) * plane;
+            double* const tile = tile_at(z);
             if constexpr (streaming) {
                 stream_tile(tile, value);
             } else {
                 store_tile(tile, value);
             }
         });
+}
+
+inline constexpr int kChecksumPoints = 1024;
+
+/// The plane of point j = 1, 2, ... of the checksum.
+inline int checksum_plane(const Grid& grid, int j) { return 5 * j % grid.nz; }
+
+/// The real part of point j in its turned plane; the imaginary part is kLanes further.
+inline const double* checksum_point(const Grid& grid, int j, const double* plane) {
+    const int x = j % grid.nx;
+    const int y = 3 * j % grid.ny;
+    const int tile = x / kLanes * grid.ny + y / kLanes * kLanes + x % kLanes;
+    return plane + static_cast<std::size_t>(tile) * kTile + y % kLanes;
 }
 
 /// Inverse transform of a plane along y.
@@ -245,6 +260,43 @@ void inverse_x(const Grid& grid, const Axis& axis, double* plane, double* scratc
                            value);
             });
     }
+}
+
+inline constexpr std::uint64_t kFtSeed = 314159265;
+inline constexpr std::array<Grid, 5> kFtGrids{
+    {{64, 64, 64}, {128, 128, 32}, {256, 256, 128}, {512, 256, 256}, {512, 512, 512}}};
+// Work fields larger than this leave the caches between writing and reading: stream them.
+inline constexpr std::size_t kStreamBytes = std::size_t{32} << 20U;
+
+/// Calls body with the length as a constant.
+template <typename Body>
+void with_length(int length, Body body) {
+    switch (length) {
+        case 32:
+            return body(std::integral_constant<int, 32>{});
+        case 64:
+            return body(std::integral_constant<int, 64>{});
+        case 128:
+            return body(std::integral_constant<int, 128>{});
+        case 256:
+            return body(std::integral_constant<int, 256>{});
+        default:
+            return body(std::integral_constant<int, 512>{});
+    }
+}
+
+struct Axes {
+    explicit Axes(const Grid& grid) : x(grid.nx), y(grid.ny), z(grid.nz) {}
+    Axis x;
+    Axis y;
+    Axis z;
+};
+
+/// Floating-point operations as NPB counts them; the logarithms are natural ones.
+inline double ft_operations(const Grid& grid, int iterations) {
+    const auto points = static_cast<double>(grid.points());
+    const double logarithm = std::log(points);
+    return points * (14.8157 + 7.19641 * logarithm + (5.23518 + 7.21113 * logarithm) * iterations);
 }
 
 }  // namespace aferir::npb::AFERIR_ISA

@@ -1,0 +1,220 @@
+// FT by message passing: each rank has a run of the z pencils of the spectrum and a run of the
+// planes of the work field. The transposition between them goes plane by plane: a rank's pencils
+// of one plane lie together, are one message, and land where the plane's transforms expect them.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "npb/ft_field.hpp"
+#include "npb/ft_reference.hpp"
+#include "npb/npb.hpp"
+#include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/ranks.hpp"
+
+namespace aferir::npb::AFERIR_ISA {
+
+Outcome run_mpi_ft(ProblemClass problem, Ranks& ranks);
+
+namespace {
+
+struct Axes {
+    explicit Axes(const Grid& grid) : x(grid.nx), y(grid.ny), z(grid.nz) {}
+    Axis x;
+    Axis y;
+    Axis z;
+};
+
+class Solver {
+  public:
+    Solver(const Grid& grid, Ranks& ranks)
+        : grid_(grid),
+          ranks_(ranks),
+          pencils_(static_cast<std::size_t>(grid.blocks() * grid.ny / ranks.count())),
+          planes_(grid.nz / ranks.count()),
+          pitch_((pencils_ + 1) * kTile),
+          streaming_(16 * grid.points() / static_cast<std::size_t>(ranks.count()) > kStreamBytes),
+          spectrum_(pencils_ * static_cast<std::size_t>(grid.nz) * kTile),
+          work_(grid.plane() * static_cast<std::size_t>(planes_)),
+          across_(ranks.count() > 1 ? pitch_ * static_cast<std::size_t>(grid.nz) : 1) {
+        for (int z = 0; z < grid.nz; ++z) {
+            rows_.push_back(z / planes_ == ranks.id()
+                                ? part_of_plane(z % planes_, ranks.id()).data()
+                                : across_.data() + static_cast<std::size_t>(z) * pitch_);
+        }
+    }
+
+    // Everything before the first time step; NPB repeats and times it, tables and all.
+    void initialise() {
+        axes_ = Axes(grid_);
+        with_length(grid_.nx, [&](auto nx) {
+            with_length(grid_.ny, [&](auto ny) { forward_planes<nx, ny>(); });
+        });
+        with_length(grid_.nz, [&](auto nz) { forward_pencils<nz>(); });
+        sent_.wait();
+    }
+
+    // State after `steps` time steps, transformed back; returns its checksum.
+    ComplexNumber step(int steps) {
+        const Decays decays(grid_, steps);
+        with_length(grid_.nz, [&](auto nz) {
+            streaming_ ? evolve_pencils<nz, true>(decays) : evolve_pencils<nz, false>(decays);
+        });
+        with_length(grid_.nx, [&](auto nx) {
+            with_length(grid_.ny, [&](auto ny) { inverse_planes<nx, ny>(); });
+        });
+        std::array<double, 2> sums{};
+        for (int j = 1; j <= kChecksumPoints; ++j) {
+            const int z = checksum_plane(grid_, j);
+            if (z / planes_ == ranks_.id()) {
+                const double* const value = checksum_point(grid_, j, plane(z % planes_));
+                sums[0] += value[0];
+                sums[1] += value[kLanes];
+            }
+        }
+        ranks_.sum(sums);
+        sent_.wait();
+        const auto points = static_cast<double>(grid_.points());
+        return {sums[0] / points, sums[1] / points};
+    }
+
+  private:
+    /// One of this rank's planes, counted from its first.
+    [[nodiscard]] double* plane(int index) const {
+        return work_.data() + static_cast<std::size_t>(index) * grid_.plane();
+    }
+
+    /// The pencils of a rank in one of this rank's planes.
+    [[nodiscard]] std::span<double> part_of_plane(int index, int rank) const {
+        const auto part = pencils_ * kTile;
+        return {plane(index) + static_cast<std::size_t>(rank) * part, part};
+    }
+
+    /// This rank's pencils in any plane.
+    [[nodiscard]] std::span<double> row(int z) const {
+        return {rows_[static_cast<std::size_t>(z)], pencils_ * kTile};
+    }
+
+    /// The work tiles of one of this rank's pencils.
+    [[nodiscard]] auto tiles_of(std::size_t pencil) const {
+        return [rows = rows_.data(), offset = pencil * kTile](int z) {
+            return rows[static_cast<std::size_t>(z)] + offset;
+        };
+    }
+
+    /// Calls `per_rank` with all other ranks, each rank beginning with the one after it.
+    template <typename PerRank>
+    void for_others(const PerRank& per_rank) const {
+        for (int next = 1; next < ranks_.count(); ++next) {
+            per_rank((ranks_.id() + next) % ranks_.count());
+        }
+    }
+
+    template <int Nx, int Ny>
+    void forward_planes() {
+        alignas(64) std::array<double, kLongestFft * kTile> scratch;
+        for (int index = 0; index < planes_; ++index) {
+            for_others([&](int rank) { received_[0].receive(rank, row(rank * planes_ + index)); });
+        }
+        for (int index = 0; index < planes_; ++index) {
+            const auto z = static_cast<std::uint64_t>(ranks_.id() * planes_ + index);
+            generate_x<Nx>(grid_, axes_.x, lcg_skip(kFtSeed, 2 * std::uint64_t{Nx} * Ny * z),
+                           plane(index), scratch.data());
+            forward_y<Ny>(grid_, axes_.y, plane(index), scratch.data());
+            for_others([&](int rank) {
+                sent_.send(rank, std::span<const double>(part_of_plane(index, rank)));
+            });
+        }
+        received_[0].wait();
+    }
+
+    template <int Nz>
+    void forward_pencils() {
+        for (std::size_t pencil = 0; pencil < pencils_; ++pencil) {
+            forward_z<Nz>(axes_.z, spectrum_.data() + pencil * Nz * kTile, tiles_of(pencil));
+        }
+    }
+
+    template <int Nz, bool streaming>
+    void evolve_pencils(const Decays& decays) {
+        const auto first = static_cast<std::size_t>(ranks_.id()) * pencils_;
+        for (std::size_t pencil = 0; pencil < pencils_; ++pencil) {
+            evolve_z<Nz, streaming>(axes_.z, decays, decays.along_xy(first + pencil),
+                                    spectrum_.data() + pencil * Nz * kTile, tiles_of(pencil));
+        }
+        finish_streams();
+        for (int index = 0; index < planes_; ++index) {
+            for_others([&](int rank) {
+                sent_.send(rank, std::span<const double>(row(rank * planes_ + index)));
+            });
+        }
+    }
+
+    /// A plane is received while the one before it is transformed.
+    template <int Nx, int Ny>
+    void inverse_planes() {
+        alignas(64) std::array<double, kLongestFft * kTile> scratch;
+        receive_plane(0);
+        for (int index = 0; index < planes_; ++index) {
+            received_[static_cast<std::size_t>(index % 2)].wait();
+            if (index + 1 < planes_) {
+                receive_plane(index + 1);
+            }
+            inverse_y<Ny>(grid_, axes_.y, plane(index));
+            inverse_x<Nx>(grid_, axes_.x, plane(index), scratch.data());
+        }
+    }
+
+    void receive_plane(int index) {
+        for_others([&](int rank) {
+            received_[static_cast<std::size_t>(index % 2)].receive(rank,
+                                                                   part_of_plane(index, rank));
+        });
+    }
+
+    Grid grid_;
+    Ranks& ranks_;
+    std::size_t pencils_;  ///< of this rank
+    int planes_;           ///< of this rank
+    std::size_t pitch_;    ///< doubles from one row of across_ to the next
+    bool streaming_;
+    Axes axes_{grid_};
+    HugeArray<double> spectrum_;
+    HugeArray<double> work_;
+    HugeArray<double> across_;   ///< this rank's pencils in the planes of the others
+    std::vector<double*> rows_;  ///< by plane, where this rank's pencils in it begin
+    Messages sent_;
+    std::array<Messages, 2> received_;
+};
+
+}  // namespace
+
+Outcome run_mpi_ft(ProblemClass problem, Ranks& ranks) {
+    const auto& grid = kFtGrids[static_cast<std::size_t>(problem)];
+    const int iterations = ft_iterations(problem);
+    require_power_of_two("FT", ranks.count(), grid.nz);
+    const auto count = static_cast<std::size_t>(ranks.count());
+    require_memory(count == 1 ? field_bytes(grid) : field_bytes(grid) / count * 3 / 2);
+    Solver solver(grid, ranks);
+    solver.initialise();
+
+    std::vector<ComplexNumber> checksums;
+    ranks.wait();
+    const double start = Ranks::seconds();
+    solver.initialise();
+    for (int steps = 1; steps <= iterations; ++steps) {
+        checksums.push_back(solver.step(steps));
+    }
+    Outcome outcome;
+    outcome.seconds = Ranks::seconds() - start;
+
+    outcome.iterations = iterations;
+    outcome.operations = ft_operations(grid, iterations);
+    verify_ft(problem, checksums, outcome);
+    return outcome;
+}
+
+}  // namespace aferir::npb::AFERIR_ISA
