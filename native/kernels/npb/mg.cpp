@@ -17,21 +17,6 @@ Outcome run_mg(ProblemClass problem, int threads);
 
 namespace {
 
-constexpr double kOperationsPerPoint = 58;
-
-void place(const Grid& grid, const Charges& charges) {
-    const auto set = [&](const std::vector<Point>& points, double value) {
-        for (const auto& point : points) {
-            double* const row = grid.row(static_cast<std::ptrdiff_t>(point.plane),
-                                         static_cast<std::ptrdiff_t>(point.row));
-            row[point.column] = value;
-            wrap_row(row, grid.size());
-        }
-    };
-    set(charges.positive, 1);
-    set(charges.negative, -1);
-}
-
 void set_up(Cycle& cycle, Member& member, const Levels& levels, const Charges& charges) {
     cycle.clear();
     if (member.id() == 0) {
@@ -54,8 +39,7 @@ Outcome run_mg(ProblemClass problem_class, int threads) {
     Meeting meeting(threads);
     Outcome outcome;
     outcome.iterations = problem.iterations;
-    const auto edge = static_cast<double>(problem.size);
-    outcome.operations = kOperationsPerPoint * problem.iterations * edge * edge * edge;
+    outcome.operations = mg_operations(problem);
 #pragma omp parallel num_threads(threads)
     {
         Member member(meeting);

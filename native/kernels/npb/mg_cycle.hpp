@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "npb/mg_grid.hpp"
+#include "npb/mg_problem.hpp"
 #include "npb/mg_rows.hpp"
 #include "npb/mg_sweep.hpp"
 #include "npb/team.hpp"
@@ -32,6 +33,22 @@ struct Levels {
     Grid right_side;               ///< v
     Grid spare;                    ///< the finest u that a sweep writes while it reads the other
 };
+
+/// Puts the charges that the grid has.
+inline void place(const Grid& grid, const Charges& charges) {
+    const auto set = [&](const std::vector<Point>& points, double value) {
+        for (const auto& point : points) {
+            const auto plane = static_cast<std::ptrdiff_t>(point.plane);
+            const auto row = static_cast<std::ptrdiff_t>(point.row);
+            if (grid.has(plane, row)) {
+                grid.row(plane, row)[point.column] = value;
+                wrap_row(grid.row(plane, row), grid.size());
+            }
+        }
+    };
+    set(charges.positive, 1);
+    set(charges.negative, -1);
+}
 
 /// The part of [0, size) that falls to one of `count`; bounds are even.
 inline Span share(std::size_t size, int index, int count) {
@@ -74,6 +91,15 @@ class Cycle {
         plan.z = &levels_.correction[levels_.finest() - 1];
         plan.measured = last;
         return residual_norm(plan);
+    }
+
+    /// One V-cycle for the residual of the finest grid, from nothing, into its correction; for
+    /// cubes that are not swept.
+    void solve() {
+        restrict_down();
+        for (std::size_t level = 1; level <= levels_.finest(); ++level) {
+            climb(level);
+        }
     }
 
   private:

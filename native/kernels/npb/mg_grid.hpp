@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "common/memory.hpp"
 #include "npb/mg_rows.hpp"
@@ -13,6 +14,7 @@ struct Span {
     std::ptrdiff_t begin;
     std::ptrdiff_t end;
 
+    [[nodiscard]] std::ptrdiff_t size() const { return end - begin; }
     [[nodiscard]] Span widened(std::ptrdiff_t before, std::ptrdiff_t after) const {
         return {begin - before, end + after};
     }
@@ -21,18 +23,42 @@ struct Span {
     }
 };
 
-/// A periodic cube of points. Rows have ghosts, whose writer keeps them periodic; planes and rows
-/// beyond the cube are found by wrapping the index, so that nothing is ever copied for them.
+/// A periodic cube of points, or a part of one. Rows have ghosts, whose writer keeps them periodic;
+/// planes and rows beyond the cube are found by wrapping the index, so that nothing is ever copied
+/// for them.
 class Grid {
   public:
     explicit Grid(std::size_t size)
-        : size_(size), pitch_(size + 2 * kGhosts), data_(size * size * pitch_) {}
+        : Grid(size, {0, static_cast<std::ptrdiff_t>(size)},
+               {0, static_cast<std::ptrdiff_t>(size)}) {}
+
+    /// These planes and rows alone of a cube of that size; no more than it has.
+    Grid(std::size_t size, Span planes, Span rows)
+        : size_(size),
+          pitch_(size + 2 * kGhosts),
+          planes_(planes),
+          rows_(rows),
+          row_count_(static_cast<std::size_t>(rows.size())),
+          data_(static_cast<std::size_t>(planes.size()) * row_count_ * pitch_) {}
 
     [[nodiscard]] std::size_t size() const { return size_; }
+    /// Doubles from one row, or one plane, to the next.
+    [[nodiscard]] std::size_t pitch() const { return pitch_; }
+    [[nodiscard]] std::size_t plane_pitch() const { return row_count_ * pitch_; }
 
     [[nodiscard]] double* row(std::ptrdiff_t plane, std::ptrdiff_t row) const {
-        return data_.data() + (wrapped(plane) * size_ + wrapped(row)) * pitch_ + kGhosts;
+        return data_.data() +
+               (wrapped(plane - planes_.begin) * row_count_ + wrapped(row - rows_.begin)) * pitch_ +
+               kGhosts;
     }
+
+    [[nodiscard]] bool has(std::ptrdiff_t plane, std::ptrdiff_t row) const {
+        return wrapped(plane - planes_.begin) < static_cast<std::size_t>(planes_.size()) &&
+               wrapped(row - rows_.begin) < row_count_;
+    }
+
+    /// Everything, ghosts too.
+    [[nodiscard]] std::span<double> data() const { return data_.span(); }
 
     [[nodiscard]] Neighbours around(std::ptrdiff_t plane, std::ptrdiff_t row_index) const {
         Neighbours rows{};
@@ -56,6 +82,9 @@ class Grid {
 
     std::size_t size_;
     std::size_t pitch_;
+    Span planes_;
+    Span rows_;
+    std::size_t row_count_;
     HugeArray<double> data_;
 };
 

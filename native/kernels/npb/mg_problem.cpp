@@ -68,6 +68,11 @@ MgProblem mg_problem(ProblemClass problem) {
     return kProblems[static_cast<std::size_t>(problem)];
 }
 
+double mg_operations(const MgProblem& problem) {
+    const auto edge = static_cast<double>(problem.size);
+    return 58 * problem.iterations * edge * edge * edge;
+}
+
 void verify_mg(const MgProblem& problem, double norm, Outcome& outcome) {
     outcome.checks = {compare("residual norm", norm, problem.norm)};
     outcome.verified = all_within(outcome.checks, kTolerance);

@@ -18,6 +18,9 @@ struct MgProblem {
 
 MgProblem mg_problem(ProblemClass problem);
 
+/// Floating-point operations, as NPB 3 counts them.
+double mg_operations(const MgProblem& problem);
+
 /// Compares the last residual's L2 norm with the published one.
 void verify_mg(const MgProblem& problem, double norm, Outcome& outcome);
 

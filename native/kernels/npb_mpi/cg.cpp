@@ -28,7 +28,10 @@ constexpr std::size_t kUnit = BlockedRows::kLanes;
 class Layout {
   public:
     Layout(std::size_t order, const Ranks& ranks)
-        : grid(cg_grid(ranks.count())), rank(ranks.id()), order_(order), count_(ranks.count()) {}
+        : grid(process_grid(ranks.count())),
+          rank(ranks.id()),
+          order_(order),
+          count_(ranks.count()) {}
 
     /// Elements of segments [first, last).
     [[nodiscard]] Part segments(int first, int last) const {
@@ -45,7 +48,7 @@ class Layout {
         return segments(first, first + grid.rows);
     }
 
-    CgGrid grid;
+    ProcessGrid grid;
     int rank;
 
   private:

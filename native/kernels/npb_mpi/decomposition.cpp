@@ -42,7 +42,7 @@ void require_power_of_two(std::string_view kernel, int count, int most) {
     }
 }
 
-CgGrid cg_grid(int count) {
+ProcessGrid process_grid(int count) {
     int rows = 1;
     while (rows * rows * 4 <= count) {
         rows *= 2;

@@ -30,11 +30,13 @@ std::vector<std::size_t> split_buckets(std::span<const std::int64_t> counts, int
 /// Errors: UsageError, naming the kernel, unless `count` is a power of two up to `most`.
 void require_power_of_two(std::string_view kernel, int count, int most);
 
-/// CG's grid of processes (NPB 3): as many columns as rows, or twice as many. Rank r is in row
-/// r / columns and column r % columns, and owns segment r of every vector; so the segments of a
-/// row of processes are contiguous, and of a column of processes they are made so by an exchange:
-/// a column multiplies the segments from column * rows on.
-struct CgGrid {
+/// A grid of processes with as many columns as rows, or twice as many, as NPB 3 has it for CG. Rank
+/// r is in row r / columns and column r % columns.
+///
+/// In CG it owns segment r of every vector; so the segments of a row of processes are contiguous,
+/// and of a column of processes they are made so by an exchange: a column multiplies the segments
+/// from column * rows on.
+struct ProcessGrid {
     int rows;
     int columns;
 
@@ -51,6 +53,6 @@ struct CgGrid {
 };
 
 /// `count` is a power of two.
-CgGrid cg_grid(int count);
+ProcessGrid process_grid(int count);
 
 }  // namespace aferir::npb

@@ -1,0 +1,257 @@
+// MG by message passing. The sweeps are those of the threads (npb/mg_sweep.hpp): as each redoes
+// what it needs past its tile, a grid is exchanged once where the specification's steps would
+// exchange three times. Small grids are done by every rank in full.
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/memory.hpp"
+#include "npb/mg_cycle.hpp"
+#include "npb/mg_problem.hpp"
+#include "npb/npb.hpp"
+#include "npb/team.hpp"
+#include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/mg_halo.hpp"
+#include "npb_mpi/ranks.hpp"
+
+namespace aferir::npb::AFERIR_ISA {
+
+Outcome run_mpi_mg(ProblemClass problem, Ranks& ranks);
+
+namespace {
+
+/// The largest grid that every rank does in full: the next is large enough to be swept, or is the
+/// finest.
+std::size_t common_size(std::size_t size) { return Levels::sweeps(size) ? 32 : size / 2; }
+
+/// V-cycles of several ranks.
+class SharedCycle {
+  public:
+    SharedCycle(const MgProblem& problem, Ranks& ranks)
+        : problem_(problem),
+          ranks_(ranks),
+          shares_(ranks),
+          common_(common_size(problem.size)),
+          cycle_(common_, problem.smoother, member_),
+          right_side_(shares_.make_grid(problem.size)),
+          u_(shares_.make_grid(problem.size)),
+          next_u_(shares_.make_grid(problem.size)),
+          sweep_(problem.size) {
+        for (auto size = 2 * common_.right_side.size(); size < problem.size; size *= 2) {
+            corrections_.push_back(shares_.make_grid(size));
+            residuals_.push_back(shares_.make_grid(size));
+        }
+    }
+
+    void set_up(const Charges& charges) {
+        for (const auto* grid : {&right_side_, &u_, &next_u_}) {
+            std::memset(grid->data().data(), 0, grid->data().size_bytes());
+        }
+        place(right_side_, charges);
+    }
+
+    /// r = v - A u on the finest grid, which also begins the next cycle; returns its L2 norm.
+    double first_residual() {
+        SweepPlan plan;
+        plan.measured = true;
+        plan.s = &residual_below(residuals_.size());
+        return sweep_finest(plan);
+    }
+
+    /// One V-cycle and the residual after it; returns the residual's L2 norm if `last`, else 0.
+    double iterate(bool last) {
+        for (std::size_t level = residuals_.size(); level > 0; --level) {
+            restrict_from(level - 1);
+        }
+        solve_common();
+        for (std::size_t level = 0; level < residuals_.size(); ++level) {
+            climb(level);
+        }
+        SweepPlan plan;
+        plan.z = &correction_below(residuals_.size());
+        plan.measured = last;
+        plan.s = last ? nullptr : &residual_below(residuals_.size());
+        u_halo_.finish();
+        return sweep_finest(plan);
+    }
+
+  private:
+    /// The grids below the shared one `level`; below the first is the common one.
+    Grid& residual_below(std::size_t level) {
+        return level == 0 ? common_.residual.back() : residuals_[level - 1];
+    }
+    Grid& correction_below(std::size_t level) {
+        return level == 0 ? common_.correction.back() : corrections_[level - 1];
+    }
+
+    void restrict_from(std::size_t level) {
+        const auto& fine = residuals_[level];
+        halo_.exchange(fine, 1, 1);
+        const auto& coarse = residual_below(level);
+        const auto planes = shares_.planes(coarse.size());
+        const auto rows = shares_.rows(coarse.size());
+        for (auto plane = planes.begin; plane < planes.end; ++plane) {
+            for (auto row = rows.begin; row < rows.end; ++row) {
+                with_width(coarse.size(), [&](auto width) {
+                    restrict_row<width>(coarse.row(plane, row),
+                                        fine.around(2 * plane + 1, 2 * row + 1), coarse.size());
+                });
+            }
+        }
+    }
+
+    /// Gives all ranks the whole residual of the common grid, and solves for it.
+    void solve_common() {
+        const auto& residual = common_.residual.back();
+        const auto size = residual.size();
+        part_.clear();
+        for_rows_of(ranks_.id(),
+                    [&](const double* row) { part_.insert(part_.end(), row, row + size); });
+        all_.resize(part_.size() * static_cast<std::size_t>(ranks_.count()));
+        ranks_.gather(std::span<const double>(part_), std::span(all_));
+        const double* source = all_.data();
+        for (int rank = 0; rank < ranks_.count(); ++rank) {
+            for_rows_of(rank, [&](double* row) {
+                std::memcpy(row, source, size * sizeof(double));
+                wrap_row(row, size);
+                source += size;
+            });
+        }
+        cycle_.solve();
+    }
+
+    /// Calls `use` with the rows of the common residual that a rank restricted.
+    template <typename Use>
+    void for_rows_of(int rank, const Use& use) const {
+        const auto& residual = common_.residual.back();
+        const auto planes = shares_.planes_of(rank, residual.size());
+        const auto rows = shares_.rows_of(rank, residual.size());
+        for (auto plane = planes.begin; plane < planes.end; ++plane) {
+            for (auto row = rows.begin; row < rows.end; ++row) {
+                use(residual.row(plane, row));
+            }
+        }
+    }
+
+    /// u = Q z, then one smoothing, on a shared grid below the finest.
+    void climb(std::size_t level) {
+        auto& u = corrections_[level];
+        SweepPlan plan;
+        plan.z = &correction_below(level);
+        plan.v = &residuals_[level];
+        plan.result = &u;
+        plan.smoother = problem_.smoother;
+        (void)sweep_.run(plan, shares_.planes(u.size()), shares_.rows(u.size()));
+        halo_.exchange(u, 2, 2);
+    }
+
+    double sweep_finest(SweepPlan plan) {
+        plan.u = &u_;
+        plan.v = &right_side_;
+        plan.result = &next_u_;
+        plan.streamed = Levels::sweeps(problem_.size);
+        plan.smoother = problem_.smoother;
+        const double squares =
+            sweep_.run(plan, shares_.planes(problem_.size), shares_.rows(problem_.size));
+        if (plan.z != nullptr) {
+            std::swap(u_, next_u_);
+        }
+        if (plan.s != nullptr) {
+            u_halo_.start(u_, Shares::kBefore, Shares::kAfter);  // under way until the next
+        }
+        if (!plan.measured) {
+            return 0;
+        }
+        const auto edge = static_cast<double>(problem_.size);
+        return std::sqrt(ranks_.sum(squares) / (edge * edge * edge));
+    }
+
+    const MgProblem& problem_;
+    Ranks& ranks_;
+    Shares shares_;
+    Meeting meeting_{1};
+    Member member_{meeting_};
+    Levels common_;  ///< the small grids, which every rank has in full
+    Cycle cycle_;
+    std::vector<Grid> corrections_;
+    std::vector<Grid> residuals_;
+    Grid right_side_;
+    Grid u_;
+    Grid next_u_;
+    Sweep sweep_;
+    Halo halo_{shares_};
+    Halo u_halo_{shares_};
+    std::vector<double> part_;
+    std::vector<double> all_;
+};
+
+/// One rank alone has nobody to exchange with, and does what one thread does.
+class LoneCycle {
+  public:
+    explicit LoneCycle(const MgProblem& problem)
+        : levels_(problem.size), cycle_(levels_, problem.smoother, member_) {}
+
+    void set_up(const Charges& charges) {
+        cycle_.clear();
+        place(levels_.right_side, charges);
+    }
+    double first_residual() { return cycle_.first_residual(); }
+    double iterate(bool last) { return cycle_.iterate(last); }
+
+  private:
+    Levels levels_;
+    Meeting meeting_{1};
+    Member member_{meeting_};
+    Cycle cycle_;
+};
+
+template <typename AnyCycle>
+double run_cycles(const MgProblem& problem, AnyCycle cycle, Ranks& ranks, Outcome& outcome) {
+    const auto charges = find_charges(problem.size, 1);
+    cycle.set_up(charges);
+    (void)cycle.first_residual();
+    (void)cycle.iterate(true);  // untimed, to touch all code and data
+    cycle.set_up(charges);
+    ranks.wait();
+    const double start = Ranks::seconds();
+    double norm = cycle.first_residual();
+    for (int iteration = 1; iteration <= problem.iterations; ++iteration) {
+        norm = cycle.iterate(iteration == problem.iterations);
+    }
+    outcome.seconds = Ranks::seconds() - start;
+    return norm;
+}
+
+/// Of one rank: three grids and a bit of the finest, and their rims.
+std::size_t bytes_needed(std::size_t size, const Ranks& ranks) {
+    const Shares shares(ranks);
+    const std::size_t rim = ranks.count() > 1 ? Shares::kBefore + Shares::kAfter : 0;
+    const auto planes = static_cast<std::size_t>(shares.planes(size).size()) + rim;
+    const auto rows = static_cast<std::size_t>(shares.rows(size).size()) + rim;
+    return planes * rows * (size + 2 * kGhosts) * sizeof(double) * 10 / 3;
+}
+
+}  // namespace
+
+Outcome run_mpi_mg(ProblemClass problem_class, Ranks& ranks) {
+    const auto problem = mg_problem(problem_class);
+    // A part of a shared grid is at least as long as the rim that its neighbours want of it.
+    const auto most = static_cast<int>(2 * common_size(problem.size)) / 4;
+    require_power_of_two("MG", ranks.count(), most * most);
+    require_memory(bytes_needed(problem.size, ranks));
+    Outcome outcome;
+    const double norm =
+        ranks.count() == 1
+            ? run_cycles<LoneCycle&&>(problem, LoneCycle(problem), ranks, outcome)
+            : run_cycles<SharedCycle&&>(problem, SharedCycle(problem, ranks), ranks, outcome);
+    outcome.iterations = problem.iterations;
+    outcome.operations = mg_operations(problem);
+    verify_mg(problem, norm, outcome);
+    return outcome;
+}
+
+}  // namespace aferir::npb::AFERIR_ISA
