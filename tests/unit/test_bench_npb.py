@@ -8,10 +8,13 @@ import pytest
 
 from aferir.bench import npb
 from aferir.bench.npb import Case
+from aferir.bench.npb_mpi import mpi_cases
 from aferir.bench.options import BenchOptions
 from aferir.errors import UsageError
 from aferir.model.bench import BenchResult
+from aferir.model.finding import Finding
 from aferir.workloads.npb import KERNELS
+from aferir.workloads.npb_mpi import MPI_KERNELS, NpbMpiWorkload
 
 
 @pytest.fixture(name="ran")
@@ -26,6 +29,7 @@ def _ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, bool]]:
         return [], [], "not run"
 
     monkeypatch.setattr(npb, "_measure", measure)
+    monkeypatch.setattr(npb, "mpi_cases", lambda _options: [])
     return ran
 
 
@@ -61,3 +65,13 @@ def test_a_kernel_that_the_peer_was_not_built_for_runs_alone(
         (tmp_path / name).touch()
     run(only=("bt.S.1", "sp.S.1"), peers={"npb-cpp": tmp_path})
     assert [(name, beside) for name, _, beside in ran] == [("bt.S.1", True), ("sp.S.1", False)]
+
+
+def test_cases_by_message_passing_are_named_after_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
+    ok = [Finding("npb-mpi", "ok", "installed")]
+    monkeypatch.setattr(NpbMpiWorkload, "check", lambda _self: ok)
+    names = [case.name for case in mpi_cases(BenchOptions(only=("mpi.cg", "ft")))]
+    assert names == ["mpi.cg.W.1", "mpi.cg.W.2", "mpi.cg.A.1", "mpi.cg.A.2"]
+    assert len(mpi_cases(BenchOptions(quick=True))) == 2 * len(MPI_KERNELS)
+    monkeypatch.setattr(NpbMpiWorkload, "check", lambda _self: [])
+    assert mpi_cases(BenchOptions()) == []

@@ -8,21 +8,22 @@ machine hits both alike, and each round gives one ratio of operations per second
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from statistics import median
 
 import msgspec
 
 from aferir import process
+from aferir.bench.npb_mpi import mpi_cases, mpi_figures
 from aferir.bench.options import BenchOptions, Note
-from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.errors import AferirError, UsageError
 from aferir.model.bench import BenchResult, Figure
 from aferir.statistics.intervals import median_interval
 from aferir.statistics.ratio import Ratio, paired_ratio
 from aferir.workloads.npb import KERNELS, NPB
+from aferir.workloads.npb_reference import read_reference
 
-HELP = "NPB kernels: verified, Mop/s, ratio to NPB-CPP"
+HELP = "NPB kernels: verified, Mop/s, ratio to NPB-CPP; messages against threads"
 PEERS = ("npb-cpp",)
 
 SELECTABLE = True
@@ -64,7 +65,13 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
             f"--peer npb-cpp={peer}: there is no program `ep.S` in that folder",
             remedy="build NPB-CPP's NPB-OMP for classes S, W and A and name its `bin` folder",
         )
-    cases = _cases(options)
+    cases, by_messages = _cases(options), mpi_cases(options)
+    if not cases and not by_messages:
+        raise UsageError(
+            f"--only {' '.join(options.only)}: there is no such case",
+            remedy="name a kernel, class and number of threads, or the first of these: bt.A.1, bt; "
+            "of those by message passing, mpi.cg.A.2",
+        )
     figures: list[Figure] = []
     ratios: list[Ratio] = []
     for done, case in enumerate(cases):
@@ -78,16 +85,8 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
             ratios.append(ratio)
     if ratios:
         figures.append(_geometric_mean(ratios))
+    figures.extend(mpi_figures(by_messages, options, note))
     return BenchResult(bench="npb", quick=options.quick, figures=tuple(figures))
-
-
-def parse_peer(text: str) -> Timing:
-    """Read the closing table of an NPB program; ProgramError where it did not verify."""
-    seconds = re.search(r"Time in seconds\s*=\s*([0-9.]+)", text)
-    mops = re.search(r"Mop/s total\s*=\s*([0-9.]+)", text)
-    if not re.search(r"Verification\s*=\s*SUCCESSFUL", text) or not seconds or not mops:
-        raise ProgramError("the peer's run did not verify")
-    return Timing(float(seconds[1]), float(mops[1]))
 
 
 def _cases(options: BenchOptions) -> list[Case]:
@@ -98,11 +97,6 @@ def _cases(options: BenchOptions) -> list[Case]:
         for case in cases
         if not options.only or any(f"{case.name}.".startswith(f"{o}.") for o in options.only)
     ]
-    if not chosen:
-        raise UsageError(
-            f"--only {' '.join(options.only)}: there is no such case",
-            remedy="name a kernel, class and number of threads, or the first of these: bt.A.1, bt",
-        )
     return [case for case in chosen if _rounds(case, quick=options.quick)]
 
 
@@ -158,7 +152,8 @@ def _run_peer(case: Case, folder: Path) -> Timing:
         environment={"OMP_NUM_THREADS": str(case.threads)},
         timeout_s=_TIME_LIMIT_S,
     )
-    return parse_peer(done.stdout)
+    found = read_reference(done.stdout)
+    return Timing(found.duration_s, found.mops)
 
 
 def _figures(

@@ -14,12 +14,17 @@ from aferir.workloads.mpi_clock import MPI_CLOCK
 from aferir.workloads.netpipe import NETPIPE
 from aferir.workloads.network import NETWORK
 from aferir.workloads.npb import NPB
+from aferir.workloads.npb_mpi import NPB_MPI
+from aferir.workloads.npb_reference import NPB_REFERENCE
 from aferir.workloads.ocean import OCEAN
 
 
 def all_workloads() -> dict[str, Workload]:
     """Every program by its name in an experiment file."""
-    known = (NPB, MEMORY, NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK, OCEAN)
+    known: tuple[Workload, ...] = (
+        *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN),
+        *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
+    )
     return {workload.program: workload for workload in known}
 
 

@@ -53,9 +53,9 @@ class NpbWorkload:
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
         """`kernel` and `class` are needed; `threads` is 1 and `isa` the best unless given."""
-        wrong = _one_of(parameters, "kernel", KERNELS) + _one_of(parameters, "class", CLASSES)
+        wrong = one_of(parameters, "kernel", KERNELS) + one_of(parameters, "class", CLASSES)
         if "isa" in parameters:
-            wrong += _one_of(parameters, "isa", ISAS)
+            wrong += one_of(parameters, "isa", ISAS)
         return wrong + wrong_integer(parameters, "threads", 1, MOST_THREADS)
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
@@ -129,7 +129,8 @@ _ARRAY_BYTES: dict[str, Callable[[str], int]] = {
 }
 
 
-def _one_of(parameters: Mapping[str, Parameter], key: str, known: tuple[str, ...]) -> list[str]:
+def one_of(parameters: Mapping[str, Parameter], key: str, known: tuple[str, ...]) -> list[str]:
+    """Say that a parameter is missing or none of the known words, and which it may have meant."""
     value = parameters.get(key)
     if value is None:
         return [f"{key}: is missing; choose one of {', '.join(known)}"]

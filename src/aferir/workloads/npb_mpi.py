@@ -1,0 +1,98 @@
+"""NAS Parallel Benchmarks by message passing: our own, as many processes as asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aferir.model.finding import Finding
+from aferir.model.plan import Parameter
+from aferir.model.record import Sample
+from aferir.workloads.base import Command
+from aferir.workloads.kernels import positive, read_figures, wrong_integer
+from aferir.workloads.mpi import check_mpi, launch, mpi_of, wrong_mpi
+from aferir.workloads.npb import CLASSES, ISAS, array_bytes, one_of
+
+PROGRAM = "npb-mpi"
+MPI_KERNELS = ("ep", "cg", "is", "mg", "ft")
+
+_MEBI = 2**20
+_PROCESS = 64 * _MEBI
+"""A process of its own with an MPI inside: its libraries and their buffers."""
+_MOST_PROCESSES: Mapping[str, Mapping[str, int]] = {
+    "ep": dict.fromkeys(CLASSES, 1024),
+    "cg": {"S": 64, "W": 256, "A": 512, "B": 1024, "C": 1024},
+    "is": dict.fromkeys(CLASSES, 1024),
+    "mg": {"S": 64, "W": 256, "A": 256, "B": 256, "C": 256},
+    "ft": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512},
+}
+"""By kernel and class; what the program can share its problem among."""
+
+
+class NpbMpiWorkload:
+    """Parameters `kernel`, `class`, `processes`, `mpi` and `isa`."""
+
+    program = PROGRAM
+    parameters: tuple[str, ...] = ("kernel", "class", "processes", "mpi", "isa")
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """`kernel` and `class` are needed; `processes` is 1 unless given."""
+        wrong = one_of(parameters, "kernel", MPI_KERNELS) + one_of(parameters, "class", CLASSES)
+        if "isa" in parameters:
+            wrong += one_of(parameters, "isa", ISAS)
+        wrong += wrong_mpi(parameters)
+        return wrong or _wrong_processes(parameters)
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """Arrays, shared out; a transposition or an exchange needs half of them once more."""
+        kernel, processes = str(parameters.get("kernel")), processes_of(parameters)
+        arrays = array_bytes(kernel, str(parameters.get("class")))
+        return processes * _PROCESS + (arrays if processes == 1 else arrays * 3 // 2)
+
+    def check(self) -> list[Finding]:
+        """Whether an MPI is here, and our programs for it."""
+        return check_mpi(PROGRAM, tuple(f"{PROGRAM}-{kernel}" for kernel in MPI_KERNELS))
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        """Errors: MissingError where the program was not built, or its MPI is missing."""
+        arguments = ["--class", str(parameters["class"])]
+        if "isa" in parameters:
+            arguments += ["--isa", str(parameters["isa"])]
+        return launch(
+            f"{PROGRAM}-{parameters['kernel']}",
+            arguments,
+            processes=processes_of(parameters),
+            mpi=mpi_of(parameters),
+        )
+
+    def parse(self, stdout: str) -> tuple[Sample, ...]:
+        """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`."""
+        figures = read_figures(stdout, f"{PROGRAM}-")
+        return (
+            Sample("duration_s", positive(figures, "duration_s"), "s"),
+            Sample("throughput_mops", positive(figures, "throughput_mops"), "Mop/s"),
+        )
+
+
+def processes_of(parameters: Mapping[str, Parameter]) -> int:
+    """Processes of the program; one unless more are asked for."""
+    processes = parameters.get("processes", 1)
+    return processes if isinstance(processes, int) else 1
+
+
+def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
+    """Whether the kernel can share that class among so many; EP among any, others by halves."""
+    most = _MOST_PROCESSES[kernel][problem_class]
+    return 1 <= processes <= most and (kernel == "ep" or processes.bit_count() == 1)
+
+
+def _wrong_processes(parameters: Mapping[str, Parameter]) -> list[str]:
+    kernel, problem_class = str(parameters["kernel"]), str(parameters["class"])
+    most = _MOST_PROCESSES[kernel][problem_class]
+    wrong = wrong_integer(parameters, "processes", 1, most)
+    if not wrong and not possible_processes(kernel, problem_class, processes_of(parameters)):
+        count = processes_of(parameters)
+        return [f"processes: {count} cannot share {kernel}; write a power of two up to {most}"]
+    return wrong
+
+
+NPB_MPI = NpbMpiWorkload()
