@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -12,10 +13,11 @@ from aferir import journal, process
 from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
 from aferir.environments import initramfs, namespace, undo
 from aferir.environments.vm import GuestInstance, VirtualMachine
-from aferir.errors import MissingError
+from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.machine import packages, privileges
 from aferir.model.network import Bonding, Kind, Method
 from aferir.model.plan import EnvironmentSpec
+from aferir.process import Completed
 
 _GUEST_MEMORY = 512 * 2**20
 _GUEST_FOLDER = PurePosixPath("/run")
@@ -106,7 +108,7 @@ class _Here:
     def shell(self, text: str, *, timeout_s: float) -> str:
         # In its environment, so that whatever it starts is ended with the network.
         variables = {undo.MARK: self._entry.id, "PATH": packages.search_path()}
-        return process.run(["sh", "-c", text], timeout_s=timeout_s, environment=variables).stdout
+        return _output(partial(process.run, environment=variables), text, timeout_s)
 
 
 class _Guest:
@@ -125,7 +127,21 @@ class _Guest:
     def shell(self, text: str, *, timeout_s: float) -> str:
         self._instance.resume()
         try:
-            return self._instance.run(["sh", "-c", text], timeout_s=timeout_s).stdout
+            return _output(self._instance.run, text, timeout_s)
         finally:
             # An idle guest of this kind would run through its time as fast as it can.
             self._instance.pause()
+
+
+def _output(run: Callable[..., Completed], text: str, timeout_s: float) -> str:
+    """What a script printed; an error names its last words, not all of its lines."""
+    try:
+        done = run(["sh", "-c", text], timeout_s=timeout_s, check=False)
+    except TimeoutExpired:
+        raise TimeoutExpired(
+            f"a test network was ended after {timeout_s:g} s",
+            remedy="choose fewer hosts, slower links or fewer seconds",
+        ) from None
+    if done.exit_code != 0:
+        raise ProgramError(f"a test network {process.explain_exit(done)}")
+    return done.stdout
