@@ -23,7 +23,7 @@ _GUEST_MEMORY = 512 * 2**20
 _GUEST_FOLDER = PurePosixPath("/run")
 _GUEST_PROGRAM = PurePosixPath("/opt/aferir") / PROGRAM
 _MAKING_S = 60.0
-_SLOWNESS = 40.0
+_SLOWNESS = 100.0
 """Host seconds that an emulated second may take."""
 _NEEDED = ("ip", "tc", "ethtool")
 
