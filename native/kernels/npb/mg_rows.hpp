@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "npb/block.hpp"
 #include "npb/simd.hpp"
 
 #if defined(__x86_64__)
@@ -20,16 +21,6 @@ namespace aferir::npb::AFERIR_ISA {
 
 inline constexpr std::size_t kGhosts = 8;
 
-/// W neighbouring points. W is less than the level's registers hold only on the smallest grids.
-template <int W>
-struct BlockOf {
-    // NOLINTNEXTLINE(modernize-use-using): only a typedef may have a dependent attribute in GCC 12
-    typedef double Type __attribute__((vector_size(W * sizeof(double))));
-};
-template <int W>
-// NOLINTNEXTLINE(readability-redundant-typename): clang 14 and GCC 12 still ask for it
-using Block = typename BlockOf<W>::Type;
-
 /// Calls `work` with the widest block that divides a row of `size` points.
 template <typename Work>
 void with_width(std::size_t size, const Work& work) {
@@ -40,23 +31,6 @@ void with_width(std::size_t size, const Work& work) {
     } else {
         work(std::integral_constant<int, 2>{});
     }
-}
-
-template <int W>
-Block<W> load_block(const double* source) {
-    Block<W> block;
-    std::memcpy(&block, source, sizeof block);
-    return block;
-}
-
-template <int W>
-void store_block(double* target, Block<W> block) {
-    std::memcpy(target, &block, sizeof block);
-}
-
-template <int First, int Step, int W, int... I>
-Block<W> pick(Block<W> low, Block<W> high, std::integer_sequence<int, I...> /*places*/) {
-    return __builtin_shufflevector(low, high, (First + Step * I)...);
 }
 
 /// The W points that begin one before `block`, whose left neighbour is `left`.

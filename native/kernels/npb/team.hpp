@@ -13,6 +13,20 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
+/// Tells the processor that we spin.
+inline void pause() {
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+}
+
+/// How often to look for another thread before sleeping: not at all where threads outnumber
+/// processors, or the one that we wait for would not run.
+inline int spins(int threads) {
+    constexpr int kSpins = 1500;
+    return threads > omp_get_num_procs() ? 0 : kSpins;
+}
+
 /// What the threads of one parallel region share to wait for one another and to add numbers up.
 /// A thread spins for a barrier, since the small grids of MG and class S of CG pass one every few
 /// microseconds; it sleeps if that takes long, and at once where threads outnumber processors, or
@@ -20,8 +34,7 @@ namespace aferir::npb::AFERIR_ISA {
 class Meeting {
   public:
     explicit Meeting(int threads)
-        : sums_(static_cast<std::size_t>(threads)),
-          spins_(threads > omp_get_num_procs() ? 0 : kSpins) {}
+        : sums_(static_cast<std::size_t>(threads)), spins_(spins(threads)) {}
 
     /// Returns when `threads` have called it; what they wrote before is then visible.
     void wait(int threads) {
@@ -47,18 +60,35 @@ class Meeting {
     [[nodiscard]] Line& line(int thread) { return sums_[static_cast<std::size_t>(thread)]; }
 
   private:
-    static constexpr int kSpins = 1500;
-
-    static void pause() {
-#if defined(__x86_64__)
-        _mm_pause();
-#endif
-    }
-
     alignas(64) std::atomic<int> arrived_{0};
     alignas(64) std::atomic<int> turn_{0};
     std::vector<Line> sums_;
     int spins_;
+};
+
+/// How far one thread has come in a sequence of steps, for another that follows it.
+class Progress {
+  public:
+    void reach(int step) {
+        step_.store(step, std::memory_order_release);
+        step_.notify_all();
+    }
+
+    /// Returns when `step` has been reached; what was written before is then visible.
+    void wait(int step, int spins) const {
+        int reached = step_.load(std::memory_order_acquire);
+        for (int spin = 0; reached < step && spin < spins; ++spin) {
+            pause();
+            reached = step_.load(std::memory_order_acquire);
+        }
+        while (reached < step) {
+            step_.wait(reached, std::memory_order_acquire);
+            reached = step_.load(std::memory_order_acquire);
+        }
+    }
+
+  private:
+    alignas(64) std::atomic<int> step_{0};
 };
 
 /// One thread of a parallel region.

@@ -8,6 +8,7 @@
 #include "npb/bt_lines.hpp"
 #include "npb/cg_blocks.hpp"
 #include "npb/is_ranking.hpp"
+#include "npb/lu_run.hpp"
 #include "npb/mg_cycle.hpp"
 #include "npb/sp_lines.hpp"
 
@@ -42,6 +43,30 @@ std::vector<std::uint32_t> rank(std::span<const std::uint32_t> keys, std::size_t
     }
     const auto ranks = ranking.ranks();
     return {ranks.begin(), ranks.end()};
+}
+
+LuRun relax(int size, double time_step, int iterations, int threads, int lanes) {
+    const ExactField exact(size);
+    LuRun run;
+    const auto collect = [&](const LuResult& result, const auto& field) {
+        run.residual = result.residual;
+        for (int k = 0; k < size; ++k) {
+            for (int j = 0; j < size; ++j) {
+                for (int i = 0; i < size; ++i) {
+                    run.field.push_back(field(Place{i, j, k}));
+                }
+            }
+        }
+    };
+    const LuPlan plan{size, time_step, iterations, threads};
+    if (lanes == 2) {
+        run_in_blocks<2>(plan, exact, collect);
+    } else if (lanes == 4) {
+        run_in_blocks<std::min(4, kLanes)>(plan, exact, collect);
+    } else {
+        run_in_blocks<kLanes>(plan, exact, collect);
+    }
+    return run;
 }
 
 template <typename PerRow>
@@ -249,8 +274,8 @@ Outcome run_sp(ProblemClass problem, int threads) {
 }  // namespace
 
 Internals internals() {
-    return {"",    multiply,   rank,           residual,       smooth, restricted, interpolated,
-            sweep, right_side, solve<BtLines>, solve<SpLines>, run_bt, run_sp};
+    return {"",           multiply, rank,       relax,          residual,       smooth, restricted,
+            interpolated, sweep,    right_side, solve<BtLines>, solve<SpLines>, run_bt, run_sp};
 }
 
 }  // namespace aferir::npb::AFERIR_ISA

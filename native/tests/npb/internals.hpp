@@ -53,6 +53,12 @@ struct Flows {
     std::vector<State> points;
 };
 
+/// A run of LU: the state of all points, i fastest, and the norm of the last residual.
+struct LuRun {
+    std::vector<State> field;
+    State residual{};
+};
+
 /// Parts of the kernels that are inside one instruction-set level, opened for the tests.
 struct Internals {
     std::string_view isa;
@@ -63,6 +69,9 @@ struct Internals {
     /// For each key of the range, the number of keys not larger.
     std::vector<std::uint32_t> (*rank)(std::span<const std::uint32_t> keys, std::size_t key_range,
                                        int threads);
+
+    /// In blocks of 2, 4 or 8 columns, or of as many as a register has if that is less.
+    LuRun (*relax)(int size, double time_step, int iterations, int threads, int lanes);
 
     Cube (*residual)(const Cube& v, const Cube& u);
     Cube (*smooth)(const Cube& u, const Cube& r, const std::array<double, 3>& smoother);

@@ -20,7 +20,7 @@ from aferir.workloads.kernels import (
     wrong_integer,
 )
 
-KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp")
+KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp", "lu")
 CLASSES = ("S", "W", "A", "B", "C")
 ISAS = ("v2", "v3", "v4", "base")
 """Instruction-set levels of x86-64; `base` is what other processors have."""
@@ -43,6 +43,7 @@ _FT = {
 }
 _BT_EDGE = {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162}
 _SP_EDGE = {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162}
+_LU_EDGE = {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162}
 
 
 class NpbWorkload:
@@ -119,6 +120,11 @@ def _flow_bytes(edge: int) -> int:
     return 3 * 5 * 8 * edge**2 * (edge + 8)
 
 
+def _lu_bytes(edge: int) -> int:
+    """Five components of state, correction and forcing, and the density's inverse."""
+    return 16 * 8 * (edge + 3) * edge * (edge + 8)
+
+
 _ARRAY_BYTES: dict[str, Callable[[str], int]] = {
     "is": _is_bytes,
     "cg": _cg_bytes,
@@ -126,6 +132,7 @@ _ARRAY_BYTES: dict[str, Callable[[str], int]] = {
     "ft": _ft_bytes,
     "bt": lambda problem_class: _flow_bytes(_BT_EDGE[problem_class]),
     "sp": lambda problem_class: _flow_bytes(_SP_EDGE[problem_class]),
+    "lu": lambda problem_class: _lu_bytes(_LU_EDGE[problem_class]),
 }
 
 

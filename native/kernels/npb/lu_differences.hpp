@@ -1,0 +1,150 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "npb/block.hpp"
+#include "npb/lu_flow.hpp"
+#include "npb/lu_fronts.hpp"
+
+namespace aferir::npb::AFERIR_ISA {
+
+/// The coefficients of a point and of its neighbours at -2, -1, 1, 2 along one axis, in the sum of
+/// second and fourth difference. States on and beyond the boundary have no part in the fourth.
+struct Weights {
+    std::array<double, 4> neighbour{};
+    double centre = 0;
+    double active = 0;  ///< 1 between the boundaries, else 0
+};
+
+inline Weights weights(std::ptrdiff_t position, std::ptrdiff_t size, double second, double fourth) {
+    const auto last = size - 2;
+    if (position < 1 || position > last) {
+        return {};
+    }
+    return {{position > 2 ? -fourth : 0.0, second + (position > 1 ? 4 * fourth : 0.0),
+             second + (position < last ? 4 * fourth : 0.0), position < last - 1 ? -fourth : 0.0},
+            -2 * second - (position == 1 || position == last ? 5 : 6) * fourth,
+            1.0};
+}
+
+/// The weights of W neighbouring columns.
+template <int W>
+struct WeightBlocks {
+    std::array<std::array<Block<W>, 4>, 3> neighbour;  ///< [axis]
+    Block<W> centre;
+    Block<W> active;
+};
+
+/// The weights of all points of a front. Each thread has its own.
+///
+/// Column c of front `size k + t` has i = t - c and k if c is at most t, else i = size + t - c and
+/// k - 1: so what depends on i or k is tabulated by c - t.
+class Differences {
+  public:
+    Differences(const Fronts& fronts, const LuFactors& factors)
+        : size_(fronts.size()), factors_(factors) {
+        const auto columns = static_cast<std::size_t>(fronts.blocks() * fronts.lanes());
+        const auto shifts = static_cast<std::size_t>(size_) + columns;
+        resize(x_, shifts);
+        resize(z_, shifts);
+        resize(y_, columns);
+        for (std::ptrdiff_t shift = 1 - size_; shift <= size_; ++shift) {
+            const auto i = shift <= 0 ? -shift : size_ - shift;
+            set(x_, shift + size_ - 1,
+                weights(i, size_, factors.diffusion[0], factors.dissipation));
+        }
+        for (std::ptrdiff_t column = 0; column < size_ - 1; ++column) {
+            set(y_, column, weights(column + 1, size_, factors.diffusion[1], factors.dissipation));
+        }
+    }
+
+    /// To be called before a front's weights are read.
+    void enter(std::ptrdiff_t front) {
+        const auto plane = front / size_;
+        shift_ = size_ - 1 - (front - plane * size_);
+        if (plane != plane_) {
+            plane_ = plane;
+            fill_planes();
+        }
+    }
+
+    template <int W>
+    [[gnu::always_inline]] WeightBlocks<W> load(std::ptrdiff_t column) const {
+        const auto at = column + shift_;
+        WeightBlocks<W> blocks;
+        unroll<4>([&](auto n) {
+            blocks.neighbour[0][n] = load_block<W>(x_.neighbour[n].data() + at);
+            blocks.neighbour[1][n] = load_block<W>(y_.neighbour[n].data() + column);
+            blocks.neighbour[2][n] = load_block<W>(z_.neighbour[n].data() + at);
+        });
+        blocks.centre =
+            load_block<W>(z_.centre.data() + at) + load_block<W>(y_.centre.data() + column);
+        blocks.active = active<W>(column);
+        return blocks;
+    }
+
+    /// 1 where a point is inside the cube, else 0.
+    template <int W>
+    [[gnu::always_inline]] Block<W> active(std::ptrdiff_t column) const {
+        return load_block<W>(z_.active.data() + column + shift_) *
+               load_block<W>(y_.active.data() + column);
+    }
+
+  private:
+    struct Table {
+        std::array<std::vector<double>, 4> neighbour;
+        std::vector<double> centre;
+        std::vector<double> active;
+    };
+
+    static void resize(Table& table, std::size_t size) {
+        for (auto& values : table.neighbour) {
+            values.resize(size);
+        }
+        table.centre.resize(size);
+        table.active.resize(size);
+    }
+
+    static void set(Table& table, std::ptrdiff_t place, const Weights& weights) {
+        const auto index = static_cast<std::size_t>(place);
+        for (std::size_t n = 0; n < weights.neighbour.size(); ++n) {
+            table.neighbour[n][index] = weights.neighbour[n];
+        }
+        table.centre[index] = weights.centre;
+        table.active[index] = weights.active;
+    }
+
+    /// Weights along z; those of the centre and of activity with those along x.
+    void fill_planes() {
+        const auto here = weights(plane_, size_, factors_.diffusion[2], factors_.dissipation);
+        const auto below = weights(plane_ - 1, size_, factors_.diffusion[2], factors_.dissipation);
+        const auto total = static_cast<std::ptrdiff_t>(z_.centre.size());
+        for (std::size_t n = 0; n < here.neighbour.size(); ++n) {
+            double* const values = z_.neighbour[n].data();
+            std::fill(values, values + size_, here.neighbour[n]);
+            std::fill(values + size_, values + total, below.neighbour[n]);
+        }
+        const auto combine = [&](const Weights& weights, std::ptrdiff_t from, std::ptrdiff_t to) {
+            for (auto place = static_cast<std::size_t>(from); place < static_cast<std::size_t>(to);
+                 ++place) {
+                z_.centre[place] = x_.centre[place] + weights.centre;
+                z_.active[place] = x_.active[place] * weights.active;
+            }
+        };
+        combine(here, 0, size_);
+        combine(below, size_, total);
+    }
+
+    std::ptrdiff_t size_;
+    LuFactors factors_;
+    Table x_;
+    Table y_;
+    Table z_;
+    std::ptrdiff_t plane_ = -1;
+    std::ptrdiff_t shift_ = 0;
+};
+
+}  // namespace aferir::npb::AFERIR_ISA

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+
+#include "npb/npb.hpp"
+#include "npb/pseudo_application.hpp"
+
+namespace aferir::npb {
+
+/// RNR-94-007, section 3.4, and NPB 3: symmetric successive over-relaxation on a cube.
+struct LuProblem {
+    int size;  ///< grid points along an edge
+    int iterations;
+    double time_step;
+    Norms norms;              ///< published
+    double surface_integral;  ///< published
+};
+
+inline constexpr double kRelaxation = 1.2;  ///< omega
+
+LuProblem lu_problem(ProblemClass problem);
+
+/// Floating-point operations as NPB counts them.
+double lu_operations(const LuProblem& problem);
+
+/// Adds the eleven checks; `verified` is that all are within 1e-8.
+void verify_lu(const LuProblem& problem, const Norms& norms, double surface_integral,
+               Outcome& outcome);
+
+/// (gamma - 1) times the internal energy.
+double pressure(const State& state);
+
+/// The pressure integrated over the surface of a box one or two points inside the cube's boundary;
+/// `field(Place)` gives the state of any point.
+template <typename Field>
+double surface_integral(const Field& field, int size) {
+    // The specification's box, whose ends differ from axis to axis.
+    const Place low{1, 1, 2};
+    const Place high{size - 2, size - 3, size - 2};
+    double total = 0;
+    for (std::size_t normal = 0; normal < 3; ++normal) {
+        const auto first = normal == 0 ? 1U : 0U;
+        const auto second = normal == 2 ? 1U : 2U;
+        for (const int end : {low[normal], high[normal]}) {
+            Place place{};
+            place[normal] = end;
+            for (int a = low[first]; a <= high[first]; ++a) {
+                for (int b = low[second]; b <= high[second]; ++b) {
+                    place[first] = a;
+                    place[second] = b;
+                    // The trapezoidal rule: half at an edge, a quarter at a corner.
+                    const double weight = (a == low[first] || a == high[first] ? 0.5 : 1.0) *
+                                          (b == low[second] || b == high[second] ? 0.5 : 1.0);
+                    total += weight * pressure(field(place));
+                }
+            }
+        }
+    }
+    const double intervals = size - 1.0;
+    return total / (intervals * intervals);
+}
+
+}  // namespace aferir::npb
