@@ -10,7 +10,7 @@ namespace aferir {
 namespace {
 
 std::string read_file(const char* path) {
-    std::ifstream file(path);
+    std::ifstream const file(path);
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <cmath>
 #include <functional>
 
 #include "common/json.hpp"
@@ -20,7 +21,7 @@ std::string array(const Values& values, const Text& text) {
 
 std::string seconds(double value) {
     // Milliseconds are enough, and keep a line short that a guest has to send.
-    const auto rounded = static_cast<std::int64_t>(value * 1e3 + 0.5);
+    const auto rounded = std::int64_t{std::llround(value * 1e3)};
     return std::to_string(rounded / 1000) + "." + std::to_string(1000 + rounded % 1000).substr(1);
 }
 

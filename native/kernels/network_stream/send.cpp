@@ -16,7 +16,7 @@
 namespace aferir {
 namespace {
 
-constexpr double kConnecting_s = 20;
+constexpr double kConnectingS = 20;
 
 struct Stream {
     Socket socket;
@@ -26,7 +26,7 @@ struct Stream {
 };
 
 std::vector<Stream> connect_all(const StreamOptions& options) {
-    const auto deadline = monotonic_s() + kConnecting_s;
+    const auto deadline = monotonic_s() + kConnectingS;
     std::vector<Stream> streams;
     for (int i = 0; i < options.connections; ++i) {
         const auto& address = options.to[static_cast<std::size_t>(i) % options.to.size()];
@@ -55,11 +55,16 @@ std::int64_t write_some(Stream& stream, const Pattern& pattern) {
 std::int64_t send_until(std::vector<Stream>& streams, Sampler& sampler, double end_s) {
     const Pattern pattern;
     std::vector<pollfd> waiting;
+    waiting.reserve(streams.size());
     for (const auto& stream : streams) {
         waiting.push_back({stream.socket.get(), POLLOUT, 0});
     }
     std::int64_t total = 0;
-    for (auto now = monotonic_s(); now < end_s; now = monotonic_s()) {
+    while (true) {
+        const double now = monotonic_s();
+        if (now >= end_s) {
+            return total;
+        }
         sampler.look(now, total);
         if (poll(waiting.data(), waiting.size(), wait_ms(sampler, now, end_s)) < 0) {
             fail("poll");
@@ -70,7 +75,6 @@ std::int64_t send_until(std::vector<Stream>& streams, Sampler& sampler, double e
             }
         }
     }
-    return total;
 }
 
 // The other end answers each end of a stream with the number of bytes that it has had.
@@ -91,6 +95,7 @@ bool confirmed(std::vector<Stream>& streams, Sampler& sampler, std::int64_t tota
         }
     }
     std::vector<pollfd> waiting;
+    waiting.reserve(streams.size());
     for (const auto& stream : streams) {
         waiting.push_back({stream.socket.get(), POLLIN, 0});
     }

@@ -17,7 +17,7 @@ namespace aferir {
 namespace {
 
 constexpr int kMptcp = 262;  // IPPROTO_MPTCP, which older C libraries lack
-constexpr int kPatience_ms = 1000;
+constexpr int kPatienceMs = 1000;
 
 Socket make_socket(bool mptcp) {
     const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, mptcp ? kMptcp : 0);
@@ -44,7 +44,7 @@ bool connected(const Socket& socket, const sockaddr_in& address) {
         return true;
     }
     pollfd waiting{socket.get(), POLLOUT, 0};
-    if (errno != EINPROGRESS || poll(&waiting, 1, kPatience_ms) != 1) {
+    if (errno != EINPROGRESS || poll(&waiting, 1, kPatienceMs) != 1) {
         return false;
     }
     int error = 0;

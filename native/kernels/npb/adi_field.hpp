@@ -34,7 +34,7 @@ class Field {
   public:
     /// `size` points along an edge.
     explicit Field(int size)
-        : inner_blocks_((size - 2 + kLanes - 1) / kLanes),
+        : inner_blocks_(static_cast<int>((size - 2 + kLanes - 1) / kLanes)),
           row_((static_cast<std::size_t>((size - 1 + kLanes - 1) / kLanes) + 1) * kBlock),
           plane_(padded(row_ * static_cast<std::size_t>(size))),
           data_(plane_ * static_cast<std::size_t>(size)) {}
@@ -91,8 +91,8 @@ class Field {
     }
 
     [[nodiscard]] double* element(const Place& place) const {
-        const int i = place[0] + kLanes - 1;
-        return block(place[2], place[1], i / kLanes - 1) + i % kLanes;
+        const std::ptrdiff_t i = place[0] + kLanes - 1;
+        return block(place[2], place[1], static_cast<int>(i / kLanes) - 1) + i % kLanes;
     }
 
     int inner_blocks_;

@@ -67,7 +67,7 @@ class AdiStep {
     void run() {
         for_share(1, size_ - 1, [&](int k) {
             for (int j = 1; j < size_ - 1; j += kLanes) {
-                solve_x(k, j, std::min(kLanes, size_ - 1 - j));
+                solve_x(k, j, std::min(static_cast<int>(kLanes), size_ - 1 - j));
             }
             for (int block = 0; block < fields_.state.inner_blocks(); ++block) {
                 solver_.template solve<1>(lines(k, 0, block, &Field::row_step), scratch_.data());

@@ -80,12 +80,12 @@ class BtLines {
     template <int Axis>
     [[gnu::always_inline]] static void finish(const Lines& lines, int point, const Values& value) {
         unroll<5>([&](auto m) __attribute__((always_inline)) {
-            constexpr auto component = kOrder<Axis>[m] * kLanes;
+            constexpr auto kComponent = kOrder<Axis>[m] * kLanes;
             if constexpr (Axis == 2) {
-                double* const place = lines.state(point) + component;
+                double* const place = lines.state(point) + kComponent;
                 store(place, load(place) + value[m]);
             } else {
-                store(lines.change(point) + component, value[m]);
+                store(lines.change(point) + kComponent, value[m]);
             }
         });
     }
@@ -98,7 +98,7 @@ class BtLines {
         Values row;       ///< [1] to [3]
     };
 
-    [[gnu::always_inline]] Viscous viscous_of(const Local& at, double diffusion) const {
+    [[nodiscard, gnu::always_inline]] static Viscous viscous_of(const Local& at, double diffusion) {
         constexpr double kCompression = 4.0 / 3.0 * kC3C4;
         constexpr double kConduction = kC1 * kC1 * kC3C4;
         const Vector mass = diffusion * at.inverse;
@@ -119,7 +119,7 @@ class BtLines {
 
     /// The block that couples a point to its neighbour with that state: before (-1) or after it.
     template <int Axis, int Side>
-    [[gnu::always_inline]] Matrix coupling(const Local& at) const {
+    [[nodiscard, gnu::always_inline]] Matrix coupling(const Local& at) const {
         const auto viscous = viscous_of(at, -diffusion_);
         const double side = Side * convection_;
         const Vector normal = side * at.velocity[0];
@@ -144,7 +144,7 @@ class BtLines {
     }
 
     template <int Axis>
-    [[gnu::always_inline]] Matrix diagonal(const Local& at) const {
+    [[nodiscard, gnu::always_inline]] Matrix diagonal(const Local& at) const {
         const auto viscous = viscous_of(at, 2.0 * diffusion_);
         const Vector unit = broadcast(1.0 + 2.0 * diffusion_ * kDiffusion[Axis]);
         Matrix block{};

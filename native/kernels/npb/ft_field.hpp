@@ -224,7 +224,7 @@ inline int checksum_plane(const Grid& grid, int j) { return 5 * j % grid.nz; }
 inline const double* checksum_point(const Grid& grid, int j, const double* plane) {
     const int x = j % grid.nx;
     const int y = 3 * j % grid.ny;
-    const int tile = x / kLanes * grid.ny + y / kLanes * kLanes + x % kLanes;
+    const std::ptrdiff_t tile = x / kLanes * grid.ny + y / kLanes * kLanes + x % kLanes;
     return plane + static_cast<std::size_t>(tile) * kTile + y % kLanes;
 }
 

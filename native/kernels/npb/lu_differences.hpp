@@ -72,7 +72,7 @@ class Differences {
     }
 
     template <int W>
-    [[gnu::always_inline]] WeightBlocks<W> load(std::ptrdiff_t column) const {
+    [[nodiscard, gnu::always_inline]] WeightBlocks<W> load(std::ptrdiff_t column) const {
         const auto at = column + shift_;
         WeightBlocks<W> blocks;
         unroll<4>([&](auto n) {
@@ -88,7 +88,7 @@ class Differences {
 
     /// 1 where a point is inside the cube, else 0.
     template <int W>
-    [[gnu::always_inline]] Block<W> active(std::ptrdiff_t column) const {
+    [[nodiscard, gnu::always_inline]] Block<W> active(std::ptrdiff_t column) const {
         return load_block<W>(z_.active.data() + column + shift_) *
                load_block<W>(y_.active.data() + column);
     }

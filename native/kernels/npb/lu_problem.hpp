@@ -41,17 +41,18 @@ double surface_integral(const Field& field, int size) {
     for (std::size_t normal = 0; normal < 3; ++normal) {
         const auto first = normal == 0 ? 1U : 0U;
         const auto second = normal == 2 ? 1U : 2U;
+        // The trapezoidal rule: half at an edge, a quarter at a corner.
+        const auto weight = [&](std::size_t axis, int index) {
+            return index == low[axis] || index == high[axis] ? 0.5 : 1.0;
+        };
+        Place place{};
         for (const int end : {low[normal], high[normal]}) {
-            Place place{};
             place[normal] = end;
             for (int a = low[first]; a <= high[first]; ++a) {
+                place[first] = a;
                 for (int b = low[second]; b <= high[second]; ++b) {
-                    place[first] = a;
                     place[second] = b;
-                    // The trapezoidal rule: half at an edge, a quarter at a corner.
-                    const double weight = (a == low[first] || a == high[first] ? 0.5 : 1.0) *
-                                          (b == low[second] || b == high[second] ? 0.5 : 1.0);
-                    total += weight * pressure(field(place));
+                    total += weight(first, a) * weight(second, b) * pressure(field(place));
                 }
             }
         }

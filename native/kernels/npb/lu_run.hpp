@@ -113,7 +113,7 @@ class LuThread {
             for (std::ptrdiff_t block = 0; block < fronts.blocks(); ++block) {
                 double* const u = fields_.u.at(front, block);
                 std::fill_n(u, W, 1.0);
-                std::fill_n(u + 5 * W, W, 1.0);
+                std::fill_n(u + std::ptrdiff_t{5} * W, W, 1.0);
             }
         }
     }
@@ -130,7 +130,7 @@ class LuThread {
                     for (std::size_t m = 0; m < state.size(); ++m) {
                         u[m * W] = state[m];
                     }
-                    u[5 * W] = 1 / state[0];
+                    u[std::ptrdiff_t{5} * W] = 1 / state[0];
                 }
             }
         }
@@ -155,6 +155,7 @@ inline State sum_of_squares(const Fronts& fronts, std::span<const double> square
 template <int W>
 LuResult run_threads(LuFields& fields, const ExactField& exact, const LuPlan& plan) {
     std::vector<std::unique_ptr<Relay>> relays;
+    relays.reserve(static_cast<std::size_t>(plan.threads));
     for (int thread = 0; thread < plan.threads; ++thread) {
         relays.push_back(std::make_unique<Relay>(fields.fronts));
     }
@@ -205,7 +206,7 @@ void run_plan(const LuPlan& plan, const ExactField& exact, const Check& check) {
     if (kLanes > 4 && plan.size > 3 * kLanes && enough(kLanes)) {
         run_in_blocks<kLanes>(plan, exact, check);
     } else if (kLanes >= 4 && enough(4)) {
-        run_in_blocks<std::min(kLanes, 4)>(plan, exact, check);
+        run_in_blocks<std::min<std::ptrdiff_t>(kLanes, 4)>(plan, exact, check);
     } else {
         run_in_blocks<2>(plan, exact, check);
     }

@@ -120,7 +120,7 @@ class LuSweep {
 
   private:
     static constexpr std::ptrdiff_t kChunk = 8;
-    static constexpr std::ptrdiff_t kFive = 5 * W;
+    static constexpr std::ptrdiff_t kFive = std::ptrdiff_t{5} * W;
 
     [[gnu::always_inline]] static Five<W> load_five(const double* source) {
         Five<W> five;
@@ -165,7 +165,7 @@ class LuSweep {
         differences_.enter(front);
         const LuFactors factors = factors_;  // a copy is known not to change as numbers are stored
         auto beside = from_neighbour(before_, front - 1);
-        double* const y = along_y();
+        double const* const y = along_y();
         for (auto block = share_.begin; block < share_.end; ++block) {
             const auto place = (block - share_.begin) * kFive;
             const auto old = load_five(y + place);
@@ -181,7 +181,7 @@ class LuSweep {
         differences_.enter(front);
         const LuFactors factors = factors_;
         auto beside = from_neighbour(after_, front + 1);
-        double* const y = along_y();
+        double const* const y = along_y();
         for (auto block = share_.end - 1; block >= share_.begin; --block) {
             const auto place = (block - share_.begin) * kFive;
             const auto old = load_five(y + place);
@@ -252,8 +252,8 @@ class LuSweep {
     }
 
     /// dt (R(u) + H); without meaning in lanes that are not active.
-    [[gnu::always_inline]] Five<W> residual(std::ptrdiff_t front, std::ptrdiff_t block,
-                                            const LuFactors& factors) const {
+    [[nodiscard, gnu::always_inline]] Five<W> residual(std::ptrdiff_t front, std::ptrdiff_t block,
+                                                       const LuFactors& factors) const {
         const auto weights = differences_.load<W>(block * W);
         const double* const u = fields_.u.at(front, block);
         Five<W> change = load_five(fields_.forcing.at(front, block));
@@ -279,8 +279,8 @@ class LuSweep {
 
     /// A quantity of the neighbours `Steps` points away along y.
     template <int Steps>
-    [[gnu::always_inline]] Block<W> across(std::ptrdiff_t front, std::ptrdiff_t block,
-                                           std::ptrdiff_t quantity) const {
+    [[nodiscard, gnu::always_inline]] Block<W> across(std::ptrdiff_t front, std::ptrdiff_t block,
+                                                      std::ptrdiff_t quantity) const {
         constexpr int kLow = Steps > 0 ? 0 : -1;
         constexpr int kFirst = Steps > 0 ? Steps : W + Steps;
         const double* const low = fields_.u.at(front + Steps, block + kLow);

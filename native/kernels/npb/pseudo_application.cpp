@@ -1,5 +1,6 @@
 #include "npb/pseudo_application.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -140,12 +141,7 @@ State ExactField::forcing(const Place& place) const {
 }
 
 bool ExactField::inside(const Place& place) const {
-    for (const int index : place) {
-        if (index == 0 || index == size_ - 1) {
-            return false;
-        }
-    }
-    return true;
+    return std::ranges::none_of(place, [&](int index) { return index == 0 || index == size_ - 1; });
 }
 
 State root_mean_square(const State& squares, int size) {

@@ -25,7 +25,7 @@ inline constexpr int kVectorBytes = 32;
 inline constexpr int kVectorBytes = 16;
 #endif
 
-inline constexpr int kLanes = kVectorBytes / 8;
+inline constexpr std::ptrdiff_t kLanes = kVectorBytes / 8;
 
 using Vector = double __attribute__((vector_size(kVectorBytes)));
 using Words = std::uint64_t __attribute__((vector_size(kVectorBytes)));

@@ -39,9 +39,9 @@ class SpLines {
             const double* const kept = at(scratch, point);
             auto value = load_values(kept);
             unroll<5>([&](auto m) __attribute__((always_inline)) {
-                constexpr int matrix = matrix_of(m);
-                value[m] -= load(kept + (5 + matrix) * kLanes) * next[m] +
-                            load(kept + (8 + matrix) * kLanes) * next_but_one[m];
+                constexpr int kMatrix = matrix_of(m);
+                value[m] -= load(kept + (5 + kMatrix) * kLanes) * next[m] +
+                            load(kept + (8 + kMatrix) * kLanes) * next_but_one[m];
             });
             next_but_one = next;
             next = value;
@@ -117,7 +117,8 @@ class SpLines {
             const auto& here = points.here();
             auto& after = points.after();
             look_at<Axis>(lines, index + 1, scratch, after);
-            auto given = load_values(lines.change(index));
+            auto given = load_values(
+                lines.change(index));  // NOLINT(misc-const-correctness): not for all axes
             if constexpr (Axis == 0) {
                 right_side_.complete(given, lines, index, before.medium, here.medium, after.medium);
                 given = characteristic(given, here);
@@ -156,7 +157,7 @@ class SpLines {
         std::array<Vector, 3> left;
         std::array<Vector, 3> inverse;
         unroll<3>([&](auto matrix) __attribute__((always_inline)) {
-            constexpr double kSign = matrix == 0 ? 0.0 : (matrix == 1 ? 1.0 : -1.0);
+            constexpr double kSign = std::array{0.0, 1.0, -1.0}[matrix];
             const Vector low = matrix == 0 ? lower : lower - kSign * before.sound;
             const Vector high = matrix == 0 ? upper : upper + kSign * after.sound;
             const auto next = (5 + matrix) * kLanes;
@@ -168,10 +169,10 @@ class SpLines {
             store(kept + behind, dissipation_ * inverse[matrix]);
         });
         unroll<5>([&](auto m) __attribute__((always_inline)) {
-            constexpr int matrix = matrix_of(m);
+            constexpr int kMatrix = matrix_of(m);
             store(kept + m * kLanes, (given[m] - dissipation_ * load(above_but_one + m * kLanes) -
-                                      left[matrix] * load(above + m * kLanes)) *
-                                         inverse[matrix]);
+                                      left[kMatrix] * load(above + m * kLanes)) *
+                                         inverse[kMatrix]);
         });
     }
 

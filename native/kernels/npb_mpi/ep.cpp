@@ -13,6 +13,7 @@ namespace aferir::npb::AFERIR_ISA {
 
 Outcome run_mpi_ep(ProblemClass problem, Ranks& ranks);
 
+// NOLINTNEXTLINE(misc-const-correctness): all kernels are entered in the same way
 Outcome run_mpi_ep(ProblemClass problem, Ranks& ranks) {
     const auto pairs = ep_pairs(problem);
     ranks.wait();

@@ -65,7 +65,7 @@ double Ranks::largest(double value) const {
     return value;
 }
 
-void Ranks::gather_bytes(const void* part, void* all, std::size_t bytes) const {
+void Ranks::gather_bytes(const void* part, void* all, std::size_t bytes) {
     const int size = as_count(bytes);
     MPI_Allgather(part, size, MPI_BYTE, all, size, MPI_BYTE, MPI_COMM_WORLD);
 }

@@ -46,7 +46,7 @@ class Ranks {
     [[noreturn]] static void abort(int exit_code);
 
   private:
-    void gather_bytes(const void* part, void* all, std::size_t bytes) const;
+    static void gather_bytes(const void* part, void* all, std::size_t bytes);
 
     int id_ = 0;
     int count_ = 1;
