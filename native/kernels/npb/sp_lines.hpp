@@ -117,8 +117,8 @@ class SpLines {
             const auto& here = points.here();
             auto& after = points.after();
             look_at<Axis>(lines, index + 1, scratch, after);
-            auto given = load_values(
-                lines.change(index));  // NOLINT(misc-const-correctness): not for all axes
+            // NOLINTNEXTLINE(misc-const-correctness): along one axis it is changed
+            auto given = load_values(lines.change(index));
             if constexpr (Axis == 0) {
                 right_side_.complete(given, lines, index, before.medium, here.medium, after.medium);
                 given = characteristic(given, here);
