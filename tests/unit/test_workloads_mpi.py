@@ -102,7 +102,8 @@ def test_a_real_launcher_starts_as_many_ranks_as_it_is_asked_for(
         find_launcher(name)
     except MissingError as error:
         pytest.skip(error.message)
-    _executable(tmp_path / f"hello-{name}", "#!/bin/sh\necho hello $1\n")
+    # Hydra may die of SIGPIPE where its ranks have ended before it has told them everything.
+    _executable(tmp_path / f"hello-{name}", "#!/bin/sh\nsleep 0.3\necho hello $1\n")
     monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
     command = launch("hello", ["there"], processes=3, mpi=name)
     done = process.run([str(command.program), *command.arguments], timeout_s=60)
