@@ -62,7 +62,7 @@ LuRun relax(int size, double time_step, int iterations, int threads, int lanes) 
     if (lanes == 2) {
         run_in_blocks<2>(plan, exact, collect);
     } else if (lanes == 4) {
-        run_in_blocks<std::min(4, kLanes)>(plan, exact, collect);
+        run_in_blocks<std::min<std::ptrdiff_t>(4, kLanes)>(plan, exact, collect);
     } else {
         run_in_blocks<kLanes>(plan, exact, collect);
     }
@@ -199,8 +199,9 @@ Flows right_side(const Flows& states, const Flows& forcing, double time_step) {
             std::vector<double> sums(static_cast<std::size_t>(size - 2) * kBlock);
             part.run(u, given, k, 1, size - 2, block, sums.data());
             for (int j = 1; j < size - 1; ++j) {
-                for (int lane = 0; lane < kLanes && 1 + block * kLanes + lane < size - 1; ++lane) {
-                    auto& sum = result.at({1 + block * kLanes + lane, j, k});
+                const int first = 1 + block * static_cast<int>(kLanes);
+                for (int lane = 0; lane < kLanes && first + lane < size - 1; ++lane) {
+                    auto& sum = result.at({first + lane, j, k});
                     for (std::size_t m = 0; m < sum.size(); ++m) {
                         sum[m] = sums[static_cast<std::size_t>(j - 1) * kBlock + m * kLanes +
                                       static_cast<std::size_t>(lane)];
