@@ -34,7 +34,7 @@ struct Grid {
         return static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny) *
                static_cast<std::size_t>(nz);
     }
-    [[nodiscard]] int blocks() const { return nx / kLanes; }
+    [[nodiscard]] int blocks() const { return nx / static_cast<int>(kLanes); }
     /// Doubles from one work plane to the next; a tile of padding keeps a column of planes out of
     /// one cache set.
     [[nodiscard]] std::size_t plane() const {
@@ -71,7 +71,8 @@ struct Axis {
 class RowGenerator {
   public:
     RowGenerator(std::uint64_t seed, int nx)
-        : skip_(lcg_power(kMultiplier, static_cast<std::uint64_t>(2 * nx * (kLanes - 1)))) {
+        : skip_(lcg_power(kMultiplier,
+                          static_cast<std::uint64_t>(std::ptrdiff_t{2} * nx * (kLanes - 1)))) {
         for (int lane = 0; lane < kLanes; ++lane) {
             state_[lane] = lcg_skip(seed, static_cast<std::uint64_t>(2 * nx * lane + 1)) << kShift;
         }
