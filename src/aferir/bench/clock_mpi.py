@@ -31,7 +31,7 @@ PROGRAM = "aferir-mpi-bench"
 ADDED_S = 0.3e-3
 OURS, RIVAL = "aferir", "hca3-offset-20"
 
-_RANKS: Mapping[int, int] = {2: 10, 8: 10, 32: 4}
+_RANKS: Mapping[int, int] = {2: 11, 8: 11, 32: 11}
 """Jobs with so many ranks."""
 _QUICK_RANKS: Mapping[int, int] = {2: 3}
 _HOSTS = (4, 8)
