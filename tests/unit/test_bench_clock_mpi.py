@@ -13,7 +13,8 @@ from aferir.errors import ProgramError
 
 SAID = '{"ranks": 2, "global": true, "spread_ns": 1.0, "read_ns": 24.4}\n'
 REPORTED = (
-    'aferir-mpi: {"rank": 0, "added_ns": 237072}\naferir-mpi: {"rank": 1, "added_ns": 481774}'
+    'aferir-mpi: {"rank": 0, "added_ns": 237072, "added_cpu_ns": 51000}\n'
+    'aferir-mpi: {"rank": 1, "added_ns": 481774, "added_cpu_ns": 48000}'
 )
 HOSTS = (
     '{"method": "aferir", "hosts": 4, "n": 30, "duration_median_us": 396.1,'
@@ -26,8 +27,9 @@ HOSTS = (
 def job(ranks: int = 2, added: float = 1e-4, spread: float = 1e-9, sees: bool = True) -> OneHost:
     return OneHost(
         ranks=ranks,
-        added_s=added,
-        added_median_s=added / 2,
+        added_cpu_s=added,
+        added_s=2 * added,
+        added_median_s=1.5 * added,
         spread_s=spread,
         read_s=24e-9,
         is_global=sees,
@@ -44,6 +46,7 @@ def test_the_slowest_rank_counts_however_lines_are_put_together(joined: str) -> 
     found = clock_mpi.parse_one_host(SAID, joined)
     assert found.added_s == pytest.approx(481_774e-9)
     assert found.added_median_s == pytest.approx(359_423e-9)
+    assert found.added_cpu_s == pytest.approx(51e-6)
     assert (found.ranks, found.is_global) == (2, True)
     assert found.spread_s == pytest.approx(1e-9)
 
@@ -66,7 +69,7 @@ def test_one_host_is_judged_by_medians_of_each_number_of_ranks() -> None:
     added, error = judge_one_host("mpich", [job(), job(added=9e-3), job(), job(32, 2.9e-4)])
     assert added.value == pytest.approx(2.9e-4)
     assert (added.holds, error.holds, added.n) == (True, True, 4)
-    assert "290 us with 32 ranks (145)" in added.note
+    assert "290 us with 32 ranks (on the wall 435, of the slowest 580)" in added.note
     assert judge_one_host("mpich", [job(added=3.1e-4)])[0].holds is False
     assert judge_one_host("mpich", [job(spread=25e-9)])[1].holds is False
     assert judge_one_host("mpich", [job(sees=False)])[1].holds is False
