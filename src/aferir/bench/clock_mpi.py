@@ -118,12 +118,12 @@ def judge_one_host(mpi: str, jobs: Sequence[OneHost]) -> list[Figure]:
     medians = {c: median(job.added_s for job in jobs if job.ranks == c) for c in counts}
     typical = {c: median(job.added_median_s for job in jobs if job.ranks == c) for c in counts}
     work = {c: median(job.added_cpu_s for job in jobs if job.ranks == c) for c in counts}
-    worst = max(work.values())
+    worst = max(medians.values())
     spread = max(job.spread_s for job in jobs)
     read = min(job.read_s for job in jobs)
     each = ", ".join(
-        f"{1e6 * work[c]:.0f} us with {c} ranks (on the wall {1e6 * typical[c]:.0f}, of the "
-        f"slowest {1e6 * medians[c]:.0f})"
+        f"{1e6 * medians[c]:.0f} us with {c} ranks ({1e6 * typical[c]:.0f}; time of a core "
+        f"{1e6 * work[c]:.0f})"
         for c in counts
     )
     return [
@@ -134,7 +134,7 @@ def judge_one_host(mpi: str, jobs: Sequence[OneHost]) -> list[Figure]:
             n=len(jobs),
             target=f"<= {ADDED_S:g}",
             holds=worst <= ADDED_S,
-            note=f"time of a core, of the rank it costs most, median of jobs: {each}",
+            note=f"slowest rank (median rank; most of a core's time), median of jobs: {each}",
         ),
         Figure(
             name=f"mpi.error_on_one_host.{mpi}",
