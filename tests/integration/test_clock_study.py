@@ -113,7 +113,8 @@ def test_messages_stamped_by_rgap_arrive_after_they_were_sent() -> None:
 
 def test_quanta_show_what_was_taken() -> None:
     found = study("noise", quanta=300)
-    assert found.samples["quantum_least_s"] == pytest.approx(1e-3, rel=0.3)
+    # The core may run at another speed than when the additions were counted out.
+    assert 0.4e-3 < found.samples["quantum_least_s"] < 2.5e-3
     assert 0 <= found.samples["noise_share"] < 1
     exceeded = list(found.series["exceeded_s", ""].values())
     assert exceeded == sorted(exceeded)

@@ -332,6 +332,7 @@ class Front:
         while len(history) > 2 and history[1][0] <= now - self.settings.predictor_window_s:
             history.popleft()
         then, before = history[0]
-        slope = (clients - before) / (now - then) if now > then else 0.0
+        # Two arrivals an instant apart are no trend: the rise counts over the window at least.
+        slope = (clients - before) / max(now - then, self.settings.predictor_window_s)
         ahead = clients + slope * self.settings.predictor_horizon_s
         return math.ceil(max(0.0, ahead) / self.settings.clients_per_node)

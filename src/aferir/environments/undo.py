@@ -71,7 +71,11 @@ def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float =
     """
     deadline = time.monotonic() + wait_s
     killed: set[int] = set()
-    while found := [pid for pid in _processes() if _is(pid, proven)]:
+    # One that is just being executed shows no environment for a moment: look twice.
+    looks_in_vain = 0
+    while looks_in_vain < 2:
+        found = [pid for pid in _processes() if _is(pid, proven)]
+        looks_in_vain = 0 if found else looks_in_vain + 1
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
