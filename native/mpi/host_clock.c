@@ -18,6 +18,7 @@ enum { TRIES = 16, PATIENCE = 2000 };
 static struct rvec_source source;
 static struct witness first_look;
 static int uses_counter;
+static struct host_page* _Atomic seen;
 static struct host_page* _Atomic joined;
 static char joined_name[HOST_CLOCK_NAME]; /* MPI_Init changes what a name is made of */
 
@@ -66,9 +67,12 @@ void host_clock_name(char out[HOST_CLOCK_NAME]) {
     snprintf(out, HOST_CLOCK_NAME, "/aferir-mpi-%u-%016" PRIx64, (unsigned)geteuid(), hash);
 }
 
+void host_clock_find(const char* name) { atomic_store(&seen, host_page_find(name)); }
+
 void host_clock_attach(const char* name) {
+    struct host_page* page = atomic_exchange(&seen, NULL);
     snprintf(joined_name, sizeof(joined_name), "%s", name);
-    atomic_store(&joined, host_page_open(name, &first_look, uses_counter));
+    atomic_store(&joined, host_page_join(page, name, &first_look, uses_counter));
 }
 
 static struct rvec_rate page_rate(const struct host_page* page) {

@@ -13,6 +13,8 @@
 /* Takes the first look at counter and reference clock; the longer before host_clock_calibrate, the
  * better the rate. */
 void host_clock_prepare(void);
+/* Maps the page of that name if another process has made it, for host_clock_attach to join. */
+void host_clock_find(const char* name);
 /* Joins the page that processes of the same user name alike; one of its own if that fails. */
 void host_clock_attach(const char* name);
 /* Takes the second look unless another process has or does, and removes the page's name. */

@@ -36,8 +36,8 @@ static int is_ours(int file) {
            (about.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-static struct host_page* map(const char* name) {
-    int file = shm_open(name, O_RDWR | O_CREAT | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+static struct host_page* map(const char* name, int create) {
+    int file = shm_open(name, O_RDWR | O_NOFOLLOW | create, S_IRUSR | S_IWUSR);
     if (file < 0) {
         return NULL;
     }
@@ -60,9 +60,19 @@ static int is_ready(struct host_page* page) {
     return 0;
 }
 
-struct host_page* host_page_open(const char* name, const struct witness* first, int uses_counter) {
-    struct host_page* page = map(name);
-    if (page != NULL) {
+struct host_page* host_page_find(const char* name) {
+    struct host_page* page = map(name, 0);
+    if (page != NULL && atomic_load_explicit(&page->ready, memory_order_acquire) != READY) {
+        munmap(page, sizeof(*page));
+        page = NULL;
+    }
+    return page;
+}
+
+struct host_page* host_page_join(struct host_page* found, const char* name,
+                                 const struct witness* first, int uses_counter) {
+    struct host_page* page = found != NULL ? found : map(name, O_CREAT);
+    if (page != NULL && page != found) {
         uint32_t expected = NEW;
         if (atomic_compare_exchange_strong(&page->ready, &expected, WRITING)) {
             fill(page, first, uses_counter);

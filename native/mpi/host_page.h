@@ -27,8 +27,12 @@ struct host_page {
     double suspect;
 };
 
-/* Maps the page called `name`, or, where that is impossible, gives a private one. Never fails. */
-struct host_page* host_page_open(const char* name, const struct witness* first, int uses_counter);
+/* Maps the page called `name` if there is one, without joining it; NULL if not. */
+struct host_page* host_page_find(const char* name);
+/* Joins the page `found`, or, where that is NULL, the one called `name`, which is made if there is
+ * none; gives a private one where that is impossible. Never fails. */
+struct host_page* host_page_join(struct host_page* found, const char* name,
+                                 const struct witness* first, int uses_counter);
 /* Nobody can join any more; nothing is left when the last process ends. */
 void host_page_unlink(struct host_page* page, const char* name);
 

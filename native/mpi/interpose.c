@@ -22,8 +22,17 @@ static struct sync_result synchronised;
 static atomic_int depth;
 static uint64_t added_ns, added_cpu_ns; /* to MPI_Init, by us: on the wall, and of a core */
 
-/* As soon as the process is there: the longer the counter is watched, the better its rate. */
-__attribute__((constructor)) static void prepare(void) { host_clock_prepare(); }
+static char page_name[HOST_CLOCK_NAME]; /* MPI_Init changes what it is made of */
+
+/* As soon as the process is there: the longer the counter is watched, the better its rate, and a
+ * rank that loses its core within MPI_Init makes all others wait. The page is looked for here but
+ * neither made nor joined: this may be a shell around the program, which has this library, too,
+ * is no rank, and would leave a page that nobody unlinks. */
+__attribute__((constructor)) static void prepare(void) {
+    host_clock_prepare();
+    host_clock_name(page_name);
+    host_clock_find(page_name);
+}
 
 static int wants_report(void) {
     const char* wish = getenv("AFERIR_MPI_REPORT");
@@ -41,9 +50,7 @@ void interpose_before_init(void) {
         return;
     }
     uint64_t start_cpu = cpu_ns(), start = host_clock_ns();
-    char name[HOST_CLOCK_NAME];
-    host_clock_name(name);
-    host_clock_attach(name);
+    host_clock_attach(page_name);
     added_ns = host_clock_ns() - start;
     added_cpu_ns = cpu_ns() - start_cpu;
 }

@@ -66,6 +66,20 @@ static void a_second_process_has_the_same_clock(void) {
     shm_unlink(name);
 }
 
+static void finding_a_page_neither_makes_nor_joins_it(void) {
+    const char* name = "/aferir-mpi-test";
+    shm_unlink(name);
+    host_clock_find(name);
+    CHECK(shm_open(name, O_RDONLY, 0) < 0);
+    host_clock_attach(name);
+    uint64_t identity = host_clock_identity();
+    host_clock_find(name);
+    CHECK(host_clock_attached() == 1);
+    host_clock_attach(name);
+    CHECK(host_clock_identity() == identity && host_clock_attached() == 2);
+    shm_unlink(name);
+}
+
 static void a_file_that_others_may_write_is_not_trusted(void) {
     const char* name = "/aferir-mpi-test";
     int file = shm_open(name, O_RDWR | O_CREAT, 0600);
@@ -82,6 +96,7 @@ int main(void) {
     RUN(follows_the_reference_before_and_after);
     RUN(readings_go_on_over_checks_and_better_rates);
     RUN(a_second_process_has_the_same_clock);
+    RUN(finding_a_page_neither_makes_nor_joins_it);
     RUN(a_file_that_others_may_write_is_not_trusted);
     return 0;
 }
