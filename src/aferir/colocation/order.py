@@ -1,0 +1,58 @@
+"""Order statistics: between which ranks a quantile lies, whatever the distribution."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import accumulate
+
+_NEGLIGIBLE = 1e-13
+
+
+@lru_cache(maxsize=512)
+def bounds_ranks(samples: int, share: float, confidence: float) -> tuple[int, int] | None:
+    """Ranks from 1 on of the order statistics that enclose the quantile; None: too few samples.
+
+    The number of samples at or below the true quantile is binomial, so
+    P(X(low) <= quantile <= X(high)) >= confidence, half of the rest on either side (David and
+    Nagaraja, Order Statistics, 2003, 7.1). None where either end would lie beyond the extremes.
+    Errors: ValueError unless share and confidence are between 0 and 1.
+    """
+    if not (0 < share < 1 and 0 < confidence < 1):
+        raise ValueError("a share and a confidence are between 0 and 1")
+    rest = (1 - confidence) / 2
+    # Without this the extremes themselves are not far enough out.
+    if samples < 1 or max(share**samples, (1 - share) ** samples) > rest:
+        return None
+    first, masses = _binomial(samples, share)
+    at_most = list(accumulate(masses))
+    at_least = list(accumulate(reversed(masses)))
+    low = first + sum(1 for mass in at_most if mass <= rest)
+    high = first + len(masses) - sum(1 for mass in at_least if mass <= rest)
+    return max(low, 1), min(high, samples)
+
+
+def _binomial(samples: int, share: float) -> tuple[int, list[float]]:
+    """Probabilities around the mode, as far as they matter, and the count that they begin at."""
+    mode = min(samples, int((samples + 1) * share))
+    peak = math.exp(
+        math.lgamma(samples + 1)
+        - math.lgamma(mode + 1)
+        - math.lgamma(samples - mode + 1)
+        + mode * math.log(share)
+        + (samples - mode) * math.log1p(-share)
+    )
+    odds = share / (1 - share)
+    below: list[float] = []
+    mass, count = peak, mode
+    while count > 0 and mass > _NEGLIGIBLE:
+        mass *= count / ((samples - count + 1) * odds)
+        below.append(mass)
+        count -= 1
+    above: list[float] = []
+    mass, last = peak, mode
+    while last < samples and mass > _NEGLIGIBLE:
+        mass *= (samples - last) * odds / (last + 1)
+        above.append(mass)
+        last += 1
+    return count, [*reversed(below), peak, *above]

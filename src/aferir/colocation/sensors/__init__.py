@@ -1,0 +1,1 @@
+"""How a service's latencies are learnt: from its log, its own metrics, or by asking it."""

@@ -1,0 +1,46 @@
+"""Latencies from a log of the service, line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aferir.colocation.histogram import Histogram
+from aferir.colocation.sensors.base import Look
+from aferir.colocation.sensors.lines import Parser
+from aferir.colocation.sensors.tail import Tail
+
+
+class LogSensor:
+    """Reads what a log gained.
+
+    Lines that tell no latency are counted and not complained about, unless no line tells any:
+    then the parser does not fit the log.
+    """
+
+    def __init__(self, path: Path, parse: Parser) -> None:
+        self._tail = Tail(path)
+        self._path = path
+        self._parse = parse
+        self._fits = False
+        self._unread = 0
+
+    def look(self) -> Look:
+        """See `Sensor`."""
+        latencies = Histogram()
+        unread = 0
+        for line in self._tail.lines():
+            latency_s = self._parse(line)
+            if latency_s is None:
+                unread += 1
+            else:
+                latencies.add(latency_s)
+        self._fits = self._fits or latencies.total > 0
+        self._unread += unread
+        problem = self._tail.problem
+        if not problem and not self._fits and self._unread:
+            problem = f"{self._path}: none of its {self._unread} new lines tells a latency"
+        return Look(latencies=latencies, unread=unread, problem=problem)
+
+    def close(self) -> None:
+        """See `Sensor`."""
+        self._tail.close()

@@ -1,0 +1,122 @@
+"""Follow a log that grows, rotates, is truncated or is not there yet; whole lines only."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+_MOST_A_LOOK = 4 << 20
+"""Bytes; a log that grows faster is caught up with over several looks."""
+_LONGEST_LINE = 1 << 20
+_MARK = 64
+"""So many bytes before our place are remembered, to know the file again."""
+
+
+class Tail:
+    """Lines that are added to a file after this was made.
+
+    What a file holds then is the past, unless it is empty or missing: then all is new. A file of
+    another inode under the name is a rotation: the rest of the old one is read first. A file that
+    is shorter than it was, or holds other bytes before our place, was truncated: it is read from
+    its beginning.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = -1
+        self._place = 0
+        self._mark = b""
+        self._rest = b""
+        self._skips = False
+        self.problem = ""
+        """Why nothing can be read now; empty: it can."""
+        if self._open():
+            self._place = os.fstat(self._file).st_size
+            self._remember()
+
+    def lines(self) -> list[bytes]:
+        """Whole lines that came since the last call, without their ends. Never waits."""
+        if self._file < 0 and not self._open():
+            return []
+        try:
+            self._notice_truncation()
+            read = self._read()
+            if len(read) < _MOST_A_LOOK and self._replaced():
+                # The writer may have gone on with the old file until just now.
+                read += self._read()
+                self._leave()
+                if self._open():
+                    read += self._read()
+        except OSError as error:
+            self._leave()
+            self.problem = f"{self._path}: {error.strerror}"
+            return []
+        return self._split(read)
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._leave()
+
+    def _open(self) -> bool:
+        """From its beginning."""
+        try:
+            # Not blocking: a FIFO without a writer would hold us up.
+            file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            self.problem = f"{self._path}: {error.strerror}"
+            return False
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            self.problem = f"{self._path}: not a regular file"
+            return False
+        self._file, self._place, self._mark, self.problem = file, 0, b"", ""
+        return True
+
+    def _leave(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        self._file, self._rest, self._skips = -1, b"", False
+
+    def _replaced(self) -> bool:
+        """Whether the name means another file by now, or none."""
+        try:
+            there = self._path.stat()
+        except FileNotFoundError:
+            return False  # between the two steps of a rotation: the old file is still written to
+        here = os.fstat(self._file)
+        return (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino)
+
+    def _notice_truncation(self) -> None:
+        before = max(0, self._place - len(self._mark))
+        same = os.pread(self._file, len(self._mark), before) == self._mark
+        if same and os.fstat(self._file).st_size >= self._place:
+            return
+        self._rest, self._skips = b"", False
+        try:
+            # A writer without O_APPEND goes on at its old place and leaves a hole before it.
+            self._place = os.lseek(self._file, 0, os.SEEK_DATA)
+        except OSError:  # nothing but a hole
+            self._place = os.fstat(self._file).st_size
+        self._mark = b""
+
+    def _read(self) -> bytes:
+        read = os.pread(self._file, _MOST_A_LOOK, self._place)
+        self._place += len(read)
+        if read:
+            self._remember()
+        return read
+
+    def _remember(self) -> None:
+        before = max(0, self._place - _MARK)
+        self._mark = os.pread(self._file, self._place - before, before)
+
+    def _split(self, read: bytes) -> list[bytes]:
+        parts = (self._rest + read).split(b"\n")
+        self._rest = parts.pop()
+        if self._skips and parts:
+            parts.pop(0)  # the end of a line that was too long
+            self._skips = False
+        if len(self._rest) > _LONGEST_LINE:
+            self._rest, self._skips = b"", True
+        return [part.rstrip(b"\r").lstrip(b"\0") for part in parts if len(part) <= _LONGEST_LINE]

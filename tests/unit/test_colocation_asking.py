@@ -1,0 +1,181 @@
+"""Sensors that ask a real HTTP server over loopback: the probe, and Prometheus' endpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from aferir.colocation.histogram import Histogram
+from aferir.colocation.sensors.base import Look, Sensor
+from aferir.colocation.sensors.probe import HttpProbe
+from aferir.colocation.sensors.prometheus import PrometheusSensor
+from aferir.colocation.sensors.web import parse_url, request, status_of
+from aferir.errors import UsageError
+
+Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
+
+
+@contextlib.contextmanager
+def served(answer: Answer) -> Iterator[str]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            with contextlib.suppress(OSError):
+                answer(self)
+
+        def log_request(self, code: object = "-", size: object = "-") -> None:
+            pass  # or it would write to standard error
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/x?y=1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def say(handler: http.server.BaseHTTPRequestHandler, status: int, body: str = "fine") -> None:
+    handler.send_response(status)
+    handler.end_headers()
+    handler.wfile.write(body.encode())
+
+
+def looks_until(sensor: Sensor, enough: Callable[[Look], bool], seconds: float = 20.0) -> Look:
+    """All looks as one, until it is enough."""
+    latencies, failed = Histogram(), 0
+    deadline = time.monotonic() + seconds
+    while True:
+        look = sensor.look()
+        latencies.merge(look.latencies)
+        failed += look.failed
+        whole = Look(latencies=latencies, failed=failed, problem=look.problem)
+        if enough(whole):
+            return whole
+        assert time.monotonic() < deadline, whole
+        time.sleep(0.01)
+
+
+def test_a_probe_learns_the_latency_of_a_service() -> None:
+    with served(lambda handler: say(handler, 200)) as url:
+        probe = HttpProbe(url, rate=200.0, patience_s=30.0, seed=1)
+        look = looks_until(probe, lambda look: look.latencies.total >= 50)
+        probe.close()
+    assert (look.failed, look.problem) == (0, "")
+
+
+def test_requests_that_were_due_while_the_service_stood_still_are_counted_from_their_moments() -> (
+    None
+):
+    lock, began = threading.Lock(), time.monotonic()
+
+    def halting(handler: http.server.BaseHTTPRequestHandler) -> None:
+        with lock:
+            time.sleep(max(0.0, began + 0.6 - time.monotonic()))
+        say(handler, 200)
+
+    with served(halting) as url:
+        probe = HttpProbe(url, rate=50.0, patience_s=30.0, seed=1)
+        look = looks_until(probe, lambda look: look.latencies.total >= 40)
+        probe.close()
+    # One after another it would be a single slow request; about half of 0.6 s x 50/s waited more
+    # than 0.3 s.
+    assert look.latencies.above(0.25) >= 5
+
+
+@pytest.mark.parametrize("status", [404, 500])
+def test_a_quick_failure_is_no_quick_answer(status: int) -> None:
+    with served(lambda handler: say(handler, status)) as url:
+        probe = HttpProbe(url, rate=200.0, patience_s=2.0, seed=1)
+        look = looks_until(probe, lambda look: look.failed >= 10)
+        probe.close()
+    assert look.problem == f"status {status}"
+    assert look.latencies.above(1.9) >= 10
+
+
+def test_a_service_that_refuses_and_one_that_never_answers_are_told_apart() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        probe = HttpProbe(f"http://127.0.0.1:{port}/", rate=100.0, patience_s=0.2, seed=1)
+        refused = looks_until(probe, lambda look: look.failed >= 5)
+        probe.close()
+        silent.listen(16)
+        probe = HttpProbe(f"http://127.0.0.1:{port}/", rate=100.0, patience_s=0.2, seed=1)
+        silence = looks_until(probe, lambda look: look.failed >= 5)
+        probe.close()
+    assert "refused" in refused.problem
+    assert "no answer within 0.2 s" in silence.problem
+    assert silence.latencies.above(0.19) >= 5
+
+
+def test_a_prometheus_endpoint_gives_what_came_since_the_first_scrape() -> None:
+    scrapes = iter(range(10**6))
+
+    def metrics(handler: http.server.BaseHTTPRequestHandler) -> None:
+        count = 100 + 10 * next(scrapes)
+        say(handler, 200, f't_bucket{{le="0.1"}} {count}\nt_bucket{{le="+Inf"}} {count}\n')
+
+    with served(metrics) as url:
+        sensor = PrometheusSensor(url, "t", interval_s=0.02, least_bound_s=0.05)
+        look = looks_until(sensor, lambda look: look.latencies.total >= 30)
+        sensor.close()
+    assert look.problem == ""
+    assert look.latencies.total % 10 == 0
+    assert look.latencies.total < 100
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ('t_bucket{le="0.1"} 1\n', "cannot tell whether 0.2 s is kept"),
+        ("nothing\n", "there is no histogram t"),
+    ],
+)
+def test_a_histogram_that_cannot_tell_the_sla_is_a_problem(body: str, problem: str) -> None:
+    with served(lambda handler: say(handler, 200, body)) as url:
+        sensor = PrometheusSensor(url, "t", interval_s=0.02, least_bound_s=0.2)
+        look = looks_until(sensor, lambda look: "not scraped" not in look.problem)
+        sensor.close()
+    assert problem in look.problem
+
+
+def test_an_endpoint_that_is_not_there_is_a_problem() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}/metrics"
+        sensor = PrometheusSensor(url, "t", interval_s=0.02)
+        look = looks_until(sensor, lambda look: "not scraped" not in look.problem)
+        sensor.close()
+    assert "refused" in look.problem
+
+
+def test_urls_are_taken_apart_or_refused() -> None:
+    address = parse_url("http://[::1]:81/a?b=c")
+    assert (address.host, address.port, address.path) == ("::1", 81, "/a?b=c")
+    assert b"GET /a?b=c HTTP/1.1\r\nHost: [::1]:81\r\n" in request(address)
+    assert parse_url("http://localhost").path == "/"
+    for wrong in (
+        "https://x/",
+        "x",
+        "",
+        "http://",
+        "http://x:y/",
+        "http://x/ y",
+        "http://x:99999/",
+    ):
+        with pytest.raises(UsageError):
+            parse_url(wrong)
+
+
+def test_the_status_of_an_answer_is_read_or_it_is_none() -> None:
+    assert status_of(b"HTTP/1.1 204 No Content\r\n") == 204
+    for broken in (b"", b"HTTP/1.1", b"SSH-2.0-x 200 y", b"HTTP/1.1 2x0 y", b"HTTP/1.1 20 y"):
+        assert status_of(broken) is None
