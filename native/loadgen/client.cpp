@@ -185,6 +185,8 @@ void Client::end(Outcome outcome, std::string_view reason, Nanoseconds now) {
     }
     Target front = settings_->start;
     front.path = leave_path_;
+    front.path += front.path.find('?') == std::string::npos ? "?outcome=" : "&outcome=";
+    front.path += outcome_name(outcome);
     leave_path_.clear();
     ask(State::kLeave, "DELETE", front, now);
 }

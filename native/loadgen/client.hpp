@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +25,14 @@ struct Settings {
 };
 
 enum class Outcome { kNone, kServed, kAbandoned, kBlocked, kFailed };
+
+/// In the order of `Outcome`.
+inline constexpr std::array<std::string_view, 5> kOutcomes{"none", "served", "abandoned", "blocked",
+                                                           "failed"};
+
+constexpr std::string_view outcome_name(Outcome outcome) {
+    return kOutcomes[static_cast<std::size_t>(outcome)];
+}
 
 /// One viewer: asks Front, follows its redirection to a Node, watches, and leaves. It is driven
 /// from outside: by what its socket says, and by the alarms that it asks for.

@@ -11,12 +11,7 @@ namespace aferir::loadgen {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kOutcomes{"none", "served", "abandoned", "blocked",
-                                                    "failed"};
-
 double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
-
-std::string_view name(Outcome outcome) { return kOutcomes[static_cast<std::size_t>(outcome)]; }
 
 template <typename Number>
 std::string array(const std::vector<Number>& values) {
@@ -110,7 +105,7 @@ std::string summary(const Run& run) {
 std::string client_line(const Client& client, Nanoseconds began) {
     JsonObject made;
     made.number("intended_s", seconds(client.intended() - began))
-        .text("outcome", name(client.outcome()))
+        .text("outcome", outcome_name(client.outcome()))
         .text("reason", client.reason());
     if (const std::optional<Nanoseconds> startup = client.startup()) {
         made.number("startup_s", seconds(*startup));

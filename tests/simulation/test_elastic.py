@@ -232,7 +232,7 @@ class World:
         if kind in ("fail", "lose"):
             self.alive.remove(subject)
         if kind in ("leave", "abandon"):
-            return made.leave(now, subject, abandoned=kind == "abandon")
+            return made.leave(now, subject, "abandoned" if kind == "abandon" else "served")
         act = {"ready": made.ready, "fail": made.allocation_failed, "lose": made.lost}[kind]
         return act(now, subject)
 

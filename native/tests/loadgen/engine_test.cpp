@@ -8,8 +8,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <set>
 #include <sstream>
+#include <string>
 #include <thread>
 
 #include "common/arguments.hpp"
@@ -49,6 +51,11 @@ class Server {
     /// Whether the server itself kept its times for this stream; on a busy machine it may not.
     [[nodiscard]] bool punctual(std::size_t number) const { return late_[number] == 0; }
     [[nodiscard]] int leaves() const { return leaves_; }
+    /// The outcome that the last one to leave has told.
+    [[nodiscard]] std::string said() {
+        const std::lock_guard lock(said_lock_);
+        return said_;
+    }
 
   private:
     void accept_all(const std::stop_token& stop) {
@@ -70,8 +77,10 @@ class Server {
         std::array<char, 2048> buffer{};
         const ssize_t got = recv(to.number(), buffer.data(), buffer.size() - 1, 0);
         const std::string asked(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
-        if (asked.starts_with("DELETE /leave")) {
+        if (asked.starts_with("DELETE /leave?outcome=")) {
             ++leaves_;
+            const std::lock_guard lock(said_lock_);
+            said_ = asked.substr(22, asked.find(' ', 22) - 22);
             answer(to, "204 No Content", "");
         } else if (asked.starts_with("GET /stream")) {
             deliver(to, number, stop);
@@ -130,6 +139,8 @@ class Server {
     Descriptor listening_;
     std::uint16_t port_ = 0;
     std::atomic<int> leaves_ = 0;
+    std::mutex said_lock_;
+    std::string said_;
     std::vector<std::jthread> serving_;
     std::jthread accepting_;
 };
@@ -185,14 +196,19 @@ struct End {
 class EngineEnds : public testing::TestWithParam<End> {};
 
 TEST_P(EngineEnds, IsAnOutcomeAndNobodyIsLost) {
-    const Server server({GetParam().deed});
+    Server server({GetParam().deed});
     const std::vector<Arrival> one{{0, GetParam().watch}};
     const auto run = run_clients(settings(server.url("/front")), one);
     EXPECT_EQ(run.clients[0].outcome(), GetParam().outcome) << run.clients[0].reason();
     const std::string line = summary(run);
     EXPECT_NE(line.find("\"verified\":true"), std::string::npos);
     EXPECT_NE(line.find(GetParam().said), std::string::npos) << line;
-    EXPECT_EQ(server.leaves(), GetParam().deed == Deed::kBlock ? 0 : 1);
+    if (GetParam().deed == Deed::kBlock) {
+        EXPECT_EQ(server.leaves(), 0);
+    } else {
+        EXPECT_EQ(server.leaves(), 1);
+        EXPECT_EQ(server.said(), outcome_name(GetParam().outcome));
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(

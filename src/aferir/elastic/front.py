@@ -143,10 +143,11 @@ class Front:
             actions.append(Redirect(client, node))
         return self._provision(now, actions)
 
-    def leave(self, now: float, client: int, *, abandoned: bool = False) -> list[Action]:
-        """A client goes: at the end of the video, or `abandoned` before it; also while waiting.
+    def leave(self, now: float, client: int, outcome: Outcome = "served") -> list[Action]:
+        """A client goes: `served` to the end of the video, or for another reason before it.
 
-        A client that is not here, because it was blocked or has left, changes nothing.
+        One that waits has abandoned, whatever it says. A client that is not here, because it was
+        blocked or has left, changes nothing.
         """
         if client in self.waiting:
             del self.waiting[client]
@@ -155,10 +156,7 @@ class Front:
         node = self.place.pop(client, None)
         if node is None:
             return []
-        if abandoned:
-            self.books.abandoned += 1
-        else:
-            self.books.served += 1
+        setattr(self.books, outcome, getattr(self.books, outcome) + 1)
         del self._members[node][client]
         self._move(node, self.nodes[node] - 1)
         actions: list[Action] = []
@@ -204,6 +202,10 @@ class Front:
         self.books.failed += len(gone)
         self._remove(node)
         return self._provision(now, [])
+
+    def clients_of(self, node: int) -> tuple[int, ...]:
+        """Who is being served by a Node."""
+        return tuple(self._members.get(node, ()))
 
     def due(self) -> float:
         """When `tick` has something to do next; infinity where never."""

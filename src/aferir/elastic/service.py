@@ -1,0 +1,388 @@
+"""Front as a service: HTTP and timers around the state machine, allocations on its behalf.
+
+A client asks `GET /` and is answered when its place is known: 302 to its Node, with the path by
+which it leaves in `Aferir-Leave`, or 503. It leaves by `DELETE` of that path, which nobody else
+can guess. `GET /status` and `GET /live` are for whoever has the token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import hmac
+import math
+import secrets
+import time
+from collections.abc import Coroutine, Sequence
+from http import HTTPStatus
+from typing import Any, Protocol, get_args
+
+import msgspec
+
+from aferir.elastic import http, page
+from aferir.elastic.front import Action, Allocate, Block, Front, Outcome, Redirect, Settings
+from aferir.elastic.ledger import Ledger
+from aferir.elastic.metrics import Trace
+from aferir.errors import AferirError
+
+_RELEASE_ATTEMPTS = 3
+_OUTCOMES: tuple[str, ...] = get_args(Outcome)
+
+
+class Site(Protocol):
+    """The environment that instances come from. Only AferirError and OSError are raised."""
+
+    async def allocate(self, node: int) -> str:
+        """Make the instance of a Node; the URL of the video there. Failed: nothing is left."""
+        ...
+
+    async def release(self, node: int) -> None:
+        """Give it back; one that does not exist is fine."""
+        ...
+
+    async def alive(self, node: int) -> bool:
+        """Whether it still serves."""
+        ...
+
+    async def release_all(self) -> None:
+        """Give back whatever an earlier Front has left."""
+        ...
+
+    def sent_bytes(self) -> int:
+        """What all instances together have sent, ever."""
+        ...
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What clients and the environment are given; seconds."""
+
+    head_s: float = 10.0
+    """For a client to send its request, or to take the answer."""
+    most_connections: int = 20_000
+    allocation_s: float = 300.0
+    """Then an allocation counts as failed; what it still makes is given back."""
+    stay_s: float = 86_400.0
+    """A client that has not left by then never will, and has failed."""
+    watch_s: float = 1.0
+    """Between two looks at all Nodes."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What a service can tell about itself."""
+
+    books: dict[str, int]
+    events: dict[str, int]
+    clients: int
+    waiting: int
+    nodes: int
+    pending: int
+    sent_bytes: int
+    now_s: float
+    """Since the start."""
+
+
+class Service:
+    """One Front. Everything happens in the event loop that `start` was called in."""
+
+    def __init__(
+        self, settings: Settings, site: Site, ledger: Ledger, limits: Limits | None = None
+    ) -> None:
+        self.token = secrets.token_urlsafe(24)
+        """Of whoever may look at it."""
+        self.allocations_s: list[float] = []
+        """How long each allocation took that ended well."""
+        self.releases_s: list[float] = []
+        self._front = Front(settings)
+        self._site = site
+        self._ledger = ledger
+        self._limits = limits or Limits()
+        self._answers: dict[int, asyncio.Future[Action]] = {}
+        self._tokens: dict[str, int] = {}
+        self._token_of: dict[int, str] = {}
+        self._urls: dict[int, str] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._connections = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._server: asyncio.Server | None = None
+        self._next_client = ledger.next_client
+        self._times: list[float] = []
+        self._clients: list[int] = []
+        self._nodes: list[int] = []
+
+    async def start(self, address: str = "127.0.0.1", port: int = 0) -> int:
+        """End what an earlier Front left and listen; the port. Errors: OSError."""
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        await self._site.release_all()
+        self._server = await asyncio.start_server(
+            self._serve, address, port, limit=http.MOST_HEAD_BYTES, backlog=1024
+        )
+        self._follow(self._front.start(self._now()))
+        self._spawn(self._watch())
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Refuse who still waits, give back every instance; who is being served has failed."""
+        await self.abort()
+        now = self._now()
+        for client in (*self._front.waiting, *self._front.place):
+            self._note("failed", client)
+        nodes = (*self._front.nodes, *self._front.pending)
+        await asyncio.gather(*(self._release(node) for node in nodes))
+        await self._site.release_all()
+        self._trace(now)
+
+    async def abort(self) -> None:
+        """Stop at once as if killed: no books, and instances stay."""
+        if self._server is not None:
+            self._server.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        for answer in self._answers.values():
+            answer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def seen(self) -> Seen:
+        """The state of this moment."""
+        front = self._front
+        return Seen(
+            books=msgspec.structs.asdict(self._ledger.books()),
+            events=dict(self._ledger.counts),
+            clients=len(front.place),
+            waiting=len(front.waiting),
+            nodes=len(front.nodes),
+            pending=len(front.pending),
+            sent_bytes=self._site.sent_bytes(),
+            now_s=self._now(),
+        )
+
+    def trace(self) -> Trace:
+        """Clients and Nodes over time, since the start."""
+        return Trace(
+            times_s=tuple(self._times), clients=tuple(self._clients), nodes=tuple(self._nodes)
+        )
+
+    async def settled(self) -> None:
+        """Wait until nobody is here and no allocation or release is under way."""
+        front = self._front
+        # The watch is a task as well.
+        while front.place or front.waiting or front.pending or len(self._tasks) > 1:  # noqa: ASYNC110 - four things
+            await asyncio.sleep(0.05)
+
+    def _now(self) -> float:
+        return self._loop.time() - self._began
+
+    def _note(self, event: Any, subject: int) -> None:
+        self._ledger.write(time.time(), event, subject)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _follow(self, actions: Sequence[Action]) -> None:
+        """Do what Front says, and set the alarm for what it will say."""
+        now = self._now()
+        for action in actions:
+            if isinstance(action, Allocate):
+                self._spawn(self._allocate(action.node))
+            elif isinstance(action, Redirect | Block):
+                if isinstance(action, Block):
+                    self._note(action.outcome, action.client)
+                answer = self._answers.get(action.client)
+                if answer is not None and not answer.done():
+                    answer.set_result(action)
+            else:
+                self._spawn(self._release(action.node))
+        self._trace(now)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = self._front.due()
+        if due < math.inf:
+            self._timer = self._loop.call_at(self._began + due, self._tick)
+
+    def _tick(self) -> None:
+        # The loop's clock may be a rounding error early.
+        self._follow(self._front.tick(max(self._now(), self._front.due())))
+
+    def _trace(self, now: float) -> None:
+        self._times.append(now)
+        self._clients.append(len(self._front.place) + len(self._front.waiting))
+        self._nodes.append(len(self._front.nodes))
+
+    async def _allocate(self, node: int) -> None:
+        asked = self._loop.time()
+        work = asyncio.ensure_future(self._site.allocate(node))
+        try:
+            done, _ = await asyncio.wait({work}, timeout=self._limits.allocation_s)
+        except asyncio.CancelledError:
+            work.add_done_callback(functools.partial(_forget))
+            raise
+        if not done:
+            self._note("allocation-overdue", node)
+            self._spawn(self._give_back_late(work, node))
+        else:
+            try:
+                self._urls[node] = work.result()
+            except (AferirError, OSError):
+                self._note("allocation-failed", node)
+            else:
+                self._note("allocated", node)
+                self.allocations_s.append(self._loop.time() - asked)
+                self._follow(self._front.ready(self._now(), node))
+                return
+        self._follow(self._front.allocation_failed(self._now(), node))
+
+    async def _give_back_late(self, work: asyncio.Future[str], node: int) -> None:
+        """An allocation that nobody waits for any more may still end well."""
+        with contextlib.suppress(AferirError, OSError):
+            await work
+            await self._release(node)
+
+    async def _release(self, node: int) -> None:
+        asked = self._loop.time()
+        self._urls.pop(node, None)
+        for _ in range(_RELEASE_ATTEMPTS):
+            try:
+                await self._site.release(node)
+            except (AferirError, OSError):
+                self._note("release-failed", node)
+            else:
+                self._note("released", node)
+                self.releases_s.append(self._loop.time() - asked)
+                return
+
+    async def _watch(self) -> None:
+        """Look at every Node now and then; the clients of one that died have failed."""
+        while True:
+            await asyncio.sleep(self._limits.watch_s)
+            nodes = list(self._front.nodes)
+            alive = await asyncio.gather(*(self._site.alive(node) for node in nodes))
+            for node, lives in zip(nodes, alive, strict=True):
+                if not lives and node in self._front.nodes:
+                    self._note("node-lost", node)
+                    for client in self._front.clients_of(node):
+                        self._note("failed", client)
+                        self._tokens.pop(self._token_of.pop(client, ""), None)
+                    self._follow(self._front.lost(self._now(), node))
+                    self._spawn(self._release(node))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, whatever comes over it."""
+        self._connections += 1
+        try:
+            if self._connections > self._limits.most_connections:
+                answer = http.answer(HTTPStatus.SERVICE_UNAVAILABLE)
+            else:
+                answer = await self._answer(reader)
+            writer.write(answer)
+            async with asyncio.timeout(self._limits.head_s):
+                await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            self._connections -= 1
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
+        try:
+            request = await http.read(reader, self._limits.head_s)
+        except http.BadRequestError as error:
+            return http.answer(error.status)
+        if request.path == "/":
+            return await self._place(request, reader)
+        if request.path.startswith("/leave/"):
+            return self._leave(request)
+        if request.path in ("/status", "/live"):
+            return self._look(request)
+        return http.answer(HTTPStatus.NOT_FOUND)
+
+    async def _place(self, request: http.Request, reader: asyncio.StreamReader) -> bytes:
+        """Wait for a place, no longer than the client does."""
+        if request.method != "GET":
+            return http.answer(HTTPStatus.METHOD_NOT_ALLOWED)
+        client = self._next_client
+        self._next_client += 1
+        self._note("received", client)
+        placed: asyncio.Future[Action] = self._loop.create_future()
+        self._answers[client] = placed
+        self._follow(self._front.arrive(self._now(), client))
+        gone = self._loop.create_task(_until_closed(reader))
+        try:
+            either: set[asyncio.Future[Any]] = {placed, gone}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not placed.done():
+                self._depart(client, "abandoned")
+                raise ConnectionResetError
+            if placed.cancelled():
+                return http.answer(HTTPStatus.SERVICE_UNAVAILABLE)
+            if gone.done():
+                self._depart(client, "abandoned")
+                raise ConnectionResetError
+            return self._told(client, placed.result())
+        finally:
+            gone.cancel()
+            del self._answers[client]
+
+    def _told(self, client: int, action: Action) -> bytes:
+        url = self._urls.get(action.node) if isinstance(action, Redirect) else None
+        if url is None:
+            return http.answer(HTTPStatus.SERVICE_UNAVAILABLE)
+        token = secrets.token_urlsafe(16)
+        self._tokens[token] = client
+        self._token_of[client] = token
+        self._loop.call_later(self._limits.stay_s, self._overstay, client)
+        return http.answer(HTTPStatus.FOUND, {"Location": url, "Aferir-Leave": f"/leave/{token}"})
+
+    def _leave(self, request: http.Request) -> bytes:
+        if request.method != "DELETE":
+            return http.answer(HTTPStatus.METHOD_NOT_ALLOWED)
+        outcome = request.query.get("outcome", "served")
+        if outcome not in _OUTCOMES:
+            return http.answer(HTTPStatus.BAD_REQUEST)
+        client = self._tokens.pop(request.path.removeprefix("/leave/"), None)
+        if client is None:
+            return http.answer(HTTPStatus.NOT_FOUND)
+        del self._token_of[client]
+        self._depart(client, msgspec.convert(outcome, Outcome))
+        return http.answer(HTTPStatus.NO_CONTENT)
+
+    def _overstay(self, client: int) -> None:
+        self._tokens.pop(self._token_of.pop(client, ""), None)
+        self._depart(client, "failed")
+
+    def _depart(self, client: int, outcome: Outcome) -> None:
+        if client in self._front.place or client in self._front.waiting:
+            waits = client in self._front.waiting
+            self._note("abandoned" if waits else outcome, client)
+            self._follow(self._front.leave(self._now(), client, outcome))
+
+    def _look(self, request: http.Request) -> bytes:
+        """Status and live page, for the token as bearer (RFC 6750) or in the address."""
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        given = given or request.query.get("token", "")
+        if not hmac.compare_digest(given.encode(), self.token.encode()):
+            return http.answer(HTTPStatus.FORBIDDEN)
+        if request.method not in ("GET", "HEAD"):
+            return http.answer(HTTPStatus.METHOD_NOT_ALLOWED)
+        if request.path == "/live":
+            return http.answer(HTTPStatus.OK, {}, page.LIVE, "text/html")
+        body = msgspec.json.encode(self.seen())
+        return http.answer(HTTPStatus.OK, {"Cache-Control": "no-store"}, body, "application/json")
+
+
+async def _until_closed(reader: asyncio.StreamReader) -> None:
+    """Until the client closes its side; what it sends before is thrown away."""
+    with contextlib.suppress(OSError):
+        while await reader.read(4096):
+            pass
+
+
+def _forget(work: asyncio.Future[str]) -> None:
+    """Take its exception, so that nobody complains of it."""
+    if not work.cancelled():
+        work.exception()
