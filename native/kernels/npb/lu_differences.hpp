@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "npb/block.hpp"
@@ -40,31 +41,35 @@ struct WeightBlocks {
 
 /// The weights of all points of a front. Each thread has its own.
 ///
-/// Column c of front `size k + t` has i = t - c and k if c is at most t, else i = size + t - c and
-/// k - 1: so what depends on i or k is tabulated by c - t.
+/// Column c of front `period k + t` has slot t - c of plane k if c is at most t, else slot
+/// period + t - c of plane k - 1, and so on: so what depends on i or k is tabulated by c - t.
 class Differences {
   public:
     Differences(const Fronts& fronts, const LuFactors& factors)
-        : size_(fronts.size()), factors_(factors) {
-        const auto columns = static_cast<std::size_t>(fronts.blocks() * fronts.lanes());
-        const auto shifts = static_cast<std::size_t>(size_) + columns;
+        : size_(fronts.size()), period_(fronts.period()), factors_(factors) {
+        const auto columns = fronts.blocks() * fronts.lanes();
+        const auto shifts = static_cast<std::size_t>(period_ + columns);
         resize(x_, shifts);
         resize(z_, shifts);
-        resize(y_, columns);
-        for (std::ptrdiff_t shift = 1 - size_; shift <= size_; ++shift) {
-            const auto i = shift <= 0 ? -shift : size_ - shift;
-            set(x_, shift + size_ - 1,
-                weights(i, size_, factors.diffusion[0], factors.dissipation));
+        resize(y_, static_cast<std::size_t>(columns));
+        const auto [i, j] = std::pair(fronts.pencil().i, fronts.pencil().j);
+        const auto first = fronts.reach(i).begin;
+        for (std::ptrdiff_t place = 0; place < period_ + columns; ++place) {
+            const auto slot = period_ - 1 - place % period_;
+            if (const int at = first + static_cast<int>(slot); i.has(at)) {
+                set(x_, place, weights(at, size_, factors.diffusion[0], factors.dissipation));
+            }
         }
-        for (std::ptrdiff_t column = 0; column < size_ - 1; ++column) {
-            set(y_, column, weights(column + 1, size_, factors.diffusion[1], factors.dissipation));
+        for (int at = j.begin; at < j.end; ++at) {
+            set(y_, fronts.column(at),
+                weights(at, size_, factors.diffusion[1], factors.dissipation));
         }
     }
 
     /// To be called before a front's weights are read.
     void enter(std::ptrdiff_t front) {
-        const auto plane = front / size_;
-        shift_ = size_ - 1 - (front - plane * size_);
+        const auto plane = front / period_;
+        shift_ = period_ - 1 - (front - plane * period_);
         if (plane != plane_) {
             plane_ = plane;
             fill_planes();
@@ -119,26 +124,26 @@ class Differences {
 
     /// Weights along z; those of the centre and of activity with those along x.
     void fill_planes() {
-        const auto here = weights(plane_, size_, factors_.diffusion[2], factors_.dissipation);
-        const auto below = weights(plane_ - 1, size_, factors_.diffusion[2], factors_.dissipation);
         const auto total = static_cast<std::ptrdiff_t>(z_.centre.size());
-        for (std::size_t n = 0; n < here.neighbour.size(); ++n) {
-            double* const values = z_.neighbour[n].data();
-            std::fill(values, values + size_, here.neighbour[n]);
-            std::fill(values + size_, values + total, below.neighbour[n]);
-        }
-        const auto combine = [&](const Weights& weights, std::ptrdiff_t from, std::ptrdiff_t to) {
+        for (std::ptrdiff_t lap = 0; lap * period_ < total; ++lap) {
+            const auto along_z =
+                weights(plane_ - lap, size_, factors_.diffusion[2], factors_.dissipation);
+            const auto from = lap * period_;
+            const auto to = std::min(from + period_, total);
+            for (std::size_t n = 0; n < along_z.neighbour.size(); ++n) {
+                double* const values = z_.neighbour[n].data();
+                std::fill(values + from, values + to, along_z.neighbour[n]);
+            }
             for (auto place = static_cast<std::size_t>(from); place < static_cast<std::size_t>(to);
                  ++place) {
-                z_.centre[place] = x_.centre[place] + weights.centre;
-                z_.active[place] = x_.active[place] * weights.active;
+                z_.centre[place] = x_.centre[place] + along_z.centre;
+                z_.active[place] = x_.active[place] * along_z.active;
             }
-        };
-        combine(here, 0, size_);
-        combine(below, size_, total);
+        }
     }
 
     std::ptrdiff_t size_;
+    std::ptrdiff_t period_;
     LuFactors factors_;
     Table x_;
     Table y_;

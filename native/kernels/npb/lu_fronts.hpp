@@ -14,41 +14,80 @@ struct LuShare {
     std::ptrdiff_t end;
 };
 
-/// The order in which LU stores and visits the points of its cube.
+/// The inner points of a cube that a process has: all along k.
+struct Pencil {
+    int size;  ///< points along an edge of the cube
+    GridRange i;
+    GridRange j;
+};
+
+inline Pencil whole_pencil(int size) { return {size, {1, size - 1}, {1, size - 1}}; }
+
+/// The order in which LU stores and visits the points of its pencil and of the rim around it, as
+/// far as the residual looks: 1 point where that is the cube's boundary, 2 of another process's.
 ///
-/// Point (i, j, k) is in column j - 1 of front `size k + i + j - 1`. Its neighbours along i, j, k
-/// are 1, 1 and `size` fronts away, so no point of a front depends on another in a sweep: the lanes
-/// of a block are neighbouring columns, threads have ranges of blocks, and every neighbour is at a
-/// constant distance in memory. A front passes from one plane k to the next without a gap.
+/// Points that lie one after another along i, rims included, and then along k, are in consecutive
+/// slots of their column, `period` to a plane; slot s of column c is in front s + c. So a
+/// point's neighbours along i, j, k are 1, 1 and `period` fronts away, and no point of a front
+/// depends on another in a sweep: the lanes of a block are neighbouring columns, threads have
+/// ranges of blocks, and every neighbour is at a constant distance in memory. A front passes from
+/// one plane k to the next without a gap.
 class Fronts {
   public:
-    Fronts(int size, int lanes) : size_(size), lanes_(lanes), blocks_((size + lanes - 1) / lanes) {}
+    Fronts(int size, int lanes) : Fronts(whole_pencil(size), lanes) {}
 
-    [[nodiscard]] std::ptrdiff_t size() const { return size_; }
+    Fronts(const Pencil& pencil, int lanes)
+        : pencil_(pencil),
+          lanes_(lanes),
+          period_(reach(pencil.i).size()),
+          blocks_((reach(pencil.j).size() + lanes - 1) / lanes) {}
+
+    [[nodiscard]] const Pencil& pencil() const { return pencil_; }
+    [[nodiscard]] std::ptrdiff_t size() const { return pencil_.size; }
     [[nodiscard]] std::ptrdiff_t lanes() const { return lanes_; }
+    [[nodiscard]] std::ptrdiff_t period() const { return period_; }
+    /// Those with points inside the cube.
+    [[nodiscard]] std::ptrdiff_t columns() const { return pencil_.j.size(); }
 
-    /// Blocks of a front. The last lane is free for the next front's point with j = 0, whose column
-    /// is -1, so no block is needed before the first.
+    /// A range of the pencil with its rims.
+    [[nodiscard]] GridRange reach(GridRange range) const {
+        return {range.begin - (range.begin == 1 ? 1 : 2),
+                range.end + (range.end == pencil_.size - 1 ? 1 : 2)};
+    }
+
+    /// Blocks of a front. The last lanes are free for the next fronts' points before column 0, so
+    /// no block is needed before the first.
     [[nodiscard]] std::ptrdiff_t blocks() const { return blocks_; }
     /// Blocks that have points inside the cube: the first ones.
-    [[nodiscard]] std::ptrdiff_t inner_blocks() const { return (size_ - 2 + lanes_ - 1) / lanes_; }
+    [[nodiscard]] std::ptrdiff_t inner_blocks() const { return (columns() + lanes_ - 1) / lanes_; }
 
     /// The blocks of one of `parts`, of which there are at most as many as inner blocks.
     [[nodiscard]] LuShare share(int part, int parts) const {
         return {part * inner_blocks() / parts, (part + 1) * inner_blocks() / parts};
     }
 
+    [[nodiscard]] std::ptrdiff_t column(int j) const { return j - pencil_.j.begin; }
+    [[nodiscard]] std::ptrdiff_t front(const Place& place) const {
+        const auto slot = place[0] - reach(pencil_.i).begin;
+        return period_ * place[2] + slot + column(place[1]);
+    }
+
     /// The fronts that have points inside the cube: [first, end).
-    [[nodiscard]] std::ptrdiff_t first() const { return size_ + 1; }
-    [[nodiscard]] std::ptrdiff_t end() const { return size_ * size_ - 4; }
+    [[nodiscard]] std::ptrdiff_t first() const {
+        return front({pencil_.i.begin, pencil_.j.begin, 1});
+    }
+    [[nodiscard]] std::ptrdiff_t end() const {
+        return front({pencil_.i.end - 1, pencil_.j.end - 1, pencil_.size - 2}) + 1;
+    }
 
     /// The fronts that their neighbours' neighbours are in: [lowest, highest).
-    [[nodiscard]] std::ptrdiff_t lowest() const { return -size_ - 2; }
-    [[nodiscard]] std::ptrdiff_t highest() const { return size_ * size_ + 2 * size_; }
+    [[nodiscard]] std::ptrdiff_t lowest() const { return -period_ - 2; }
+    [[nodiscard]] std::ptrdiff_t highest() const { return end() + 2 * period_ + 4; }
 
   private:
-    std::ptrdiff_t size_;
+    Pencil pencil_;
     std::ptrdiff_t lanes_;
+    std::ptrdiff_t period_;
     std::ptrdiff_t blocks_;
 };
 
@@ -92,9 +131,8 @@ class FrontArray {
     /// The first quantity of a point; the next are `lanes` apart.
     [[nodiscard]] double* at(const Place& place) const {
         const auto lanes = fronts_.lanes();
-        const auto column = place[1] - 1 + lanes;
-        const auto front = fronts_.size() * place[2] + place[0] + place[1] - 1;
-        return at(front, column / lanes - 1) + column % lanes;
+        const auto column = fronts_.column(place[1]) + lanes;
+        return at(fronts_.front(place), column / lanes - 1) + column % lanes;
     }
 
   private:

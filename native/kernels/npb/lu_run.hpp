@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "npb/lu_fronts.hpp"
 #include "npb/lu_problem.hpp"
+#include "npb/lu_relay.hpp"
 #include "npb/lu_sweep.hpp"
 #include "npb/pseudo_application.hpp"
 #include "npb/team.hpp"
@@ -43,6 +45,40 @@ inline int working_threads(const Fronts& fronts, int threads) {
     return std::min(threads, static_cast<int>(fronts.inner_blocks()));
 }
 
+/// Every `step`-th front from the `first`-th on: density 1 wherever there is no point. Lanes of the
+/// padding must not divide by zero.
+template <int W>
+void fill_padding(LuFields& fields, int first, int step) {
+    const auto& fronts = fields.fronts;
+    for (auto front = fronts.lowest() + first; front < fronts.highest(); front += step) {
+        for (std::ptrdiff_t block = 0; block < fronts.blocks(); ++block) {
+            double* const u = fields.u.at(front, block);
+            std::fill_n(u, W, 1.0);
+            std::fill_n(u + std::ptrdiff_t{5} * W, W, 1.0);
+        }
+    }
+}
+
+/// Every `step`-th plane k from `first` on, rims included.
+template <int W, typename StateAt>
+void set_states(LuFields& fields, int first, int step, const StateAt& state_at_place) {
+    const auto& pencil = fields.fronts.pencil();
+    const auto [is, js] = std::pair(fields.fronts.reach(pencil.i), fields.fronts.reach(pencil.j));
+    for (int k = first; k < pencil.size; k += step) {
+        for (int j = js.begin; j < js.end; ++j) {
+            for (int i = is.begin; i < is.end; ++i) {
+                const Place place{i, j, k};
+                const auto state = state_at_place(place);
+                double* const u = fields.u.at(place);
+                for (std::size_t m = 0; m < state.size(); ++m) {
+                    u[m * W] = state[m];
+                }
+                u[std::ptrdiff_t{5} * W] = 1 / state[0];
+            }
+        }
+    }
+}
+
 /// The run of one thread; all threads share fields and relays.
 template <int W>
 class LuThread {
@@ -53,17 +89,18 @@ class LuThread {
           exact_(exact),
           member_(member),
           working_(working_threads(fields.fronts, plan.threads)),
-          sweep_(fields, LuFactors(plan.size, plan.time_step, kRelaxation), share(),
-                 *relays[index(member.id())],
+          links_(fields.fronts, *relays[index(member.id())],
                  member.id() > 0 ? relays[index(member.id() - 1)].get() : nullptr,
                  member.id() + 1 < working_ ? relays[index(member.id() + 1)].get() : nullptr,
-                 spins(member.count())) {}
+                 spins(member.count())),
+          sweep_(fields, LuFactors(plan.size, plan.time_step, kRelaxation), share(), links_) {}
 
     /// The forcing, and the initial state.
     void prepare() {
-        fill_padding();
+        fill_padding<W>(fields_, member_.id(), member_.count());
         member_.wait();
-        set_states([&](const Place& place) { return exact_.at(place); });
+        set_states<W>(fields_, member_.id(), member_.count(),
+                      [&](const Place& place) { return exact_.at(place); });
         member_.wait();
         if (works()) {
             sweep_.force();
@@ -73,7 +110,8 @@ class LuThread {
     }
 
     void set_initial() {
-        set_states([&](const Place& place) { return exact_.initial(place); });
+        set_states<W>(fields_, member_.id(), member_.count(),
+                      [&](const Place& place) { return exact_.initial(place); });
         member_.wait();
     }
 
@@ -105,42 +143,12 @@ class LuThread {
         return works() ? fields_.fronts.share(member_.id(), working_) : LuShare{0, 0};
     }
 
-    /// Density 1 wherever there is no point: lanes of the padding must not divide by zero.
-    void fill_padding() {
-        const auto& fronts = fields_.fronts;
-        for (auto front = fronts.lowest() + member_.id(); front < fronts.highest();
-             front += member_.count()) {
-            for (std::ptrdiff_t block = 0; block < fronts.blocks(); ++block) {
-                double* const u = fields_.u.at(front, block);
-                std::fill_n(u, W, 1.0);
-                std::fill_n(u + std::ptrdiff_t{5} * W, W, 1.0);
-            }
-        }
-    }
-
-    template <typename StateAt>
-    void set_states(const StateAt& state_at_place) {
-        const int size = exact_.size();
-        for (int k = member_.id(); k < size; k += member_.count()) {
-            for (int j = 0; j < size; ++j) {
-                for (int i = 0; i < size; ++i) {
-                    const Place place{i, j, k};
-                    const auto state = state_at_place(place);
-                    double* const u = fields_.u.at(place);
-                    for (std::size_t m = 0; m < state.size(); ++m) {
-                        u[m * W] = state[m];
-                    }
-                    u[std::ptrdiff_t{5} * W] = 1 / state[0];
-                }
-            }
-        }
-    }
-
     LuFields& fields_;
     const ExactField& exact_;
     Member& member_;
     int working_;
-    LuSweep<W> sweep_;
+    RelayLinks links_;
+    LuSweep<W, RelayLinks> sweep_;
 };
 
 inline State sum_of_squares(const Fronts& fronts, std::span<const double> squares) {
@@ -196,20 +204,26 @@ void run_in_blocks(const LuPlan& plan, const ExactField& exact, const Check& che
     check(result, [&](const Place& place) { return state_at(fields, place); });
 }
 
+/// Calls `body` with the width, as a constant, of the widest blocks of which a cube's front has at
+/// least `parts`.
+template <typename Body>
+void with_block_width(int size, int parts, const Body& body) {
+    const auto enough = [&](int width) { return Fronts(size, width).inner_blocks() >= parts; };
+    // Wide blocks of a small grid would be padding for the most part.
+    if (kLanes > 4 && size > 3 * kLanes && enough(kLanes)) {
+        body(Constant<kLanes>{});
+    } else if (kLanes >= 4 && enough(4)) {
+        body(Constant<std::min<std::ptrdiff_t>(kLanes, 4)>{});
+    } else {
+        body(Constant<2>{});
+    }
+}
+
 /// The same in the widest blocks of which a front has at least one for each thread.
 template <typename Check>
 void run_plan(const LuPlan& plan, const ExactField& exact, const Check& check) {
-    const auto enough = [&](int width) {
-        return Fronts(plan.size, width).inner_blocks() >= plan.threads;
-    };
-    // Wide blocks of a small grid would be padding for the most part.
-    if (kLanes > 4 && plan.size > 3 * kLanes && enough(kLanes)) {
-        run_in_blocks<kLanes>(plan, exact, check);
-    } else if (kLanes >= 4 && enough(4)) {
-        run_in_blocks<std::min<std::ptrdiff_t>(kLanes, 4)>(plan, exact, check);
-    } else {
-        run_in_blocks<2>(plan, exact, check);
-    }
+    with_block_width(plan.size, plan.threads,
+                     [&](auto width) { run_in_blocks<width>(plan, exact, check); });
 }
 
 }  // namespace aferir::npb::AFERIR_ISA

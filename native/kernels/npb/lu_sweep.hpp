@@ -1,17 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "common/memory.hpp"
 #include "npb/lu_differences.hpp"
 #include "npb/lu_flow.hpp"
 #include "npb/lu_fronts.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 
@@ -26,79 +23,30 @@ struct LuFields {
     FrontArray<5> forcing;  ///< -H times the time step
 };
 
-/// What a thread leaves to the one that has the columns beside its own.
-struct Relay {
-    /// The products of its outermost point of a front.
-    struct alignas(64) Gift {
-        std::array<double, 5> values{};
-    };
-
-    explicit Relay(const Fronts& fronts)
-        : first(fronts.first() - 1),
-          gifts(static_cast<std::size_t>(fronts.end() - fronts.first() + 2)) {}
-
-    [[nodiscard]] Gift& gift(std::ptrdiff_t front) {
-        return gifts[static_cast<std::size_t>(front - first)];
-    }
-
-    std::ptrdiff_t first;
-    std::vector<Gift> gifts;  ///< those before the first front and after the last stay 0
-    Progress progress;        ///< in fronts swept
-};
-
-/// One thread's part in the sweeps: a range of blocks of W columns.
+/// One thread's or process's part in the sweeps: a range of blocks of W columns. `Links` is what it
+/// has to do with those that have the points beside its own (see RelayLinks).
 ///
 /// One step is D v = dt (R(u) + H) + lower(v) from the first front to the last, which also computes
 /// R(u); then, backwards, D w = upper(v), v = v + w, u = u + v / (omega (2 - omega)), which also
 /// updates u. A point gives each neighbour the product of its Jacobian block with v as soon as it
 /// has v; u may then change. So u, v and H pass through memory once a sweep, and nothing else does.
-template <int W>
+template <int W, typename Links>
 class LuSweep {
   public:
-    /// `before` and `after` are the threads with the columns beside ours, or null.
-    LuSweep(LuFields& fields, const LuFactors& factors, LuShare share, Relay& own, Relay* before,
-            Relay* after, int spins)
+    LuSweep(LuFields& fields, const LuFactors& factors, LuShare share, Links& links)
         : fields_(fields),
           factors_(factors),
           differences_(fields.fronts, factors),
           share_(share),
-          own_(own),
-          before_(before),
-          after_(after),
-          spins_(spins),
-          chunk_(spins > 0 ? kChunk : fields.fronts.size()),
-          gifts_(static_cast<std::size_t>((fields.fronts.size() + 2) * width())) {}
+          links_(links),
+          gifts_(static_cast<std::size_t>((fields.fronts.period() + 2) * width())) {}
 
     void lower() {
-        clear();
-        const auto& fronts = fields_.fronts;
-        for (auto front = fronts.first(); front < fronts.end(); front += chunk_) {
-            const auto end = std::min(front + chunk_, fronts.end());
-            if (before_ != nullptr) {
-                before_->progress.wait(swept_ + static_cast<int>(end - fronts.first()), spins_);
-            }
-            for (auto f = front; f < end; ++f) {
-                lower_front(f);
-            }
-            own_.progress.reach(swept_ + static_cast<int>(end - fronts.first()));
-        }
-        swept_ += static_cast<int>(fronts.end() - fronts.first());
+        sweep<1>([&](std::ptrdiff_t done) { lower_front(done); });
     }
 
     void upper() {
-        clear();
-        const auto& fronts = fields_.fronts;
-        for (auto front = fronts.end(); front > fronts.first(); front -= chunk_) {
-            const auto end = std::max(front - chunk_, fronts.first());
-            if (after_ != nullptr) {
-                after_->progress.wait(swept_ + static_cast<int>(fronts.end() - end), spins_);
-            }
-            for (auto f = front - 1; f >= end; --f) {
-                upper_front(f);
-            }
-            own_.progress.reach(swept_ + static_cast<int>(fronts.end() - end));
-        }
-        swept_ += static_cast<int>(fronts.end() - fronts.first());
+        sweep<-1>([&](std::ptrdiff_t done) { upper_front(done); });
     }
 
     /// Stores dt R(u) as the forcing of which it is the opposite: R(u) + H is then 0.
@@ -119,7 +67,6 @@ class LuSweep {
     }
 
   private:
-    static constexpr std::ptrdiff_t kChunk = 8;
     static constexpr std::ptrdiff_t kFive = std::ptrdiff_t{5} * W;
 
     [[gnu::always_inline]] static Five<W> load_five(const double* source) {
@@ -139,32 +86,51 @@ class LuSweep {
     [[nodiscard]] double* along_x() { return gifts_.data(); }
     [[nodiscard]] double* along_y() { return gifts_.data() + width(); }
     [[nodiscard]] double* along_z(std::ptrdiff_t front) {
-        return gifts_.data() + (2 + front % fields_.fronts.size()) * width();
+        return gifts_.data() + (2 + front % fields_.fronts.period()) * width();
     }
 
-    void clear() { std::memset(gifts_.data(), 0, gifts_.size() * sizeof(double)); }
-
-    /// What the thread beside us gives to our outermost column, in all lanes.
-    [[nodiscard]] static Five<W> from_neighbour(Relay* neighbour, std::ptrdiff_t front) {
-        Five<W> gift{};
-        if (neighbour != nullptr) {
-            const auto& values = neighbour->gift(front).values;
-            unroll<5>([&](auto m) { gift[m] = values[m] + Block<W>{}; });
+    /// `per_front` gets the number of fronts swept before.
+    template <int Side, typename PerFront>
+    void sweep(const PerFront& per_front) {
+        std::memset(gifts_.data(), 0, gifts_.size() * sizeof(double));
+        links_.template start<Side>();
+        const auto total = fields_.fronts.end() - fields_.fronts.first();
+        for (std::ptrdiff_t begin = 0; begin < total; begin += links_.chunk()) {
+            const auto end = std::min(begin + links_.chunk(), total);
+            links_.template await<Side>(end);
+            for (auto done = begin; done < end; ++done) {
+                links_.template receive_along_i<Side, W>(done, along_x());
+                per_front(done);
+                links_.template send_along_i<Side, W>(done, along_x());
+            }
+            links_.template passed<Side>(end);
         }
-        return gift;
     }
 
-    void to_neighbour(std::ptrdiff_t front, const double* outermost) {
-        auto& values = own_.gift(front).values;
-        for (std::size_t m = 0; m < values.size(); ++m) {
-            values[m] = outermost[m * W];
+    /// What comes from beside to our outermost column, in all lanes.
+    template <int Side>
+    [[nodiscard]] Five<W> from_beside(std::ptrdiff_t done) const {
+        Five<W> all{};
+        if (const auto* const gift = links_.template incoming<Side>(done); gift != nullptr) {
+            unroll<5>([&](auto m) { all[m] = (*gift)[m] + Block<W>{}; });
+        }
+        return all;
+    }
+
+    template <int Side>
+    void to_beside(std::ptrdiff_t done, const double* outermost) {
+        if (auto* const gift = links_.template outgoing<Side>(done); gift != nullptr) {
+            for (std::size_t m = 0; m < gift->size(); ++m) {
+                (*gift)[m] = outermost[m * W];
+            }
         }
     }
 
-    void lower_front(std::ptrdiff_t front) {
+    void lower_front(std::ptrdiff_t done) {
+        const auto front = fields_.fronts.first() + done;
         differences_.enter(front);
         const LuFactors factors = factors_;  // a copy is known not to change as numbers are stored
-        auto beside = from_neighbour(before_, front - 1);
+        auto beside = from_beside<1>(done);
         double const* const y = along_y();
         for (auto block = share_.begin; block < share_.end; ++block) {
             const auto place = (block - share_.begin) * kFive;
@@ -174,13 +140,14 @@ class LuSweep {
             lower_block(front, block, right, factors);
             beside = old;
         }
-        to_neighbour(front, y + width() - kFive + W - 1);
+        to_beside<1>(done, y + width() - kFive + W - 1);
     }
 
-    void upper_front(std::ptrdiff_t front) {
+    void upper_front(std::ptrdiff_t done) {
+        const auto front = fields_.fronts.end() - 1 - done;
         differences_.enter(front);
         const LuFactors factors = factors_;
-        auto beside = from_neighbour(after_, front + 1);
+        auto beside = from_beside<-1>(done);
         double const* const y = along_y();
         for (auto block = share_.end - 1; block >= share_.begin; --block) {
             const auto place = (block - share_.begin) * kFive;
@@ -190,7 +157,7 @@ class LuSweep {
             upper_block(front, block, right, factors);
             beside = old;
         }
-        to_neighbour(front, y);
+        to_beside<-1>(done, y);
     }
 
     /// `right` has the residual and the gifts along y.
@@ -260,7 +227,7 @@ class LuSweep {
         unroll<5>([&](auto m) { change[m] = -change[m]; });
         add_centre(change, flow_at(u), weights.centre, factors);
         const auto stride = fields_.u.stride(block);
-        const auto plane = stride * fields_.fronts.size();
+        const auto plane = stride * fields_.fronts.period();
         add_axis<0>(
             change, [&](auto steps, auto m) { return load_block<W>(u + steps * stride + m * W); },
             weights, factors);
@@ -308,13 +275,8 @@ class LuSweep {
     LuFactors factors_;
     Differences differences_;
     LuShare share_;
-    Relay& own_;
-    Relay* before_;
-    Relay* after_;
-    int spins_;
-    std::ptrdiff_t chunk_;
+    Links& links_;
     HugeArray<double> gifts_;
-    int swept_ = 0;
 };
 
 }  // namespace aferir::npb::AFERIR_ISA

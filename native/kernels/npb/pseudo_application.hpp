@@ -19,6 +19,16 @@ using State = std::array<double, 5>;
 /// i, j and k of a grid point, counted from 0.
 using Place = std::array<int, 3>;
 
+/// Half-open range of grid points along an axis.
+struct GridRange {
+    int begin;
+    int end;
+
+    [[nodiscard]] int size() const { return end - begin; }
+    [[nodiscard]] bool has(int index) const { return index >= begin && index < end; }
+    friend bool operator==(const GridRange&, const GridRange&) = default;
+};
+
 // The constants c1 to c4 of the specification; its c5 is c1.
 inline constexpr double kC1 = 1.4;
 inline constexpr double kC2 = 0.4;
@@ -114,19 +124,24 @@ struct Norms {
 /// From the sums of squares over all points.
 State root_mean_square(const State& squares, int size);
 
-/// Norms of a field; `field(Place)` gives the state of any point and is asked by several threads.
+/// The inner points of a cube, or those that a process has: ranges along i, j and k.
+using Box = std::array<GridRange, 3>;
+
+inline Box inner_box(int size) { return {{{1, size - 1}, {1, size - 1}, {1, size - 1}}}; }
+
+/// Sums of squares over a box; `field(Place)` gives the state of its points and of those up to two
+/// away, and is asked by several threads.
 template <typename Field>
-Norms norms_of(const Field& field, const ExactField& exact, int threads) {
-    const int size = exact.size();
+Norms squares_of(const Field& field, const ExactField& exact, const Box& box, int threads) {
     // By plane, so that the sums do not depend on the number of threads.
-    std::vector<Norms> planes(static_cast<std::size_t>(size));
+    std::vector<Norms> planes(static_cast<std::size_t>(exact.size()));
 #pragma omp parallel for num_threads(threads)
-    for (int k = 1; k < size - 1; ++k) {
+    for (int k = box[2].begin; k < box[2].end; ++k) {
         auto& plane = planes[static_cast<std::size_t>(k)];
-        for (int j = 1; j < size - 1; ++j) {
-            for (int i = 1; i < size - 1; ++i) {
+        for (int j = box[1].begin; j < box[1].end; ++j) {
+            for (int i = box[0].begin; i < box[0].end; ++i) {
                 const Place place{i, j, k};
-                const auto change = spatial_operator(field, exact.factors(), place, size);
+                const auto change = spatial_operator(field, exact.factors(), place, exact.size());
                 const auto forcing = exact.forcing(place);
                 const auto right = exact.at(place);
                 const auto state = field(place);
@@ -146,7 +161,15 @@ Norms norms_of(const Field& field, const ExactField& exact, int threads) {
             sums.error[m] += plane.error[m];
         }
     }
-    return {root_mean_square(sums.residual, size), root_mean_square(sums.error, size)};
+    return sums;
+}
+
+/// Norms of a field; as squares_of.
+template <typename Field>
+Norms norms_of(const Field& field, const ExactField& exact, int threads) {
+    const auto sums = squares_of(field, exact, inner_box(exact.size()), threads);
+    return {root_mean_square(sums.residual, exact.size()),
+            root_mean_square(sums.error, exact.size())};
 }
 
 /// Adds the ten checks to the outcome; `verified` is that all its checks are within 1e-8.
