@@ -22,6 +22,7 @@ from aferir.cli import (
     bench,
     clean,
     clock,
+    colocate_guard,
     compare,
     doctor,
     elastic,
@@ -45,6 +46,7 @@ VERBS: tuple[ModuleType, ...] = (
     aggregate,
     elastic,
     mpirun,
+    colocate_guard,
 )
 
 _DESCRIPTION = (

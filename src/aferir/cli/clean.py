@@ -25,10 +25,11 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir import journal
     from aferir.aggregation import guard
+    from aferir.colocation import remembered
     from aferir.environments.cleaning import clean
 
     orphans = journal.orphans()
-    problems = clean(orphans) + guard.clean(orphans)
+    problems = clean(orphans) + guard.clean(orphans) + remembered.clean(orphans)
     removed = [f"{entry.kind} {entry.id}" for entry in orphans]
     if options.images:
         from aferir.environments.image import remove_images

@@ -1,0 +1,22 @@
+"""Put everything back when the controller of a co-location dies; `aferir colocate` starts this."""
+
+from __future__ import annotations
+
+import argparse
+
+NAME = "colocate-guard"
+HELP = "what puts everything back when colocate dies; started by it"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare what the guard is told."""
+    parser.add_argument("entry", help="of the journal")
+    parser.add_argument("owner", type=int, help="process number of the controller")
+    parser.add_argument("started", type=int, help="its start time in clock ticks since boot")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Wait for the controller's end; exit code 1 where something could not be put back."""
+    from aferir.colocation import guard
+
+    return 1 if guard.watch(options.entry, options.owner, options.started) else 0

@@ -1,0 +1,143 @@
+"""What the kernel admits to SCHED_DEADLINE, and how a policy's wishes are made to fit: pure.
+
+Source: Documentation/scheduler/sched-deadline.rst, section 4: the sum of runtime / period of all
+deadline threads of a root domain may be at most sched_rt_runtime_us / sched_rt_period_us of its
+CPUs; a fair server on each CPU counts among them since Linux 6.8.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from aferir.colocation.settings import Schedule
+
+LEAST_RUNTIME_S = 1_024e-9
+PERIODS_S = (100e-6, 4.194304)
+"""sched_deadline_period_min_us and _max_us, as they are unless somebody has changed them."""
+_UNIT = 1 << 20
+"""The kernel counts bandwidth in 1/2^20 of a CPU."""
+_FAIR_SERVER = 0.05
+"""Of each CPU: 50 ms of every second (sched/fair_server in debugfs)."""
+_MARGIN = 1e-4
+"""Left free, so that rounding to nanoseconds and to 1/2^20 is never refused."""
+REFUSED = Schedule(policy="other", nice=-20)
+"""Of a thread to which the kernel admits no deadline."""
+_FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
+"""System calls, the same on every architecture; fsopen(2)."""
+_FSCONFIG_CMD_CREATE = 6
+_CLOEXEC = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Bandwidth(msgspec.Struct, frozen=True):
+    """The kernel's account of deadline bandwidth, in 1/2^20 of a CPU."""
+
+    limit: int
+    """Per CPU."""
+    total: int
+    """Reserved in the whole root domain, fair servers included."""
+
+    def free_cpus(self, cores: int) -> float:
+        """CPUs that may still be reserved."""
+        return max(0.0, (self.limit * cores - self.total) / _UNIT)
+
+
+def parse_bandwidth(text: str) -> Bandwidth | None:
+    """Account in debugfs `sched/debug`; of several root domains, the fullest."""
+    limits = re.findall(r"dl_bw->bw\s*:\s*(-?\d+)", text)
+    totals = re.findall(r"dl_bw->total_bw\s*:\s*(-?\d+)", text)
+    if not limits or len(limits) != len(totals):
+        return None
+    return Bandwidth(min(map(int, limits)), max(map(int, totals)))
+
+
+def admit(wanted: Mapping[int, Schedule], free_cpus: float) -> dict[int, Schedule]:
+    """Schedules that the kernel admits when `free_cpus` may be reserved for them together.
+
+    Runtimes above their period are cut to it and periods to what the kernel takes; if the sum is
+    still too much, all runtimes are scaled by one factor. A thread whose runtime is then too short
+    for the kernel is scheduled as any other, at nice -20. Other policies stay as they were wanted.
+    """
+    asked = {tid: _valid(s) for tid, s in wanted.items() if s.policy == "deadline"}
+    wish = reserved_cpus(asked)
+    room = max(0.0, free_cpus - _MARGIN)
+    factor = min(1.0, room / wish) if wish else 1.0
+    return {
+        tid: _scaled(asked[tid], factor) if tid in asked else schedule
+        for tid, schedule in wanted.items()
+    }
+
+
+def reserved_cpus(schedules: Mapping[int, Schedule]) -> float:
+    """Sum of runtime / period."""
+    return sum(
+        schedule.runtime_s / schedule.period_s
+        for schedule in schedules.values()
+        if schedule.policy == "deadline"
+    )
+
+
+def _valid(schedule: Schedule) -> Schedule:
+    period = min(max(schedule.period_s, PERIODS_S[0]), PERIODS_S[1])
+    runtime = min(max(schedule.runtime_s, LEAST_RUNTIME_S), period)
+    return msgspec.structs.replace(schedule, runtime_s=runtime, period_s=period)
+
+
+def _scaled(schedule: Schedule, factor: float) -> Schedule:
+    runtime = schedule.runtime_s * factor
+    if runtime < LEAST_RUNTIME_S:
+        return REFUSED
+    return msgspec.structs.replace(schedule, runtime_s=runtime)
+
+
+def read_bandwidth() -> Bandwidth | None:
+    """The kernel's account; None where debugfs may not be read (it takes root)."""
+    mounted = Path("/sys/kernel/debug/sched/debug")
+    try:
+        return parse_bandwidth(mounted.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return _read_detached()
+
+
+def _read_detached() -> Bandwidth | None:
+    """From a debugfs that is mounted nowhere and gone with its file descriptor."""
+    context = _libc.syscall(_FSOPEN, b"debugfs", _CLOEXEC)
+    if context < 0:
+        return None
+    mount = -1
+    try:
+        if _libc.syscall(_FSCONFIG, context, _FSCONFIG_CMD_CREATE, None, None, 0) == 0:
+            mount = _libc.syscall(_FSMOUNT, context, _CLOEXEC, 0)
+        if mount < 0:
+            return None
+        file = os.open("sched/debug", os.O_RDONLY | os.O_CLOEXEC, dir_fd=mount)
+        with open(file, encoding="utf-8", errors="replace") as stream:  # noqa: PTH123
+            return parse_bandwidth(stream.read())
+    except OSError:
+        return None
+    finally:
+        for handle in (mount, context):
+            if handle >= 0:
+                os.close(handle)
+
+
+def free_cpus(cores: int) -> float:
+    """CPUs that may be reserved now; from the kernel's parameters where debugfs is closed to us."""
+    account = read_bandwidth()
+    if account is not None:
+        return account.free_cpus(cores)
+    try:
+        runtime, period = (
+            int(Path(f"/proc/sys/kernel/sched_rt_{name}_us").read_text(encoding="ascii"))
+            for name in ("runtime", "period")
+        )
+    except (OSError, ValueError):
+        return 0.0
+    share = 1.0 if runtime < 0 else runtime / period
+    return max(0.0, (share - _FAIR_SERVER) * cores)

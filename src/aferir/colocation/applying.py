@@ -1,0 +1,236 @@
+"""Making the machine follow the settings: only what differs is touched, and first what is freed.
+
+Everything that is touched is remembered before (see `remembered`), so that it can be given back.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from aferir import journal
+from aferir.colocation import admission, attributes, batch, remembered
+from aferir.colocation.attributes import Found
+from aferir.colocation.remembered import Remembered
+from aferir.colocation.settings import Schedule, Settings
+from aferir.environments import cgroup
+from aferir.errors import AferirError
+from aferir.journal import Entry
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """What came of a decision."""
+
+    now: Settings
+    """What is set now: less than was wanted where the kernel refused, or a thread has ended."""
+    problems: tuple[str, ...] = ()
+
+
+def schedules(settings: Settings, threads: Mapping[int, int]) -> dict[int, Schedule | None]:
+    """How each thread (tid to pid) of the service is to be scheduled; None: as it was found."""
+    return {tid: settings.threads.get(tid, settings.service) for tid in threads}
+
+
+def differing(
+    now: Mapping[int, Schedule | None], want: Mapping[int, Schedule | None]
+) -> list[tuple[int, Schedule | None]]:
+    """Threads whose schedule is another, in the order to change them.
+
+    What gives bandwidth back goes first: one thread may then have what another had.
+    """
+    changed = [(tid, new) for tid, new in want.items() if now.get(tid) != new]
+
+    def growth(item: tuple[int, Schedule | None]) -> float:
+        tid, new = item
+        old = now.get(tid)
+        after, before = ({tid: s} if s else {} for s in (new, old))
+        return admission.reserved_cpus(after) - admission.reserved_cpus(before)
+
+    return sorted(changed, key=growth)
+
+
+class Machine:
+    """One service and one batch group under our hand; a context that gives everything back."""
+
+    def __init__(self) -> None:
+        """Journal that there will be something to undo, and make the batch program's group.
+
+        Errors: MissingError where control groups may not be made.
+        """
+        self.entry: Entry = journal.write(remembered.KIND, {})
+        self._remembered = Remembered(id=self.entry.id)
+        remembered.write(self._remembered)
+        try:
+            self.group = batch.make(self._remembered.group, cgroup.layout())
+        except AferirError:
+            remembered.undo(self.entry)
+            raise
+        self.all_cpus = tuple(sorted(os.sched_getaffinity(0)))
+        self.now = Settings()
+        self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
+        """CPUs that the kernel lets us reserve altogether."""
+        self._found: dict[int, Found] = {}
+        self._schedules: dict[int, Schedule | None] = {}
+        self._masks: dict[int, tuple[int, ...]] = {}
+
+    def give_back(self) -> list[str]:
+        """Make everything what it was; problems, of which the journal keeps what is left."""
+        return remembered.undo(self.entry)
+
+    def apply(self, want: Settings, threads: Mapping[int, int]) -> Applied:
+        """Make the machine so, for the service's `threads` (tid to pid) of this moment.
+
+        What the kernel refuses stays as it is or falls back to nice -20, and is reported.
+        """
+        self._forget_ended(threads)
+        critical = {tid: s for tid, s in want.threads.items() if tid in threads}
+        admitted = admission.admit(critical, self.free_cpus)
+        wanted = msgspec.structs.replace(want, threads=admitted)
+        problems: list[str] = []
+        growing = _uses_more(self.now, wanted)
+        if not growing:
+            problems += self._apply_batch(wanted)
+        problems += self._apply_threads(wanted, threads)
+        problems += self._apply_masks(wanted, threads)
+        if growing:  # batch work gets more only after the service has what it needs
+            problems += self._apply_batch(wanted)
+        as_set = {tid: s for tid in admitted if (s := self._schedules.get(tid)) is not None}
+        self.now = msgspec.structs.replace(wanted, threads=as_set)
+        return Applied(self.now, tuple(dict.fromkeys(problems)))
+
+    def _apply_batch(self, wanted: Settings) -> list[str]:
+        if wanted.batch == self.now.batch:
+            return []
+        return batch.change(self.now.batch, wanted.batch, self.group, self.all_cpus)
+
+    def _apply_threads(self, wanted: Settings, threads: Mapping[int, int]) -> list[str]:
+        changes = differing(self._schedules, schedules(wanted, threads))
+        self._remember({tid: threads[tid] for tid, _ in changes}, wanted, threads)
+        problems = []
+        for tid, schedule in changes:
+            found = self._found.get(tid)
+            if found is None:
+                continue
+            try:
+                self._schedules[tid] = self._put(found, schedule)
+            except ProcessLookupError:
+                continue
+            except OSError as error:
+                problems.append(f"a thread cannot be scheduled so: {attributes.explain(error)}")
+                self._schedules[tid] = self._fall_back(found)
+        return problems
+
+    def _put(self, found: Found, schedule: Schedule | None) -> Schedule | None:
+        wanted = attributes.of(schedule) if schedule else attributes.restorable(found.attributes)
+        if wanted.policy == attributes.DEADLINE and self._masks.pop(found.tid, ()):
+            os.sched_setaffinity(found.tid, found.cpus)
+        try:
+            attributes.put(found.tid, wanted)
+        except OSError as error:
+            if error.errno == errno.EBUSY:  # somebody else has reserved: fit in what is left
+                ours = {tid: s for tid, s in self._schedules.items() if s and tid != found.tid}
+                free = admission.free_cpus(os.cpu_count() or 1)
+                self.free_cpus = free + admission.reserved_cpus(ours)
+            raise
+        return schedule
+
+    def _fall_back(self, found: Found) -> Schedule | None:
+        """Nice -20, and as it was found where even that is refused."""
+        for schedule in (admission.REFUSED, None):
+            try:
+                return self._put(found, schedule)
+            except OSError as error:
+                if error.errno == errno.ESRCH:
+                    break
+        return None
+
+    def _apply_masks(self, wanted: Settings, threads: Mapping[int, int]) -> list[str]:
+        """CPUs of the service's threads. Threads under SCHED_DEADLINE keep all (EBUSY)."""
+        mask = wanted.service_cpus
+        problems = []
+        changes = []
+        for tid in threads:
+            schedule = self._schedules.get(tid)
+            own = () if schedule and schedule.policy == "deadline" else mask
+            if self._masks.get(tid, ()) != own:
+                changes.append((tid, own))
+        self._remember({tid: threads[tid] for tid, _ in changes}, wanted, threads)
+        for tid, own in changes:
+            found = self._found.get(tid)
+            if found is None:
+                continue
+            try:
+                os.sched_setaffinity(tid, own or found.cpus)
+                self._masks[tid] = own
+            except ProcessLookupError:
+                continue
+            except OSError as error:
+                problems.append(f"a thread's CPUs cannot be set: {attributes.explain(error)}")
+        return problems
+
+    def _remember(
+        self, touched: Mapping[int, int], wanted: Settings, threads: Mapping[int, int]
+    ) -> None:
+        """Write down what will be touched for the first time, and what could be inherited."""
+        new = {
+            found.tid: found
+            for tid, pid in self._with_first(touched, threads).items()
+            if tid not in self._found and (found := attributes.find(pid, tid)) is not None
+        }
+        before = self._remembered
+        more = _inheritable(before, wanted)
+        if not new and more == before:
+            return
+        known = {(found.tid, found.started): found for found in before.threads}
+        for tid, found in new.items():
+            first = self._found.get(found.pid) or new.get(found.pid)
+            own = remembered.inherited(found, before, first) if first else found
+            self._found[tid] = known[found.tid, found.started] = own
+        living = set(self._found)
+        self._remembered = msgspec.structs.replace(
+            more, threads=tuple(f for f in known.values() if f.tid in living)
+        )
+        remembered.write(self._remembered)
+
+    def _with_first(self, touched: Mapping[int, int], threads: Mapping[int, int]) -> dict[int, int]:
+        """With the first thread of each process, which stands for those to come."""
+        return {pid: pid for pid in touched.values() if pid in threads} | dict(touched)
+
+    def _forget_ended(self, threads: Mapping[int, int]) -> None:
+        for tid in self._found.keys() - threads.keys():
+            attributes.restore(self._found.pop(tid))  # it may only have left the service
+            self._schedules.pop(tid, None)
+            self._masks.pop(tid, None)
+
+
+def _uses_more(now: Settings, want: Settings) -> bool:
+    """Whether the batch program gets more of anything."""
+    old, new = now.batch, want.batch
+    return (
+        old.suspended > new.suspended
+        or old.idle > new.idle
+        or old.weight < new.weight
+        or _unlimited(old.quota_cpus) < _unlimited(new.quota_cpus)
+    )
+
+
+def _unlimited(quota: float | None) -> float:
+    return math.inf if quota is None else quota
+
+
+def _inheritable(before: Remembered, wanted: Settings) -> Remembered:
+    """What threads that are started from now on may inherit of it, RESET_ON_FORK or not."""
+    given = [*wanted.threads.values(), *([wanted.service] if wanted.service else [])]
+    nices = {s.nice for s in given if s.policy in ("other", "batch") and s.nice > 0}
+    policies = {attributes.of(s).policy for s in given if s.policy in ("batch", "idle")}
+    masks = {wanted.service_cpus} if wanted.service_cpus else set()
+    return msgspec.structs.replace(
+        before,
+        nices=tuple(sorted(nices.union(before.nices))),
+        policies=tuple(sorted(policies.union(before.policies))),
+        masks=tuple(sorted(masks.union(before.masks))),
+    )

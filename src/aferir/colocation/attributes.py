@@ -1,0 +1,223 @@
+"""Scheduling attributes of single threads: read, set, and given back as they were found.
+
+Sources: sched(7), sched_setattr(2), Documentation/scheduler/sched-deadline.rst of the kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+from pathlib import Path
+
+import msgspec
+
+from aferir.colocation.settings import Schedule
+from aferir.errors import MissingError
+
+OTHER, FIFO, BATCH, IDLE, DEADLINE = 0, 1, 3, 5, 6
+RESET_ON_FORK = 0x1
+RECLAIM = 0x2
+_POLICIES = {"other": OTHER, "fifo": FIFO, "batch": BATCH, "idle": IDLE, "deadline": DEADLINE}
+LEAST_RUNTIME_NS = 1_024
+"""The kernel takes no shorter one (DL_SCALE)."""
+LONGEST_PERIOD_NS = 4_194_304_000
+"""The kernel's own bound unless it was changed (sched_deadline_period_max_us)."""
+_NUMBERS = {
+    "x86_64": (314, 315),
+    "aarch64": (274, 275),
+    "riscv64": (274, 275),
+    "ppc64le": (355, 356),
+    "s390x": (345, 346),
+}
+"""System call numbers of sched_setattr and sched_getattr, for which glibc before 2.41 has no
+wrappers."""
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _SchedAttr(ctypes.Structure):
+    """struct sched_attr in its first version (48 bytes): utilisation clamps are left alone."""
+
+    _fields_ = (
+        ("size", ctypes.c_uint32),
+        ("policy", ctypes.c_uint32),
+        ("flags", ctypes.c_uint64),
+        ("nice", ctypes.c_int32),
+        ("priority", ctypes.c_uint32),
+        ("runtime", ctypes.c_uint64),
+        ("deadline", ctypes.c_uint64),
+        ("period", ctypes.c_uint64),
+    )
+
+
+class Attributes(msgspec.Struct, frozen=True, kw_only=True):
+    """What sched_getattr(2) says of a thread."""
+
+    policy: int = OTHER
+    flags: int = 0
+    nice: int = 0
+    priority: int = 0
+    runtime_ns: int = 0
+    """Of a deadline thread; of a fair one its slice, since Linux 6.12."""
+    deadline_ns: int = 0
+    period_ns: int = 0
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A thread as it was before we touched it."""
+
+    pid: int
+    tid: int
+    started: int
+    """In clock ticks since boot: a thread id alone comes back."""
+    attributes: Attributes
+    cpus: tuple[int, ...]
+    """Those it may run on."""
+
+
+def read(tid: int) -> Attributes:
+    """Attributes of a thread. Errors: OSError, ESRCH where there is none."""
+    given = _SchedAttr()
+    _call(_numbers()[1], tid, ctypes.byref(given), ctypes.sizeof(given), 0)
+    return Attributes(
+        policy=given.policy,
+        flags=given.flags,
+        nice=given.nice,
+        priority=given.priority,
+        runtime_ns=given.runtime,
+        deadline_ns=given.deadline,
+        period_ns=given.period,
+    )
+
+
+def write(tid: int, wanted: Attributes) -> None:
+    """Set them.
+
+    Errors: OSError; ESRCH: no such thread, EBUSY: the kernel does not admit so much bandwidth,
+    EPERM: no privilege, or a deadline for a thread that may not run on every CPU.
+    """
+    given = _SchedAttr(
+        ctypes.sizeof(_SchedAttr),
+        wanted.policy,
+        wanted.flags,
+        wanted.nice,
+        wanted.priority,
+        wanted.runtime_ns,
+        wanted.deadline_ns,
+        wanted.period_ns,
+    )
+    _call(_numbers()[0], tid, ctypes.byref(given), 0)
+
+
+def of(schedule: Schedule) -> Attributes:
+    """A schedule in the kernel's words.
+
+    What the thread starts does not inherit it: without RESET_ON_FORK a deadline thread cannot
+    start another at all (EAGAIN), and a server's new threads would all be FIFO.
+    """
+    period = round(schedule.period_s * 1e9) if schedule.policy == "deadline" else 0
+    reclaim = RECLAIM if schedule.policy == "deadline" and schedule.reclaim else 0
+    return Attributes(
+        policy=_POLICIES[schedule.policy],
+        flags=RESET_ON_FORK | reclaim,
+        nice=schedule.nice if schedule.policy in ("other", "batch") else 0,
+        priority=schedule.priority if schedule.policy == "fifo" else 0,
+        runtime_ns=round(schedule.runtime_s * 1e9) if period else 0,
+        deadline_ns=period,
+        period_ns=period,
+    )
+
+
+def find(pid: int, tid: int) -> Found | None:
+    """A thread of a process as it is now; None where it has ended."""
+    started = thread_started(pid, tid)
+    if started is None:
+        return None
+    try:
+        cpus = tuple(sorted(os.sched_getaffinity(tid)))
+        return Found(pid=pid, tid=tid, started=started, attributes=read(tid), cpus=cpus)
+    except ProcessLookupError:
+        return None
+
+
+def thread_started(pid: int, tid: int) -> int | None:
+    """Start time of a thread in clock ticks since boot (field 22 of its stat, proc(5))."""
+    try:
+        text = Path(f"/proc/{pid}/task/{tid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return int(text.rpartition(")")[2].split()[19])
+
+
+def put(tid: int, wanted: Attributes) -> None:
+    """Set them, leaving SCHED_DEADLINE without a leak. Errors: as of `write`.
+
+    A sleeping thread that goes from SCHED_DEADLINE straight to another policy keeps its bandwidth
+    reserved for ever (Linux 6.18). Shrunk to nothing first, there is nothing left to keep.
+    """
+    if wanted.policy != DEADLINE and read(tid).policy == DEADLINE:
+        write(tid, _NOTHING)
+    write(tid, wanted)
+
+
+_NOTHING = Attributes(
+    policy=DEADLINE,
+    flags=RESET_ON_FORK,
+    runtime_ns=LEAST_RUNTIME_NS,
+    deadline_ns=LONGEST_PERIOD_NS,
+    period_ns=LONGEST_PERIOD_NS,
+)
+
+
+def restore(found: Found) -> str:
+    """Make a thread what it was; a sentence where that failed, "" where it worked or has ended."""
+    if thread_started(found.pid, found.tid) != found.started:
+        return ""
+    try:
+        if read(found.tid) != found.attributes:
+            put(found.tid, restorable(found.attributes))
+        if tuple(sorted(os.sched_getaffinity(found.tid))) != found.cpus:
+            os.sched_setaffinity(found.tid, found.cpus)
+    except ProcessLookupError:
+        return ""
+    except OSError as error:
+        return f"thread {found.tid} of process {found.pid}: {error.strerror}"
+    return ""
+
+
+def restorable(found: Attributes) -> Attributes:
+    """A fair thread's slice is set only where it is not the default, which would else be pinned.
+
+    The default is that of the thread which calls this.
+    """
+    if found.policy in (OTHER, BATCH, IDLE) and found.runtime_ns == read(0).runtime_ns:
+        return msgspec.structs.replace(found, runtime_ns=0)
+    return found
+
+
+def _numbers() -> tuple[int, int]:
+    numbers = _NUMBERS.get(platform.machine())
+    if numbers is None:
+        raise MissingError(
+            f"the system call sched_setattr is not known for {platform.machine()}",
+            remedy="add its number to colocation/attributes.py",
+        )
+    return numbers
+
+
+def _call(*arguments: object) -> None:
+    if _libc.syscall(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def explain(error: OSError) -> str:
+    """Why the kernel refused a schedule, in words that say what to do."""
+    words = {
+        errno.EBUSY: "the kernel admits no more deadline bandwidth",
+        errno.EPERM: "not allowed: CAP_SYS_NICE is missing, or the thread is kept from some CPU"
+        " (affinity, cpuset), or its control group has no cpu.rt_runtime_us",
+        errno.EINVAL: "the kernel takes no such runtime and period",
+    }
+    return words.get(error.errno or 0, error.strerror or str(error))

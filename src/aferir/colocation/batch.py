@@ -1,0 +1,192 @@
+"""The control group that batch work runs in, version 1 and 2: what it may use, suspension, death.
+
+Sources: Documentation/admin-guide/cgroup-v2.rst; cgroup-v1/cpusets.rst, freezer-subsystem.rst;
+Documentation/scheduler/sched-bwc.rst of the kernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+import msgspec
+
+from aferir.colocation import attributes
+from aferir.colocation.settings import Batch, Schedule
+from aferir.environments import cgroup
+from aferir.environments.cgroup import Layout
+from aferir.errors import MissingError
+
+_WANTED = ("cpu", "cpuacct", "cpuset", "freezer")
+_SHARES = 1_024
+"""cpu.shares of version 1 that is weight 100 of version 2."""
+_TRIES = 5
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Folders of one group in every hierarchy that is of use; `unified` is version 2."""
+
+    name: str
+    folders: dict[str, Path]
+
+
+def make(name: str, have: Layout) -> Group:
+    """Make it. Journal `name` first. Errors: MissingError where it is not allowed."""
+    folders = {}
+    roots = {c: have.v1[c] for c in _WANTED if c in have.v1}
+    if have.v2 is not None:
+        roots["unified"] = have.v2
+    try:
+        for controller, root in roots.items():
+            if controller == "unified":
+                _delegate(root, have)
+            folders[controller] = root / name
+            folders[controller].mkdir(exist_ok=True)
+        if folder := folders.get("cpuset"):  # it takes no process before it has both
+            for file in ("cpuset.cpus", "cpuset.mems"):
+                (folder / file).write_text((folder.parent / file).read_text())
+    except OSError as error:
+        raise MissingError(
+            f"the control group {name} for the batch program cannot be made: {error}",
+            remedy="run as root, or let systemd delegate the controllers cpu and cpuset to you",
+        ) from None
+    if not folders:
+        raise MissingError(
+            "this host mounts no control groups", remedy="mount -t cgroup2 none /sys/fs/cgroup"
+        )
+    return Group(name, folders)
+
+
+def _delegate(root: Path, have: Layout) -> None:
+    control = root / "cgroup.subtree_control"
+    on = control.read_text(encoding="ascii").split()
+    for controller in ("cpu", "cpuset"):
+        if controller in have.v2_controllers and controller not in on:
+            control.write_text(f"+{controller}", encoding="ascii")
+
+
+def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[_Write]:
+    """Files to write to get from one to the other, in order: (controller, file, value).
+
+    What would take effect nowhere, because its controller is not there, is left out.
+    """
+    found: list[_Write] = []
+    v1 = "cpu" in group.folders
+    cpu = "cpu" if v1 else "unified"
+    if now.idle != want.idle:
+        found.append((cpu, "cpu.idle", str(int(want.idle))))
+    if not want.idle and (now.weight != want.weight or now.idle):
+        value = max(2, want.weight * _SHARES // 100) if v1 else want.weight
+        found.append((cpu, "cpu.shares" if v1 else "cpu.weight", str(value)))
+    if now.quota_cpus != want.quota_cpus:
+        found += _quota(want.quota_cpus, v1=v1)
+    if (before := _cpus(now, all_cpus)) != (after := _cpus(want, all_cpus)) and before:
+        controller = "cpuset" if "cpuset" in group.folders else "unified"
+        found.append((controller, "cpuset.cpus", ",".join(map(str, after))))
+    return found
+
+
+_Write = tuple[str, str, str]
+
+
+def _quota(cpus: float | None, *, v1: bool) -> list[_Write]:
+    quota, period = (-1, 100_000) if cpus is None else cgroup.bandwidth_us(max(cpus, 0.001))
+    if not v1:
+        return [("unified", "cpu.max", f"{'max' if cpus is None else quota} {period}")]
+    return [("cpu", "cpu.cfs_period_us", str(period)), ("cpu", "cpu.cfs_quota_us", str(quota))]
+
+
+def _cpus(batch: Batch, all_cpus: tuple[int, ...]) -> tuple[int, ...]:
+    """CPUs it may use: as many of them as it may have threads, where it cannot be told."""
+    allowed = tuple(cpu for cpu in batch.cpus if cpu in all_cpus) or all_cpus
+    return allowed[: batch.threads] if batch.threads else allowed
+
+
+def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[str]:
+    """Make the group so; problems, one sentence each."""
+    problems = []
+    if want.suspended and not now.suspended:
+        suspend(group)
+    for controller, file, value in writes(now, want, group, all_cpus):
+        try:
+            (group.folders[controller] / file).write_text(value, encoding="ascii")
+        except OSError as error:
+            problems.append(f"{file} of the batch program cannot be {value}: {error.strerror}")
+    if (now.policy, now.nice) != (want.policy, want.nice):
+        problems += schedule(group, Schedule(policy=want.policy, nice=want.nice))
+    if now.suspended and not want.suspended:
+        resume(group)
+    return problems
+
+
+def schedule(group: Group, wanted: Schedule) -> list[str]:
+    """Give every thread in the group a policy that what it starts inherits."""
+    plain = msgspec.structs.replace(attributes.of(wanted), flags=0)
+    for _ in range(_TRIES):  # a thread that was being started has what its creator had before
+        late = [tid for tid in _threads(group) if _differs(tid, plain)]
+        if not late:
+            return []
+        for tid in late:
+            with contextlib.suppress(ProcessLookupError):
+                try:
+                    attributes.write(tid, plain)
+                except PermissionError as error:
+                    return [f"the batch program's threads: {attributes.explain(error)}"]
+    return []
+
+
+def _differs(tid: int, wanted: attributes.Attributes) -> bool:
+    try:
+        found = attributes.read(tid)
+    except ProcessLookupError:
+        return False
+    return (found.policy, found.nice) != (wanted.policy, wanted.nice)
+
+
+def _threads(group: Group) -> set[int]:
+    found: set[int] = set()
+    folder = next(iter(group.folders.values()))
+    for pid in cgroup.members(folder):
+        with contextlib.suppress(OSError):
+            found |= {int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()}
+    return found
+
+
+def suspend(group: Group) -> None:
+    """Stop all of it: frozen where there is a freezer, else by SIGSTOP."""
+    if not _freeze(group, frozen=True):
+        _signal(group, signal.SIGSTOP)
+
+
+def resume(group: Group) -> None:
+    """Let it go on."""
+    if not _freeze(group, frozen=False):
+        _signal(group, signal.SIGCONT)
+
+
+def _freeze(group: Group, *, frozen: bool) -> bool:
+    for controller, file, values in (
+        ("freezer", "freezer.state", ("THAWED", "FROZEN")),
+        ("unified", "cgroup.freeze", ("0", "1")),
+    ):
+        if controller in group.folders:
+            try:
+                path = group.folders[controller] / file
+                path.write_text(values[frozen], encoding="ascii")
+            except OSError:
+                continue
+            return True
+    return False
+
+
+def _signal(group: Group, number: signal.Signals) -> None:
+    for pid in cgroup.members(next(iter(group.folders.values()))):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def empty(group: Group) -> bool:
+    """Whether nothing of the batch program runs any more."""
+    return not cgroup.members(next(iter(group.folders.values())))

@@ -1,0 +1,109 @@
+"""The guard: a process of its own that puts everything back when the controller dies.
+
+It outlives the controller and its terminal, waits for its death on a pidfd, and undoes what
+is remembered. Is the guard killed, the controller starts another; are both, `aferir clean`, the
+next start, or ExecStopPost of the systemd unit does it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+from aferir import journal, process
+from aferir.colocation import remembered
+from aferir.errors import ProgramError
+from aferir.journal import Entry
+
+_STARTING_S = 20.0
+_TRIES = 5
+_AGAIN_S = 0.2
+_NICE = -10
+"""It has to run at once when it has to run at all."""
+
+
+class Guard:
+    """The controller's side: one guard at any time. Use from the main thread."""
+
+    def __init__(self, entry: Entry) -> None:
+        """Start it and wait until it watches. Errors: ProgramError where it does not start."""
+        self._entry = entry
+        self._child = _start(entry)
+        _wait_ready(self._child)
+
+    @property
+    def pid(self) -> int:
+        """Of the guard that watches now."""
+        return self._child.pid
+
+    def keep(self) -> bool:
+        """Start another if it has died; whether it had."""
+        if self._child.poll() is None:
+            return False
+        if self._child.stdout is not None:
+            self._child.stdout.close()
+        self._child = _start(self._entry)
+        return True
+
+    def dismiss(self) -> None:
+        """All is as it was: it may go."""
+        self._child.kill()  # it ignores what is milder
+        process.end(self._child)
+
+
+def _start(entry: Entry) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "aferir", "colocate-guard", entry.id, str(entry.owner_pid)]
+    return process.start(
+        [*command, str(entry.owner_started)], stdout=subprocess.PIPE, survives_us=True
+    )
+
+
+def _wait_ready(child: subprocess.Popen[str]) -> None:
+    assert child.stdout is not None
+    ready, _, _ = select.select([child.stdout], [], [], _STARTING_S)
+    if not ready or not child.stdout.readline():
+        process.end(child)
+        raise ProgramError(
+            "the guard that would put everything back does not start; nothing was changed",
+            remedy="see whether `aferir colocate-guard --help` runs, and `aferir doctor`",
+        )
+
+
+def watch(identifier: str, owner: int, started: int) -> list[str]:
+    """Body of the guard: wait for the controller's end, undo what is left; problems."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.chdir("/")
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+    try:
+        controller = os.pidfd_open(owner)
+    except ProcessLookupError:
+        controller = -1
+    with contextlib.suppress(OSError):
+        print("watching", flush=True)  # noqa: T201 - to the controller, which waits for it
+    if controller >= 0 and journal.start_time(owner) == started:
+        _wait_end(controller)
+    return _undo(identifier)
+
+
+def _wait_end(controller: int) -> None:
+    while not select.select([controller], [], [], None)[0]:
+        pass
+
+
+def _undo(identifier: str) -> list[str]:
+    problems: list[str] = []
+    for entry in journal.entries():
+        if entry.id == identifier and entry.kind == remembered.KIND:
+            for _ in range(_TRIES):
+                problems = remembered.undo(entry)
+                if not problems:
+                    break
+                time.sleep(_AGAIN_S)
+    return problems

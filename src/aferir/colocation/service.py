@@ -1,0 +1,195 @@
+"""The processes and threads of a service, read anew in every control period.
+
+Source: proc(5). Threads come and go; one is known by its number and its start time together.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from aferir.environments import cgroup
+from aferir.errors import MissingError, UsageError
+
+_PROC = Path("/proc")
+_KINDS = ("pid", "pidfile", "comm", "cgroup", "unit")
+_KERNEL_THREADS = 2
+"""kthreadd, the parent of them all."""
+_PROCESSES_S = 1.0
+_NAMING_S = 2.0
+
+
+class ServiceSpec(msgspec.Struct, frozen=True):
+    """How a service is found on this machine."""
+
+    kind: Literal["pid", "pidfile", "comm", "cgroup", "unit"]
+    value: str
+
+
+def parse_spec(text: str) -> ServiceSpec:
+    """`pid:812`, `pidfile:/run/nginx.pid`, `comm:nginx`, `cgroup:/system.slice/a`, `unit:nginx`.
+
+    Errors: UsageError.
+    """
+    kind, _, value = text.partition(":")
+    if text.isdecimal():
+        kind, value = "pid", text
+    if kind not in _KINDS or not value or (kind == "pid" and not value.isdecimal()):
+        raise UsageError(
+            f"--service {text}: not a service",
+            remedy="pid:NUMBER, pidfile:PATH, comm:NAME, cgroup:PATH or unit:NAME",
+        )
+    return ServiceSpec(kind, value)  # type: ignore[arg-type]
+
+
+def processes(spec: ServiceSpec) -> tuple[int, ...]:
+    """Process numbers of the service with all that descends from it; () where it does not run."""
+    return Processes(spec).look()
+
+
+class Processes:
+    """Processes of a service; a look reads only what is new since the last one."""
+
+    def __init__(self, spec: ServiceSpec) -> None:
+        self._spec = spec
+        self._have = cgroup.layout()
+        self._parents: dict[int, int] = {}
+        self._members: set[int] = set()
+        self._new: tuple[set[int], set[int]] = (set(), set())
+
+    def look(self) -> tuple[int, ...]:
+        """Numbers of the processes that run now; what descends from one stays one of them."""
+        if self._spec.kind in ("cgroup", "unit"):
+            return self._of_group()
+        self._look_at_parents()
+        first = self._named() if self._spec.kind == "comm" else {_number(self._spec)}
+        self._members |= first
+        self._members &= self._parents.keys()
+        while more := {p for p, up in self._parents.items() if up in self._members} - self._members:
+            self._members |= more
+        return tuple(sorted(self._members))
+
+    def _look_at_parents(self) -> None:
+        """Every process and its parent; kernel threads, zombies and we ourselves left out."""
+        pids = {int(name) for name in os.listdir(_PROC) if name.isdecimal()}  # noqa: PTH208
+        pids -= {os.getpid(), _KERNEL_THREADS}
+        new = pids - self._parents.keys()
+        for pid in self._parents.keys() - pids:
+            del self._parents[pid]
+        for pid in new | (self._members & pids):
+            fields = _stat(pid)
+            if fields and fields[0] not in "ZX":
+                self._parents[pid] = int(fields[1])
+            else:
+                self._parents.pop(pid, None)
+        self._new = (self._new[1], new)
+
+    def _named(self) -> set[int]:
+        """By name, looked at twice: a process has its parent's name until execve(2)."""
+        candidates = self._new[0].union(self._new[1]) & self._parents.keys()
+        return {
+            pid
+            for pid in candidates
+            if self._parents[pid] != _KERNEL_THREADS
+            and read_name(_PROC / str(pid)) == self._spec.value[:15]
+        }
+
+    def _of_group(self) -> tuple[int, ...]:
+        name = self._spec.value.strip("/")
+        if self._spec.kind == "unit" and "." not in name:
+            name += ".service"
+        for root in self._have.roots():
+            for folder in [root / name] if self._spec.kind == "cgroup" else root.glob(f"*/{name}"):
+                pids = cgroup.members(folder)
+                if folder != root and pids:
+                    return tuple(sorted(pids))
+        return ()
+
+
+def check(spec: ServiceSpec) -> tuple[int, ...]:
+    """Its processes. Errors: MissingError where there is none."""
+    found = processes(spec)
+    if not found:
+        raise MissingError(
+            f"the service {spec.kind}:{spec.value} does not run: there is no such process",
+            remedy="start it, or name it otherwise: --service pid:NUMBER, comm:NAME, unit:NAME",
+        )
+    return found
+
+
+class Service:
+    """A service that is looked at again and again: threads at every look, processes once a second.
+
+    A look costs some 10 us and one more for each thread; all processes of a machine cost
+    milliseconds.
+    """
+
+    def __init__(self, spec: ServiceSpec) -> None:
+        self.spec = spec
+        self._processes = Processes(spec)
+        self.pids: tuple[int, ...] = ()
+        self.names: dict[int, str] = {}
+        """Thread to its name, for all threads of the last look."""
+        self._looked_s = -math.inf
+        self._since_s: dict[int, float] = {}
+
+    def look(self, time_s: float) -> dict[int, int]:
+        """Threads there are now, each with its process. `time_s`: on a clock that goes forward."""
+        if time_s - self._looked_s >= _PROCESSES_S or not self.pids:
+            self.pids = self._processes.look()
+            self._looked_s = time_s
+        found = threads(self.pids)
+        for tid in self._since_s.keys() - found.keys():
+            del self._since_s[tid]
+            del self.names[tid]
+        for tid, pid in found.items():
+            # A thread has its creator's name at first, and gives itself one soon after.
+            if time_s - self._since_s.setdefault(tid, time_s) < _NAMING_S:
+                self.names[tid] = thread_name(pid, tid)
+        return found
+
+
+def threads(pids: tuple[int, ...]) -> dict[int, int]:
+    """Thread numbers to the process of each."""
+    found = {}
+    for pid in pids:
+        try:
+            found.update(dict.fromkeys(map(int, os.listdir(f"/proc/{pid}/task")), pid))  # noqa: PTH208 - a control period counts microseconds
+        except OSError:
+            continue
+    return found
+
+
+def thread_name(pid: int, tid: int) -> str:
+    """Name of a thread, cut to 15 bytes by the kernel; "" where it has ended."""
+    return read_name(_PROC / str(pid) / "task" / str(tid))
+
+
+def read_name(folder: Path) -> str:
+    """`comm` in a folder of /proc."""
+    try:
+        return (folder / "comm").read_text(encoding="utf-8", errors="replace").rstrip("\n")
+    except OSError:
+        return ""
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of its stat from the third on; [] where it has ended."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def _number(spec: ServiceSpec) -> int:
+    if spec.kind == "pid":
+        return int(spec.value)
+    try:
+        return int(Path(spec.value).read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return -1

@@ -1,0 +1,186 @@
+"""Who uses the CPUs, ten times a second at little cost: files stay open, and are read from 0 again.
+
+Sources: Documentation/scheduler/sched-stats.rst (schedstat of a thread: nanoseconds on a CPU and
+waiting for one), Documentation/accounting/psi.rst, proc(5), cgroup-v2.rst of the kernel.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from aferir.colocation.batch import Group
+from aferir.probes.cpu import STATES, parse_cpu_ticks
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PRESSURE = Path("/proc/pressure/cpu")
+_BYTES = 8_192
+"""More than any of these files has that we read; of /proc/stat the first line is enough."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """Counters that only go up, in seconds, and when they were read."""
+
+    time_s: float
+    threads: dict[int, tuple[float, float]] = {}
+    """Thread to seconds on a CPU and seconds waiting for one."""
+    service_s: dict[int, float] = {}
+    """Process to CPU seconds of all its threads, of those too that have ended."""
+    batch_s: float = 0.0
+    throttled_s: float = 0.0
+    idle_s: float = 0.0
+    steal_s: float = 0.0
+    pressure_s: float = 0.0
+
+
+class Use(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened between two looks, per second: CPU seconds, or a share of the time."""
+
+    threads: dict[int, tuple[float, float]] = {}
+    service_cpus: float = 0.0
+    batch_cpus: float = 0.0
+    batch_throttled: float = 0.0
+    idle_cpus: float = 0.0
+    steal_cpus: float = 0.0
+    pressure: float = 0.0
+
+
+def between(before: Seen, after: Seen) -> Use:
+    """Difference per second; a counter that stepped back, or was not there before, counts as 0."""
+    seconds = after.time_s - before.time_s
+    if seconds <= 0:
+        return Use()
+
+    def rate(now: float, then: float) -> float:
+        return max(0.0, now - then) / seconds
+
+    return Use(
+        threads={
+            tid: (rate(run, before.threads[tid][0]), rate(waited, before.threads[tid][1]))
+            if tid in before.threads
+            else (0.0, 0.0)
+            for tid, (run, waited) in after.threads.items()
+        },
+        service_cpus=sum(
+            rate(now, before.service_s[pid])
+            for pid, now in after.service_s.items()
+            if pid in before.service_s
+        ),
+        batch_cpus=rate(after.batch_s, before.batch_s),
+        batch_throttled=min(1.0, rate(after.throttled_s, before.throttled_s)),
+        idle_cpus=rate(after.idle_s, before.idle_s),
+        steal_cpus=rate(after.steal_s, before.steal_s),
+        pressure=min(1.0, rate(after.pressure_s, before.pressure_s)),
+    )
+
+
+def parse_schedstat(text: str) -> tuple[float, float]:
+    """Seconds on a CPU, seconds waiting for one."""
+    run, waited = text.split()[:2]
+    return int(run) / 1e9, int(waited) / 1e9
+
+
+def parse_pressure(text: str) -> float:
+    """Seconds that some task waited, of the line `some avg10=... total=MICROSECONDS`."""
+    for line in text.splitlines():
+        if line.startswith("some "):
+            return int(line.rpartition("total=")[2]) / 1e6
+    return 0.0
+
+
+def parse_throttled(text: str) -> float:
+    """Seconds that a quota stopped the group, in cpu.stat of version 1 (ns) or 2 (us)."""
+    for line in text.splitlines():
+        name, _, value = line.partition(" ")
+        if name == "throttled_time":
+            return int(value) / 1e9
+        if name == "throttled_usec":
+            return int(value) / 1e6
+    return 0.0
+
+
+def parse_usage(text: str) -> float:
+    """CPU seconds of a group: cpuacct.usage of version 1 (ns), cpu.stat of version 2."""
+    if text.strip().isdecimal():
+        return int(text) / 1e9
+    for line in text.splitlines():
+        if line.startswith("usage_usec "):
+            return int(line.split()[1]) / 1e6
+    return 0.0
+
+
+class Usage:
+    """Reads the counters; a context that closes its files."""
+
+    def __init__(self, group: Group | None) -> None:
+        self._files: dict[str, int] = {}
+        self._group = group
+
+    def look(self, threads: Mapping[int, int], pids: Iterable[int]) -> Seen:
+        """Counters of those threads (tid to pid), those processes, the batch group, the machine."""
+        self._close_all_but(threads)
+        ticks = parse_cpu_ticks(self._read("/proc/stat")) or (0,) * len(STATES)
+        by_state = dict(zip(STATES, ticks, strict=True))
+        return Seen(
+            time_s=time.monotonic(),
+            threads={
+                tid: parse_schedstat(text)
+                for tid, pid in threads.items()
+                if (text := self._read(_schedstat(pid, tid)))
+            },
+            service_s={pid: used for pid in pids if (used := process_seconds(pid)) is not None},
+            batch_s=parse_usage(self._of_group("cpuacct", "cpuacct.usage", "cpu.stat")),
+            throttled_s=parse_throttled(self._of_group("cpu", "cpu.stat", "cpu.stat")),
+            idle_s=(by_state["idle"] + by_state["iowait"]) / _TICKS,
+            steal_s=by_state["steal"] / _TICKS,
+            pressure_s=parse_pressure(self._read(str(_PRESSURE))),
+        )
+
+    def close(self) -> None:
+        """Close everything."""
+        for file in self._files.values():
+            os.close(file)
+        self._files.clear()
+
+    def _of_group(self, controller: str, v1: str, v2: str) -> str:
+        if self._group is None:
+            return ""
+        folders = self._group.folders
+        if controller in folders:
+            return self._read(str(folders[controller] / v1))
+        return self._read(str(folders["unified"] / v2)) if "unified" in folders else ""
+
+    def _close_all_but(self, threads: Mapping[int, int]) -> None:
+        if len(self._files) <= len(threads) + 4:  # the machine's and the group's
+            return
+        wanted = {_schedstat(pid, tid) for tid, pid in threads.items()}
+        for path in [p for p in self._files if p.startswith("/proc/") and p.endswith("schedstat")]:
+            if path not in wanted:
+                os.close(self._files.pop(path))
+
+    def _read(self, path: str) -> str:
+        """Contents from the start; "" where it is not there, or its thread has ended."""
+        try:
+            if path not in self._files:
+                self._files[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            return os.pread(self._files[path], _BYTES, 0).decode("utf-8", "replace")
+        except OSError:
+            if path in self._files:
+                os.close(self._files.pop(path))
+            return ""
+
+
+def _schedstat(pid: int, tid: int) -> str:
+    return f"/proc/{pid}/task/{tid}/schedstat"
+
+
+def process_seconds(pid: int) -> float | None:
+    """CPU seconds of a process by its CPU clock; None where it has ended (clock_getres(2))."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return None

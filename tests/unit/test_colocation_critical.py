@@ -1,0 +1,106 @@
+"""Which threads are critical, and who uses the CPUs: texts of the kernel in, numbers out."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from aferir.colocation import critical, service, usage
+from aferir.colocation.critical import Selector
+from aferir.colocation.usage import Seen
+from aferir.errors import MissingError, UsageError
+
+_JSTACK = """\
+2026-01-01 10:00:00
+Full thread dump OpenJDK 64-Bit Server VM (17.0.9+9-Debian mixed mode):
+
+"elasticsearch[n][search][T#1]" #42 daemon prio=5 os_prio=0 cpu=7.15ms tid=0x7f nid=0x1a2b waiting
+   java.lang.Thread.State: WAITING (parking)
+"GC Thread#0" os_prio=0 cpu=5.49ms elapsed=1.20s tid=0x00007f1 nid=0x10 runnable
+"a \\"quoted\\" one" #43 [8123] daemon prio=5 tid=0x00007f nid=8123 waiting on condition  [0x0]
+"""
+
+
+def test_full_names_are_read_of_both_forms_of_thread_numbers() -> None:
+    assert critical.parse_jstack(_JSTACK) == {
+        0x1A2B: "elasticsearch[n][search][T#1]",
+        16: "GC Thread#0",
+        8123: 'a \\"quoted\\" one',
+    }
+
+
+def test_threads_are_chosen_by_either_name() -> None:
+    names = {1: "elasticsearch[n", 2: "elasticsearch[n", 3: "nginx"}
+    java = {1: "elasticsearch[n][search][T#1]", 2: "elasticsearch[n][write][T#1]"}
+    assert critical.by_name(Selector(java=(r"\[search\]",)), names, java) == {1}
+    assert critical.by_name(Selector(names=("^nginx",)), names, java) == {3}
+    assert critical.by_name(Selector(all=True), names, java) == {1, 2, 3}
+
+
+def test_a_bad_expression_is_refused_with_its_text() -> None:
+    with pytest.raises(UsageError, match=r"\(search"):
+        critical.check(Selector(names=("(search",)))
+
+
+def test_pools_that_follow_the_rate_are_learnt_and_others_are_not() -> None:
+    rng = random.Random(3)  # noqa: S311 - not cryptography
+    rates = [rng.uniform(10, 100) for _ in range(40)]
+    names = {1: "worker-1", 2: "worker-2", 3: "compiler", 4: "poller", 5: "idle"}
+    used = {
+        1: [0.004 * r * rng.uniform(0.2, 1.8) for r in rates],
+        2: [0.004 * r * rng.uniform(0.2, 1.8) for r in rates],
+        3: [rng.uniform(0, 0.5) for _ in rates],
+        4: [0.1 for _ in rates],
+        5: [1e-6 * r for r in rates],
+    }
+    assert critical.learn(names, used, rates) == {1, 2}
+
+
+def test_nothing_is_learnt_from_a_steady_rate_or_few_looks() -> None:
+    steady = [50.0] * 40
+    used = {1: [0.2 + 0.001 * k for k in range(40)]}
+    assert critical.learn({1: "w"}, used, steady) == frozenset()
+    assert critical.learn({1: "w"}, {1: [0.1, 0.2]}, [1.0, 2.0]) == frozenset()
+
+
+@pytest.mark.parametrize("text", ["", "pid:x", "pid:", "nothing:1", "nginx"])
+def test_a_service_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="not a service"):
+        service.parse_spec(text)
+
+
+def test_a_service_that_does_not_run_is_missing() -> None:
+    with pytest.raises(MissingError, match="no such process"):
+        service.check(service.parse_spec("pid:4194305"))
+
+
+def test_use_is_a_difference_per_second_and_never_negative() -> None:
+    before = Seen(time_s=1.0, threads={1: (1.0, 2.0)}, service_s={7: 3.0}, steal_s=5.0)
+    after = Seen(
+        time_s=3.0,
+        threads={1: (2.0, 2.5), 2: (9.0, 9.0)},
+        service_s={7: 4.0, 8: 100.0},
+        steal_s=4.0,
+        throttled_s=9.0,
+    )
+    use = usage.between(before, after)
+    assert use.threads == {1: (0.5, 0.25), 2: (0.0, 0.0)}
+    assert use.service_cpus == 0.5
+    assert use.steal_cpus == 0.0
+    assert use.batch_throttled == 1.0
+
+
+def test_a_clock_that_stood_still_gives_no_use() -> None:
+    seen = Seen(time_s=1.0, batch_s=2.0)
+    assert usage.between(seen, seen).batch_cpus == 0.0
+
+
+def test_texts_of_the_kernel_are_read_in_seconds() -> None:
+    assert usage.parse_schedstat("1500000000 250000000 77\n") == (1.5, 0.25)
+    assert usage.parse_pressure("some avg10=1.00 avg60=0.1 avg300=0 total=2500000\nfull x") == 2.5
+    assert usage.parse_throttled("nr_periods 2\nthrottled_time 3000000000\n") == 3.0
+    assert usage.parse_throttled("usage_usec 9\nthrottled_usec 3000000\n") == 3.0
+    assert usage.parse_usage("4000000000\n") == 4.0
+    assert usage.parse_usage("usage_usec 4000000\nuser_usec 1\n") == 4.0
+    assert usage.parse_usage("") == 0.0
