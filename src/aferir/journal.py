@@ -28,6 +28,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """Start time of the owner in clock ticks since boot: a process id alone comes back."""
     boot_id: str
     details: dict[str, str]
+    kept_by: str = ""
+    """A file: as long as it names this entry's id, the thing is to outlive its owner."""
 
 
 def state_folder() -> Path:
@@ -58,8 +60,13 @@ def readable_caches() -> list[Path]:
     return list(dict.fromkeys([cache_folder(), *root]))
 
 
-def write(kind: str, details: dict[str, str]) -> Entry:
-    """Write down that a thing is about to be made, durably, and return its entry."""
+def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) -> Entry:
+    """Write down that a thing is about to be made, durably, and return its entry.
+
+    With `kept_by` it may outlive us: it is no orphan while that file names the entry's id. Who
+    makes such a thing puts its id there in one step when all of it is made, and takes it out
+    before it is unmade; a kill at any moment then leaves either a thing that is whole or an orphan.
+    """
     pid = os.getpid()
     entry = Entry(
         id=uuid.uuid4().hex[:12],
@@ -68,9 +75,19 @@ def write(kind: str, details: dict[str, str]) -> Entry:
         owner_started=start_time(pid) or 0,
         boot_id=boot_id(),
         details=details,
+        kept_by="" if kept_by is None else str(kept_by),
     )
     write_durably(_folder() / f"{entry.id}.json", msgspec.json.encode(entry))
     return entry
+
+
+def read(identity: str) -> Entry | None:
+    """The entry of that id; None where there is none."""
+    try:
+        content = (_folder() / f"{identity}.json").read_bytes()
+        return msgspec.json.decode(content, type=Entry)
+    except (OSError, msgspec.DecodeError):
+        return None
 
 
 def erase(entry: Entry) -> None:
@@ -88,8 +105,18 @@ def entries() -> Iterator[Entry]:
 
 
 def orphans() -> list[Entry]:
-    """Entries whose owner no longer runs."""
-    return [entry for entry in entries() if not owner_lives(entry)]
+    """Entries whose owner no longer runs, of what is not kept on purpose."""
+    return [entry for entry in entries() if not (owner_lives(entry) or is_kept(entry))]
+
+
+def is_kept(entry: Entry) -> bool:
+    """Whether the thing is to outlive its owner: see `write`."""
+    if not entry.kept_by:
+        return False
+    try:
+        return entry.id in Path(entry.kept_by).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
 
 
 def owner_lives(entry: Entry) -> bool:

@@ -78,3 +78,22 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     journal.write_durably(path, b"new")
     assert path.read_bytes() == b"new"
     assert [p.name for p in path.parent.iterdir()] == ["file"]
+
+
+def test_what_a_file_keeps_outlives_its_owner_until_the_file_lets_go(own_state: Path) -> None:
+    keeper = own_state / "keeper.json"
+    code = (
+        "import sys; from pathlib import Path; from aferir import journal\n"
+        "print(journal.write('vm', {}, kept_by=Path(sys.argv[1])).id)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(keeper)], stdout=subprocess.PIPE, text=True, check=True
+    )
+    identity = done.stdout.strip()
+    assert [entry.id for entry in journal.orphans()] == [identity]
+    keeper.write_text(f'{{"nodes": ["{identity}"]}}')
+    assert journal.orphans() == []
+    keeper.write_text('{"nodes": ["another"]}')
+    assert [entry.id for entry in journal.orphans()] == [identity]
+    keeper.unlink()
+    assert [entry.id for entry in journal.orphans()] == [identity]

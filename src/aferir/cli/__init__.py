@@ -22,6 +22,7 @@ from aferir.cli import (
     bench,
     clean,
     clock,
+    cluster,
     colocate_guard,
     compare,
     doctor,
@@ -45,6 +46,7 @@ VERBS: tuple[ModuleType, ...] = (
     clock,
     aggregate,
     elastic,
+    cluster,
     mpirun,
     colocate_guard,
 )

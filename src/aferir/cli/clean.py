@@ -1,6 +1,7 @@
 """Remove everything that a killed run left behind: containers, guests, mounts, control groups.
 
-What belongs to a run that is still going is left alone.
+What belongs to a run that is still going is left alone, and so are clusters: they are kept on
+purpose.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--images", action="store_true", help="also remove cached images (rebuilt when needed)"
     )
+    parser.add_argument(
+        "--clusters", action="store_true", help="also destroy all clusters, and what is on them"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -25,12 +29,17 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir import journal
     from aferir.aggregation import guard
+    from aferir.cluster import manager, storing
     from aferir.colocation import remembered
     from aferir.environments.cleaning import clean
 
     orphans = journal.orphans()
-    problems = clean(orphans) + guard.clean(orphans) + remembered.clean(orphans)
+    problems = manager.clean(orphans) + clean(orphans)
+    problems += guard.clean(orphans) + remembered.clean(orphans)
     removed = [f"{entry.kind} {entry.id}" for entry in orphans]
+    for name in storing.names() if options.clusters else []:
+        manager.destroy(name)
+        removed.append(f"cluster {name}")
     if options.images:
         from aferir.environments.image import remove_images
 

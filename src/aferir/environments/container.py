@@ -113,9 +113,14 @@ def _write_config(
         upper=folder / "upper",
         cpus=cpus,
         have=cgroup.layout(),
-        seccomp=_SECCOMP if _SECCOMP.exists() else None,
+        seccomp=seccomp(),
     )
     (folder / "config").write_text(text, encoding="utf-8")
+
+
+def seccomp() -> Path | None:
+    """LXC's own list of refused system calls, where it is installed."""
+    return _SECCOMP if _SECCOMP.exists() else None
 
 
 def _start(entry: journal.Entry) -> subprocess.Popen[str]:
@@ -154,7 +159,7 @@ class ContainerInstance:
     ) -> None:
         self.spec = spec
         self.phases = Phases(total_s=0.0)
-        self.accounting = _accounting(name_of(entry))
+        self.accounting = accounting(name_of(entry))
         self._entry: journal.Entry | None = entry
         self._monitor = monitor
 
@@ -258,7 +263,7 @@ def _judge(done: Completed, *, check: bool) -> Completed:
     return done
 
 
-def _accounting(name: str) -> Accounting:
+def accounting(name: str) -> Accounting:
     """The container's groups, and its first program by the host's number."""
     have = cgroup.layout()
     folders = {

@@ -75,9 +75,9 @@ def silent(_: str) -> None:
     """Tell nobody."""
 
 
-def host_recipe() -> recipe.Recipe:
-    """The recipe for this host; errors: MissingError where there is none."""
-    return recipe.for_host(facts.os_release(), platform.machine())
+def host_recipe(extra: tuple[str, ...] = ()) -> recipe.Recipe:
+    """The recipe for this host, with `extra` packages; MissingError where there is none."""
+    return recipe.for_host(facts.os_release(), platform.machine(), extra)
 
 
 def find(wanted: recipe.Recipe) -> Image | None:
@@ -92,10 +92,10 @@ def find(wanted: recipe.Recipe) -> Image | None:
     return None
 
 
-def check() -> list[Finding]:
+def check(extra: tuple[str, ...] = ()) -> list[Finding]:
     """What is missing to build the image; nothing where it is built or can be."""
     try:
-        wanted = host_recipe()
+        wanted = host_recipe(extra)
     except MissingError as error:
         return [Finding("image", "missing", error.message, error.remedy)]
     if find(wanted) is not None:
@@ -111,16 +111,16 @@ def check() -> list[Finding]:
     return []
 
 
-def ensure(progress: Progress = silent) -> Image:
-    """The image of this host, built if it is not in the cache (15 to 60 s).
+def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Image:
+    """The image of this host with `extra` packages, built if it is not in the cache (15 to 60 s).
 
     Errors: MissingError where `check` finds something missing or building fails.
     """
-    wanted = host_recipe()
+    wanted = host_recipe(extra)
     found = find(wanted)
     if found is not None:
         return found
-    for finding in check():
+    for finding in check(extra):
         raise MissingError(finding.message, remedy=finding.remedy)
     entry = journal.write(BUILDING, {"folder": str(_images())})
     folder = _images() / f".building-{entry.id}"
@@ -154,9 +154,10 @@ def remove_images() -> list[str]:
     Errors: UsageError while somebody's instances may still read from one.
     """
     users = {"container", "vm", "trial", BUILDING}
-    if any(entry.kind in users and journal.owner_lives(entry) for entry in journal.entries()):
+    orphans = {entry.id for entry in journal.orphans()}
+    if any(entry.kind in users and entry.id not in orphans for entry in journal.entries()):
         raise UsageError(
-            "the images are in use by a run that is still going",
+            "the images are in use by a run or a cluster that is still going",
             remedy="wait for it to end, or end it, and try again",
         )
     folders = sorted(path for path in _images().glob("*") if path.is_dir())

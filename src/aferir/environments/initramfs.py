@@ -13,8 +13,10 @@ MODULES = ("virtio_pci", "virtio_blk", "virtio_console")
 NETWORK_MODULES = (
     *("veth", "bonding", "bridge"),
     *("sch_tbf", "sch_netem", "sch_fq", "tcp_bbr"),
+    *("virtio_net", "virtiofs"),
 )
-"""What test networks inside a guest are made of; on its disk, loaded when they are wanted."""
+"""What test networks inside a guest are made of, and what joins guests to one another and to a
+folder of the host; on its disk, loaded when they are wanted."""
 NETWORK_FOLDER = "lib/aferir-modules"
 """Where they are, numbered in the order to load them."""
 

@@ -25,19 +25,24 @@ def config(
     cpus: Sequence[int],
     have: cgroup.Layout,
     seccomp: Path | None = None,
+    host_name: str = "aferir",
+    first_program: str = "/sbin/aferir-container",
+    mounts: Sequence[str] = (),
 ) -> str:
     """The configuration file of one container.
 
     `tree` is read only below the private `upper`: nothing is copied. Without a network but its
     own loopback device. Groups have fixed names, so that what a kill leaves can be found.
+    `mounts` are further lines in the form of fstab(5), targets relative to the root.
     """
     lines = [
-        ("lxc.uts.name", "aferir"),
+        ("lxc.uts.name", host_name),
         ("lxc.rootfs.path", f"overlay:{_escaped(tree)}:{_escaped(upper)}"),
-        ("lxc.init.cmd", "/sbin/aferir-container"),
+        ("lxc.init.cmd", first_program),
         ("lxc.net.0.type", "empty"),
         ("lxc.mount.auto", "proc:mixed sys:ro"),
         ("lxc.mount.entry", "shm dev/shm tmpfs rw,nosuid,nodev,create=dir 0 0"),
+        *(("lxc.mount.entry", line) for line in mounts),
         ("lxc.autodev", "1"),
         ("lxc.tty.max", "0"),
         ("lxc.pty.max", "64"),
@@ -72,6 +77,11 @@ def _limits(
 def start_command(folder: Path, name: str, log: Path) -> list[str]:
     """Run it in the foreground: the monitor is our own child and dies with us."""
     return ["lxc-start", "-F", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
+
+
+def daemon_command(folder: Path, name: str, log: Path) -> list[str]:
+    """Run it in the background: the monitor outlives us. Returns when the container runs."""
+    return ["lxc-start", "-d", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
 
 
 def attach_command(

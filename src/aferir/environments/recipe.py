@@ -75,8 +75,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(content).hexdigest()[:16]
 
 
-def for_host(os_release: Mapping[str, str], machine: str) -> Recipe:
-    """The recipe for a host, from its os-release(5) and `uname -m`.
+def for_host(os_release: Mapping[str, str], machine: str, extra: tuple[str, ...] = ()) -> Recipe:
+    """The recipe for a host, from its os-release(5) and `uname -m`, with `extra` packages.
 
     Errors: MissingError where the host is no Debian or Ubuntu.
     """
@@ -90,7 +90,13 @@ def for_host(os_release: Mapping[str, str], machine: str) -> Recipe:
             f"images are made of Debian or Ubuntu packages, and this host is {name} on {machine}",
             remedy="run aferir on Debian or Ubuntu (amd64 or arm64) for containers and guests",
         )
-    return Recipe(distribution=distribution, suite=suite, architecture=architecture, kernel=kernel)
+    return Recipe(
+        distribution=distribution,
+        suite=suite,
+        architecture=architecture,
+        kernel=kernel,
+        packages=(*PACKAGES, *extra),
+    )
 
 
 def command(

@@ -16,8 +16,10 @@ PACKAGE_OF = {
     "mke2fs": "e2fsprogs",
     "mmdebstrap": "mmdebstrap",
     "newuidmap": "uidmap",
+    "nsenter": "util-linux",
     "qemu-img": "qemu-utils",
     "qemu-system-x86_64": "qemu-system-x86",
+    "ssh-keygen": "openssh-client",
     "tar": "tar",
     "tc": "iproute2",
 }

@@ -1,0 +1,25 @@
+"""Copy files of this machine into the home that all nodes of a cluster share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+NAME = "put"
+HELP = "copy files into the shared home of a cluster"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir cluster put`."""
+    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("file", nargs="+", type=Path, help="becomes ~/NAME on all nodes")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Copy each."""
+    from aferir.cluster import files, storing
+
+    with storing.locked(options.name):
+        for path in options.file:
+            files.put(storing.folder(options.name), path)
+    return 0

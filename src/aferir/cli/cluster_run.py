@@ -1,0 +1,28 @@
+"""Run a command on a cluster's front end, as its user, in the home that all nodes share.
+
+`mpirun` there knows all nodes. The command's exit code, output and input are passed through; a
+terminal is not: see `aferir cluster shell`.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+NAME = "run"
+HELP = "run a command on a cluster's front end"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir cluster run`."""
+    parser.epilog = "example: aferir cluster run lab -- mpirun -n 8 ./program"
+    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("--root", action="store_true", help="as root instead of the user")
+    parser.add_argument("--node", help="on that node instead of the front end")
+    parser.add_argument("command", nargs="+", help="after --")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run it; its exit code, 128 + N where signal N ended it."""
+    from aferir.cluster import running
+
+    return running.run(options.name, options.command, root=options.root, node=options.node)

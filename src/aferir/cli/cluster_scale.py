@@ -1,0 +1,22 @@
+"""Add workers to a cluster, or remove its last ones with what they have written."""
+
+from __future__ import annotations
+
+import argparse
+
+NAME = "scale"
+HELP = "add or remove workers"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir cluster scale`."""
+    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("nodes", type=int, help="how many it is to have, the front end among them")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Scale it."""
+    from aferir.cluster import manager
+
+    manager.scale(options.name, options.nodes)
+    return 0

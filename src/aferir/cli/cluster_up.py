@@ -1,0 +1,25 @@
+"""Start what does not run of a cluster: all of it after a reboot of the host."""
+
+from __future__ import annotations
+
+import argparse
+
+NAME = "up"
+HELP = "start what does not run of a cluster, e.g. after a reboot"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir cluster up`."""
+    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Start it, and its watcher."""
+    from aferir.cluster import manager, watch
+
+    _, started = manager.repair(options.name)
+    if not options.no_watch:
+        watch.start(options.name)
+    print(f"started {', '.join(started)}" if started else "All nodes run.")
+    return 0

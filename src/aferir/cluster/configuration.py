@@ -1,0 +1,110 @@
+"""The files that make bare instances a cluster: pure functions, the same for all nodes.
+
+They lie in one folder that every node has mounted, so that a change reaches all of them at once.
+Sources: sshd_config(5), hosts(5), mpirun(1) of Open MPI 4.1 (host files, MCA parameters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aferir.cluster.description import Description, address, node_name
+
+FOLDER = "/etc/aferir-cluster"
+"""Where nodes have the folder."""
+USER = "user"
+USER_ID = 1000
+HOME = f"/home/{USER}"
+READY = "run/aferir-ready"
+"""File, below a node's root, that says that it is ready."""
+
+INIT = f"""#!/bin/sh
+# Makes an instance a node of its cluster: run by the first program of a guest, and itself the
+# first program of a container.
+here={FOLDER}
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
+rm -f /run/*.pid /{READY}
+ip link set lo up
+mkdir -p -m 755 /run/sshd /home /etc/ssh /etc/openmpi
+if ! grep -q '^{USER}:' /etc/passwd; then
+  echo '{USER}:x:{USER_ID}:{USER_ID}::{HOME}:/bin/bash' >> /etc/passwd
+  echo '{USER}:x:{USER_ID}:' >> /etc/group
+  echo '{USER}:*:19000:0:99999:7:::' >> /etc/shadow
+fi
+ln -sf $here/hosts /etc/hosts
+ln -sf $here/known_hosts /etc/ssh/ssh_known_hosts
+ln -sf $here/mpi.conf /etc/openmpi/openmpi-mca-params.conf
+ln -sf $here/hostfile /etc/openmpi/openmpi-default-hostfile
+mkdir -p -m 700 ~/.ssh
+cp $here/id_ed25519 ~/.ssh/
+/usr/sbin/sshd -f $here/sshd_config
+if [ -x $here/more ]; then $here/more; fi
+: > /{READY}
+if [ $$ -ne 1 ]; then exit 0; fi
+while :; do sleep 2147483647 & wait; done
+"""
+
+SSHD = f"""HostKey {FOLDER}/host_key
+AuthorizedKeysFile {FOLDER}/authorized_keys
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+StrictModes no
+UsePAM no
+UseDNS no
+MaxStartups 200
+"""
+
+
+def hosts(description: Description) -> str:
+    """Names and addresses, as /etc/hosts has them."""
+    numbers = range(description.nodes)
+    lines = [f"{address(number)} {node_name(number)}" for number in numbers]
+    return "\n".join(["127.0.0.1 localhost", *lines, ""])
+
+
+def hostfile(description: Description) -> str:
+    """Open MPI's list of where ranks may go: as many on each node as it has CPUs."""
+    slots = description.cpus
+    return "".join(f"{node_name(n)} slots={slots}\n" for n in range(description.nodes))
+
+
+def mpi(description: Description, host_cpus: int) -> str:
+    """Parameters for Open MPI: TCP between nodes, and only over the cluster's own network.
+
+    Where nodes share the host's CPUs a rank that waits must let others run, or nobody gets on.
+    A daemon that hears nothing of a node for 11 s takes it for dead, and ends the job.
+    """
+    shared = description.cpus * description.nodes > host_cpus
+    lines = [
+        "pml = ob1",
+        "btl = self,vader,tcp",
+        "btl_tcp_if_include = eth0",
+        "oob_tcp_if_include = eth0",
+        "oob_tcp_keepalive_time = 5",
+        "oob_tcp_keepalive_intvl = 2",
+        "oob_tcp_keepalive_probes = 3",
+        "hwloc_base_binding_policy = none",
+        "rmaps_base_oversubscribe = 1",
+        f"mpi_yield_when_idle = {int(shared)}",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def known_hosts(public_key: str) -> str:
+    """All nodes have one host key."""
+    kind, key = public_key.split()[:2]
+    return f"* {kind} {key}\n"
+
+
+def user_command(command: Sequence[str], *, root: bool) -> list[str]:
+    """A command as it is run on a node: by the user in the shared home, or by root.
+
+    A shell's `cd` without a folder goes home.
+    """
+    inside = ["sh", "-c", 'cd && exec "$@"', "sh", *command]
+    if root:
+        allowed = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]
+        return ["env", "HOME=/root", *allowed, *inside]
+    who = [f"--reuid={USER_ID}", f"--regid={USER_ID}", "--clear-groups"]
+    return ["setpriv", *who, "env", f"HOME={HOME}", f"USER={USER}", *inside]

@@ -1,0 +1,135 @@
+"""Nodes as LXC containers: see `environments.container`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aferir import journal, process
+from aferir.cluster import configuration, network
+from aferir.cluster.description import Node, number_of
+from aferir.cluster.nodes import Place, disk_folder, keeps_disk
+from aferir.environments import cgroup, container, lxc, undo
+from aferir.errors import ProgramError
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentSpec
+
+_TIME_LIMIT_S = 60.0
+_VARIABLES = {"LANG": "C.UTF-8", "TERM": "xterm-256color"}
+
+
+class ContainerNodes:
+    """Makes, finds and removes them; root may."""
+
+    def check(self) -> list[Finding]:
+        """As of containers."""
+        return container.Container().check()
+
+    def announce(self, place: Place) -> journal.Entry:
+        """An entry that the cleaning of containers understands."""
+        details = {"containers": str(journal.state_folder() / "containers")}
+        return journal.write(container.KIND, details, kept_by=place.folder / "cluster.json")
+
+    def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
+        """Start LXC in the background, then plug the network in."""
+        folder = container.folder_of(entry)
+        folder.mkdir(parents=True)
+        folder.chmod(0o700)
+        disk = disk_folder(place, node, folder / "disk")
+        disk.mkdir(parents=True, exist_ok=True)
+        if not keeps_disk(place.description, node):
+            _mount_ram(disk, place.description.memory_bytes)
+        upper = disk / "upper"
+        upper.mkdir(exist_ok=True)
+        (upper / configuration.READY).unlink(missing_ok=True)
+        text = _config(place, node, entry, upper)
+        (folder / "config").write_text(text, encoding="utf-8")
+        log = folder / "log"
+        command = lxc.daemon_command(folder.parent, container.name_of(entry), log)
+        try:
+            process.run(command, timeout_s=_TIME_LIMIT_S, environment={undo.MARK: entry.id})
+        except ProgramError as error:
+            said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+            raise ProgramError(
+                f"{node.name} did not start: {lxc.reason(said) or error.message}",
+                remedy="lxc-checkconfig(1) tells what the kernel lacks",
+            ) from None
+        first = self.process(entry)
+        if first is None:
+            raise ProgramError(f"{node.name} started and ended at once")
+        network.join(place.network, node, first)
+
+    def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
+        """Until its first program has said so in a file."""
+        upper = disk_folder(place, node, container.folder_of(entry) / "disk") / "upper"
+        deadline = time.monotonic() + _TIME_LIMIT_S
+        while not (upper / configuration.READY).exists():
+            if time.monotonic() > deadline or self.process(entry) is None:
+                raise ProgramError(
+                    f"{node.name} started and did not become ready",
+                    remedy="see whether the host is out of memory (dmesg)",
+                )
+            time.sleep(0.005)
+
+    def process(self, entry: journal.Entry) -> int | None:
+        """Its first program."""
+        found = container.accounting(container.name_of(entry)).processes
+        return found[0] if found else None
+
+    def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
+        """By the CPU set of its control group."""
+        have = cgroup.layout()
+        text = ",".join(map(str, cpus))
+        for folder in cgroup.find(container.name_of(entry), have):
+            if folder.name == container.name_of(entry) and (folder / "cpuset.cpus").exists():
+                (folder / "cpuset.cpus").write_text(text, encoding="ascii")
+
+    def enter(
+        self, place: Place, node: Node, command: Sequence[str], variables: Mapping[str, str]
+    ) -> list[str]:
+        """By lxc-attach(1)."""
+        folder = journal.state_folder() / "containers"
+        inside = {**_VARIABLES, **variables}
+        return lxc.attach_command(folder, f"aferir-{node.entry}", command, inside)
+
+    def give_back(self, entry: journal.Entry) -> None:
+        """As cleaning does."""
+        container.give_back(entry)
+
+
+def _mount_ram(folder: Path, size_bytes: int) -> None:
+    """What is written there counts as the node's own memory; it goes with the folder."""
+    options = f"size={size_bytes},mode=755"
+    process.run(["mount", "-t", "tmpfs", "-o", options, "aferir", str(folder)], timeout_s=30)
+
+
+def _config(place: Place, node: Node, entry: journal.Entry, upper: Path) -> str:
+    description = place.description
+    spec = EnvironmentSpec(
+        name=node.name,
+        kind="container",
+        cpus=description.cpus,
+        memory_bytes=description.memory_bytes,
+    )
+    home, shared = place.folder / "home", place.folder / "config"
+    return lxc.config(
+        spec,
+        name=container.name_of(entry),
+        tree=place.image / "tree",
+        upper=upper,
+        cpus=node.cpus,
+        have=cgroup.layout(),
+        seccomp=container.seccomp(),
+        host_name=node.name,
+        first_program=f"{configuration.FOLDER}/init {number_of(node)}",
+        mounts=(
+            f"{_field(home)} home none bind,create=dir 0 0",
+            f"{_field(shared)} {configuration.FOLDER[1:]} none bind,ro,create=dir 0 0",
+        ),
+    )
+
+
+def _field(path: Path) -> str:
+    """A space separates the fields of fstab(5)."""
+    return str(path).replace("\\", "\\134").replace(" ", "\\040")

@@ -1,0 +1,83 @@
+"""The folders that all nodes of a cluster share, and its keys."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from aferir import journal, process
+from aferir.cluster import configuration
+from aferir.cluster.description import Description, Node
+from aferir.environments import rooted, undo
+from aferir.machine import packages
+from aferir.model.finding import Finding
+
+_PROGRAMS = ("ssh-keygen", "nsenter", "ip")
+_ID = configuration.USER_ID
+_KEYS = ("host_key", "id_ed25519")
+
+
+def check() -> list[Finding]:
+    """What this machine lacks to make them."""
+    if absent := packages.missing(_PROGRAMS):
+        said = f"a cluster cannot be made without {', '.join(absent)}"
+        return [Finding("cluster", "missing", said, packages.install_command(absent))]
+    return []
+
+
+def make(folder: Path, description: Description, host_cpus: Sequence[int]) -> None:
+    """Everything that nodes share: keys of this cluster alone, a home, the configuration."""
+    config = folder / "config"
+    config.mkdir()
+    for name in _KEYS:
+        arguments = ["-q", "-t", "ed25519", "-N", "", "-C", description.name]
+        process.run(["ssh-keygen", *arguments, "-f", str(config / name)], timeout_s=60)
+    public = (config / "id_ed25519.pub").read_text(encoding="ascii")
+    (config / "authorized_keys").write_text(public, encoding="ascii")
+    host = (config / "host_key.pub").read_text(encoding="ascii")
+    (config / "known_hosts").write_text(configuration.known_hosts(host), encoding="ascii")
+    (config / "sshd_config").write_text(configuration.SSHD, encoding="ascii")
+    (config / "init").write_text(configuration.INIT, encoding="ascii")
+    (config / "init").chmod(0o755)
+    home = folder / "home" / configuration.USER
+    (home / ".ssh").mkdir(parents=True, mode=0o700)
+    key = home / ".ssh" / "id_ed25519"
+    shutil.copyfile(config / "id_ed25519", key)
+    key.chmod(0o600)
+    for path in (home, home / ".ssh", key):
+        os.chown(path, _ID, _ID)
+    write(folder, description, host_cpus)
+
+
+def write(folder: Path, description: Description, host_cpus: Sequence[int]) -> None:
+    """What changes with the number of nodes; each file in one step."""
+    for name, text in {
+        "hosts": configuration.hosts(description),
+        "hostfile": configuration.hostfile(description),
+        "mpi.conf": configuration.mpi(description, len(host_cpus)),
+    }.items():
+        journal.write_durably(folder / "config" / name, text.encode())
+
+
+def forget(folder: Path, nodes: Sequence[Node]) -> None:
+    """Remove the disks of nodes that are no more."""
+    for node in nodes:
+        undo.remove_tree(folder / "disks" / node.name)
+
+
+def stop_watching(entry: journal.Entry) -> None:
+    """End the watcher of that cluster, where there is one."""
+    undo.kill_marked(entry.id)
+
+
+def put(folder: Path, source: Path) -> None:
+    """Copy a file into the user's home. Errors: ProgramError where it cannot be.
+
+    Links that somebody on the cluster made are not followed out of the home.
+    """
+    home = folder / "home"
+    target = PurePosixPath("/") / configuration.USER / source.name
+    rooted.put(home, source, target)
+    os.chown(home / configuration.USER / source.name, _ID, _ID, follow_symlinks=False)

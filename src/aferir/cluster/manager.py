@@ -1,0 +1,258 @@
+"""Clusters are made, changed, mended and removed here; each is held while that happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from aferir import journal
+from aferir.cluster import files, network, storing
+from aferir.cluster.containers import ContainerNodes
+from aferir.cluster.description import (
+    Description,
+    Kind,
+    Node,
+    State,
+    address,
+    check,
+    check_nodes,
+    check_pins,
+    node_name,
+    number_of,
+    spread,
+)
+from aferir.cluster.nodes import Nodes, Place
+from aferir.environments import container, image, namespace, placement, vm
+from aferir.environments.image import Progress, silent
+from aferir.errors import MissingError, UsageError
+
+KIND = "cluster"
+PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
+"""Of the nodes' userland, beyond those of every instance."""
+SLURM_PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
+_BACKENDS: Mapping[Kind, Callable[[], Nodes]] = {"container": ContainerNodes}
+_BACK = {
+    container.KIND: container.give_back,
+    vm.KIND: vm.give_back,
+    namespace.KIND: namespace.give_back,
+}
+
+
+def backend(description: Description) -> Nodes:
+    """What its nodes are made of."""
+    return _BACKENDS[description.kind]()
+
+
+def create(asked: Description, progress: Progress = silent) -> State:
+    """Make a cluster that is ready for MPI.
+
+    Errors: UsageError where it cannot be, MissingError where this machine lacks something,
+    ProgramError where a node does not start; nothing is left then.
+    """
+    description = check(asked)
+    require(description)
+    base = image.ensure(progress, packages(description))
+    return create_from(description, base.folder, progress)
+
+
+def create_from(description: Description, base: Path, progress: Progress = silent) -> State:
+    """The same from a userland in that folder."""
+    kept_by = storing.state_file(description.name)
+    details = {"name": description.name}
+    entry = journal.write(KIND, details, kept_by=kept_by)
+    try:
+        with storing.claimed(description.name, entry) as folder:
+            files.make(folder, description, placement.host_cpus())
+            wires = journal.write(namespace.KIND, {}, kept_by=kept_by)
+            network.make(wires)
+            place = Place(description=description, folder=folder, image=base, network=wires)
+            progress(f"starting {description.nodes} nodes")
+            state = State(
+                description=description,
+                entry=entry.id,
+                network=wires.id,
+                boot_id=journal.boot_id(),
+                image=str(base),
+                nodes=tuple(_start(place, range(description.nodes))),
+            )
+            storing.write(state)
+            return state
+    except BaseException:
+        undo_cluster(entry)
+        raise
+
+
+def require(description: Description) -> None:
+    """Errors: MissingError where this machine lacks something for such a cluster."""
+    findings = [*files.check(), *backend(description).check()]
+    for finding in findings + image.check(packages(description)):
+        if finding.status == "missing":
+            raise MissingError(finding.message, remedy=finding.remedy)
+
+
+def packages(description: Description) -> tuple[str, ...]:
+    """What its userland has beyond that of every instance."""
+    return (*PACKAGES, *(SLURM_PACKAGES if description.slurm else ()))
+
+
+def scale(name: str, nodes: int) -> State:
+    """Add or remove workers, the last ones first. Errors: as `create`."""
+    check_nodes(nodes)
+    with storing.locked(name) as before:
+        description = msgspec.structs.replace(before.description, nodes=nodes)
+        place = msgspec.structs.replace(place_of(before), description=description)
+        kept, surplus = before.nodes[:nodes], before.nodes[nodes:]
+        added = _start(place, range(len(kept), nodes))
+        after = msgspec.structs.replace(before, description=description, nodes=(*kept, *added))
+        storing.write(after)
+        files.write(place.folder, description, placement.host_cpus())
+        _give_back([node.entry for node in surplus])
+        files.forget(place.folder, surplus)
+        return after
+
+
+def repair(name: str) -> tuple[State, tuple[str, ...]]:
+    """Replace the nodes that are dead; the state after that, and their names.
+
+    All are where the network is gone, as after a reboot. Errors: as `create`.
+    """
+    with storing.locked(name) as before:
+        made = backend(before.description)
+        connected = network.exists(journal.read(before.network))
+        dead = [node for node in before.nodes if not (connected and is_alive(made, node))]
+        if not dead:
+            return before, ()
+        _give_back([node.entry for node in dead])
+        state = before if connected else _reconnected(before)
+        files.write(storing.folder(name), state.description, placement.host_cpus())
+        pinned = {number_of(node): node.cpus for node in dead}
+        fresh = {node.name: node for node in _start(place_of(state), list(pinned), pinned)}
+        nodes = tuple(fresh.get(node.name, node) for node in state.nodes)
+        after = msgspec.structs.replace(state, nodes=nodes)
+        storing.write(after)
+        return after, tuple(fresh)
+
+
+def _reconnected(before: State) -> State:
+    """The cluster with a new network, which nobody is on yet."""
+    _give_back([before.network])
+    wires = journal.write(namespace.KIND, {}, kept_by=storing.state_file(before.description.name))
+    network.make(wires)
+    after = msgspec.structs.replace(before, network=wires.id, boot_id=journal.boot_id())
+    storing.write(after)
+    return after
+
+
+def pin(name: str, chosen: Mapping[str, tuple[int, ...]]) -> State:
+    """Let nodes run on those CPUs of the host alone.
+
+    Errors: UsageError where there is no such node or CPU.
+    """
+    with storing.locked(name) as before:
+        check_pins(before, chosen, placement.host_cpus())
+        nodes = []
+        for node in before.nodes:
+            cpus = tuple(sorted(chosen.get(node.name, node.cpus)))
+            entry = journal.read(node.entry)
+            if cpus != node.cpus and entry is not None:
+                backend(before.description).pin(entry, cpus)
+            nodes.append(msgspec.structs.replace(node, cpus=cpus))
+        after = msgspec.structs.replace(before, nodes=tuple(nodes))
+        storing.write(after)
+        return after
+
+
+def destroy(name: str) -> None:
+    """Remove a cluster with everything on it. Errors: UsageError where there is none."""
+    with storing.locked(name) as state:
+        entry = journal.read(state.entry)
+        if entry is None:
+            raise UsageError(f"the journal does not know cluster `{name}`")
+        undo_cluster(entry)
+
+
+def clean(entries: Sequence[journal.Entry]) -> list[str]:
+    """Undo clusters that a kill left half made; what could not be undone, one sentence each."""
+    problems = []
+    for entry in entries:
+        if entry.kind != KIND:
+            continue
+        try:
+            undo_cluster(entry)
+        except OSError as error:
+            problems.append(f"{KIND} {entry.details['name']} could not be removed: {error}")
+    return problems
+
+
+def undo_cluster(entry: journal.Entry) -> None:
+    """Remove a cluster, however much of it there is, and its entries in the journal.
+
+    What keeps it goes first: a kill from then on leaves orphans. Errors: OSError where something
+    stays; the entry stays too then.
+    """
+    name = entry.details["name"]
+    if storing.owned(name, entry):
+        storing.state_file(name).unlink(missing_ok=True)
+        files.stop_watching(entry)
+        _give_back([e.id for e in journal.entries() if e.kept_by == entry.kept_by and e != entry])
+    storing.remove(name, entry)
+    journal.erase(entry)
+
+
+def is_alive(made: Nodes, node: Node) -> bool:
+    """Whether a node runs."""
+    entry = journal.read(node.entry)
+    return entry is not None and made.process(entry) is not None
+
+
+def place_of(state: State) -> Place:
+    """Where its nodes are. Errors: UsageError where the network is gone."""
+    wires = journal.read(state.network)
+    if wires is None:
+        name = state.description.name
+        raise UsageError(f"`{name}` is down", remedy=f"aferir cluster up {name}")
+    return Place(
+        description=state.description,
+        folder=storing.folder(state.description.name),
+        image=Path(state.image),
+        network=wires,
+    )
+
+
+def _start(
+    place: Place, numbers: Sequence[int], pinned: Mapping[int, tuple[int, ...]] | None = None
+) -> list[Node]:
+    """Start those nodes, all at once, and wait until all are ready; or none.
+
+    They run on the CPUs that `pinned` gives them, or are spread over those of the host.
+    """
+    made = backend(place.description)
+    apart = spread(place.description.nodes, place.description.cpus, placement.host_cpus())
+    chosen = dict(enumerate(apart)) | dict(pinned or {})
+    started: list[tuple[Node, journal.Entry]] = []
+    try:
+        for number in numbers:
+            entry = made.announce(place)
+            node = Node(
+                name=node_name(number),
+                address=address(number),
+                entry=entry.id,
+                cpus=chosen[number],
+            )
+            started.append((node, entry))
+            made.start(place, node, entry)
+        for node, entry in started:
+            made.wait(place, node, entry)
+    except BaseException:
+        _give_back([node.entry for node, _ in started])
+        raise
+    return [node for node, _ in started]
+
+
+def _give_back(entries: Sequence[str]) -> None:
+    for identity in entries:
+        entry = journal.read(identity)
+        if entry is not None:
+            _BACK[entry.kind](entry)

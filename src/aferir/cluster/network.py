@@ -1,0 +1,60 @@
+"""The network of a cluster: a bridge in a namespace of its own, which nothing of the host sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aferir import journal, process
+from aferir.cluster.description import Node, mac, number_of
+from aferir.environments import namespace
+
+INTERFACE = "eth0"
+BRIDGE = "bridge"
+_TIME_LIMIT_S = 30.0
+
+
+def name_of(entry: journal.Entry) -> str:
+    """The namespace of the bridge, below /run/netns."""
+    return namespace.name_of(entry, BRIDGE)
+
+
+def make(entry: journal.Entry) -> None:
+    """Make the bridge. Errors: ProgramError where the kernel refuses (ip's words)."""
+    process.run(["ip", "netns", "add", name_of(entry)], timeout_s=_TIME_LIMIT_S)
+    lines = [
+        f"link add {BRIDGE} type bridge",
+        f"link set {BRIDGE} addrgenmode none up",
+        "link set lo up",
+    ]
+    _batch(["ip", "-n", name_of(entry)], lines)
+
+
+def exists(entry: journal.Entry | None) -> bool:
+    """Whether the bridge is there: a reboot of the host takes it."""
+    return entry is not None and (namespace.FOLDER / name_of(entry)).exists()
+
+
+def join(entry: journal.Entry, node: Node, process_id: int) -> None:
+    """Give the container whose first program that is an interface on the bridge.
+
+    It goes when the container's namespace does.
+    """
+    veth = f"link add {INTERFACE} address {mac(number_of(node))} netns {process_id} type veth"
+    _batch(["ip"], [f"{veth} peer name {node.name} netns {name_of(entry)}"])
+    _batch(
+        ["ip", "-n", name_of(entry)],
+        [f"link set {node.name} master {BRIDGE} addrgenmode none", f"link set {node.name} up"],
+    )
+    _batch(
+        ["nsenter", f"--net={Path('/proc') / str(process_id) / 'ns/net'}", "ip"],
+        [
+            f"address add {node.address}/24 dev {INTERFACE}",
+            f"link set {INTERFACE} addrgenmode none",
+            f"link set {INTERFACE} up",
+        ],
+    )
+
+
+def _batch(ip: list[str], lines: list[str]) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    process.run([*ip, "-batch", "-"], input_text=text, timeout_s=_TIME_LIMIT_S)

@@ -1,0 +1,74 @@
+"""The Protocol of what nodes are made of, and what all kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from aferir import journal
+from aferir.cluster.description import Description, Node
+from aferir.model.finding import Finding
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a node is to run."""
+
+    description: Description
+    folder: Path
+    """Of the cluster, see `storing`."""
+    image: Path
+    """Of the userland: see `environments.image`."""
+    network: journal.Entry
+
+
+class Nodes(Protocol):
+    """Makes nodes of one kind. Started in one call and waited for in another, all boot at once."""
+
+    def check(self) -> list[Finding]:
+        """What this machine lacks for them. Changes nothing."""
+        ...
+
+    def announce(self, place: Place) -> journal.Entry:
+        """Write into the journal that a node is about to be made."""
+        ...
+
+    def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
+        """Start it; it outlives us. Errors: ProgramError where it does not start."""
+        ...
+
+    def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
+        """Until it is ready for MPI. Errors: ProgramError where it never is."""
+        ...
+
+    def process(self, entry: journal.Entry) -> int | None:
+        """The process on the host that lives as long as the node; None where it does not run."""
+        ...
+
+    def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
+        """Let it run on those CPUs of the host alone, from now on."""
+        ...
+
+    def enter(
+        self, place: Place, node: Node, command: Sequence[str], variables: Mapping[str, str]
+    ) -> list[str]:
+        """The command that runs `command` inside, as root, with our own standard streams."""
+        ...
+
+    def give_back(self, entry: journal.Entry) -> None:
+        """Remove it, however much of it there is, but not the disk that it keeps."""
+        ...
+
+
+def keeps_disk(description: Description, node: Node) -> bool:
+    """Whether what the node writes stays when it is started again: the front end's always does."""
+    return node.name == "front" or description.boot == "disk"
+
+
+def disk_folder(place: Place, node: Node, scratch: Path) -> Path:
+    """Where it writes to; `scratch` is a node's own, in RAM, where it keeps nothing."""
+    if keeps_disk(place.description, node):
+        return place.folder / "disks" / node.name
+    return scratch

@@ -1,0 +1,146 @@
+"""The watcher of a cluster: notices at once when a node dies, and replaces it.
+
+It sleeps on the nodes' processes by pidfd_open(2), and so uses no CPU while all is well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from aferir import journal, process
+from aferir.cluster import manager, storing
+from aferir.cluster.description import State
+from aferir.environments import undo
+from aferir.errors import AferirError, ProgramError
+
+_LOOK_S = 2.0
+"""How often it looks whether the cluster was scaled or is gone; a death wakes it at once."""
+_LONGEST_PAUSE_S = 16.0
+"""Between two attempts at a node that does not come up."""
+_STARTING_S = 20.0
+_LOG = "log"
+
+
+def start(name: str) -> None:
+    """Start it in a session of its own, and wait until it watches.
+
+    Errors: ProgramError where it does not start.
+    """
+    state = storing.read(name)
+    if running(state):
+        return
+    command = [sys.executable, "-m", "aferir", "cluster", "watch", name]
+    detached = 'setsid "$@" > /dev/null 2>&1 < /dev/null &'
+    mark = {undo.MARK: state.entry}
+    process.run(["sh", "-c", detached, "sh", *command], environment=mark, timeout_s=_STARTING_S)
+    deadline = time.monotonic() + _STARTING_S
+    while not running(state):
+        if time.monotonic() > deadline:
+            raise ProgramError(
+                "the watcher, which replaces nodes that die, does not start",
+                remedy=f"run it by hand to see why: aferir cluster watch {name}",
+            )
+        time.sleep(0.01)
+
+
+def running(state: State) -> bool:
+    """Whether the cluster has its watcher."""
+    try:
+        pid, started, entry = _file(state.description.name).read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return False
+    return entry == state.entry and journal.start_time(int(pid)) == int(started)
+
+
+def watch(name: str) -> None:
+    """Body of the watcher: returns when the cluster is gone."""
+    state = storing.read(name)
+    pid = os.getpid()
+    said = f"{pid} {journal.start_time(pid)} {state.entry}"
+    journal.write_durably(_file(name), said.encode())
+    pause_s = 1.0
+    while (found := storing.find(name)) is not None and found.entry == state.entry:
+        clock = time.monotonic()
+        try:
+            _, replaced = manager.repair(name) if _any_dead(found) else (found, ())
+        except AferirError as error:
+            _log(name, f"a node could not be replaced: {error.message}")
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            continue
+        pause_s = 1.0
+        if replaced:
+            _log(name, f"{', '.join(replaced)} died; replaced in {time.monotonic() - clock:.1f} s")
+        else:
+            _sleep_until_one_dies(found)
+
+
+def log(name: str) -> list[str]:
+    """What the watcher did, a line each."""
+    try:
+        return (storing.folder(name) / _LOG).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def _any_dead(state: State) -> bool:
+    made = manager.backend(state.description)
+    return not all(manager.is_alive(made, node) for node in state.nodes)
+
+
+def _sleep_until_one_dies(state: State) -> None:
+    """Or for `_LOOK_S` where none does, again and again until the state was changed."""
+    path = storing.state_file(state.description.name)
+    with _handles(state) as handles:
+        waiting = select.poll()
+        for handle in handles:
+            waiting.register(handle, select.POLLIN)
+        seen = _changed(path)
+        while not waiting.poll(_LOOK_S * 1000) and _changed(path) == seen:
+            pass
+
+
+@contextlib.contextmanager
+def _handles(state: State) -> Iterator[list[int]]:
+    """Of the processes that are the nodes."""
+    made = manager.backend(state.description)
+    handles: list[int] = []
+    try:
+        for node in state.nodes:
+            entry = journal.read(node.entry)
+            pid = None if entry is None else made.process(entry)
+            with contextlib.suppress(ProcessLookupError):
+                if pid is not None:
+                    handles.append(os.pidfd_open(pid))
+        yield handles
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _log(name: str, text: str) -> None:
+    now = dt.datetime.now(tz=dt.UTC).isoformat(timespec="seconds")
+    with (
+        contextlib.suppress(OSError),
+        (storing.folder(name) / _LOG).open("a", encoding="utf-8") as stream,
+    ):
+        stream.write(f"{now} {text}\n")
+
+
+def _file(name: str) -> Path:
+    """Says which process watches: its number, its start, and the cluster's entry."""
+    return storing.folder(name) / "watcher"

@@ -1,0 +1,204 @@
+"""A cluster of real containers: MPI, scaling, recovery, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.support import leftovers, own_state
+
+from aferir import journal, process
+from aferir.cli import main
+from aferir.cluster import configuration, files, manager, running, storing
+from aferir.cluster.description import Description, State
+from aferir.environments import cleaning, image, namespace
+from aferir.errors import MissingError, ProgramError, UsageError
+
+pytestmark = pytest.mark.integration
+WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
+CREATING = """
+from aferir.cluster import manager
+from aferir.cluster.description import Description
+print("go", flush=True)
+while True:
+    manager.create(Description(name="killed", nodes=2))
+    manager.scale("killed", 3)
+    manager.destroy("killed")
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield own_state(tmp_path_factory, patch)
+
+
+@pytest.fixture(scope="module")
+def cluster(own: Path) -> Iterator[str]:
+    asked = Description(name="lab", nodes=2)
+    try:
+        manager.require(asked)
+    except MissingError as error:
+        pytest.skip(f"{error.message}; {error.remedy}")
+    image.ensure(extra=manager.packages(asked))
+    assert main(["cluster", "create", "lab", "--nodes", "2"]) == 0
+    yield "lab"
+    assert list((own / "clusters").iterdir()) == [storing.folder("lab")]
+    assert main(["cluster", "destroy", "lab"]) == 0
+    assert nothing_is_left()
+
+
+def test_mpi_runs_on_all_nodes_at_once(cluster: str) -> None:
+    assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
+
+
+def test_home_is_shared_and_the_user_is_nobody_special(cluster: str, tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("from the host\n")
+    assert main(["cluster", "put", cluster, str(tmp_path / "given")]) == 0
+    run(cluster, "sh", "-c", "cat given > taken; ssh node1 'id -un >> taken'")
+    assert run(cluster, "cat", "taken") == "from the host\nuser\n"
+
+
+def test_a_cluster_is_no_orphan_and_stays_when_cleaning(cluster: str) -> None:
+    assert journal.orphans() == []
+    assert main(["clean"]) == 0
+    assert main(["cluster", "status", cluster]) == 0
+
+
+def test_it_scales_up_and_back(cluster: str) -> None:
+    manager.scale(cluster, 4)
+    assert sorted(run(cluster, *WHO).splitlines()) == [f"4 {n}" for n in NAMES[:4]]
+    manager.scale(cluster, 2)
+    assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
+
+
+def test_pinned_nodes_run_where_they_are_told(cluster: str) -> None:
+    host = sorted(os.sched_getaffinity(0))
+    with pytest.raises(UsageError, match="cannot be pinned"):
+        manager.pin(cluster, {"node1": (host[-1] + 1,)})
+    manager.pin(cluster, {"front": (host[-1],), "node1": (host[0],)})
+    seen = run(cluster, "mpirun", "sh", "-c", "echo $(hostname) $(taskset -pc $$)")
+    placed = {("front", str(host[-1])), ("node1", str(host[0]))}
+    assert {tuple(line.split()[::6]) for line in seen.splitlines()} == placed
+    kill(cluster, "node1")
+    wait_for(lambda: main(["cluster", "status", cluster]) == 0)
+    seen = run(cluster, "mpirun", "sh", "-c", "echo $(hostname) $(taskset -pc $$)")
+    assert {tuple(line.split()[::6]) for line in seen.splitlines()} == placed
+
+
+@pytest.mark.parametrize("name", ["node1", "front"])
+def test_a_node_that_dies_is_replaced(cluster: str, name: str) -> None:
+    run(cluster, "sh", "-c", "echo mine > kept")
+    run(cluster, "touch", "/etc/written", root=True)
+    kill(cluster, name)
+    wait_for(lambda: main(["cluster", "status", cluster]) == 0)
+    assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
+    assert run(cluster, "cat", "kept", "/etc/written") == "mine\n"
+    assert f"{name} died" in "".join(
+        (storing.folder(cluster) / "log").read_text(encoding="utf-8").splitlines()[-1:]
+    )
+
+
+def test_a_job_whose_node_dies_fails_and_says_so_and_the_next_runs(cluster: str) -> None:
+    ready = storing.folder(cluster) / "home/user/ready"
+    child = os.fork()
+    if child == 0:
+        wait_for(ready.exists)
+        kill(cluster, "node1")
+        os._exit(0)
+    job = ["mpirun", "-N", "1", "sh", "-c", "touch ready; exec sleep 60"]
+    with pytest.raises(ProgramError, match="because node1 died"):
+        running.run(cluster, job)
+    os.waitpid(child, 0)
+    wait_for(lambda: main(["cluster", "status", cluster]) == 0)
+    assert running.run(cluster, ["mpirun", "true"]) == 0
+
+
+def test_after_a_reboot_it_comes_up_with_what_was_on_disks(cluster: str) -> None:
+    """Nodes, network and watcher are all gone then, and the boot is another."""
+    run(cluster, "touch", "/etc/written", root=True)
+    state = storing.read(cluster)
+    files.stop_watching(entry_of(state.entry))
+    for node in state.nodes:
+        kill(cluster, node.name)
+    namespace.give_back(entry_of(state.network))
+    assert main(["cluster", "status", cluster]) == 1
+    assert main(["cluster", "up", cluster]) == 0
+    assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
+    run(cluster, "test", "-e", "/etc/written")
+    assert main(["cluster", "status", cluster]) == 0
+
+
+@pytest.mark.usefixtures("cluster")
+def test_killed_at_any_moment_nothing_is_left_after_cleaning() -> None:
+    draw = random.Random(7)  # noqa: S311 - not cryptography
+    seen: set[str] = set()
+    for _ in range(6):
+        killed_after(draw.uniform(0, 0.9), CREATING)
+        if "killed" in storing.names():
+            manager.destroy("killed")
+        seen |= {entry.kind for entry in journal.orphans()}
+        assert manager.clean(journal.orphans()) == []
+        assert cleaning.clean(journal.orphans()) == []
+        assert journal.orphans() == []
+        assert not storing.folder("killed").exists()
+    assert seen, "no kill found anything half made: the test tests nothing"
+
+
+NAMES = ["front", "node1", "node2", "node3"]
+
+
+def run(cluster: str, *command: str, root: bool = False) -> str:
+    state = storing.read(cluster)
+    inside = configuration.user_command(command, root=root)
+    place = manager.place_of(state)
+    made = manager.backend(state.description)
+    return process.run(made.enter(place, state.nodes[0], inside, {}), timeout_s=60).stdout
+
+
+def kill(cluster: str, name: str) -> None:
+    state: State = storing.read(cluster)
+    node = next(node for node in state.nodes if node.name == name)
+    pid = manager.backend(state.description).process(entry_of(node.entry))
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: journal.start_time(pid) is None)
+
+
+def entry_of(identity: str) -> journal.Entry:
+    entry = journal.read(identity)
+    assert entry is not None
+    return entry
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def killed_after(seconds: float, program: str) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"go\n"
+        time.sleep(seconds)
+        child.send_signal(signal.SIGKILL)
+
+
+def nothing_is_left() -> bool:
+    assert leftovers() == []
+    assert list((journal.state_folder() / "clusters").iterdir()) == []
+    return True

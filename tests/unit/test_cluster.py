@@ -1,0 +1,101 @@
+"""Virtual clusters: what is asked for, names, addresses, placement and the files of the nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir import journal
+from aferir.cluster import configuration, storing
+from aferir.cluster import description as d
+from aferir.cluster.description import Description
+from aferir.errors import UsageError
+
+LAB = Description(name="lab", nodes=3, cpus=2)
+
+
+@pytest.mark.parametrize("name", ["", "Lab", "1a", "a_b", "a/b", "..", "a" * 32, "a\n"])
+def test_a_name_that_is_no_host_and_no_folder_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="name of a cluster"):
+        d.check(Description(name=name))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"nodes": 0}, {"nodes": 251}, {"cpus": 0}, {"memory_bytes": 2**20}]
+)
+def test_a_cluster_that_cannot_be_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(UsageError):
+        d.check(msgspec.structs.replace(LAB, **wrong))
+
+
+def test_a_cluster_that_can_be_is_left_as_it_is() -> None:
+    assert d.check(LAB) == LAB
+
+
+@given(st.integers(0, d.MOST_NODES - 1), st.integers(0, d.MOST_NODES - 1))
+def test_every_node_has_a_name_an_address_and_a_mac_of_its_own(one: int, other: int) -> None:
+    for of in (d.node_name, d.address, d.mac):
+        assert (of(one) == of(other)) == (one == other)
+    node = d.Node(name=d.node_name(one), address=d.address(one), entry="", cpus=())
+    assert d.number_of(node) == one
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.lists(st.integers(0, 99), min_size=1, unique=True))
+def test_nodes_are_spread_evenly_over_the_host(nodes: int, cpus: int, host: list[int]) -> None:
+    chosen = d.spread(nodes, cpus, host)
+    assert len(chosen) == nodes
+    assert all(len(set(one)) == min(cpus, len(host)) for one in chosen)
+    assert {cpu for one in chosen for cpu in one} <= set(host)
+    uses = [sum(cpu in one for one in chosen) for cpu in host]
+    assert max(uses) - min(uses) <= 1
+
+
+def test_the_host_file_gives_each_node_as_many_ranks_as_it_has_cpus() -> None:
+    assert configuration.hostfile(LAB) == "front slots=2\nnode1 slots=2\nnode2 slots=2\n"
+
+
+def test_every_name_in_the_host_file_has_an_address() -> None:
+    known = [line.split()[1] for line in configuration.hosts(LAB).splitlines()]
+    assert known == ["localhost", "front", "node1", "node2"]
+    assert "10.77.0.3 node2\n" in configuration.hosts(LAB)
+
+
+@pytest.mark.parametrize(("host_cpus", "yields"), [(6, "0"), (5, "1")])
+def test_ranks_yield_only_where_nodes_share_the_hosts_cpus(host_cpus: int, yields: str) -> None:
+    assert f"mpi_yield_when_idle = {yields}\n" in configuration.mpi(LAB, host_cpus)
+
+
+def test_a_command_keeps_its_words() -> None:
+    command = configuration.user_command(["echo", "two words", "$x"], root=False)
+    assert command[-3:] == ["echo", "two words", "$x"]
+    assert "--reuid=1000" in command
+    assert "--reuid=1000" not in configuration.user_command(["id"], root=True)
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
+
+
+def test_a_name_is_claimed_once_and_the_first_keeps_its_folder() -> None:
+    first, second = journal.write("cluster", {}), journal.write("cluster", {})
+    with storing.claimed("lab", first) as folder:
+        (folder / "kept").touch()
+    with pytest.raises(UsageError, match="there is a cluster"), storing.claimed("lab", second):
+        pytest.fail("a second cluster took its name")
+    storing.remove("lab", second)
+    assert (folder / "kept").exists()
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["lab"]
+    storing.remove("lab", first)
+    assert list(folder.parent.iterdir()) == []
+
+
+def test_a_cluster_that_is_not_whole_yet_is_no_cluster() -> None:
+    with storing.claimed("lab", journal.write("cluster", {})):
+        assert storing.names() == []
+        with pytest.raises(UsageError, match="there is no cluster"):
+            storing.read("lab")
