@@ -32,7 +32,7 @@ def test_advice_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ["plan", "--rates-mbit", "fast"],
         ["measure", "--links", "0"],
-        ["measure", "--method", "mptcp", "--containers", "1"],
+        ["run", "--hosts", "4", "true"],
         ["measure", "--restore-at", "1", "--cut-at", "2"],
         ["measure", "--program", "mpi", "--method", "multipath"],
         ["confirm", "none"],

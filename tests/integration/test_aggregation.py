@@ -14,10 +14,11 @@ import pytest
 from tests.integration.support import leftovers, own_state, usable
 
 from aferir import journal, process
-from aferir.aggregation import guard
+from aferir.aggregation import guard, places
 from aferir.aggregation.applying import Wish
 from aferir.aggregation.measure import measure
 from aferir.aggregation.places import Place, place
+from aferir.aggregation.ranks import RANKS_IN, Job, RanksIn
 from aferir.aggregation.traffic import PROGRAM, Task
 from aferir.environments import cleaning, namespace
 from aferir.errors import MissingError, ProgramError
@@ -27,6 +28,7 @@ from aferir.model.network import (
     Event,
     Mptcp,
     Multipath,
+    MultiRail,
     Network,
     Single,
     Traffic,
@@ -107,6 +109,52 @@ def test_a_transfer_outlives_a_cut_link(here: Place) -> None:
     found = measure(here, task)
     assert found.verified
     assert found.link_bytes["eth1"] > 1.5 * found.link_bytes["eth0"]
+
+
+def over_links(ranks_in: RanksIn, seconds: int = 0) -> Job:
+    if absent := packages.missing(["mpirun.openmpi", "lxc-execute"]):
+        pytest.skip(f"needs {', '.join(absent)}")
+    try:
+        program = str(kernel_path("npb-mpi-is-openmpi"))
+    except MissingError as error:
+        pytest.skip(error.message)
+    return Job(
+        network=network(2),
+        method=MultiRail(),
+        program=("sleep", str(seconds)) if seconds else (program, "--class", "S"),
+        ranks=2,
+        ranks_in=ranks_in,
+    )
+
+
+@pytest.mark.parametrize("ranks_in", RANKS_IN)
+def test_an_mpi_program_runs_over_all_links(ranks_in: RanksIn) -> None:
+    wanted = over_links(ranks_in)
+    with places.here(stream()) as found:
+        ran = found.run(wanted, timeout_s=120)
+    assert '"verified":true' in ran.stdout.replace(" ", "")
+    assert min(ran.link_bytes.values()) > 100_000
+    assert leftovers() == []
+
+
+def test_after_a_kill_clean_removes_containers_and_their_groups() -> None:
+    wanted = over_links("containers", seconds=60)
+    verb = ["-m", "aferir", "aggregate", "run", "--ranks-in", "containers"]
+    child = subprocess.Popen(
+        [sys.executable, *verb, *wanted.program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with child:
+        deadline = time.monotonic() + 40
+        while len(list(Path("/sys/fs/cgroup").glob("*/aferir-*-host2"))) < 1:
+            assert time.monotonic() < deadline
+            assert child.poll() is None
+            time.sleep(0.05)
+        child.send_signal(signal.SIGKILL)
+    orphans = journal.orphans()
+    assert [entry.kind for entry in orphans] == [namespace.KIND]
+    assert cleaning.clean(orphans) == []
+    assert leftovers() == []
 
 
 def test_a_failure_on_the_way_leaves_nothing(here: Place) -> None:

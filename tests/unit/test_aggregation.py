@@ -64,7 +64,7 @@ networks = st.builds(
     links=st.integers(1, 4),
     rate_bits=st.integers(1_000_000, 10**10),
     delay_s=st.sampled_from([0.0, 0.001]),
-    containers=st.just(0),
+    containers=st.integers(0, 2),
 )
 methods = st.sampled_from(METHODS).map(method_by_name)
 
@@ -96,7 +96,8 @@ def test_whatever_is_made_is_made_inside_namespaces_of_ours(
 def test_every_link_is_shaped_at_both_ends(network: Network, method: Method) -> None:
     made = commands(network, method)
     shaped = [c for c in made if "tbf" in c]
-    assert len(shaped) == 2 * sum("peer" in command for command in made)
+    cables = [c for c in made if "peer" in c and not c[3].startswith("c")]
+    assert len(shaped) == 2 * len(cables)
     assert all(f"{network.rate_bits}bit" in command for command in shaped)
     delayed = [command for command in made if "netem" in command]
     assert len(delayed) == (len(shaped) if network.delay_s else 0)
@@ -137,6 +138,21 @@ def test_containers_hang_on_a_bridge_over_the_bond() -> None:
         ("host1c1", "host2c1", ("10.0.0.12",)),
         ("host1c2", "host2c2", ("10.0.0.22",)),
     ]
+
+
+@pytest.mark.parametrize("name", ["single", "mptcp", "multipath", "multi-rail"])
+def test_containers_have_an_interface_to_each_link_and_the_method_in_them(name: str) -> None:
+    network = Network(links=2, rate_bits=RATE, containers=1)
+    method = method_by_name(name)
+    made = commands(network, method)
+    assert ("ip", "-n", "t-host1", "link", "set", "eth1", "master", "br1") in made
+    veth = ("ip", "link", "add", "c1x1", "netns", "t-host1", "type", "veth")
+    assert (*veth, "peer", "name", "eth1", "netns", "t-host1c1") in made
+    outside = [c[3:] for c in made if c[2] == "t-host1" and "10.0.0.1/24" in c]
+    within = [c[3:] for c in made if c[2] == "t-host1c1" and "10.0.0.11/24" in c]
+    assert [c[-1] for c in (*outside, *within)] == ["br0", "eth0"]
+    stream = wiring.streams(network, method, Traffic())[0]
+    assert stream.addresses[0] == ("10.1.0.12" if name == "multipath" else "10.0.0.12")
 
 
 def test_subflows_are_limited_to_the_other_links() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from aferir.aggregation.wiring import Command, bond_options
+from aferir.aggregation.subnets import Command
+from aferir.aggregation.wiring import bond_options
 from aferir.errors import UsageError
 from aferir.model.network import Bonding, Method, Mptcp, Multipath, Tuning
 

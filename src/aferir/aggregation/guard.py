@@ -18,7 +18,7 @@ import msgspec
 
 from aferir import journal, process
 from aferir.aggregation.applying import Interface, Route, State, Steps, Wish, settings_of, steps
-from aferir.aggregation.wiring import Command
+from aferir.aggregation.subnets import Command
 from aferir.errors import AferirError, ProgramError, UsageError
 from aferir.journal import Entry
 from aferir.model.network import Mptcp

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from aferir import journal, process
+from aferir.aggregation import ranks
 from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
 from aferir.environments import initramfs, namespace, undo
 from aferir.environments.vm import GuestInstance, VirtualMachine
@@ -60,7 +61,7 @@ def place(kind: Kind, program: Path) -> Iterator[Place]:
 
 
 @contextmanager
-def here(program: Path) -> Iterator[Place]:
+def here(program: Path) -> Iterator[Here]:
     """Namespaces of this kernel; journalled before the first is made."""
     if not privileges.is_root():
         raise MissingError(
@@ -72,7 +73,7 @@ def here(program: Path) -> Iterator[Place]:
     entry = journal.write(namespace.KIND, {})
     try:
         namespace.folder_of(entry).mkdir(parents=True)
-        yield _Here(entry, program)
+        yield Here(entry, program)
     finally:
         namespace.give_back(entry)
 
@@ -91,7 +92,9 @@ def guest(program: Path) -> Iterator[Place]:
         instance.release()
 
 
-class _Here:
+class Here:
+    """Namespaces of this kernel."""
+
     kind: Kind = "namespaces"
 
     def __init__(self, entry: journal.Entry, program: Path) -> None:
@@ -100,12 +103,21 @@ class _Here:
         self._numbers = count(1)
 
     def measure(self, task: Task) -> Outcome:
+        """As of a place."""
         prefix = namespace.name_of(self._entry, f"{next(self._numbers)}-")
         folder = PurePosixPath(namespace.folder_of(self._entry))
         text = script(task, prefix, self._program, folder)
         return read(self.shell(text, timeout_s=_MAKING_S + 2 * task.traffic.seconds + 60), task)
 
+    def run(self, job: ranks.Job, *, timeout_s: float) -> ranks.Ran:
+        """Run an MPI program over a network of its own; errors as in `ranks.read`."""
+        prefix = namespace.name_of(self._entry, f"{next(self._numbers)}-")
+        folder = PurePosixPath(namespace.folder_of(self._entry))
+        text = ranks.script(job, prefix, folder, prefix.rstrip("-"))
+        return ranks.read(self.shell(text, timeout_s=timeout_s), job)
+
     def shell(self, text: str, *, timeout_s: float) -> str:
+        """As of a place."""
         # In its environment, so that whatever it starts is ended with the network.
         variables = {undo.MARK: self._entry.id, "PATH": packages.search_path()}
         return _output(partial(process.run, environment=variables), text, timeout_s)

@@ -59,27 +59,31 @@ def script(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPat
     lines = [
         "set -e",
         f"cd {shlex.quote(str(folder))}",
-        f"trap {shlex.quote(_remove(prefix))} EXIT",
+        f"trap {shlex.quote(remove(prefix))} EXIT",
         *(shlex.join(command) for command in made),
         f"sleep {wiring.settle_s(method)}",
     ]
     if isinstance(method, Bonding):
-        lines += _show("bond", f"ip netns exec {host1} cat /proc/net/bonding/{wiring.BOND}")
-    lines += _show("links-before", f"ip netns exec {host1} cat /proc/net/dev")
+        lines += show("bond", f"ip netns exec {host1} cat /proc/net/bonding/{wiring.BOND}")
+    lines += show("links-before", f"ip netns exec {host1} cat /proc/net/dev")
     lines += _streams(task, prefix, str(program))
-    lines += _show("links-after", f"ip netns exec {host1} cat /proc/net/dev")
+    lines += show("links-after", f"ip netns exec {host1} cat /proc/net/dev")
     for host in wiring.hosts(network):
-        lines += _show("queues", f"tc -n {prefix}{host} -s -j qdisc show")
+        lines += show("queues", f"tc -n {prefix}{host} -s -j qdisc show")
     return "\n".join(lines) + "\n"
 
 
-def _remove(prefix: str) -> str:
-    """An interface lives until nothing refers to it; names are free at once."""
+def remove(prefix: str) -> str:
+    """Shell commands that remove what a script made; it may still be used by what is ending.
+
+    An interface lives until nothing refers to it; names are free at once.
+    """
     each = f"for n in $(ls /run/netns | grep ^{prefix}); do ip netns del $n; done"
     return f"rm -f ready.* send.* receive.*; {each}"
 
 
-def _show(name: str, command: str) -> list[str]:
+def show(name: str, command: str) -> list[str]:
+    """Shell commands that print a part of the output, for `split` to find."""
     return [f"echo '{_MARK}{name}'", command, "echo"]
 
 
@@ -99,8 +103,8 @@ def _streams(task: Task, prefix: str, program: str) -> list[str]:
         lines.append(f"{inside} {by.send(stream)} > send.{number} &")
     lines.append("wait")
     for number in range(len(streams)):
-        lines += _show("send", f"cat send.{number}")
-        lines += _show("receive", f"cat receive.{number}")
+        lines += show("send", f"cat send.{number}")
+        lines += show("receive", f"cat receive.{number}")
     return lines
 
 
@@ -122,7 +126,7 @@ def read(printed: str, task: Task) -> Outcome:
     Errors: UnverifiedError where a byte was lost or changed, ProgramError where the output is
     unreadable or a program could not do its work.
     """
-    parts = _parts(printed)
+    parts = split(printed)
     by = programs.commands(task.traffic, PROGRAM, mptcp=False)
     printed_ends = zip(parts.get("send", []), parts.get("receive", []), strict=True)
     both = [by.ends(sender, receiver) for sender, receiver in printed_ends]
@@ -136,23 +140,13 @@ def read(printed: str, task: Task) -> Outcome:
     streams = wiring.streams(task.network, task.method, task.traffic)
     if len(both) != len(streams):
         raise ProgramError(f"{PROGRAM}: {len(streams)} streams printed {len(both)} results")
-    before, after = (
-        parse_links(parts.get(f"links-{when}", [""])[0]) for when in ("before", "after")
-    )
-    names = wiring.links(task.network)
-    zero = (0, 0)
-    grown = {
-        name: tuple(
-            b - a for a, b in zip(before.get(name, zero), after.get(name, zero), strict=True)
-        )
-        for name in names
-    }
+    link_sent, link_received = links_grown(parts, task.network)
     return Outcome(
         streams=tuple(streams),
         sent=sent,
         received=received,
-        link_received={name: pair[0] for name, pair in grown.items()},
-        link_sent={name: pair[1] for name, pair in grown.items()},
+        link_received=link_received,
+        link_sent=link_sent,
         dropped=sum(_dropped(text) for text in parts.get("queues", [])),
         bond=parse_bond(parts["bond"][0]) if "bond" in parts else None,
     )
@@ -167,6 +161,24 @@ def parse_links(text: str) -> dict[str, tuple[int, int]]:
         if colon and len(fields) >= 9 and fields[0].isdecimal() and fields[8].isdecimal():
             found[name.strip()] = (int(fields[0]), int(fields[8]))
     return found
+
+
+def links_grown(
+    parts: Mapping[str, Sequence[str]], network: Network
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Bytes that each link of host1 sent, and received, between the two looks at them."""
+    before, after = (
+        parse_links(parts.get(f"links-{when}", [""])[0]) for when in ("before", "after")
+    )
+    zero = (0, 0)
+    received, sent = (
+        {
+            name: after.get(name, zero)[way] - before.get(name, zero)[way]
+            for name in wiring.links(network)
+        }
+        for way in (0, 1)
+    )
+    return sent, received
 
 
 def parse_bond(text: str) -> Bond:
@@ -205,7 +217,8 @@ def _fields(section: str) -> dict[str, str]:
     return found
 
 
-def _parts(printed: str) -> Mapping[str, Sequence[str]]:
+def split(printed: str) -> Mapping[str, Sequence[str]]:
+    """The parts of an output by their names, in order."""
     parts: dict[str, list[str]] = {}
     current: list[str] = []
     for line in printed.splitlines():

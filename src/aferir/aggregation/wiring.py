@@ -7,25 +7,20 @@ a shaped link as one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
+from aferir.aggregation.subnets import Command, End, reached, settings, subnets
 from aferir.model.network import (
     Bonding,
     Event,
     Method,
-    Mptcp,
-    Multipath,
     MultiRail,
     Network,
-    Setting,
-    Single,
     Stream,
     Traffic,
     Tuning,
 )
 
-Command = tuple[str, ...]
 Wiring = Literal["direct", "switch", "aggregating", "planes"]
 """direct: cables from host to host. switch: all links into one bridge. aggregating: a bridge over
 one bond a host, as a switch with static or LACP groups has. planes: one bridge a link number."""
@@ -71,9 +66,7 @@ def links(network: Network) -> tuple[str, ...]:
 
 def address(method: Method, host: int, container: int = 0) -> str:
     """Where a host (counted from 1), or one of its containers, is reached."""
-    if isinstance(method, Multipath):
-        return f"10.1.0.{host}"
-    return f"10.0.0.{10 * container + host}"
+    return reached(method, 10 * container + host)
 
 
 def make(network: Network, method: Method, tuning: Tuning, prefix: str) -> list[Command]:
@@ -97,17 +90,6 @@ def make(network: Network, method: Method, tuning: Tuning, prefix: str) -> list[
     return made
 
 
-def settings(namespace: str, chosen: Sequence[Setting]) -> list[Command]:
-    """Kernel parameters inside a namespace; the image of a guest has no sysctl(8)."""
-    return [
-        (
-            *("ip", "netns", "exec", namespace, "sh", "-c"),
-            f"echo '{setting.value}' > /proc/sys/{setting.name.replace('.', '/')}",
-        )
-        for setting in chosen
-    ]
-
-
 def settle_s(method: Method) -> float:
     """Seconds until the links of a network that was just made have all joined in."""
     return _SETTLE_S.get(method.mode, 1.0) if isinstance(method, Bonding) else 0.5
@@ -126,7 +108,8 @@ def streams(network: Network, method: Method, traffic: Traffic) -> list[Stream]:
             container = tenant if tenant <= network.containers else 0
             inside = f"c{container}" if container else ""
             rails = network.links if isinstance(method, MultiRail) else 1
-            addresses = [f"10.0.{link}.{receiver}" for link in range(rails)]
+            last = 10 * container + receiver
+            addresses = [f"10.0.{link}.{last}" for link in range(rails)]
             found.append(
                 Stream(
                     sender=f"host{sender}{inside}",
@@ -241,19 +224,32 @@ def _host(
 ) -> list[Command]:
     if isinstance(method, Bonding):
         return _bonded(network, method, host, tuning, prefix)
-    inside = ("ip", "-n", f"{prefix}host{host}")
+    if network.containers:
+        return _bridged(network, method, host, tuning, prefix)
+    end = End(f"{prefix}host{host}", host, links(network))
+    return subnets(method, end, network.hosts)
+
+
+def _bridged(
+    network: Network, method: Method, host: int, tuning: Tuning, prefix: str
+) -> list[Command]:
+    """A bridge over each link, and an interface to each of them in every container."""
+    namespace = f"{prefix}host{host}"
+    inside = ("ip", "-n", namespace)
     made: list[Command] = []
     for link, name in enumerate(links(network)):
+        made.append((*inside, "link", "add", f"br{link}", "type", "bridge"))
+        made.append((*inside, "link", "set", name, "master", f"br{link}"))
         made.append((*inside, "link", "set", name, "up"))
-        if link == 0 or not isinstance(method, Single):
-            made.append((*inside, "address", "add", f"10.0.{link}.{host}/24", "dev", name))
-    if isinstance(method, Mptcp):
-        made += _mptcp(network, method, host, prefix)
-    elif isinstance(method, Multipath):
-        made += _multipath(network, method, host, prefix)
-    else:
-        assert isinstance(method, Single | MultiRail)
-    return made
+        made.append((*inside, "link", "set", f"br{link}", "addrgenmode", "none", "up"))
+    for number, container in enumerate(containers(network, host), 1):
+        for link, name in enumerate(links(network)):
+            port = (f"c{number}x{link}", f"br{link}")
+            made += _port_of_container(port, (f"{prefix}{container}", name), namespace, tuning)
+        end = End(f"{prefix}{container}", 10 * number + host, links(network))
+        made += subnets(method, end, network.hosts)
+    bridges = tuple(f"br{link}" for link in range(network.links))
+    return made + subnets(method, End(namespace, host, bridges), network.hosts)
 
 
 def bond_options(method: Bonding) -> Command:
@@ -288,73 +284,23 @@ def _bonded(
         made.append((*inside, "link", "set", BOND, "master", BRIDGE))
         made.append((*inside, "link", "set", BRIDGE, "addrgenmode", "none", "up"))
         for number, container in enumerate(containers(network, host), 1):
-            made += _container(number, f"{prefix}{container}", namespace, tuning)
+            end = (f"{prefix}{container}", "eth0")
+            made += _port_of_container((f"c{number}", BRIDGE), end, namespace, tuning)
             where = ("ip", "-n", f"{prefix}{container}", "address", "add")
             made.append((*where, f"{address(method, host, number)}/24", "dev", "eth0"))
     made.append((*inside, "address", "add", f"{address(method, host)}/24", "dev", top))
     return made
 
 
-def _container(number: int, namespace: str, host: str, tuning: Tuning) -> list[Command]:
-    port = f"c{number}"
+def _port_of_container(
+    port: tuple[str, str], end: tuple[str, str], host: str, tuning: Tuning
+) -> list[Command]:
+    """Join `end`, an interface in a container, to a (port, bridge) of its host."""
+    name, bridge = port
     return [
-        _veth((host, port), (namespace, "eth0")),
-        _offloads(tuning, namespace, "eth0"),
-        ("ip", "-n", host, "link", "set", port, "addrgenmode", "none", "master", BRIDGE),
-        ("ip", "-n", host, "link", "set", port, "up"),
-        ("ip", "-n", namespace, "link", "set", "eth0", "addrgenmode", "none"),
-        ("ip", "-n", namespace, "link", "set", "eth0", "up"),
+        _veth((host, name), end),
+        _offloads(tuning, *end),
+        ("ip", "-n", host, "link", "set", name, "addrgenmode", "none", "master", bridge),
+        ("ip", "-n", host, "link", "set", name, "up"),
+        ("ip", "-n", end[0], "link", "set", end[1], "addrgenmode", "none", "up"),
     ]
-
-
-def _mptcp(network: Network, method: Mptcp, host: int, prefix: str) -> list[Command]:
-    """Each host tells the other all its addresses; whoever connects makes a subflow to each.
-
-    The first address is that of the connection itself and is not told again. Routes back are
-    strict about the link they come from, because each link is a subnet of its own.
-    """
-    inside = ("ip", "-n", f"{prefix}host{host}", "mptcp")
-    most = str(network.links - 1)
-    made: list[Command] = [
-        (*inside, "limits", "set", "subflow", most, "add_addr_accepted", most),
-        *settings(f"{prefix}host{host}", _mptcp_settings(method)),
-    ]
-    made += [
-        (*inside, "endpoint", "add", f"10.0.{link}.{host}", "dev", f"eth{link}", "signal")
-        for link in range(1, network.links)
-    ]
-    return made
-
-
-def _mptcp_settings(method: Mptcp) -> list[Setting]:
-    """Linux 6.1 has one scheduler, and no parameter to choose it with."""
-    chosen = [Setting("net.mptcp.enabled", "1")]
-    if method.scheduler != "default":
-        chosen.append(Setting("net.mptcp.scheduler", method.scheduler))
-    return chosen
-
-
-def _multipath(network: Network, method: Multipath, host: int, prefix: str) -> list[Command]:
-    """One route for each other host, with the next hop over each link (ip-route(8))."""
-    namespace = f"{prefix}host{host}"
-    inside = ("ip", "-n", namespace)
-    made: list[Command] = [
-        (*inside, "address", "add", f"{address(method, host)}/32", "dev", "lo"),
-        *settings(
-            namespace,
-            [
-                Setting("net.ipv4.fib_multipath_hash_policy", str(method.hash_policy)),
-                Setting("net.ipv4.fib_multipath_use_neigh", "1"),
-                Setting("net.ipv4.conf.all.ignore_routes_with_linkdown", "1"),
-            ],
-        ),
-    ]
-    for other in range(1, network.hosts + 1):
-        if other == host:
-            continue
-        route: Command = (*inside, "route", "add", f"{address(method, other)}/32")
-        route += ("src", address(method, host))
-        for link, name in enumerate(links(network)):
-            route += ("nexthop", "via", f"10.0.{link}.{other}", "dev", name)
-        made.append(route)
-    return made

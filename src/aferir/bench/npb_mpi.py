@@ -16,6 +16,7 @@ from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
+from aferir.model.record import Sample
 from aferir.statistics.ratio import paired_ratio
 from aferir.workloads.npb import NPB, NpbWorkload
 from aferir.workloads.npb_mpi import MPI_KERNELS, NPB_MPI, NpbMpiWorkload
@@ -103,5 +104,6 @@ def _mops(workload: NpbWorkload | NpbMpiWorkload, parameters: Mapping[str, Param
         timeout_s=_TIME_LIMIT_S,
         check=False,
     )
-    samples = {sample.metric: sample.value for sample in workload.parse(done.stdout)}
+    figures = workload.parse(done.stdout)
+    samples = {f.metric: f.value for f in figures if isinstance(f, Sample)}
     return samples["throughput_mops"]

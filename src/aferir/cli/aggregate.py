@@ -11,6 +11,7 @@ from aferir.cli import (
     aggregate_guard,
     aggregate_measure,
     aggregate_plan,
+    aggregate_run,
     aggregate_tune,
     aggregate_undo,
 )
@@ -25,6 +26,7 @@ SUBVERBS: tuple[ModuleType, ...] = (
     aggregate_confirm,
     aggregate_undo,
     aggregate_measure,
+    aggregate_run,
     aggregate_tune,
     aggregate_guard,
 )

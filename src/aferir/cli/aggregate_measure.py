@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--connections", type=int, default=1, metavar="N", help="default: 1")
     parser.add_argument("--tenants", type=int, default=1, metavar="N", help="programs at once")
     parser.add_argument(
-        "--containers", type=int, default=0, metavar="N", help="a host, bridged over its bond"
+        "--containers", type=int, default=0, metavar="N", help="a host, bridged over its links"
     )
     parser.add_argument("--packets-per-slave", type=int, metavar="N", help="of balance-rr")
     parser.add_argument(
@@ -167,11 +167,6 @@ def check(options: argparse.Namespace) -> None:
         raise UsageError(
             "--program mpi: has no address of its own over routes",
             remedy="choose multi-rail, which uses all links, or another method",
-        )
-    if options.containers and not isinstance(method_by_name(options.method), Bonding):
-        raise UsageError(
-            f"--containers: {options.method} has no one interface for a bridge",
-            remedy="choose a mode of bonding, or leave it out",
         )
     if options.restore_at is not None and (options.cut_at or options.seconds) >= options.restore_at:
         raise UsageError(

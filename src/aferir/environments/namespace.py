@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from aferir import journal, process
-from aferir.environments import undo
+from aferir.environments import cgroup, undo
 from aferir.journal import Entry
 
 KIND = "namespace"
@@ -149,6 +149,8 @@ def give_back(entry: Entry) -> None:
     Repeating it is harmless, and so is an entry of which nothing, or only half, was made.
     """
     undo.kill_marked(entry.id)
+    # Those of containers that have joined the namespaces are called like these.
+    cgroup.remove(name_of(entry, "").rstrip("-"), cgroup.layout())
     undo.remove_tree(folder_of(entry))
     for path in sorted(FOLDER.glob(name_of(entry, "*"))):
         undo.unmount(path)

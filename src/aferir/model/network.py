@@ -42,7 +42,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     delay_s: float = 0.0
     """One way, on each link; takes a kernel with netem."""
     containers: int = 0
-    """On each host, behind a bridge over its bond."""
+    """On each host, behind a bridge over its bond, or over each of its links."""
     mtu: int = 1500
 
 

@@ -22,7 +22,7 @@ from aferir.model.network import (
     MOST_HOSTS,
     MOST_LINKS,
 )
-from aferir.model.plan import Parameter
+from aferir.model.plan import EnvironmentKind, Parameter
 from aferir.model.record import Sample, Series
 from aferir.workloads.base import Command
 from aferir.workloads.kernels import kernel_path, read_figures, wrong_integer
@@ -78,6 +78,7 @@ class AggregationWorkload:
 
     program = PROGRAM
     parameters: tuple[str, ...] = (*_WORDS, *_WHOLE, *_SECONDS, "tuned")
+    kinds: tuple[EnvironmentKind, ...] = ("native",)
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
         """All have defaults but `method`."""
@@ -96,8 +97,6 @@ class AggregationWorkload:
                 wrong.append(f"{key}: {number!r} is not possible; write seconds, {first} to {last}")
         if not isinstance(parameters.get("tuned", False), bool):
             wrong.append("tuned: is `true` or `false`; write one of them")
-        if parameters.get("containers") and parameters.get("method") not in MODES:
-            wrong.append("containers: are bridged over a bond; choose a mode of bonding, or 0")
         return wrong
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:

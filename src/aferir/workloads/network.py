@@ -23,6 +23,13 @@ from aferir.workloads.kernels import (
     wrong_integer,
 )
 from aferir.workloads.mpi import check_mpi, launch, mpi_of, wrong_mpi
+from aferir.workloads.over_links import (
+    PARAMETERS,
+    is_over_links,
+    over_links,
+    traffic_of_links,
+    wrong_over_links,
+)
 
 PROGRAM = "net-sweep"
 MPI_PROGRAM = "net-sweep-mpi"
@@ -57,7 +64,7 @@ class NetworkWorkload:
 
     program = PROGRAM
     parameters: tuple[str, ...] = (
-        "transport", "mode", "mpi", *_NUMBERS, *_TCP_NUMBERS, *_TCP_TEXTS,
+        "transport", "mode", "mpi", *_NUMBERS, *_TCP_NUMBERS, *_TCP_TEXTS, *PARAMETERS,
     )  # fmt: skip
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
@@ -72,7 +79,8 @@ class NetworkWorkload:
             wrong += _wrong_address(key, parameters.get(key, "127.0.0.1"))
         if "mpi" in parameters:
             wrong += wrong_mpi(parameters)
-        return wrong or _contradictions(parameters)
+        wrong = wrong or _contradictions(parameters)
+        return wrong or wrong_over_links(parameters, _ranks(parameters))
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
         """Two buffers at each end of each pair, and the programs."""
@@ -97,11 +105,10 @@ class NetworkWorkload:
         """Errors: MissingError where the program was not built, or its MPI is missing."""
         keys = ["mode", *_NUMBERS]
         if parameters.get("transport") == "mpi":
-            pairs = parameters.get("pairs", 1)
-            processes = 2 * pairs if isinstance(pairs, int) else 2
-            return launch(
-                MPI_PROGRAM, _options(parameters, keys), processes=processes, mpi=mpi_of(parameters)
-            )
+            ranks, words = _ranks(parameters), _options(parameters, keys)
+            if is_over_links(parameters):
+                return over_links(MPI_PROGRAM, words, parameters, ranks)
+            return launch(MPI_PROGRAM, words, processes=ranks, mpi=mpi_of(parameters))
         keys += [*_TCP_NUMBERS, *_TCP_TEXTS]
         return Command(kernel_path(PROGRAM), _options(parameters, keys))
 
@@ -127,7 +134,7 @@ class NetworkWorkload:
             series.append(curve("latency_s", "s", tuple(latencies), places))
             series += _labelled(sizes, "latency_quantile_s", QUANTILES)
             series += _labelled(sizes, "one_way_s", {"there_s": "there", "back_s": "back"})
-        return (*samples, *series)
+        return (*samples, *series, *traffic_of_links(figures))
 
 
 def curve(
@@ -149,6 +156,11 @@ def one_of(parameters: Mapping[str, Parameter], key: str, known: tuple[str, ...]
     """A sentence where a parameter is given and none of the known words."""
     value = parameters.get(key, known[0])
     return [] if value in known else [f"{key}: {value!r} is not known; choose {', '.join(known)}"]
+
+
+def _ranks(parameters: Mapping[str, Parameter]) -> int:
+    pairs = parameters.get("pairs", 1)
+    return 2 * pairs if isinstance(pairs, int) else 2
 
 
 def _sizes(figures: dict[str, object]) -> list[dict[str, object]]:
@@ -204,6 +216,8 @@ def _contradictions(parameters: Mapping[str, Parameter]) -> list[str]:
     foreign = [key for key in (*_TCP_NUMBERS, *_TCP_TEXTS) if mpi and key in parameters]
     if foreign:
         return [f"{foreign[0]}: it is of TCP alone; leave it out, or set transport to `tcp`"]
+    if not mpi and is_over_links(parameters):
+        return ["method: links are for the transport `mpi`; set transport to it"]
     if not mpi and "mpi" in parameters:
         return ["mpi: it is of MPI alone; leave it out, or set transport to `mpi`"]
     return []

@@ -6,11 +6,18 @@ from collections.abc import Mapping
 
 from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
-from aferir.model.record import Sample
+from aferir.model.record import Sample, Series
 from aferir.workloads.base import Command
 from aferir.workloads.kernels import positive, read_figures, wrong_integer
 from aferir.workloads.mpi import check_mpi, launch, mpi_of, wrong_mpi
 from aferir.workloads.npb import CLASSES, ISAS, array_bytes, one_of
+from aferir.workloads.over_links import (
+    PARAMETERS,
+    is_over_links,
+    over_links,
+    traffic_of_links,
+    wrong_over_links,
+)
 
 PROGRAM = "npb-mpi"
 MPI_KERNELS = ("ep", "cg", "is", "mg", "ft")
@@ -29,10 +36,10 @@ _MOST_PROCESSES: Mapping[str, Mapping[str, int]] = {
 
 
 class NpbMpiWorkload:
-    """Parameters `kernel`, `class`, `processes`, `mpi` and `isa`."""
+    """Parameters `kernel`, `class`, `processes`, `mpi`, `isa`, and those of a network of links."""
 
     program = PROGRAM
-    parameters: tuple[str, ...] = ("kernel", "class", "processes", "mpi", "isa")
+    parameters: tuple[str, ...] = ("kernel", "class", "processes", "mpi", "isa", *PARAMETERS)
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
         """`kernel` and `class` are needed; `processes` is 1 unless given."""
@@ -40,7 +47,8 @@ class NpbMpiWorkload:
         if "isa" in parameters:
             wrong += one_of(parameters, "isa", ISAS)
         wrong += wrong_mpi(parameters)
-        return wrong or _wrong_processes(parameters)
+        wrong = wrong or _wrong_processes(parameters)
+        return wrong or wrong_over_links(parameters, processes_of(parameters))
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
         """Arrays, shared out; a transposition or an exchange needs half of them once more."""
@@ -57,19 +65,26 @@ class NpbMpiWorkload:
         arguments = ["--class", str(parameters["class"])]
         if "isa" in parameters:
             arguments += ["--isa", str(parameters["isa"])]
+        program = f"{PROGRAM}-{parameters['kernel']}"
+        if is_over_links(parameters):
+            return over_links(program, arguments, parameters, processes_of(parameters))
         return launch(
-            f"{PROGRAM}-{parameters['kernel']}",
+            program,
             arguments,
             processes=processes_of(parameters),
             mpi=mpi_of(parameters),
         )
 
-    def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`."""
+    def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
+        """`duration_s` and `throughput_mops` of a verified run, over links their traffic too.
+
+        Errors: as in `Workload.parse`.
+        """
         figures = read_figures(stdout, f"{PROGRAM}-")
         return (
             Sample("duration_s", positive(figures, "duration_s"), "s"),
             Sample("throughput_mops", positive(figures, "throughput_mops"), "Mop/s"),
+            *traffic_of_links(figures),
         )
 
 
