@@ -53,6 +53,30 @@ def test_one_size_that_is_further_apart_misses_the_target(factor: float, holds: 
     assert "64 bytes" in found["here.worst_disagreement"].note
 
 
+@pytest.mark.parametrize(
+    ("apart", "again"),
+    [
+        ([], []),
+        ([1], [(1, 1)]),
+        ([2051, 2045], [(1536, 2048)]),
+        ([2051, 3069, 49155], [(1536, 2048), (2048, 3072), (32768, 49152)]),
+    ],
+)
+def test_sizes_that_are_apart_are_measured_again(
+    apart: list[int], again: list[tuple[int, int]]
+) -> None:
+    ranges = (net_agreement.Range(1, 16384, 100, 7), net_agreement.Range(24576, 2**20, 5, 3))
+    found = net_agreement.around(apart, ranges)
+    assert [(part.least, part.most) for part in found] == again
+    assert all(part.runs == (7 if part.most <= 16384 else 3) for part in found)
+
+
+def test_sizes_are_apart_by_more_than_the_target() -> None:
+    theirs = dict.fromkeys(SIZES, 1e-5)
+    assert net_agreement.apart_at([theirs | {64: 1.06e-5}], [theirs]) == [64]
+    assert net_agreement.apart_at([theirs], [theirs]) == []
+
+
 def test_nothing_in_common_is_no_agreement() -> None:
     assert figures([{1: 1e-5}], [{2: 1e-5}])["here.worst_disagreement"].value is None
     assert figures([], [])["here.worst_disagreement"].holds is None
