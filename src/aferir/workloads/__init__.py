@@ -8,6 +8,7 @@ from aferir.errors import UsageError
 from aferir.workloads.aggregation import AGGREGATION
 from aferir.workloads.base import Workload
 from aferir.workloads.clock import CLOCK
+from aferir.workloads.effective_bandwidth import EFFECTIVE_BANDWIDTH
 from aferir.workloads.iperf3 import IPERF3
 from aferir.workloads.memory import MEMORY
 from aferir.workloads.mpi_clock import MPI_CLOCK
@@ -22,7 +23,7 @@ from aferir.workloads.ocean import OCEAN
 def all_workloads() -> dict[str, Workload]:
     """Every program by its name in an experiment file."""
     known: tuple[Workload, ...] = (
-        *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN),
+        *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
     )
     return {workload.program: workload for workload in known}

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace aferir::beff {
+
+/// The effective bandwidth benchmark as Koniges, Rabenseifner and Solchenbach define it ("Benchmark
+/// Design for Characterization of Balanced High-Performance Architectures", IPDPS 2001; HLRS,
+/// b_eff 3.6).
+constexpr std::size_t kSizes = 21;
+constexpr std::size_t kRings = 6;
+constexpr std::size_t kRandomRings = 30;
+constexpr std::size_t kPatterns = kRings + kRandomRings;
+constexpr std::size_t kMethods = 3;
+constexpr std::size_t kRepetitions = 3;
+constexpr std::int64_t kMemoryOverLargest = 128;
+
+/// 1, 2, 4 ... 4096 bytes, then eight steps of one factor up to `largest` bytes, at least 4104.
+std::array<std::int64_t, kSizes> message_sizes(std::int64_t largest);
+
+/// Processes of each ring of the pattern 0 to 5, in the order of ranks: near to 2, 4, 8,
+/// max(16, n/4), max(32, n/2) and n. `processes` is 2 at least.
+std::vector<int> ring_lengths(std::size_t pattern, int processes);
+
+/// To whom a process sends at once, and from whom it hears.
+struct Neighbours {
+    int previous = 0;
+    int next = 0;
+};
+
+/// Neighbours of the process at `position` where rings of these lengths follow one another.
+Neighbours neighbours(int position, std::span<const int> lengths);
+
+/// A permutation of 0 to n-1, the same on any machine for the same seed.
+std::vector<int> random_order(int processes, std::uint64_t seed);
+
+/// exp of the mean of the logarithms. Of nothing: 0.
+double log_average(std::span<const double> values);
+
+/// Bandwidth, B/s, of each message size, in one pattern by one method, best repetition.
+using BySize = std::array<double, kSizes>;
+/// By pattern and method.
+using Measured = std::array<std::array<BySize, kMethods>, kPatterns>;
+
+struct Effective {
+    double rings = 0;
+    double random = 0;
+    double all = 0;
+};
+
+/// B/s over all processes: sizes averaged, best method at each, patterns averaged as logarithms.
+Effective effective_bandwidth(const Measured& measured);
+/// The same of one method alone.
+Effective by_method(const Measured& measured, std::size_t method);
+/// The same of one message size alone.
+Effective by_size(const Measured& measured, std::size_t size);
+
+/// How often a pattern is gone through, so that all patterns of a message size take `budget_s`.
+struct LoopLength {
+    std::int64_t previous = 0;
+    double took_s = 0;
+    double size_ratio = 2;
+    double budget_s = 0;
+    std::int64_t most = 1;
+};
+std::int64_t next_loops(const LoopLength& known);
+
+}  // namespace aferir::beff

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "beff/definition.hpp"
+
+namespace aferir::beff {
+
+enum class Method : std::uint8_t { kSendrecv, kAlltoallv, kNonblocking };
+
+/// Of MPI_COMM_WORLD.
+struct World {
+    int rank = 0;
+    int processes = 1;
+};
+World world();
+
+/// One process's part in a pattern: whom it sends to and hears from, in ranks of MPI_COMM_WORLD.
+struct Partners {
+    int previous = 0;
+    int next = 0;
+    /// In a ring of two both are the same process, and b_eff lets one message go each way: a call
+    /// of MPI_Alltoallv could not carry two.
+    bool always_two = false;
+    [[nodiscard]] int messages() const { return previous == next && !always_two ? 1 : 2; }
+};
+
+/// Sends to both neighbours and hears from both, as often as asked, and looks at what came.
+class Exchange {
+  public:
+    /// `room_bytes`: buffers are gone through from front to back, so that messages come from
+    /// memory. Errors: std::bad_alloc.
+    Exchange(std::int64_t room_bytes, int processes);
+
+    /// Seconds for `loops` rounds of messages of `bytes`, of this process; one round is done
+    /// before. Collective: all processes call it with the same method, bytes and loops.
+    double run(Method method, const Partners& partners, std::int64_t bytes, std::int64_t loops);
+
+    /// False once a message came with other bytes than were sent.
+    [[nodiscard]] bool intact() const { return intact_; }
+
+  private:
+    struct Slots {
+        std::size_t to_next = 0;
+        std::size_t to_previous = 0;
+    };
+
+    Slots take(std::int64_t bytes, int messages);
+    void stamp(const Slots& slots, std::size_t bytes, std::int64_t round);
+    void check(const Slots& slots, std::size_t bytes, std::int64_t round, const Partners& partners);
+    void once(Method method, const Partners& partners, std::int64_t bytes, std::int64_t round);
+    void sendrecv(const Partners& partners, const Slots& slots, int bytes);
+    void nonblocking(const Partners& partners, const Slots& slots, int bytes);
+    void alltoallv(const Partners& partners, const Slots& slots, int bytes);
+
+    std::vector<unsigned char> sent_;
+    std::vector<unsigned char> received_;
+    std::vector<int> send_counts_, receive_counts_, send_places_, receive_places_;
+    std::size_t place_ = 0;
+    int rank_ = 0;
+    bool intact_ = true;
+};
+
+}  // namespace aferir::beff

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "beff/definition.hpp"
+#include "beff/exchange.hpp"
+
+namespace aferir::beff {
+
+struct Options {
+    std::int64_t largest_bytes = 0;
+    /// About so long for all patterns of one message size by one method, once.
+    double budget_s = 0.5;
+    std::uint64_t seed = 1;
+};
+
+struct Outcome {
+    Measured measured{};
+    bool intact = true;
+};
+
+/// All patterns, sizes, methods and repetitions. Collective; what is measured is known to rank 0.
+Outcome measure(const Options& options);
+
+/// This process's partners in each of the patterns: the rings, then the random ones.
+std::vector<Partners> partners_of(int rank, int processes, std::uint64_t seed);
+
+}  // namespace aferir::beff
