@@ -53,11 +53,12 @@ def execute(options: argparse.Namespace) -> int:
     """Run one bench and print its figures."""
     import msgspec
 
-    from aferir.bench import clock, elastic, net, npb, overhead, resume, startup
+    from aferir.bench import clock, cluster, elastic, net, npb, overhead, resume, startup
     from aferir.bench.options import BenchOptions
 
     benches = {
         "clock": clock,
+        "cluster": cluster,
         "elastic": elastic,
         "net": net,
         "npb": npb,

@@ -1,0 +1,28 @@
+"""Virtual clusters: their network, beside the HPC Challenge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from aferir.bench import cluster_network
+from aferir.bench.options import BenchOptions, Note
+from aferir.model.bench import BenchResult, Figure
+
+HELP = "effective bandwidth beside the HPC Challenge"
+PEERS = cluster_network.PEERS
+
+Part = Callable[[BenchOptions, Note], Sequence[Figure]]
+_PARTS: tuple[Part, ...] = (cluster_network.figures,)
+"""One after another: they would disturb each other."""
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """All parts; each gets an equal share of the progress that is shown."""
+    figures: list[Figure] = []
+    for place, part in enumerate(_PARTS):
+
+        def within(text: str, share: float, place: int = place) -> None:
+            note(text, (place + share) / len(_PARTS))
+
+        figures.extend(part(options, within))
+    return BenchResult(bench="cluster", quick=options.quick, figures=tuple(figures))
