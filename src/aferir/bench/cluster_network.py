@@ -17,6 +17,7 @@ from aferir import process
 from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.model.bench import Figure
+from aferir.model.plan import Parameter
 from aferir.workloads.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, NATIVE, challenge
 from aferir.workloads.kernels import positive, read_figures
 from aferir.workloads.mpi import launch
@@ -175,7 +176,7 @@ def _run_hpcc(words: Sequence[str]) -> dict[str, float]:
 
 
 def _reproducible(options: BenchOptions, note: Note) -> Figure:
-    parameters = {
+    parameters: dict[str, Parameter] = {
         "processes": _PROCESSES,
         "mpi": "openmpi",
         "memory_bytes": _MEMORY_BYTES,
