@@ -16,7 +16,7 @@ from tests.integration.support import leftovers, own_state
 
 from aferir import journal, process
 from aferir.cli import main
-from aferir.cluster import configuration, files, manager, running, storing
+from aferir.cluster import configuration, files, manager, packaging, running, storing
 from aferir.cluster.description import Description, State
 from aferir.environments import cleaning, image, namespace
 from aferir.errors import MissingError, ProgramError, UsageError
@@ -134,6 +134,25 @@ def test_after_a_reboot_it_comes_up_with_what_was_on_disks(cluster: str) -> None
     assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
     run(cluster, "test", "-e", "/etc/written")
     assert main(["cluster", "status", cluster]) == 0
+
+
+def test_saved_and_loaded_it_gives_the_same_answers(cluster: str, tmp_path: Path) -> None:
+    run(cluster, "sh", "-c", "echo answer > kept")
+    run(cluster, "touch", "/etc/written", root=True)
+    saved = tmp_path / "lab.ova"
+    packaging.save(cluster, saved)
+    assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
+    whole = saved.read_bytes()
+    (tmp_path / "cut.ova").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UsageError, match="truncated"):
+        packaging.load(tmp_path / "cut.ova", name="loaded")
+    packaging.load(saved, name="loaded")
+    try:
+        assert sorted(run("loaded", *WHO).splitlines()) == ["2 front", "2 node1"]
+        on_all = run("loaded", "mpirun", "sh", "-c", "cat kept; ls /etc/written")
+        assert on_all.split() == ["answer", "/etc/written"] * 2
+    finally:
+        manager.destroy("loaded")
 
 
 @pytest.mark.usefixtures("cluster")

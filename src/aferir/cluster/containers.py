@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aferir import journal, process
-from aferir.cluster import configuration, network
+from aferir.cluster import configuration, disks, network
 from aferir.cluster.description import Node, number_of
-from aferir.cluster.nodes import Place, disk_folder, keeps_disk
+from aferir.cluster.nodes import Place, disk_folder, image_of, keeps_disk
+from aferir.cluster.workshop import Workshop
 from aferir.environments import cgroup, container, lxc, undo
 from aferir.errors import ProgramError
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
 _TIME_LIMIT_S = 60.0
+_ESCAPED = str.maketrans({"\\": "\\\\", ":": "\\:", ",": "\\,"})
 _VARIABLES = {"LANG": "C.UTF-8", "TERM": "xterm-256color"}
 
 
@@ -93,6 +95,18 @@ class ContainerNodes:
         inside = {**_VARIABLES, **variables}
         return lxc.attach_command(folder, f"aferir-{node.entry}", command, inside)
 
+    def pause(self, entry: journal.Entry, *, paused: bool) -> None:
+        """By the freezer."""
+        folder = container.folder_of(entry).parent
+        command = lxc.freezer_command(folder, container.name_of(entry), frozen=paused)
+        process.run(command, timeout_s=_TIME_LIMIT_S)
+
+    def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
+        """Its root, both layers as one."""
+        upper = place.folder / "disks" / node.name / "upper"
+        root = _mount_layers(shop, node.name, [upper, image_of(place, node) / "tree"])
+        return disks.from_folder(shop, root, target)
+
     def give_back(self, entry: journal.Entry) -> None:
         """As cleaning does."""
         container.give_back(entry)
@@ -102,6 +116,16 @@ def _mount_ram(folder: Path, size_bytes: int) -> None:
     """What is written there counts as the node's own memory; it goes with the folder."""
     options = f"size={size_bytes},mode=755"
     process.run(["mount", "-t", "tmpfs", "-o", options, "aferir", str(folder)], timeout_s=30)
+
+
+def _mount_layers(shop: Workshop, name: str, layers: Sequence[Path]) -> Path:
+    """What a container sees as its root, read-only, below the workshop."""
+    target = shop.folder / f"{name}.mounted"
+    target.mkdir()
+    escaped = [str(path).translate(_ESCAPED) for path in layers]
+    options = f"ro,lowerdir={':'.join(escaped)}"
+    process.run(["mount", "-t", "overlay", "-o", options, "aferir", str(target)], timeout_s=60)
+    return target
 
 
 def _config(place: Place, node: Node, entry: journal.Entry, upper: Path) -> str:
@@ -116,7 +140,7 @@ def _config(place: Place, node: Node, entry: journal.Entry, upper: Path) -> str:
     return lxc.config(
         spec,
         name=container.name_of(entry),
-        tree=place.image / "tree",
+        tree=image_of(place, node) / "tree",
         upper=upper,
         cpus=node.cpus,
         have=cgroup.layout(),

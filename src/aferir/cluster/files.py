@@ -42,7 +42,7 @@ def make(folder: Path, description: Description, host_cpus: Sequence[int]) -> No
     (config / "init").write_text(configuration.INIT, encoding="ascii")
     (config / "init").chmod(0o755)
     home = folder / "home" / configuration.USER
-    (home / ".ssh").mkdir(parents=True, mode=0o700)
+    (home / ".ssh").mkdir(parents=True, mode=0o700, exist_ok=True)
     key = home / ".ssh" / "id_ed25519"
     shutil.copyfile(config / "id_ed25519", key)
     key.chmod(0o600)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from aferir import journal
-from aferir.cluster import files, network, storing
+from aferir.cluster import files, network, storing, workshop
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import (
     Description,
@@ -54,16 +54,23 @@ def create(asked: Description, progress: Progress = silent) -> State:
     description = check(asked)
     require(description)
     base = image.ensure(progress, packages(description))
-    return create_from(description, base.folder, progress)
+    return create_from(description, lambda _: base.folder, progress)
 
 
-def create_from(description: Description, base: Path, progress: Progress = silent) -> State:
-    """The same from a userland in that folder."""
+def create_from(
+    description: Description, furnish: Callable[[Path], Path], progress: Progress = silent
+) -> State:
+    """The same from another userland.
+
+    `furnish` is given the cluster's new folder, where it may make a home, and says in which folder
+    the userland is.
+    """
     kept_by = storing.state_file(description.name)
     details = {"name": description.name}
     entry = journal.write(KIND, details, kept_by=kept_by)
     try:
         with storing.claimed(description.name, entry) as folder:
+            base = furnish(folder)
             files.make(folder, description, placement.host_cpus())
             wires = journal.write(namespace.KIND, {}, kept_by=kept_by)
             network.make(wires)
@@ -84,10 +91,13 @@ def create_from(description: Description, base: Path, progress: Progress = silen
         raise
 
 
-def require(description: Description) -> None:
-    """Errors: MissingError where this machine lacks something for such a cluster."""
+def require(description: Description, *, built: bool = False) -> None:
+    """Errors: MissingError where this machine lacks something for such a cluster.
+
+    With `built` there is a userland for it already.
+    """
     findings = [*files.check(), *backend(description).check()]
-    for finding in findings + image.check(packages(description)):
+    for finding in findings if built else findings + image.check(packages(description)):
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)
 
@@ -177,12 +187,13 @@ def clean(entries: Sequence[journal.Entry]) -> list[str]:
     """Undo clusters that a kill left half made; what could not be undone, one sentence each."""
     problems = []
     for entry in entries:
-        if entry.kind != KIND:
-            continue
         try:
-            undo_cluster(entry)
+            if entry.kind == KIND:
+                undo_cluster(entry)
+            elif entry.kind == workshop.KIND:
+                workshop.give_back(entry)
         except OSError as error:
-            problems.append(f"{KIND} {entry.details['name']} could not be removed: {error}")
+            problems.append(f"{entry.kind} {entry.id} could not be removed: {error}")
     return problems
 
 

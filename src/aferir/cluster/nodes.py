@@ -10,6 +10,7 @@ import msgspec
 
 from aferir import journal
 from aferir.cluster.description import Description, Node
+from aferir.cluster.workshop import Workshop
 from aferir.model.finding import Finding
 
 
@@ -57,6 +58,14 @@ class Nodes(Protocol):
         """The command that runs `command` inside, as root, with our own standard streams."""
         ...
 
+    def pause(self, entry: journal.Entry, *, paused: bool) -> None:
+        """Let nothing run on it, or let it go on."""
+        ...
+
+    def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
+        """Write the disk of a paused node as a VMDK; its size in bytes as a guest sees it."""
+        ...
+
     def give_back(self, entry: journal.Entry) -> None:
         """Remove it, however much of it there is, but not the disk that it keeps."""
         ...
@@ -72,3 +81,9 @@ def disk_folder(place: Place, node: Node, scratch: Path) -> Path:
     if keeps_disk(place.description, node):
         return place.folder / "disks" / node.name
     return scratch
+
+
+def image_of(place: Place, node: Node) -> Path:
+    """What it starts from: in a loaded cluster, a node that kept its disk has its own."""
+    own = place.image / node.name
+    return own if own.is_dir() else place.image

@@ -1,0 +1,40 @@
+"""Make a cluster from an OVA file, after checking that it is whole and unchanged.
+
+Where guests cannot run a saved cluster of them is loaded as containers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+NAME = "load"
+HELP = "make a cluster from an OVA file"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir cluster load`."""
+    parser.add_argument("file", type=Path, help="the OVA")
+    parser.add_argument("--name", default="", help="of the cluster instead of its own")
+    parser.add_argument(
+        "--kind", choices=("container",), help="of nodes instead of the cluster's own"
+    )
+    parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Load it, and start its watcher."""
+    from aferir.cluster import packaging, watch
+
+    state = packaging.load(
+        options.file,
+        name=options.name,
+        kind=options.kind,
+        progress=lambda text: print(text, file=sys.stderr),
+    )
+    name = state.description.name
+    if not options.no_watch:
+        watch.start(name)
+    print(f"{name}: {len(state.nodes)} nodes are ready")
+    return 0

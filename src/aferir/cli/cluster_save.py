@@ -1,0 +1,27 @@
+"""Write a cluster to one file, an OVA, that `load` makes it from again, here or elsewhere.
+
+The cluster stands still meanwhile and goes on afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+NAME = "save"
+HELP = "write a cluster to an OVA file"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir cluster save`."""
+    parser.add_argument("name", help="of the cluster")
+    parser.add_argument("file", type=Path, help="the OVA to make")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Save it."""
+    from aferir.cluster import packaging
+
+    packaging.save(options.name, options.file, lambda text: print(text, file=sys.stderr))
+    return 0

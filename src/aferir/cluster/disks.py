@@ -1,0 +1,146 @@
+"""Folders as disk images and back: ext4 in VMDK, the one form that every OVF tool reads.
+
+Source: VMware Virtual Disk Format 1.1 (header of a sparse extent), UEFI 2.10 clause 5.3 (GPT).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from aferir import process
+from aferir.cluster.workshop import Workshop
+from aferir.environments import undo
+from aferir.errors import UsageError
+from aferir.machine import packages
+
+PROGRAMS = ("qemu-img", "mke2fs", "e2fsck", "mount", "umount", "cp")
+_TIME_LIMIT_S = 1800.0
+_SMALLEST = 4 << 30
+"""Bytes of a disk; sparse: what is not written costs nothing."""
+_SECTOR = 512
+_MAGIC = b"KDMV"
+_LINUX_MBR, _PROTECTIVE_MBR = 0x83, 0xEE
+_LINUX_GPT = bytes.fromhex("af3dc60f838472478e793d69d8477de4")
+
+
+class Partition(msgspec.Struct, frozen=True):
+    """A piece of a disk, in bytes."""
+
+    start: int
+    size: int
+
+
+def from_folder(shop: Workshop, folder: Path, target: Path) -> int:
+    """Make a disk of what is in `folder`; its size as a guest sees it."""
+    raw = shop.folder / f"{target.stem}.raw"
+    used = sum(path.lstat().st_size for path in folder.rglob("*"))
+    size = max(_SMALLEST, 2 * used)
+    command = ["mke2fs", "-q", "-t", "ext4", "-m", "0", "-O", "^has_journal,^resize_inode"]
+    command += ["-E", "lazy_itable_init=1,nodiscard,root_owner=0:0", "-d", str(folder)]
+    _run(shop, [*command, str(raw), f"{size >> 20}M"])
+    from_raw(shop, raw, target)
+    raw.unlink()
+    return raw_size(size)
+
+
+def from_raw(shop: Workshop, raw: Path, target: Path, form: str = "raw") -> None:
+    """Make a VMDK of a disk, or of a chain of qcow2 files."""
+    options = ["-O", "vmdk", "-o", "subformat=streamOptimized"]
+    _run(shop, ["qemu-img", "convert", "-f", form, *options, str(raw), str(target)])
+
+
+def raw_size(size: int) -> int:
+    """Whole MiB."""
+    return size >> 20 << 20
+
+
+def capacity(shop: Workshop, image: Path, form: str) -> int:
+    """What a guest sees of a disk, in bytes."""
+    done = _run(shop, ["qemu-img", "info", "-f", form, "--output=json", str(image)])
+    return int(msgspec.json.decode(done)["virtual-size"])
+
+
+def to_raw(shop: Workshop, image: Path, target: Path) -> None:
+    """Make a raw disk of a VMDK, and mend its file system where that was not unmounted.
+
+    Errors: UsageError where it is no VMDK, or leads to other files of this machine.
+    """
+    with image.open("rb") as stream:
+        check_vmdk(stream.read(_SECTOR), image.name)
+    told = msgspec.json.decode(
+        _run(shop, ["qemu-img", "info", "-f", "vmdk", "--output=json", str(image)])
+    )
+    extents = told.get("format-specific", {}).get("data", {}).get("extents", [])
+    if "backing-filename" in told or any(e["filename"] != str(image) for e in extents):
+        raise UsageError(f"{image.name} is not complete: it is made of several files")
+    _run(shop, ["qemu-img", "convert", "-f", "vmdk", "-O", "raw", str(image), str(target)])
+
+
+def to_folder(shop: Workshop, image: Path, target: Path) -> None:
+    """Copy what is on a disk's root file system into the folder `target`, made here.
+
+    Errors: UsageError as of `to_raw`, and where no file system of Linux is on it.
+    """
+    raw = shop.folder / f"{image.stem}.raw"
+    to_raw(shop, image, raw)
+    with raw.open("rb") as stream:
+        found = partition(stream.read(34 * _SECTOR))
+    mounted = shop.folder / f"{image.stem}.mounted"
+    mounted.mkdir()
+    limits = f",offset={found.start},sizelimit={found.size}" if found else ""
+    options = f"loop,ro,nodev,nosuid,noexec{limits}"
+    done = process.run(["mount", "-o", options, str(raw), str(mounted)], timeout_s=120, check=False)
+    if done.exit_code != 0:
+        raise UsageError(f"{image.name} holds no file system that this kernel reads")
+    target.mkdir(parents=True, exist_ok=True)
+    _run(shop, ["cp", "-a", f"{mounted}/.", str(target)])
+    undo.unmount(mounted)
+    raw.unlink()
+
+
+def check_vmdk(head: bytes, name: str) -> None:
+    """Errors: UsageError where a file is no VMDK with its data in it.
+
+    One with a capacity of 0 is but a list of other files.
+    """
+    if len(head) < 20 or head[:4] != _MAGIC:
+        raise UsageError(f"{name} is no disk image in VMDK form")
+    if struct.unpack_from("<Q", head, 12)[0] == 0:
+        raise UsageError(f"{name} is not complete: its data are in other files")
+
+
+def partition(head: bytes) -> Partition | None:
+    """The largest partition of Linux on a disk, from its first 34 sectors; None: it has none."""
+    if len(head) < 2 * _SECTOR or head[510:512] != b"\x55\xaa":
+        return None
+    found: Sequence[Partition] = []
+    entries = [struct.unpack_from("<B3xB3xII", head, 446 + 16 * k) for k in range(4)]
+    if any(kind == _PROTECTIVE_MBR for _, kind, _, _ in entries):
+        found = _gpt(head)
+    else:
+        found = [
+            Partition(start * _SECTOR, count * _SECTOR)
+            for _, kind, start, count in entries
+            if kind == _LINUX_MBR
+        ]
+    return max(found, key=lambda one: one.size, default=None)
+
+
+def _gpt(head: bytes) -> list[Partition]:
+    if head[_SECTOR : _SECTOR + 8] != b"EFI PART":
+        return []
+    found = []
+    for place in range(2 * _SECTOR, len(head) - 127, 128):
+        first, last = struct.unpack_from("<QQ", head, place + 32)
+        if head[place : place + 16] == _LINUX_GPT and last >= first:
+            found.append(Partition(first * _SECTOR, (last - first + 1) * _SECTOR))
+    return found
+
+
+def _run(shop: Workshop, command: Sequence[str]) -> str:
+    variables = {undo.MARK: shop.mark, "PATH": packages.search_path()}
+    return process.run(command, timeout_s=_TIME_LIMIT_S, environment=variables).stdout

@@ -1,0 +1,202 @@
+"""A cluster as one file, and back: saved as an OVA with its disks, loaded on this or another host.
+
+The disks are one for each node that keeps what it writes, and `home`. Diskless workers start from
+the front end's, so that what was installed there is on all nodes of the loaded cluster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from aferir import journal
+from aferir.cluster import disks, manager, ova, ovf, storing
+from aferir.cluster.description import FRONT, Description, Kind, State
+from aferir.cluster.nodes import keeps_disk
+from aferir.cluster.workshop import Workshop, workshop
+from aferir.environments.image import Progress, silent
+from aferir.errors import MissingError, UsageError
+from aferir.machine import packages
+
+HOME = "home"
+_BOOT_FILES = ("vmlinuz", "initramfs.img")
+_NEEDED = {"usr/sbin/sshd": "openssh-server", "usr/bin/mpirun": "openmpi-bin"}
+
+
+def save(name: str, target: Path, progress: Progress = silent) -> None:
+    """Write the cluster to `target`; it stands still meanwhile.
+
+    Errors: UsageError where there is no such cluster or the file exists, MissingError where a
+    program is missing here.
+    """
+    _require()
+    if target.exists():
+        raise UsageError(f"{target} exists", remedy="choose another file, or remove it")
+    with storing.locked(name) as state, workshop(target.absolute().parent) as shop:
+        with _still(state):
+            images = _write_disks(state, shop, progress)
+        progress("writing the package")
+        package = _package(state, images)
+        file = shop.folder / "package.ova"
+        ova.pack(file, name, package, [*images, *_boot_files(state)])
+        file.rename(target)
+
+
+def load(
+    source: Path, *, name: str = "", kind: Kind | None = None, progress: Progress = silent
+) -> State:
+    """Make the cluster that a package holds, under another name or of another kind if wanted.
+
+    Under containers where guests cannot run here. Errors: UsageError, with the reason, where the
+    package is damaged or describes no cluster; as of `manager.create` otherwise.
+    """
+    _require()
+    parent = storing.folder("x").parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with workshop(parent) as shop:
+        progress(f"checking {source.name}")
+        package = ova.unpack(source, shop.folder)
+        asked = _possible(ovf.description(package, name, kind), kind, progress)
+        manager.require(asked, built=True)
+
+        def furnish(folder: Path) -> Path:
+            progress("unpacking its disks")
+            return _furnish(folder, shop, package, asked)
+
+        return manager.create_from(asked, furnish, progress)
+
+
+def _require() -> None:
+    if absent := packages.missing(disks.PROGRAMS):
+        raise MissingError(
+            f"clusters cannot be saved or loaded without {', '.join(absent)}",
+            remedy=packages.install_command(absent),
+        )
+
+
+@contextlib.contextmanager
+def _still(state: State) -> Iterator[None]:
+    """Nothing runs on the cluster meanwhile."""
+    made = manager.backend(state.description)
+    held = []
+    try:
+        for node in state.nodes:
+            entry = journal.read(node.entry)
+            if entry is not None and made.process(entry) is not None:
+                held.append(entry)
+                made.pause(entry, paused=True)
+        yield
+    finally:
+        for entry in held:
+            made.pause(entry, paused=False)
+
+
+def _write_disks(state: State, shop: Workshop, progress: Progress) -> dict[Path, int]:
+    """The images with what a guest sees of them, in bytes."""
+    place = manager.place_of(state)
+    made = manager.backend(state.description)
+    found: dict[Path, int] = {}
+    for node in state.nodes:
+        if keeps_disk(state.description, node):
+            progress(f"writing the disk of {node.name}")
+            path = shop.folder / f"{node.name}.vmdk"
+            found[path] = made.save_disk(place, node, shop, path)
+    progress("writing the shared home")
+    path = shop.folder / f"{HOME}.vmdk"
+    found[path] = disks.from_folder(shop, place.folder / "home", path)
+    return found
+
+
+def _boot_files(state: State) -> list[Path]:
+    paths = [Path(state.image) / name for name in _BOOT_FILES]
+    return [path for path in paths if path.exists()]
+
+
+def _package(state: State, images: dict[Path, int]) -> ovf.Package:
+    paths = [*images, *_boot_files(state)]
+    asked = state.description
+    own = {path.stem for path in images}
+    return ovf.Package(
+        files=tuple(
+            ovf.File(id=f"file-{path.stem}", href=path.name, size=path.stat().st_size)
+            for path in paths
+        ),
+        disks=tuple(
+            ovf.Disk(id=path.stem, file=f"file-{path.stem}", capacity=size)
+            for path, size in images.items()
+        ),
+        systems=tuple(
+            ovf.System(
+                name=node.name,
+                disk=node.name if node.name in own else FRONT,
+                cpus=asked.cpus,
+                memory_bytes=asked.memory_bytes,
+            )
+            for node in state.nodes
+        ),
+        properties=ovf.properties(asked),
+    )
+
+
+def _possible(asked: Description, kind: Kind | None, progress: Progress) -> Description:
+    """The same, as containers where guests cannot run here and nobody insists on guests."""
+    if asked.kind != "vm" or kind == "vm":
+        return asked
+    try:
+        manager.require(asked, built=True)
+    except MissingError as error:
+        progress(f"{error.message}: it is loaded as containers")
+        return msgspec.structs.replace(asked, kind="container")
+    return asked
+
+
+def _furnish(folder: Path, shop: Workshop, package: ovf.Package, asked: Description) -> Path:
+    """Disks and home of a new cluster; the folder of its userland."""
+    target = folder / "image"
+    target.mkdir()
+    images = _images(shop, package)
+    base = package.systems[0].disk
+    _unpack_image(shop, images[base], target, asked)
+    for system in package.systems if package.properties else ():
+        if system.disk != base:
+            own = target / system.name
+            own.mkdir()
+            _unpack_image(shop, images[system.disk], own, asked)
+    if package.properties and HOME in images:
+        disks.to_folder(shop, images[HOME], folder / "home")
+        shutil.rmtree(folder / "home" / "lost+found", ignore_errors=True)
+    for name in _BOOT_FILES:
+        if (shop.folder / name).exists():
+            (shop.folder / name).rename(target / name)
+    if asked.kind == "vm" and not (target / _BOOT_FILES[0]).exists():
+        raise UsageError(
+            "the package has no kernel to start guests with", remedy="load it --kind container"
+        )
+    return target
+
+
+def _images(shop: Workshop, package: ovf.Package) -> dict[str, Path]:
+    """Id of each disk to its file. Errors: UsageError where a node's is missing."""
+    hrefs = {file.id: file.href for file in package.files}
+    images = {disk.id: shop.folder / hrefs[disk.file] for disk in package.disks}
+    for system in package.systems:
+        if system.disk not in images:
+            raise UsageError(f"the package holds no disk `{system.disk}` for {system.name}")
+    return images
+
+
+def _unpack_image(shop: Workshop, image: Path, target: Path, asked: Description) -> None:
+    if asked.kind == "vm":
+        disks.to_raw(shop, image, target / "disk.img")
+        return
+    disks.to_folder(shop, image, target / "tree")
+    for file, package in _NEEDED.items():
+        if not (target / "tree" / file).exists():
+            raise UsageError(
+                f"{image.name} cannot be a node: it has no {package}",
+                remedy=f"install {package} where the package was made",
+            )

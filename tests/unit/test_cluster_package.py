@@ -1,0 +1,258 @@
+"""Saved clusters: what is written is read back, and what was damaged is refused with the reason."""
+
+from __future__ import annotations
+
+import io
+import struct
+import tarfile
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aferir.cluster import disks, ova, ovf
+from aferir.cluster.description import Description
+from aferir.errors import UsageError
+
+LAB = Description(name="lab", nodes=3, cpus=2, memory_bytes=2**29, boot="disk", slurm=True)
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=20)
+
+
+def package(content: bytes = b"front's disk") -> ovf.Package:
+    return ovf.Package(
+        files=(ovf.File(id="f", href="front.vmdk", size=len(content)),),
+        disks=(ovf.Disk(id="front", file="f", capacity=2**32),),
+        systems=tuple(
+            ovf.System(name=name, disk="front", cpus=2, memory_bytes=2**29)
+            for name in ("front", "node1", "node2")
+        ),
+        properties=ovf.properties(LAB),
+    )
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("packed")
+    (folder / "front.vmdk").write_bytes(b"front's disk")
+    ova.pack(folder / "lab.ova", "lab", package(), [folder / "front.vmdk"])
+    return (folder / "lab.ova").read_bytes()
+
+
+def unpack(content: bytes) -> tuple[ovf.Package, dict[str, bytes]]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "x.ova").write_bytes(content)
+        (folder / "out").mkdir()
+        found = ova.unpack(folder / "x.ova", folder / "out")
+        return found, {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+
+
+def test_a_package_says_what_the_cluster_was(packed: bytes) -> None:
+    found, files = unpack(packed)
+    assert found == package()
+    assert ovf.description(found, "", None) == LAB
+    renamed = ovf.description(found, "other", "container")
+    assert renamed == msgspec.structs.replace(LAB, name="other", kind="container")
+    assert files["front.vmdk"] == b"front's disk"
+
+
+def test_the_descriptor_comes_first_and_the_manifest_second(packed: bytes) -> None:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        assert tar.getnames() == ["lab.ovf", "lab.mf", "front.vmdk"]
+
+
+@given(st.text(max_size=12), WORDS, st.integers(1, 10**6), st.integers(1, 2**20))
+def test_any_words_survive_the_descriptor(name: str, word: str, cpus: int, mebibytes: int) -> None:
+    clean = "".join(c for c in name if c.isprintable()) or "x"
+    system = ovf.System(name=clean, disk="front", cpus=cpus, memory_bytes=mebibytes << 20)
+    given_one = msgspec.structs.replace(
+        package(), systems=(system,), properties={"name": word, "<&'\"": word}
+    )
+    assert ovf.read(ovf.write(given_one).encode()) == given_one
+
+
+def test_elements_are_in_the_order_of_the_schema() -> None:
+    """The order of DSP8023 1.1, and of CIM_ResourceAllocationSettingData for items."""
+    root = ET.fromstring(ovf.write(package()))  # noqa: S314 - our own
+    assert [tag(e) for e in root] == [
+        *("References", "DiskSection", "NetworkSection", "VirtualSystemCollection")
+    ]
+    collection = root[3]
+    assert [tag(e) for e in collection] == ["Info", "ProductSection", *["VirtualSystem"] * 3]
+    for section in root.iter():
+        if tag(section).endswith("Section"):
+            assert tag(section[0]) == "Info"
+    for item in root.iter(f"{{{ovf.OVF}}}Item"):
+        names = [tag(e) for e in item]
+        assert names == sorted(names)
+        assert {"ElementName", "InstanceID", "ResourceType"} <= set(names)
+
+
+def tag(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_a_flipped_bit_is_refused_or_changes_nothing(packed: bytes, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(packed) - 1))
+    changed = bytearray(packed)
+    changed[place] ^= 1 << data.draw(st.integers(0, 7))
+    try:
+        found, files = unpack(bytes(changed))
+    except UsageError:
+        return
+    assert (found, files) == unpack(packed)
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_a_truncated_package_is_refused(packed: bytes, data: st.DataObject) -> None:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        last = tar.getmembers()[-1]
+    end = last.offset_data + last.size
+    with pytest.raises(UsageError):
+        unpack(packed[: data.draw(st.integers(0, end - 1))])
+
+
+@given(st.binary(max_size=600))
+def test_what_is_no_package_is_refused(content: bytes) -> None:
+    with pytest.raises(UsageError):
+        unpack(content)
+
+
+def repacked(changes: dict[str, bytes | None], extra: list[tarfile.TarInfo] | None = None) -> bytes:
+    original = {
+        "lab.ovf": ovf.write(package()).encode(),
+        "lab.mf": b"",
+        "front.vmdk": b"front's disk",
+    }
+    files = {name: content for name, content in (original | changes).items() if content is not None}
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+        for member in extra or []:
+            tar.addfile(member, io.BytesIO(b""))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"lab.mf": None}, "lost its manifest"),
+        ({"lab.mf": b""}, "not in the manifest"),
+        ({"lab.mf": b"SHA256(lab.ovf)= 00"}, "lab.ovf is not what the manifest says"),
+        ({"lab.mf": b"nonsense"}, "cannot be read"),
+        ({"front.vmdk": None}, "front.vmdk is missing"),
+        ({"front.vmdk": b"shorter"}, "7 bytes instead of 12"),
+        ({"lab.ovf": None}, "must be its first file"),
+        ({"lab.ovf": b"<a>"}, "no XML"),
+        ({"lab.ovf": b"<a/>"}, "no OVF 1 envelope"),
+        ({"lab.ovf": b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "declares entities"),
+    ],
+)
+def test_a_package_that_was_changed_says_how(changes: dict[str, bytes | None], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        unpack(repacked(changes))
+
+
+@pytest.mark.parametrize("name", ["../outside", "/outside", "sub/file", ".."])
+def test_no_file_leaves_the_folder(name: str) -> None:
+    with pytest.raises(UsageError, match="no plain file"):
+        unpack(repacked({name: b"x"}))
+
+
+def test_no_link_is_followed() -> None:
+    link = tarfile.TarInfo("link")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/shadow"
+    with pytest.raises(UsageError, match="no plain file"):
+        unpack(repacked({}, [link]))
+
+
+FOREIGN = f"""<?xml version="1.0"?>
+<Envelope xmlns="{ovf.OVF}" xmlns:ovf="{ovf.OVF}" xmlns:rasd="{ovf.RASD}">
+  <References><File ovf:href="front.vmdk" ovf:id="file1"/></References>
+  <DiskSection><Info/>
+    <Disk ovf:capacity="8" ovf:capacityAllocationUnits="byte * 2^30" ovf:diskId="vmdisk1"
+          ovf:fileRef="file1" ovf:format="http://example.org/x"/></DiskSection>
+  <VirtualSystem ovf:id="appliance"><Info/>
+    <VirtualHardwareSection><Info/>
+      <Item><rasd:InstanceID>1</rasd:InstanceID><rasd:ResourceType>3</rasd:ResourceType>
+        <rasd:VirtualQuantity>2</rasd:VirtualQuantity></Item>
+      <Item><rasd:AllocationUnits>MegaBytes</rasd:AllocationUnits>
+        <rasd:ResourceType>4</rasd:ResourceType>
+        <rasd:VirtualQuantity>512</rasd:VirtualQuantity></Item>
+      <Item><rasd:HostResource>/disk/vmdisk1</rasd:HostResource>
+        <rasd:ResourceType>17</rasd:ResourceType></Item>
+    </VirtualHardwareSection>
+  </VirtualSystem>
+</Envelope>""".encode()
+
+
+def test_a_package_of_another_tool_is_read_without_a_manifest() -> None:
+    found, _ = unpack(repacked({"lab.ovf": FOREIGN, "lab.mf": None}))
+    assert found.disks == (ovf.Disk(id="vmdisk1", file="file1", capacity=8 << 30),)
+    assert ovf.description(found, "mine", None) == Description(
+        name="mine", nodes=1, cpus=2, memory_bytes=2**29
+    )
+
+
+@pytest.mark.parametrize(
+    "changes", [{"nodes": "many"}, {"nodes": "0"}, {"kind": "abacus"}, {"name": "../x"}]
+)
+def test_a_description_that_cannot_be_is_refused(changes: dict[str, str]) -> None:
+    broken = msgspec.structs.replace(package(), properties=ovf.properties(LAB) | changes)
+    with pytest.raises(UsageError):
+        ovf.description(broken, "", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("byte * 2^20", 2**20), ("byte*2^30", 2**30), ("MegaBytes", 2**20), ("", 2**20), ("byte", 1)],
+)
+def test_units_of_memory_are_those_of_the_standard(text: str, size: int) -> None:
+    assert ovf.unit(text) == size
+
+
+def test_a_list_of_other_files_is_no_disk() -> None:
+    with pytest.raises(UsageError, match="no disk image"):
+        disks.check_vmdk(b'# Disk DescriptorFile\nRW 1 FLAT "/etc/shadow" 0', "x")
+    with pytest.raises(UsageError, match="in other files"):
+        disks.check_vmdk(b"KDMV" + b"\0" * 60, "x")
+    disks.check_vmdk(b"KDMV" + b"\0" * 8 + struct.pack("<Q", 2048), "x")
+
+
+def mbr(*entries: tuple[int, int, int]) -> bytes:
+    table = b"".join(struct.pack("<B3xB3xII", 0, *entry) for entry in entries)
+    return b"\0" * 446 + table.ljust(64, b"\0") + b"\x55\xaa" + b"\0" * 33 * 512
+
+
+def test_the_largest_partition_of_linux_is_the_root() -> None:
+    head = mbr((0x82, 1, 999), (0x83, 2048, 100), (0x83, 4096, 200))
+    assert disks.partition(head) == disks.Partition(4096 * 512, 200 * 512)
+    assert disks.partition(mbr((0x07, 1, 2))) is None
+    assert disks.partition(b"\0" * 34 * 512) is None
+
+
+def test_partitions_of_a_gpt_are_found() -> None:
+    linux = bytes.fromhex("af3dc60f838472478e793d69d8477de4")
+    entries = b"".join(
+        kind + b"\0" * 16 + struct.pack("<QQ", first, last) + b"\0" * 80
+        for kind, first, last in [(b"\1" * 16, 34, 9999), (linux, 10000, 10009)]
+    )
+    head = bytearray(mbr((0xEE, 1, 2**32 - 1)))
+    head[512:520] = b"EFI PART"
+    head[1024 : 1024 + len(entries)] = entries
+    assert disks.partition(bytes(head)) == disks.Partition(10000 * 512, 10 * 512)
+
+
+@given(st.binary(max_size=34 * 512))
+def test_no_partition_table_breaks_the_reader(head: bytes) -> None:
+    disks.partition(head)
