@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from aferir import process
+from aferir.environments.cloud import Template
 from aferir.errors import MissingError, ProgramError
 
 VIDEO_BPS = 2_698_000
@@ -22,6 +24,8 @@ SENT_BPS = 2_968_000
 """... sent (Dutra 2015, 5.3)."""
 _START_S = 10.0
 _CONNECTIONS = 20_000
+_INSIDE = Path("/srv/aferir")
+VIDEO = "video.mp4"
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
@@ -35,13 +39,19 @@ class Node(msgspec.Struct, frozen=True):
 
 
 def configuration(
-    folder: Path, address: str, port: int, *, sent_bps: int = SENT_BPS, connections: int
+    folder: Path,
+    address: str,
+    port: int,
+    *,
+    sent_bps: int = SENT_BPS,
+    connections: int = _CONNECTIONS,
+    foreground: bool = True,
 ) -> str:
-    """Text of nginx.conf for one worker in the foreground; everything it writes is in `folder`."""
+    """Text of nginx.conf for one worker; everything that it writes is in `folder`."""
     temporary = "\n".join(f"  {name}_temp_path {folder}/{name};" for name in _TEMPORARY)
     return f"""worker_processes 1;
 worker_rlimit_nofile {2 * connections};
-daemon off;
+daemon {"off" if foreground else "on"};
 pid {folder}/nginx.pid;
 error_log {folder}/error.log warn;
 events {{ worker_connections {connections}; }}
@@ -62,9 +72,17 @@ http {{
 
 @contextlib.contextmanager
 def native_node(
-    video: Path, *, sent_bps: int = SENT_BPS, connections: int = _CONNECTIONS
+    video: Path,
+    *,
+    sent_bps: int = SENT_BPS,
+    connections: int = _CONNECTIONS,
+    address: str = "127.0.0.1",
+    inside: str | None = None,
 ) -> Iterator[Node]:
-    """Run one on loopback and end it. Errors: MissingError without NGINX, ProgramError."""
+    """Run one and end it; `inside` is the network namespace that has the address.
+
+    Errors: MissingError without NGINX, ProgramError where it does not answer.
+    """
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
     if nginx is None:
         raise MissingError("there is no nginx here", remedy="apt-get install nginx-light")
@@ -75,20 +93,47 @@ def native_node(
         (folder / "videos" / video.name).symlink_to(video.resolve())
         path = folder / "nginx.conf"
         path.write_text(
-            configuration(folder, "127.0.0.1", port, sent_bps=sent_bps, connections=connections),
+            configuration(folder, address, port, sent_bps=sent_bps, connections=connections),
             encoding="utf-8",
         )
         # The worker runs as another user, who has to read the video.
         folder.chmod(0o755)
-        child = process.start(
-            [nginx, "-e", str(folder / "error.log"), "-c", str(path)],
-            stderr=subprocess.PIPE,
-        )
+        command = [nginx, "-e", str(folder / "error.log"), "-c", str(path)]
+        within = ["ip", "netns", "exec", inside] if inside else []
+        child = process.start([*within, *command], stderr=subprocess.PIPE)
         try:
-            worker = _worker(child, port)
-            yield Node(url=f"http://127.0.0.1:{port}/{video.name}", pid=worker)
+            worker = _worker(child, address, port)
+            yield Node(url=f"http://{address}:{port}/{video.name}", pid=worker)
         finally:
             process.end(child)
+
+
+def template(video: Path, folder: Path, *, sent_bps: int = SENT_BPS) -> Template:
+    """What makes an image one of a Node; `folder` is for a file that has to last as long."""
+    path = folder / "nginx.conf"
+    path.write_text(
+        configuration(_INSIDE, "0.0.0.0", 80, sent_bps=sent_bps, foreground=False),  # noqa: S104 - an instance's own
+        encoding="utf-8",
+    )
+    return Template(
+        files={f"{_INSIDE}/nginx.conf": path, f"{_INSIDE}/videos/{VIDEO}": video},
+        start=f"nginx -e {_INSIDE}/error.log -c {_INSIDE}/nginx.conf",
+        probe=f"/{VIDEO}",
+    )
+
+
+def make_video(folder: Path, seconds: float, bitrate_bps: float = VIDEO_BPS) -> Path:
+    """A file of as many bytes as a video of that length and bit rate has.
+
+    Nobody decodes it: a client counts bytes, and NGINX sends them whatever they are.
+    """
+    path = folder / VIDEO
+    with path.open("wb") as stream:
+        left = max(1, round(seconds * bitrate_bps / 8))
+        block = os.urandom(2**20)  # nothing that a disk or a network could compress
+        while left > 0:
+            left -= stream.write(block[:left])
+    return path
 
 
 def _free_port() -> int:
@@ -97,12 +142,12 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _worker(child: subprocess.Popen[str], port: int) -> int:
+def _worker(child: subprocess.Popen[str], address: str, port: int) -> int:
     """Wait until it answers. Errors: ProgramError where it does not."""
     deadline = time.monotonic() + _START_S
     children = Path(f"/proc/{child.pid}/task/{child.pid}/children")
     while time.monotonic() < deadline and child.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
             pids = children.read_text(encoding="ascii").split()
             if pids:
                 return int(pids[0])

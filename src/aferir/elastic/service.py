@@ -13,6 +13,7 @@ import functools
 import hmac
 import math
 import secrets
+import socket
 import time
 from collections.abc import Coroutine, Sequence
 from http import HTTPStatus
@@ -105,19 +106,29 @@ class Service:
         self._connections = 0
         self._timer: asyncio.TimerHandle | None = None
         self._server: asyncio.Server | None = None
+        self._also: asyncio.Server | None = None
         self._next_client = ledger.next_client
         self._times: list[float] = []
         self._clients: list[int] = []
         self._nodes: list[int] = []
 
-    async def start(self, address: str = "127.0.0.1", port: int = 0) -> int:
-        """End what an earlier Front left and listen; the port. Errors: OSError."""
+    async def start(
+        self, address: str = "127.0.0.1", port: int = 0, also: socket.socket | None = None
+    ) -> int:
+        """End what an earlier Front left and listen, on another socket `also`; the port.
+
+        Errors: OSError.
+        """
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         await self._site.release_all()
         self._server = await asyncio.start_server(
             self._serve, address, port, limit=http.MOST_HEAD_BYTES, backlog=1024
         )
+        if also is not None:
+            self._also = await asyncio.start_server(
+                self._serve, sock=also, limit=http.MOST_HEAD_BYTES
+            )
         self._follow(self._front.start(self._now()))
         self._spawn(self._watch())
         return int(self._server.sockets[0].getsockname()[1])
@@ -135,8 +146,9 @@ class Service:
 
     async def abort(self) -> None:
         """Stop at once as if killed: no books, and instances stay."""
-        if self._server is not None:
-            self._server.close()
+        for server in (self._server, self._also):
+            if server is not None:
+                server.close()
         if self._timer is not None:
             self._timer.cancel()
         for answer in self._answers.values():

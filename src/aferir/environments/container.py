@@ -44,8 +44,10 @@ class Container:
 
     kind = KIND
 
-    def __init__(self, progress: image.Progress = image.silent) -> None:
+    def __init__(self, progress: image.Progress = image.silent, tree: Path | None = None) -> None:
+        """With `tree` that is the root of its files, and not the image's."""
         self._progress = progress
+        self._tree = tree
 
     def check(self) -> list[Finding]:
         """Root, LXC, control groups, an image or the means to build one."""
@@ -75,13 +77,13 @@ class Container:
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
-        base = image.ensure(self._progress)
+        tree = self._tree or image.ensure(self._progress).tree
         cpus = placement.cpu_set(spec, placement.host_cpus())
         clock = time.perf_counter()
         entry = journal.write(KIND, {"containers": str(journal.state_folder() / "containers")})
         monitor: subprocess.Popen[str] | None = None
         try:
-            _write_config(spec, entry, base.tree, cpus)
+            _write_config(spec, entry, tree, cpus)
             copied = time.perf_counter()
             monitor = _start(entry)
             booted = time.perf_counter()

@@ -6,6 +6,8 @@ in the host's own network: interfaces are made inside the namespaces and go with
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,8 @@ FOLDER = Path("/run/netns")
 """Where ip-netns(8) keeps names."""
 _TIME_LIMIT_S = 20.0
 _INTERFACE = "eth0"
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -141,6 +145,17 @@ def commands(pair: Pair) -> list[list[str]]:
         made.append([*inside, "link", "set", _INTERFACE, "addrgenmode", "none", "up"])
         made.append([*inside, "link", "set", "lo", "up"])
     return made
+
+
+def enter(name: str) -> None:
+    """Move the calling thread, and those that it starts from now on, into a namespace.
+
+    Errors: OSError where there is none, or this user may not (setns(2)).
+    """
+    with (FOLDER / name).open("rb") as place:
+        if _libc.setns(place.fileno(), _CLONE_NEWNET) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), name)
 
 
 def give_back(entry: Entry) -> None:

@@ -36,10 +36,12 @@ def command(
     cpus: int,
     memory_bytes: int,
     accelerator: Accelerator,
+    tap: tuple[str, str] | None = None,
 ) -> list[str]:
     """A guest with `folder`/disk.qcow2, its agent and monitor on sockets in `folder`.
 
-    Memory is rounded up to whole MiB. No network.
+    Memory is rounded up to whole MiB. `tap` is an interface of the host, and the guest's own
+    hardware address on it; without, the guest has no network.
     """
     return [
         *_machine(name, folder, kernel, archive, accelerator),
@@ -53,6 +55,7 @@ def command(
         *("-device", f"virtserialport,chardev=agent,name={initramfs.AGENT_PORT}"),
         *("-chardev", f"socket,id=monitor,server=on,wait=off,path={escaped(monitor(folder))}"),
         *("-mon", "chardev=monitor,mode=control"),
+        *(_network(*tap) if tap is not None else ()),
     ]
 
 
@@ -71,6 +74,13 @@ def overlay_command(base: Path, overlay: Path) -> list[str]:
     """Make a disk that reads from `base` and keeps what is written for itself."""
     names = ["-F", "raw", "-b", str(base), str(overlay)]
     return ["qemu-img", "create", "-q", "-f", "qcow2", *names]
+
+
+def _network(tap: str, hardware_address: str) -> list[str]:
+    return [
+        *("-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no"),
+        *("-device", f"virtio-net-pci,netdev=net,romfile=,mac={hardware_address}"),
+    ]
 
 
 def disk(folder: Path) -> Path:

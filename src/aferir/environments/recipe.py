@@ -20,7 +20,7 @@ VERSION = 2
 """Raise it whenever the building itself changes what comes out."""
 PACKAGES = (
     *("ethtool", "iproute2", "kmod", "libgomp1", "libstdc++6", "mount"),
-    "qemu-guest-agent",
+    *("nginx-light", "qemu-guest-agent"),
 )
 OUT = "aferir-out"
 """Folder at the root of the tree that is being built, where the hook leaves the kernel."""

@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from aferir import journal, process
 from aferir.environments import (
     agent,
@@ -46,18 +48,37 @@ def folder_of(entry: journal.Entry) -> Path:
     return Path(entry.details["vms"]) / name_of(entry)
 
 
+class GuestNetwork(msgspec.Struct, frozen=True):
+    """The interface of this machine that a guest's only one is the other end of."""
+
+    namespace: str
+    """Below /run/netns."""
+    tap: str
+    hardware_address: str
+
+
 class VirtualMachine:
     """Makes guests; an ordinary user may too."""
 
     kind = KIND
 
-    def __init__(self, progress: image.Progress = image.silent, *, counted: bool = False) -> None:
+    def __init__(
+        self,
+        progress: image.Progress = image.silent,
+        *,
+        counted: bool = False,
+        disk: Path | None = None,
+        network: GuestNetwork | None = None,
+    ) -> None:
         """With `counted` guests are emulated, and their clocks count instructions.
 
-        What happens in them takes the same time of theirs however busy the host is.
+        What happens in them takes the same time of theirs however busy the host is. `disk` stands
+        for the image's own, and with `network` a guest is connected to one.
         """
         self._progress = progress
         self._counted = counted
+        self._disk = disk
+        self._network = network
 
     def check(self) -> list[Finding]:
         """QEMU, an image or the means to build one, and KVM, which is asked by booting."""
@@ -104,9 +125,11 @@ class VirtualMachine:
         entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
         child: subprocess.Popen[str] | None = None
         try:
-            _make_disk(entry, base)
+            _make_disk(entry, self._disk or base.disk)
             copied = time.perf_counter()
-            child, groups = _start(spec, entry, base, accelerator, pinned)
+            child, groups = _start(
+                spec, entry, base, accelerator, pinned=pinned, network=self._network
+            )
             _wait_for_boot(folder_of(entry), child)
             booted = time.perf_counter()
             connection = _connect(folder_of(entry), child)
@@ -231,11 +254,11 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
     journal.erase(entry)
 
 
-def _make_disk(entry: journal.Entry, base: image.Image) -> None:
+def _make_disk(entry: journal.Entry, base: Path) -> None:
     folder = folder_of(entry)
     folder.mkdir(parents=True)
     folder.chmod(0o700)
-    process.run(qemu.overlay_command(base.disk, qemu.disk(folder)), timeout_s=30)
+    process.run(qemu.overlay_command(base, qemu.disk(folder)), timeout_s=30)
 
 
 def _start(
@@ -243,7 +266,9 @@ def _start(
     entry: journal.Entry,
     base: image.Image,
     accelerator: qemu.Accelerator,
+    *,
     pinned: Sequence[int],
+    network: GuestNetwork | None,
 ) -> tuple[subprocess.Popen[str], dict[str, Path]]:
     """Start QEMU; it is killed with us.
 
@@ -262,7 +287,10 @@ def _start(
         cpus=spec.cpus,
         memory_bytes=spec.memory_bytes,
         accelerator=accelerator,
+        tap=(network.tap, network.hardware_address) if network is not None else None,
     )
+    if network is not None:
+        command = ["ip", "netns", "exec", network.namespace, *command]
     with (folder / "qemu.log").open("w", encoding="utf-8") as log:
         child = process.start(
             command,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 PACKAGE_OF = {
     "apt-config": "apt",
+    "debugfs": "e2fsprogs",
     "dpkg-deb": "dpkg",
     "ip": "iproute2",
     "lxc-attach": "lxc",
@@ -15,6 +16,7 @@ PACKAGE_OF = {
     "lxc-stop": "lxc",
     "mke2fs": "e2fsprogs",
     "mmdebstrap": "mmdebstrap",
+    "nginx": "nginx-light",
     "newuidmap": "uidmap",
     "nsenter": "util-linux",
     "qemu-img": "qemu-utils",

@@ -21,6 +21,8 @@ from aferir.workloads.base import PROGRAM_FOLDER, Command, Workload
 
 OTHERS = "load_of_others_cpus"
 """The sample of the probe that watches what else the machine does."""
+REPETITION = "AFERIR_REPETITION"
+"""Variable that tells a program which repetition it is: whoever draws at random draws anew."""
 _OTHERS_CPUS = 0.1
 _OTHERS_S = 0.05
 """Below this much CPU time the tick accounting of /proc/stat says nothing (10 ms a tick)."""
@@ -55,7 +57,8 @@ def repeat(
     """Run the cell once in a paused instance, and pause it again."""
     started = time.time_ns()
     line = command_line(instance.spec.kind, command)
-    ran = _run(instance, line, command, watch, timeout_s)
+    told = {**command.environment, REPETITION: str(turn.number)}
+    ran = _run(instance, line, msgspec.structs.replace(command, environment=told), watch, timeout_s)
     samples: tuple[Sample, ...] = ()
     series: tuple[Series, ...] = ()
     doubts: tuple[Warning, ...] = ()

@@ -9,6 +9,7 @@ from aferir.workloads.aggregation import AGGREGATION
 from aferir.workloads.base import Workload
 from aferir.workloads.clock import CLOCK
 from aferir.workloads.effective_bandwidth import EFFECTIVE_BANDWIDTH
+from aferir.workloads.elastic import ALLOCATION, CAPACITY, MOVIE
 from aferir.workloads.iperf3 import IPERF3
 from aferir.workloads.memory import MEMORY
 from aferir.workloads.mpi_clock import MPI_CLOCK
@@ -25,6 +26,7 @@ def all_workloads() -> dict[str, Workload]:
     known: tuple[Workload, ...] = (
         *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
+        *(ALLOCATION, CAPACITY, MOVIE),
     )
     return {workload.program: workload for workload in known}
 

@@ -1,0 +1,214 @@
+"""Measure one step of ElasticMovie on hosts that are simulated on this machine. Needs root.
+
+`allocation` makes one instance and gives it back, `capacity` finds how many streams a host
+sustains, `movie` is the service itself under a load. What the first two find is kept, and `movie`
+takes its clients per Node from there; where nothing is known yet it measures the capacity first.
+
+examples:
+  aferir elastic measure allocation --cache cold
+  aferir elastic measure capacity --instances 2 --rate-mbit 250
+  aferir elastic measure movie --clients 200 --interarrival 0.1 --video 20 --patience 1 --live 8080
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from aferir.errors import UsageError
+
+if TYPE_CHECKING:
+    from aferir.elastic.figures import Figures
+    from aferir.elastic.front import Settings
+    from aferir.environments.simulated import Layout
+
+NAME = "measure"
+HELP = "one step of ElasticMovie on simulated hosts"
+REPETITION = "AFERIR_REPETITION"
+"""Number of the repetition, which the runner tells: each draws arrivals of its own."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir elastic measure`."""
+    add = parser.add_argument
+    add("step", choices=("allocation", "capacity", "movie"))
+    hosts = parser.add_argument_group("hosts")
+    add = hosts.add_argument
+    add("--technology", choices=("container", "vm"), default="container", help="of instances")
+    add("--hosts", type=int, default=2, metavar="N", help="default: 2; capacity: always 1")
+    add("--per-host", type=int, default=4, metavar="N", help="instances a host takes (default: 4)")
+    add("--rate-mbit", type=float, default=0.0, metavar="N", help="uplink of a host (default: any)")
+    add("--cpu-quota", type=float, metavar="SHARE", help="of one CPU, for an instance")
+    add("--cache", choices=("cold", "warm"), default="cold", help="whether hosts have the image")
+    add("--video", type=float, default=20.0, metavar="S", help="length (default: 20 s)")
+    add("--startup", type=float, default=1.0, metavar="S", help="buffer of a viewer (default: 1 s)")
+    add = parser.add_argument_group("capacity").add_argument
+    add("--instances", type=int, default=0, metavar="N", help="0: the host itself (default)")
+    add("--resolution", type=float, default=0.05, metavar="SHARE", help="default: 0.05")
+    add = parser.add_argument_group("movie").add_argument
+    add("--clients", type=int, default=50, metavar="N", help="in all (default: 50)")
+    add("--interarrival", type=float, default=0.5, metavar="S", help="mean (default: 0.5 s)")
+    add("--arrivals", default="poisson", metavar="SHAPE", help="see `aferir elastic simulate`")
+    add("--patience", type=float, default=2.0, metavar="S", help="of a client (default: 2 s)")
+    add("--clients-per-node", type=int, default=0, metavar="N", help="default: 0, as measured")
+    add("--choice", choices=("most-loaded", "least-loaded"), default="most-loaded")
+    add("--waiting", choices=("shared", "each"), default="shared", help="for one allocation")
+    add("--warm", type=int, default=0, metavar="N", help="Nodes kept ready without clients")
+    add("--release-delay", type=float, default=0.0, metavar="S", help="before an empty Node goes")
+    add("--predict-window", type=float, default=0.0, metavar="S", help="of a linear predictor")
+    add("--predict-horizon", type=float, default=0.0, metavar="S", help="of that predictor")
+    add("--seed", type=int, default=1, help="of the arrivals (default: 1)")
+    add("--live", type=int, metavar="PORT", help="a page of what goes on, on 127.0.0.1")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Measure once and print the figures."""
+    figures = _measure(options)
+    if options.json:
+        import msgspec
+
+        print(msgspec.json.encode(figures).decode())
+        return 0
+    from aferir.report.formatting import metric_name, quantity
+
+    for sample in figures.samples:
+        print(f"{metric_name(sample.metric):32} {quantity(sample.value, sample.unit)}")
+    for doubt in figures.doubts:
+        print(f"{doubt.code}: {doubt.message}; {doubt.advice}")
+    return 0
+
+
+def _measure(options: argparse.Namespace) -> Figures:
+    from aferir.elastic.allocation import allocate_once
+    from aferir.elastic.capacity import measure
+    from aferir.elastic.measured import keep_allocation, keep_streams
+    from aferir.elastic.node import VIDEO_BPS
+    from aferir.elastic.stage import stage
+
+    _check(options)
+    layout = _layout(options)
+    if options.step == "movie":
+        return _movie(options, layout)
+    with stage(layout, video_s=options.video, cache=options.cache, progress=_tell) as made:
+        if options.step == "allocation":
+            figures = allocate_once(made.cloud)
+            seconds = next(one.value for one in figures.samples if one.metric == "tar_s")
+            keep_allocation(layout, VIDEO_BPS, options.cache, seconds)
+        else:
+            figures = measure(
+                made.cloud,
+                made.video,
+                instances=options.instances,
+                startup_s=options.startup,
+                resolution=options.resolution,
+            )
+            keep_streams(layout, VIDEO_BPS, options.instances, figures.samples[0].value)
+    return figures
+
+
+def _movie(options: argparse.Namespace, layout: Layout) -> Figures:
+    from aferir.elastic.measured import load
+    from aferir.elastic.movie import Show, play
+    from aferir.elastic.node import VIDEO_BPS
+    from aferir.elastic.simulate import Load
+    from aferir.elastic.stage import clients_per_node, stage
+
+    expected = load(layout, VIDEO_BPS).allocation_s
+    try:
+        audience = Load(
+            clients=options.clients,
+            interarrival_s=options.interarrival,
+            video_s=options.video,
+            shape=options.arrivals,
+        )
+    except ValueError as error:
+        raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
+    # Born here, outside of the namespace that the rest happens in: the page is for this machine.
+    with contextlib.ExitStack() as stack:
+        live = stack.enter_context(_listening(options.live)) if options.live else None
+        per_node = options.clients_per_node or clients_per_node(layout, _tell)
+        show = Show(
+            load=audience,
+            policy=_policy(options, per_node),
+            startup_s=options.startup,
+            seed=(options.seed, int(os.environ.get(REPETITION, "0"))),
+            expected_s=expected.get(options.cache, ()),
+        )
+        made = stack.enter_context(
+            stage(layout, video_s=options.video, cache=options.cache, progress=_tell)
+        )
+        return play(show, made.cloud, made.folder, live, _tell)
+
+
+def _policy(options: argparse.Namespace, clients_per_node: int) -> Settings:
+    from aferir.elastic.front import Settings
+
+    try:
+        return Settings(
+            clients_per_node=clients_per_node,
+            patience_s=options.patience,
+            choice=options.choice,
+            waiting=options.waiting,
+            warm_nodes=options.warm,
+            release_delay_s=options.release_delay,
+            predictor_window_s=options.predict_window,
+            predictor_horizon_s=options.predict_horizon,
+            most_nodes=options.hosts * options.per_host,
+        )
+    except ValueError as error:
+        raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
+
+
+def _layout(options: argparse.Namespace) -> Layout:
+    from aferir.environments.simulated import Layout
+
+    alone = options.step == "capacity"
+    try:
+        return Layout(
+            hosts=1 if alone else options.hosts,
+            per_host=max(1, options.instances) if alone else options.per_host,
+            rate_bps=options.rate_mbit * 1e6,
+            technology=options.technology,
+            cpu_quota=options.cpu_quota,
+        )
+    except ValueError as error:
+        raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Errors: UsageError where a number is out of bounds."""
+    bounds: tuple[tuple[str, float, float, float], ...] = (
+        ("--rate-mbit", options.rate_mbit, 0, 1e6),
+        ("--cpu-quota", options.cpu_quota or 1, 0.01, 1),
+        ("--video", options.video, 1, 7200),
+        ("--startup", options.startup, 0.1, 60),
+        ("--resolution", options.resolution, 0.005, 0.5),
+        ("--clients", options.clients, 1, 100_000),
+        ("--clients-per-node", options.clients_per_node, 0, 100_000),
+        ("--seed", options.seed, 0, 2**63),
+        ("--live", options.live or 1024, 1, 65535),
+    )
+    for name, value, least, most in bounds:
+        if not least <= value <= most:
+            raise UsageError(f"{name} {value}: not possible", remedy=f"from {least:g} to {most:g}")
+
+
+@contextlib.contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    with socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise UsageError(f"--live {port}: {error.strerror}", remedy="another port") from None
+        yield made
+
+
+def _tell(said: str) -> None:
+    print(said, file=sys.stderr, flush=True)

@@ -1,0 +1,58 @@
+"""Step 2: how long an instance takes to allocate and to release, phase by phase."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from aferir.elastic.figures import Figures
+from aferir.environments.cloud import Cloud, Phase
+from aferir.model.record import Sample, Series, Warning
+
+PROGRAM = "elastic-allocation"
+_AGREES = 0.1
+"""Phases have to add up to what a stopwatch outside of the cloud says, within this share."""
+
+
+def allocate_once(cloud: Cloud) -> Figures:
+    """One instance, made and given back. Errors: those of the cloud."""
+    asked = time.perf_counter()
+    server = cloud.create()
+    ready = time.perf_counter()
+    cloud.delete(server.name)
+    gone = time.perf_counter()
+    outside_s = ready - asked
+    phases = {phase.name: phase.seconds for phase in server.phases if phase.seconds is not None}
+    return Figures(
+        program=PROGRAM,
+        samples=(
+            Sample("duration_s", outside_s, "s"),
+            Sample("tar_s", server.total_s, "s"),
+            *(Sample(f"{name.lower()}_s", seconds, "s") for name, seconds in phases.items()),
+            Sample("tlr_s", gone - ready, "s"),
+        ),
+        series=(
+            Series(
+                metric="phase_s",
+                unit="s",
+                values=(*phases.values(), gone - ready),
+                along="phase",
+                at=(*phases, "TlR"),
+            ),
+        ),
+        doubts=doubts(server.phases, outside_s),
+    )
+
+
+def doubts(phases: Sequence[Phase], outside_s: float) -> tuple[Warning, ...]:
+    """Phases that cannot be observed, and a sum that is not the whole."""
+    found = [
+        Warning("not-observable", f"{phase.name} cannot be observed: {phase.source}")
+        for phase in phases
+        if phase.seconds is None
+    ]
+    total_s = sum(phase.seconds or 0.0 for phase in phases)
+    if abs(total_s - outside_s) > _AGREES * outside_s:
+        said = f"the phases add up to {total_s:.3f} s, and a stopwatch outside says {outside_s:.3f}"
+        found.append(Warning("phases-differ", said, "do not compare these phases with others"))
+    return tuple(found)

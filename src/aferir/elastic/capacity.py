@@ -1,0 +1,168 @@
+"""Step 1: how many streams a host sustains, by itself or with so many instances on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from aferir.elastic.figures import Figures
+from aferir.elastic.node import VIDEO_BPS, native_node
+from aferir.elastic.viewers import Watched, watch
+from aferir.environments.simulated import SimulatedCloud, address_of
+from aferir.model.record import Sample, Series, Warning
+
+PROGRAM = "elastic-capacity"
+_MOST_VIOLATED = 0.01
+"""A share of viewers up to which a host still counts as sustaining them: chance, not overload."""
+_ARRIVING_S = 2.0
+_GUESS_STREAMS = 500.0
+_MOST_STREAMS = 20_000.0
+_HEADERS = 1448 / 1514
+"""Payload of a full frame of Ethernet, of TCP with time stamps."""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """So many streams at once, and what their viewers saw."""
+
+    streams: int
+    violated: int
+    lost: int
+    """Not served to the end."""
+    own_violations: int
+
+    @property
+    def sustained(self) -> bool:
+        """Whether all were served, and in time."""
+        return self.lost == 0 and self.violated <= _MOST_VIOLATED * self.streams
+
+
+async def search(
+    sustains: Callable[[int], Awaitable[bool]],
+    *,
+    guess: float,
+    resolution: float,
+    most: float = _MOST_STREAMS,
+) -> int:
+    """The most that is sustained, to within `resolution` of it; 0 where nothing is.
+
+    Goes from the guess in growing steps until one is too much (or not any more), and halves what
+    is left between the two.
+    """
+    low, high = 0.0, most + 1
+    step, value = resolution, max(1.0, min(guess, most))
+    while high - low > max(1.0, resolution * low):
+        if await sustains(int(value)):
+            low = int(value)
+        else:
+            high = int(value)
+        if high > most:
+            value = min(most, max(low + 1, low * (1 + step)))
+        elif low == 0:
+            value = max(1.0, high * (1 - min(step, 0.5)))
+        else:
+            value = (low + high) / 2
+        if value in (low, high):
+            break
+        step *= 2
+    return int(low)
+
+
+def measure(
+    cloud: SimulatedCloud, video: Path, *, instances: int, startup_s: float, resolution: float
+) -> Figures:
+    """Search on the first host. `instances` 0: NGINX on the host itself.
+
+    The video's length bounds what can be told: NGINX sends a second ahead, so that a host which
+    is short of a share s shows only after (1 + startup_s) / s seconds.
+    """
+    trials: list[Trial] = []
+    rate_bps = cloud.layout.rate_bps
+    length_s = 8 * video.stat().st_size / VIDEO_BPS
+    guess = 0.97 * _HEADERS * rate_bps / VIDEO_BPS if rate_bps else _GUESS_STREAMS
+
+    async def search_with(urls: Sequence[str]) -> int:
+        async def sustains(streams: int) -> bool:
+            # What else happens on this machine may spoil one trial, and hardly two.
+            for _ in range(2):
+                trials.append(await _try(urls, streams, startup_s, length_s))
+                if trials[-1].sustained:
+                    return True
+            return False
+
+        return await search(sustains, guess=max(guess, len(urls)), resolution=resolution)
+
+    with _servers(cloud, video, instances) as urls:
+        streams = asyncio.run(search_with(urls))
+    own = sum(trial.own_violations for trial in trials)
+    doubt = Warning(
+        "own-violations",
+        f"{own} times the viewers' program was itself too late to tell",
+        "stop what else runs on this machine",
+    )
+    return Figures(
+        program=PROGRAM,
+        samples=(
+            Sample("streams", float(streams), "1"),
+            Sample("streams_per_instance", streams / max(1, instances), "1"),
+            Sample("goodput_bps", streams * VIDEO_BPS / 8, "B/s"),
+            Sample("trials", float(len(trials)), "1"),
+        ),
+        series=(_curve(trials),),
+        doubts=(doubt,) if own else (),
+    )
+
+
+def _curve(trials: Sequence[Trial]) -> Series:
+    """Viewers with a violation by streams at once; the last trial where two had as many."""
+    by_streams = {trial.streams: trial for trial in trials}
+    return Series(
+        metric="affected_share",
+        unit="1",
+        values=tuple((by_streams[n].violated + by_streams[n].lost) / n for n in sorted(by_streams)),
+        along="streams",
+        at=tuple(float(n) for n in sorted(by_streams)),
+    )
+
+
+@contextlib.contextmanager
+def _servers(cloud: SimulatedCloud, video: Path, instances: int) -> Iterator[list[str]]:
+    if instances == 0:
+        host = cloud.hosts[0]
+        address = address_of(host.number, 0)
+        with native_node(video, address=address, inside=host.namespace) as node:
+            yield [node.url]
+        return
+    made = [cloud.create() for _ in range(instances)]
+    try:
+        yield [server.url for server in made]
+    finally:
+        for server in made:
+            cloud.delete(server.name)
+
+
+async def _try(urls: Sequence[str], streams: int, startup_s: float, length_s: float) -> Trial:
+    shares = [streams // len(urls) + (k < streams % len(urls)) for k in range(len(urls))]
+    seen: list[Watched] = await asyncio.gather(
+        *(
+            watch(
+                url,
+                [
+                    *("--bitrate", str(VIDEO_BPS), "--startup", str(startup_s)),
+                    *("--clients", str(share), "--interval", f"{_ARRIVING_S / share:.6f}"),
+                ],
+                limit_s=60 + 10 * length_s,
+            )
+            for url, share in zip(urls, shares, strict=True)
+            if share
+        )
+    )
+    return Trial(
+        streams=streams,
+        violated=sum(one.clients_with_violations for one in seen),
+        lost=sum(one.clients - one.served for one in seen),
+        own_violations=sum(one.own_violations for one in seen),
+    )

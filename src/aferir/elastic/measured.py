@@ -1,0 +1,67 @@
+"""What the first two steps found, kept for the third: how much a host serves, and TaR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from aferir import journal
+from aferir.environments.simulated import Layout
+
+_MOST_LATENCIES = 20
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one kind of host; empty where nothing was measured yet."""
+
+    streams: dict[int, float] = {}
+    """Instances on the host (0: none, the host itself) to streams that it sustained."""
+    allocation_s: dict[str, tuple[float, ...]] = {}
+    """`cold` or `warm` to the last allocations."""
+
+    def clients_per_node(self, instances: int) -> int | None:
+        """Streams for each of so many instances; None: not measured."""
+        streams = self.streams.get(instances)
+        return None if streams is None else max(1, int(streams // max(1, instances)))
+
+
+def load(layout: Layout, bitrate_bps: float) -> Measured:
+    """What is known of such a host; nothing where the file is missing or unreadable."""
+    try:
+        return msgspec.json.decode(_path(layout, bitrate_bps).read_bytes(), type=Measured)
+    except (OSError, msgspec.DecodeError):
+        return Measured()
+
+
+def keep_streams(layout: Layout, bitrate_bps: float, instances: int, streams: float) -> None:
+    """Remember a capacity; the newest one counts. Errors: OSError."""
+    known = load(layout, bitrate_bps)
+    _save(
+        layout,
+        bitrate_bps,
+        msgspec.structs.replace(known, streams={**known.streams, instances: streams}),
+    )
+
+
+def keep_allocation(layout: Layout, bitrate_bps: float, cache: str, seconds: float) -> None:
+    """Remember an allocation beside those before it. Errors: OSError."""
+    known = load(layout, bitrate_bps)
+    latest = (*known.allocation_s.get(cache, ()), seconds)[-_MOST_LATENCIES:]
+    _save(
+        layout,
+        bitrate_bps,
+        msgspec.structs.replace(known, allocation_s={**known.allocation_s, cache: latest}),
+    )
+
+
+def _save(layout: Layout, bitrate_bps: float, known: Measured) -> None:
+    content = msgspec.json.format(msgspec.json.encode(known))
+    journal.write_durably(_path(layout, bitrate_bps), content)
+
+
+def _path(layout: Layout, bitrate_bps: float) -> Path:
+    """One file for all that decides what a host can do."""
+    quota = layout.cpus * (layout.cpu_quota or 1.0)
+    name = f"{layout.technology}-{layout.rate_bps:.0f}-{quota:g}-{bitrate_bps:.0f}.json"
+    return journal.state_folder() / "elastic" / name

@@ -1,0 +1,213 @@
+"""Step 3, ElasticMovie itself: viewers, Front and Nodes on a cloud (Dutra 2015, 4.3 and 5.4)."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from aferir.elastic.arrivals import arrivals
+from aferir.elastic.figures import Figures
+from aferir.elastic.front import Books, Settings
+from aferir.elastic.ledger import Ledger
+from aferir.elastic.metrics import Trace, elasticity
+from aferir.elastic.node import VIDEO_BPS
+from aferir.elastic.service import Limits, Service
+from aferir.elastic.simulate import Load
+from aferir.elastic.site import CloudSite
+from aferir.elastic.viewers import Watched, schedule, watch
+from aferir.environments.cloud import Cloud, Server
+from aferir.model.record import Sample, Series, Warning
+
+PROGRAM = "elastic-movie"
+_GRACE_S = 5.0
+"""Front blocks who waits too long; a viewer goes by itself only where Front says nothing."""
+_POINTS = 500
+"""Of a curve over time."""
+
+
+class Show(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of ElasticMovie."""
+
+    load: Load
+    policy: Settings
+    startup_s: float
+    """Of video that a viewer buffers before playing."""
+    seed: tuple[int, ...]
+    expected_s: tuple[float, ...] = ()
+    """What step 2 found of allocations; empty: nothing is known."""
+
+
+def intended(show: Show) -> tuple[float, ...]:
+    """When each viewer comes, in seconds from the start: the same for the same seed."""
+    load = show.load
+    rng = np.random.default_rng(list(show.seed))
+    times = arrivals(load.shape, clients=load.clients, interarrival_s=load.interarrival_s, rng=rng)
+    return tuple(float(time) for time in times)
+
+
+def play(
+    show: Show,
+    cloud: Cloud,
+    folder: Path,
+    live: socket.socket | None = None,
+    tell: Callable[[str], None] = print,
+) -> Figures:
+    """From the first viewer to the last release.
+
+    `folder` takes the schedule and the ledger; `live` listens for who wants to look, and `tell` is
+    told where. Errors: AferirError where the service or the
+    viewers' program cannot run at all; what fails within the run is counted.
+    """
+    times = intended(show)
+    schedule(times, folder / "schedule")
+    with CloudSite(cloud) as site, Ledger(folder / "ledger", 0.0) as ledger:
+        # Video at the rate at which it is played, and as much again for who stands still.
+        stay_s = 2 * show.load.video_s + 60.0
+        service = Service(show.policy, site, ledger, Limits(stay_s=stay_s))
+        if live is not None:
+            port = live.getsockname()[1]
+            tell(f"http://127.0.0.1:{port}/live?token={service.token} shows what goes on")
+        watched = asyncio.run(_run(show, service, folder, times[-1], live))
+        return _figures(show, service, site.servers, watched, ledger)
+
+
+async def _run(
+    show: Show, service: Service, folder: Path, last_s: float, live: socket.socket | None
+) -> Watched:
+    port = await service.start(also=live)
+    try:
+        watched = await watch(
+            f"http://127.0.0.1:{port}/",
+            [
+                *("--bitrate", str(VIDEO_BPS), "--startup", str(show.startup_s)),
+                *("--patience", str(show.policy.patience_s + _GRACE_S)),
+                *("--schedule", str(folder / "schedule")),
+            ],
+            limit_s=120.0 + last_s + show.policy.patience_s + 5 * show.load.video_s,
+        )
+        await asyncio.wait_for(service.settled(), 60.0)
+    finally:
+        await service.stop()
+    return watched
+
+
+def _figures(
+    show: Show, service: Service, servers: Sequence[Server], watched: Watched, ledger: Ledger
+) -> Figures:
+    books, trace = ledger.books(), service.trace()
+    settled = books.served + books.abandoned + books.blocked + books.failed
+    balanced = books.received == settled and watched.clients == show.load.clients
+    return Figures(
+        program=PROGRAM,
+        verified=balanced,
+        error="" if balanced else f"clients are missing from the books: {books}",
+        samples=(
+            *_of_clients(show, books, watched),
+            *_of_instances(service, servers, ledger),
+            *_of_elasticity(trace, show.policy.clients_per_node),
+        ),
+        series=(
+            _over_time("clients", "1", trace.times_s, trace.clients),
+            _over_time("instances", "1", trace.times_s, trace.nodes),
+            _over_time(
+                "bandwidth_bps",
+                "B/s",
+                tuple(float(second) for second in range(len(watched.bytes_by_second))),
+                watched.bytes_by_second,
+            ),
+        ),
+        doubts=_doubts(show, books, watched),
+    )
+
+
+def _of_clients(show: Show, books: Books, watched: Watched) -> tuple[Sample, ...]:
+    """QtRvS, PcAf, PcBl and AggBand (Dutra 2015, 4.2), and what viewers felt."""
+    received = max(1, books.received)
+    streaming = sum(1 for count in watched.streaming_by_second if count > 0)
+    return (
+        Sample("duration_s", watched.duration_s, "s"),
+        Sample("requests", float(books.received), "1"),
+        Sample("affected_percent", 100 * watched.clients_with_violations / received, "%"),
+        Sample("blocked_percent", 100 * books.blocked / received, "%"),
+        Sample("aggregate_bps", watched.received_bytes / max(1, streaming), "B/s"),
+        Sample("served", float(books.served), "1"),
+        Sample("abandoned", float(books.abandoned), "1"),
+        Sample("blocked", float(books.blocked), "1"),
+        Sample("failed", float(books.failed), "1"),
+        Sample("startup_median_s", watched.startup_median_s, "s"),
+        Sample("startup_p95_s", watched.startup_p95_s, "s"),
+        Sample("stalled_s", watched.stalled_s, "s"),
+        Sample("clients_per_node", float(show.policy.clients_per_node), "1"),
+    )
+
+
+def _of_instances(
+    service: Service, servers: Sequence[Server], ledger: Ledger
+) -> tuple[Sample, ...]:
+    made = [
+        Sample("allocations", float(ledger.counts["allocated"]), "1"),
+        Sample("allocations_failed", float(ledger.counts["allocation-failed"]), "1"),
+        Sample("nodes_lost", float(ledger.counts["node-lost"]), "1"),
+    ]
+    if service.allocations_s:
+        made.append(Sample("tar_s", float(np.mean(service.allocations_s)), "s"))
+    if service.releases_s:
+        made.append(Sample("tlr_s", float(np.mean(service.releases_s)), "s"))
+    for k, name in enumerate(("TeF", "TcI", "TiI")):
+        known = [s.phases[k].seconds for s in servers if len(s.phases) > k]
+        values = [seconds for seconds in known if seconds is not None]
+        if values:
+            made.append(Sample(f"{name.lower()}_s", float(np.mean(values)), "s"))
+    return tuple(made)
+
+
+def _of_elasticity(trace: Trace, clients_per_node: int) -> tuple[Sample, ...]:
+    found = elasticity(trace, clients_per_node)
+    units = {"node_seconds": "s", "jitter": "Hz"}
+    names = {"jitter": "jitter_hz", "node_seconds": "instances_s"}
+    return tuple(
+        Sample(names.get(name, name), value, units.get(name, "1"))
+        for name, value in msgspec.structs.asdict(found).items()
+    )
+
+
+def _over_time(metric: str, unit: str, times_s: Sequence[float], values: Sequence[float]) -> Series:
+    """At most so many points: the state that holds at equally distant times."""
+    at = np.asarray(times_s, dtype=float)
+    if at.size > _POINTS:
+        even = np.linspace(at[0], at[-1], _POINTS)
+        chosen = np.searchsorted(at, even, side="right") - 1
+        at, kept = even, np.asarray(values, dtype=float)[chosen]
+    else:
+        kept = np.asarray(values, dtype=float)
+    return Series(
+        metric=metric,
+        unit=unit,
+        values=tuple(kept.tolist()),
+        along="time_s",
+        along_unit="s",
+        at=tuple(at.tolist()),
+    )
+
+
+def _doubts(show: Show, books: Books, watched: Watched) -> tuple[Warning, ...]:
+    """What a reader has to know: who was too slow, and where the two books differ."""
+    found = []
+    if watched.own_violations:
+        said = f"{watched.own_violations} violations are of the viewers' own machine"
+        found.append(Warning("own-violations", said, "stop what else runs on this machine"))
+    theirs = (watched.served, watched.abandoned, watched.blocked, watched.failed)
+    ours = (books.served, books.abandoned, books.blocked, books.failed)
+    if theirs != ours:
+        said = f"served, abandoned, blocked, failed: Front says {ours}, viewers say {theirs}"
+        found.append(Warning("books-differ", said, "Front's count; see docs/guides/elastic.md"))
+    slowest = max(show.expected_s, default=0.0)
+    if slowest > show.policy.patience_s:
+        said = f"an allocation took {slowest:.2f} s, and patience is {show.policy.patience_s:g} s"
+        found.append(Warning("patience-below-latency", said, "the latency alone blocks clients"))
+    return tuple(found)

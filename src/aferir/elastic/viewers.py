@@ -1,0 +1,70 @@
+"""The viewers' program, `video-clients`, as Front's and NGINX's clients."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from aferir import process
+from aferir.errors import ProgramError, TimeoutExpired
+from aferir.workloads.kernels import kernel_path, read_figures
+
+PROGRAM = "video-clients"
+
+
+class Watched(msgspec.Struct, frozen=True):
+    """What it prints; see docs/reference/video-clients.md."""
+
+    duration_s: float
+    clients: int
+    served: int
+    abandoned: int
+    blocked: int
+    failed: int
+    clients_with_violations: int
+    violations: int
+    own_violations: int
+    stalled_s: float
+    longest_stall_s: float
+    leaves_unheard: int
+    received_bytes: int
+    startup_median_s: float
+    startup_p95_s: float
+    startup_max_s: float
+    cpu_s: float
+    bytes_by_second: tuple[int, ...]
+    streaming_by_second: tuple[int, ...]
+
+
+def schedule(times_s: Sequence[float], path: Path) -> None:
+    """Write down when each viewer comes, to the microsecond."""
+    path.write_text("".join(f"{time:.6f}\n" for time in times_s), encoding="ascii")
+
+
+async def watch(url: str, options: Sequence[str], *, limit_s: float) -> Watched:
+    """Run the program to its end.
+
+    Errors: MissingError where it was not built, ProgramError where it fails, TimeoutExpired.
+    """
+    child = process.start(
+        [str(kernel_path(PROGRAM)), "--url", url, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        ending = asyncio.get_running_loop().run_in_executor(None, child.communicate)
+        stdout, stderr = await asyncio.wait_for(ending, limit_s)
+    except TimeoutError:
+        raise TimeoutExpired(f"`{PROGRAM}` was ended after {limit_s:g} s") from None
+    finally:
+        process.end(child)
+    if child.returncode != 0:
+        raise ProgramError(f"`{PROGRAM}` failed: {stderr.strip()[-300:]}")
+    try:
+        return msgspec.convert(read_figures(stdout, PROGRAM), Watched)
+    except msgspec.ValidationError as error:
+        raise ProgramError(f"`{PROGRAM}` printed no readable result: {error}") from None
