@@ -17,9 +17,9 @@ from aferir.environments import namespace
 from aferir.environments.simulated import Layout, SimulatedCloud, simulated_cloud
 
 Cache = Literal["cold", "warm"]
-_SHORT_S = 20.0
+_SHORT_S = 10.0
 _STARTUP_S = 0.5
-_RESOLUTION = 0.1
+_RESOLUTION = 0.2
 
 
 class Stage(msgspec.Struct, frozen=True):

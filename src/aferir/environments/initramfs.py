@@ -11,7 +11,7 @@ MODULES = ("virtio_pci", "virtio_blk", "virtio_console")
 """What a guest needs beyond a kernel with ext4 built in; their dependencies come with them."""
 
 NETWORK_MODULES = (
-    *("veth", "bonding", "bridge", "virtio_net"),
+    *("veth", "bonding", "bridge"),
     *("sch_tbf", "sch_netem", "sch_fq", "tcp_bbr"),
     *("virtio_net", "virtiofs"),
 )

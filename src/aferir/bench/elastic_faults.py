@@ -1,0 +1,208 @@
+"""ElasticMovie on simulated hosts while things go wrong: nobody is lost, and nothing leaks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from aferir import journal
+from aferir.elastic.front import Settings
+from aferir.elastic.ledger import Ledger
+from aferir.elastic.node import VIDEO_BPS, make_video, template
+from aferir.elastic.service import Limits, Service
+from aferir.elastic.site import CloudSite
+from aferir.elastic.viewers import Watched, watch
+from aferir.environments import container, namespace
+from aferir.environments.base import Instance
+from aferir.environments.cloud import Server
+from aferir.environments.simulated import Layout, SimulatedCloud, simulated_cloud
+from aferir.errors import AferirError, ProgramError
+from aferir.model.finding import Finding
+
+Fault = Literal["kill", "fail", "hang", "slow", "restart"]
+FAULTS: tuple[Fault, ...] = ("kill", "fail", "hang", "slow", "restart")
+_VIEWERS = 12
+_INTERVAL_S = 0.2
+_VIDEO_S = 3.0
+_PATIENCE_S = 6.0
+_OVERDUE_S = 5.0
+_HANGS_S = 6.0
+_SLOW_S = 1.0
+_FAULTS_EACH = 2
+_BURSTS_S = 3.0
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One sequence."""
+
+    faults: tuple[Fault, ...]
+    events: dict[str, int]
+    accounted: bool
+    """Every viewer has one outcome, and so has every client in the books of Front."""
+    leaks: tuple[str, ...]
+
+
+class FaultyCloud:
+    """Simulated hosts, two places on each of two, whose allocations fail or hang on demand."""
+
+    provider = "faulty"
+
+    def __init__(self, cloud: SimulatedCloud) -> None:
+        self.next: list[Fault] = []
+        self.made: dict[str, Server] = {}
+        self._cloud = cloud
+
+    def check(self) -> list[Finding]:
+        """Checked before."""
+        return []
+
+    def create(self) -> Server:
+        """As well as the next fault allows."""
+        fault = self.next.pop() if self.next else None
+        if fault == "fail":
+            raise ProgramError("a planted failure")
+        if fault == "hang":
+            time.sleep(_HANGS_S)
+        server = self._cloud.create()
+        self.made[server.name] = server
+        return server
+
+    def delete(self, name: str) -> None:
+        """As usual."""
+        self.made.pop(name, None)
+        self._cloud.delete(name)
+
+    def delete_all(self) -> None:
+        """As usual."""
+        self.made.clear()
+        self._cloud.delete_all()
+
+    def sent_bytes(self) -> int:
+        """As usual."""
+        return self._cloud.sent_bytes()
+
+    def victim(self, chance: random.Random) -> Instance | None:
+        """One of those that serve, if there is one."""
+        names = sorted(self.made)
+        return self._cloud.instance(chance.choice(names)) if names else None
+
+
+def sequences(count: int, seed: int, note: Callable[[int], None] = lambda _: None) -> list[Outcome]:
+    """So many random sequences of faults, on containers. Needs root.
+
+    Errors: as `aferir.environments.simulated.simulated_cloud`.
+    """
+    # A thread of its own enters the clients' namespace; those that it starts are there as well.
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(_sequences, count, seed, note).result()
+
+
+def _sequences(count: int, seed: int, note: Callable[[int], None]) -> list[Outcome]:
+    outcomes = []
+    with tempfile.TemporaryDirectory(prefix="aferir-faults-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        image = template(make_video(folder, _VIDEO_S), folder)
+        with simulated_cloud(Layout(hosts=2, per_host=2), image) as cloud:
+            namespace.enter(cloud.clients_namespace)
+            cloud.fill_caches()
+            for number in range(count):
+                note(number)
+                outcomes.append(_sequence(cloud, folder, random.Random(seed * 1000 + number)))  # noqa: S311 - no secret
+    return outcomes
+
+
+def _sequence(cloud: SimulatedCloud, folder: Path, chance: random.Random) -> Outcome:
+    faulty = FaultyCloud(cloud)
+    faults = tuple(chance.choice(FAULTS) for _ in range(_FAULTS_EACH))
+    ledger = folder / "ledger"
+    ledger.unlink(missing_ok=True)
+    with CloudSite(faulty) as site:
+        watched = asyncio.run(_play(site, faulty, ledger, faults, chance))
+    with Ledger(ledger, time.time()) as again:
+        books, events = again.books(), dict(again.counts)
+    settled = books.served + books.abandoned + books.blocked + books.failed
+    theirs = watched.served + watched.abandoned + watched.blocked + watched.failed
+    return Outcome(
+        faults=faults,
+        events=events,
+        accounted=books.received == settled and theirs == watched.clients == _VIEWERS,
+        leaks=_leaks(),
+    )
+
+
+async def _play(
+    site: CloudSite,
+    cloud: FaultyCloud,
+    path: Path,
+    faults: tuple[Fault, ...],
+    chance: random.Random,
+) -> Watched:
+    # More Nodes than there are places: the environment's quota is exceeded now and then.
+    policy = Settings(clients_per_node=2, patience_s=_PATIENCE_S)
+    limits = Limits(allocation_s=_OVERDUE_S, watch_s=0.2, stay_s=30.0)
+    with contextlib.ExitStack() as ledgers:
+        service = Service(policy, site, ledgers.enter_context(Ledger(path, time.time())), limits)
+        port = await service.start()
+        options = ["--clients", str(_VIEWERS), "--interval", str(_INTERVAL_S), "--silence", "5"]
+        options += ["--bitrate", str(VIDEO_BPS), "--patience", str(_PATIENCE_S + 2)]
+        viewers = asyncio.create_task(watch(f"http://127.0.0.1:{port}/", options, limit_s=120.0))
+        for fault in faults:
+            await asyncio.sleep(chance.uniform(0.2, _BURSTS_S / _FAULTS_EACH))
+            if fault == "restart":
+                await service.abort()
+                ledgers.close()
+                ledger = ledgers.enter_context(Ledger(path, time.time()))
+                service = Service(policy, site, ledger, limits)
+                await service.start(port=port)
+            elif fault in ("fail", "hang"):
+                cloud.next.append(fault)
+            elif (victim := cloud.victim(chance)) is not None:
+                await asyncio.to_thread(_harm, victim, fault)
+        watched = await viewers
+        await asyncio.wait_for(service.settled(), 60.0)
+        await service.stop()
+    return watched
+
+
+def _harm(victim: Instance, fault: Fault) -> None:
+    """Kill it, or stop it for a moment; it may be gone by itself meanwhile."""
+    with contextlib.suppress(AferirError, OSError):
+        if fault == "kill":
+            os.kill(victim.accounting.processes[0], signal.SIGKILL)
+            return
+        victim.pause()
+        try:
+            time.sleep(_SLOW_S)
+        finally:
+            victim.resume()
+
+
+def _leaks() -> tuple[str, ...]:
+    """Containers that we have journalled and not given back."""
+    ours = os.getpid()
+    return tuple(
+        entry.id
+        for entry in journal.entries()
+        if entry.kind == container.KIND and entry.owner_pid == ours
+    )
+
+
+def summary(outcomes: list[Outcome]) -> str:
+    """How often what was counted, over all sequences."""
+    counted: Counter[str] = Counter()
+    for one in outcomes:
+        counted.update(one.events)
+    return ", ".join(f"{count} {event}" for event, count in sorted(counted.items()))

@@ -1,0 +1,115 @@
+"""ElasticMovie's steps on simulated hosts, and whatever goes wrong there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.support import leftovers, own_state
+
+from aferir import journal
+from aferir.bench.elastic_faults import sequences
+from aferir.elastic.node import VIDEO_BPS
+from aferir.environments import namespace, simulated
+
+
+@pytest.fixture
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for finding in simulated.check("container"):
+        if finding.status == "missing":
+            pytest.skip(f"{finding.message}; {finding.remedy}")
+    if shutil.which("nginx", path="/usr/sbin:/usr/bin") is None:
+        pytest.skip("needs nginx: apt-get install nginx-light")
+    return own_state(tmp_path_factory, monkeypatch)
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "aferir", "elastic", "measure", *words, "--json"]
+
+
+def measured(*words: str) -> dict[str, Any]:
+    done = subprocess.run(command(*words), capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    figures["values"] = {one["metric"]: one["value"] for one in figures["samples"]}
+    return figures
+
+
+def left(state: Path) -> list[str]:
+    loops = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
+    return leftovers() + [line for line in loops.splitlines() if str(state) in line]
+
+
+def test_an_allocation_has_phases_that_add_up_and_the_copy_is_only_of_a_cold_host(
+    state: Path,
+) -> None:
+    cold = measured("allocation", "--cache", "cold")
+    warm = measured("allocation", "--cache", "warm")
+    for figures in (cold, warm):
+        values = figures["values"]
+        phases_s = values["tef_s"] + values["tci_s"] + values["tii_s"]
+        assert phases_s == pytest.approx(values["duration_s"], rel=0.1)
+        assert figures["doubts"] == []
+        assert values["tlr_s"] > 0
+    assert cold["values"]["tci_s"] > 20 * warm["values"]["tci_s"]
+    assert left(state) == []
+
+
+def test_a_guest_is_a_node_too(state: Path) -> None:
+    if any(finding.status == "missing" for finding in simulated.check("vm")):
+        pytest.skip("needs QEMU")
+    # Whether guests boot with KVM is known already; asking again takes long where they hang.
+    known = Path("/var/lib/aferir/kvm.json")
+    if known.exists():
+        shutil.copy(known, state)
+    values = measured("allocation", "--technology", "vm", "--hosts", "1")["values"]
+    assert values["tii_s"] > values["tlr_s"]
+    assert left(state) == []
+
+
+def test_every_viewer_of_a_movie_is_in_the_books(state: Path) -> None:
+    figures = measured(
+        *("movie", "--clients", "20", "--interarrival", "0.1", "--video", "4"),
+        *("--patience", "20", "--clients-per-node", "6", "--hosts", "2", "--per-host", "2"),
+    )
+    values = figures["values"]
+    outcomes = [values[name] for name in ("served", "blocked", "abandoned", "failed")]
+    assert values["requests"] == sum(outcomes) == 20
+    assert values["allocations"] >= 4
+    sent = sum(figures["series"][2]["values"])
+    assert sent >= values["served"] * (4 * VIDEO_BPS // 8)
+    assert left(state) == []
+
+
+def test_a_killed_run_leaves_nothing_that_clean_does_not_find(state: Path) -> None:
+    words = ("movie", "--clients", "9", "--interarrival", "0.1", "--video", "60")
+    child = subprocess.Popen(
+        command(*words, "--patience", "30", "--clients-per-node", "3"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and child.poll() is None:
+        if sum(entry.kind == "container" for entry in journal.entries()) >= 2:
+            break
+        time.sleep(0.05)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    assert {entry.kind for entry in journal.orphans()} >= {"container", namespace.KIND}
+    subprocess.run([sys.executable, "-m", "aferir", "clean"], check=True, timeout=120)
+    assert left(state) == []
+
+
+def test_faults_are_counted_and_nothing_leaks(state: Path) -> None:
+    for outcome in sequences(3, seed=7):
+        assert outcome.accounted, outcome
+        assert outcome.leaks == ()
+    assert left(state) == []

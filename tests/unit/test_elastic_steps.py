@@ -1,0 +1,117 @@
+"""ElasticMovie's steps without hosts: what they search, keep, and refuse."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir.elastic import measured
+from aferir.elastic.allocation import doubts
+from aferir.elastic.capacity import search
+from aferir.elastic.front import Settings
+from aferir.elastic.movie import Show, intended
+from aferir.elastic.simulate import Load
+from aferir.environments.cloud import Phase, PhaseName
+from aferir.environments.simulated import Host, Layout, address_of, commands
+from aferir.errors import ProgramError
+from aferir.workloads.elastic import ALLOCATION, MOVIE
+
+
+@given(
+    truth=st.integers(0, 5000),
+    guess=st.floats(1, 5000),
+    resolution=st.sampled_from([0.01, 0.05, 0.2]),
+)
+def test_the_search_ends_within_its_resolution_of_what_a_host_sustains(
+    truth: int, guess: float, resolution: float
+) -> None:
+    tried = []
+
+    async def sustains(streams: int) -> bool:
+        tried.append(streams)
+        return streams <= truth
+
+    found = asyncio.run(search(sustains, guess=guess, resolution=resolution, most=4000))
+    assert found <= min(truth, 4000)
+    assert found + max(1.0, resolution * found) >= min(truth, 4000)
+    assert len(tried) < 40
+
+
+def show(seed: int, repetition: int) -> Show:
+    return Show(
+        load=Load(clients=50, interarrival_s=0.1, video_s=20.0),
+        policy=Settings(clients_per_node=10, patience_s=1.0),
+        startup_s=1.0,
+        seed=(seed, repetition),
+    )
+
+
+def test_the_same_seed_gives_the_same_arrivals_and_each_repetition_its_own() -> None:
+    assert intended(show(1, 0)) == intended(show(1, 0))
+    assert intended(show(1, 0)) != intended(show(1, 1))
+    assert intended(show(1, 0)) != intended(show(2, 0))
+
+
+def test_what_the_first_steps_found_configures_the_third(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
+    layout = Layout(rate_bps=250e6)
+    assert measured.load(layout, 2.7e6).clients_per_node(2) is None
+    measured.keep_streams(layout, 2.7e6, 2, 85)
+    measured.keep_streams(layout, 2.7e6, 0, 90)
+    for seconds in range(30):
+        measured.keep_allocation(layout, 2.7e6, "cold", float(seconds))
+    found = measured.load(layout, 2.7e6)
+    assert (found.clients_per_node(2), found.clients_per_node(0)) == (42, 90)
+    assert found.allocation_s["cold"] == tuple(float(s) for s in range(10, 30))
+    assert measured.load(Layout(rate_bps=100e6), 2.7e6).streams == {}
+
+
+def test_phases_that_do_not_add_up_are_doubted() -> None:
+    def phases(*seconds: float | None) -> list[Phase]:
+        names: tuple[PhaseName, ...] = ("TeF", "TcI", "TiI")
+        return [
+            Phase(name=name, seconds=value, source="a test", resolution_s=0.0)
+            for name, value in zip(names, seconds, strict=True)
+        ]
+
+    assert doubts(phases(0.1, 0.4, 0.5), 1.05) == ()
+    assert [one.code for one in doubts(phases(0.1, 0.4, 0.5), 1.2)] == ["phases-differ"]
+    assert doubts(phases(None, 0.5, 0.5), 1.0)[0].code == "not-observable"
+
+
+def test_simulated_hosts_never_show_on_this_machine() -> None:
+    hosts = tuple(Host(k, f"h{k}", Path("/nowhere")) for k in (1, 2))
+    for command in commands("clients", hosts, 1e8):
+        told = command[:2] + [word for word in command if word in ("-n", "netns")]
+        assert "-n" in told or "netns" in told, command
+    assert len({address_of(h, p) for h in range(1, 65) for p in range(65)}) == 64 * 65
+
+
+@pytest.mark.parametrize(
+    ("parameters", "wrong"),
+    [
+        ({"technology": "zone"}, "technology"),
+        ({"hosts": 0}, "hosts"),
+        ({"video": True}, "video"),
+        ({"rate_mbit": "fast"}, "rate_mbit"),
+    ],
+)
+def test_an_impossible_parameter_is_named(parameters: dict[str, str], wrong: str) -> None:
+    (said,) = ALLOCATION.validate(parameters)
+    assert said.startswith(f"{wrong}: ")
+    assert ALLOCATION.validate({"technology": "vm", "hosts": 2, "video": 20}) == []
+
+
+def test_an_unbalanced_book_is_no_figure() -> None:
+    line = '{"program":"elastic-movie","verified":false,"error":"clients are missing","samples":[]}'
+    with pytest.raises(ProgramError, match="clients are missing"):
+        MOVIE.parse(line)
+    for wrong in ("", "{}", '{"program":"elastic-movie","verified":true,"samples":[1]}'):
+        with pytest.raises(ProgramError):
+            MOVIE.parse(wrong)
