@@ -67,6 +67,8 @@ class Fronts {
     }
 
     [[nodiscard]] std::ptrdiff_t column(int j) const { return j - pencil_.j.begin; }
+    /// The block that has a point's column, one before the first for the rim there.
+    [[nodiscard]] std::ptrdiff_t block_of(int j) const { return (column(j) + lanes_) / lanes_ - 1; }
     [[nodiscard]] std::ptrdiff_t front(const Place& place) const {
         const auto slot = place[0] - reach(pencil_.i).begin;
         return period_ * place[2] + slot + column(place[1]);
@@ -132,7 +134,7 @@ class FrontArray {
     [[nodiscard]] double* at(const Place& place) const {
         const auto lanes = fronts_.lanes();
         const auto column = fronts_.column(place[1]) + lanes;
-        return at(fronts_.front(place), column / lanes - 1) + column % lanes;
+        return at(fronts_.front(place), fronts_.block_of(place[1])) + column % lanes;
     }
 
   private:

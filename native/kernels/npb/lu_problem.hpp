@@ -30,10 +30,10 @@ void verify_lu(const LuProblem& problem, const Norms& norms, double surface_inte
 /// (gamma - 1) times the internal energy.
 double pressure(const State& state);
 
-/// The pressure integrated over the surface of a box one or two points inside the cube's boundary;
-/// `field(Place)` gives the state of any point.
+/// The pressure integrated over the surface of a box one or two points inside the cube's boundary,
+/// what the points of `part` have of it. `field(Place)` gives the state of any of these.
 template <typename Field>
-double surface_integral(const Field& field, int size) {
+double surface_integral(const Field& field, int size, const Box& part) {
     // The specification's box, whose ends differ from axis to axis.
     const Place low{1, 1, 2};
     const Place high{size - 2, size - 3, size - 2};
@@ -52,6 +52,10 @@ double surface_integral(const Field& field, int size) {
                 place[first] = a;
                 for (int b = low[second]; b <= high[second]; ++b) {
                     place[second] = b;
+                    if (!(part[0].has(place[0]) && part[1].has(place[1]) &&
+                          part[2].has(place[2]))) {
+                        continue;
+                    }
                     total += weight(first, a) * weight(second, b) * pressure(field(place));
                 }
             }
@@ -59,6 +63,11 @@ double surface_integral(const Field& field, int size) {
     }
     const double intervals = size - 1.0;
     return total / (intervals * intervals);
+}
+
+template <typename Field>
+double surface_integral(const Field& field, int size) {
+    return surface_integral(field, size, inner_box(size));
 }
 
 }  // namespace aferir::npb

@@ -160,6 +160,15 @@ inline State sum_of_squares(const Fronts& fronts, std::span<const double> square
     return sums;
 }
 
+/// Root mean square of R(U) + H from the sums of the squares of that times the time step.
+inline State residual_of(const State& squares, int size, double time_step) {
+    auto norms = root_mean_square(squares, size);
+    for (auto& norm : norms) {
+        norm /= time_step;
+    }
+    return norms;
+}
+
 template <int W>
 LuResult run_threads(LuFields& fields, const ExactField& exact, const LuPlan& plan) {
     std::vector<std::unique_ptr<Relay>> relays;
@@ -184,10 +193,8 @@ LuResult run_threads(LuFields& fields, const ExactField& exact, const LuPlan& pl
         thread.add_squares(squares);
 #pragma omp master
         {
-            result.residual = root_mean_square(sum_of_squares(fields.fronts, squares), plan.size);
-            for (auto& norm : result.residual) {
-                norm /= plan.time_step;
-            }
+            result.residual =
+                residual_of(sum_of_squares(fields.fronts, squares), plan.size, plan.time_step);
             result.seconds = omp_get_wtime() - start;
         }
     }

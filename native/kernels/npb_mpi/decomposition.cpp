@@ -44,10 +44,31 @@ void require_power_of_two(std::string_view kernel, int count, int most) {
 
 ProcessGrid process_grid(int count) {
     int rows = 1;
-    while (rows * rows * 4 <= count) {
-        rows *= 2;
+    for (int divisor = 2; divisor * divisor <= count; ++divisor) {
+        rows = count % divisor == 0 ? divisor : rows;
     }
     return {rows, count / rows};
+}
+
+ProcessGrid pencil_grid(int size, int count) {
+    const auto grid = process_grid(count);
+    const int most = (size - 2) / 2;
+    if (grid.columns > most) {
+        throw UsageError("LU of this class cannot be shared by " + std::to_string(grid.rows) +
+                         " x " + std::to_string(grid.columns) +
+                         " processes; start a power of two of them, or any product of two numbers "
+                         "up to " +
+                         std::to_string(most));
+    }
+    return grid;
+}
+
+void require_at_most(std::string_view kernel, int count, int most) {
+    if (count > most) {
+        throw UsageError(std::string(kernel) + " of this class cannot be shared by " +
+                         std::to_string(count) + " processes; start at most " +
+                         std::to_string(most));
+    }
 }
 
 }  // namespace aferir::npb

@@ -30,12 +30,13 @@ std::vector<std::size_t> split_buckets(std::span<const std::int64_t> counts, int
 /// Errors: UsageError, naming the kernel, unless `count` is a power of two up to `most`.
 void require_power_of_two(std::string_view kernel, int count, int most);
 
-/// A grid of processes with as many columns as rows, or twice as many, as NPB 3 has it for CG. Rank
-/// r is in row r / columns and column r % columns.
+/// A grid of processes, as square as their number allows and not higher than wide: for a power of
+/// two, as many columns as rows or twice as many, as NPB 3 has it for CG and LU. Rank r is in row
+/// r / columns and column r % columns.
 ///
-/// In CG it owns segment r of every vector; so the segments of a row of processes are contiguous,
-/// and of a column of processes they are made so by an exchange: a column multiplies the segments
-/// from column * rows on.
+/// In CG rank r owns segment r of every vector; so the segments of a row of processes are
+/// contiguous, and of a column of processes they are made so by an exchange: a column multiplies
+/// the segments from column * rows on.
 struct ProcessGrid {
     int rows;
     int columns;
@@ -52,7 +53,12 @@ struct ProcessGrid {
     }
 };
 
-/// `count` is a power of two.
 ProcessGrid process_grid(int count);
+
+/// A grid for LU, whose pencils are at least two points wide along both axes. Errors: UsageError.
+ProcessGrid pencil_grid(int size, int count);
+
+/// Errors: UsageError, naming the kernel, unless `count` is at most `most`.
+void require_at_most(std::string_view kernel, int count, int most);
 
 }  // namespace aferir::npb
