@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "common/memory.hpp"
 #include "npb/pseudo_application.hpp"
@@ -28,16 +29,23 @@ inline constexpr std::size_t kBlock = std::size_t{5} * kLanes;  ///< doubles
     unroll<5>([&](auto m) __attribute__((always_inline)) { store(block + m * kLanes, values[m]); });
 }
 
-/// Five components of all points of a cube. The rows' first block ends with i = 0, so that the
-/// inner points begin with one.
+/// Five components of the points of a cube, or of some rows (ranges of k and j) of it. The rows'
+/// first block ends with i = 0, so that the inner points begin with one.
 class Field {
   public:
     /// `size` points along an edge.
-    explicit Field(int size)
-        : inner_blocks_(static_cast<int>((size - 2 + kLanes - 1) / kLanes)),
+    explicit Field(int size) : Field(size, {0, size}, {0, size}) {}
+
+    Field(int size, GridRange planes, GridRange rows)
+        : planes_(planes),
+          rows_(rows),
+          inner_blocks_(static_cast<int>((size - 2 + kLanes - 1) / kLanes)),
           row_((static_cast<std::size_t>((size - 1 + kLanes - 1) / kLanes) + 1) * kBlock),
-          plane_(padded(row_ * static_cast<std::size_t>(size))),
-          data_(plane_ * static_cast<std::size_t>(size)) {}
+          plane_(padded(row_ * static_cast<std::size_t>(rows.size()))),
+          data_(plane_ * static_cast<std::size_t>(planes.size())) {}
+
+    [[nodiscard]] GridRange planes() const { return planes_; }
+    [[nodiscard]] GridRange rows() const { return rows_; }
 
     /// Those that cover the inner points of a row.
     [[nodiscard]] int inner_blocks() const { return inner_blocks_; }
@@ -48,13 +56,14 @@ class Field {
 
     /// A block of row j of plane k: block 0 begins with i = 1, block -1 is before it.
     [[nodiscard]] double* block(int k, int j, int index) const {
-        return data_.data() + static_cast<std::size_t>(k) * plane_ +
-               static_cast<std::size_t>(j) * row_ + static_cast<std::size_t>(index + 1) * kBlock;
+        return data_.data() + static_cast<std::size_t>(k - planes_.begin) * plane_ +
+               static_cast<std::size_t>(j - rows_.begin) * row_ +
+               static_cast<std::size_t>(index + 1) * kBlock;
     }
 
     /// Sets all of plane k, padding as well.
     void fill(int k, const State& state) const {
-        double* const plane = block(k, 0, -1);
+        double* const plane = block(k, rows_.begin, -1);
         for (std::size_t place = 0; place < plane_; ++place) {
             plane[place] = state[place / kLanes % state.size()];
         }
@@ -76,9 +85,16 @@ class Field {
         }
     }
 
-    static std::size_t bytes(int size) {
-        const auto edge = static_cast<std::size_t>(size);
-        return 5 * edge * edge * (edge + std::size_t{2} * kLanes) * sizeof(double);
+    /// All of some rows of plane k, as they lie in memory.
+    [[nodiscard]] std::span<double> span(int k, GridRange rows) const {
+        return {block(k, rows.begin, -1), static_cast<std::size_t>(rows.size()) * row_};
+    }
+
+    static std::size_t bytes(int size) { return bytes(size, size, size); }
+    /// Of as many planes and rows.
+    static std::size_t bytes(int size, int planes, int rows) {
+        return 5 * static_cast<std::size_t>(planes) * static_cast<std::size_t>(rows) *
+               (static_cast<std::size_t>(size) + std::size_t{2} * kLanes) * sizeof(double);
     }
 
   private:
@@ -95,6 +111,8 @@ class Field {
         return block(place[2], place[1], static_cast<int>(i / kLanes) - 1) + i % kLanes;
     }
 
+    GridRange planes_;
+    GridRange rows_;
     int inner_blocks_;
     std::size_t row_;
     std::size_t plane_;
@@ -117,6 +135,24 @@ struct Lines {
     }
 
     /// Asks for the cache lines of a point some way ahead.
+    void prefetch(int point) const {
+        for (std::size_t place = 0; place < kBlock; place += 8) {
+            __builtin_prefetch(state(point) + place);
+            __builtin_prefetch(change(point) + place);
+        }
+    }
+};
+
+/// The same where each point's blocks are in a row of its own: its block 0, for all lines of rows
+/// that lie together.
+struct RowLines {
+    double* const* state_rows;
+    double* const* change_rows;
+    std::size_t offset;  ///< doubles from there to the lines' blocks
+
+    [[nodiscard]] double* state(int point) const { return state_rows[point] + offset; }
+    [[nodiscard]] double* change(int point) const { return change_rows[point] + offset; }
+
     void prefetch(int point) const {
         for (std::size_t place = 0; place < kBlock; place += 8) {
             __builtin_prefetch(state(point) + place);

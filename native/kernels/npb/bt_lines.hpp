@@ -38,8 +38,8 @@ class BtLines {
 
     /// Solves in place along an axis. Along x it first completes the right-hand side; along z it
     /// adds the change to the state instead.
-    template <int Axis>
-    void solve(const Lines& lines, double* scratch) const {
+    template <int Axis, typename AnyLines = Lines>
+    void solve(const AnyLines& lines, double* scratch) const {
         eliminate<Axis>(lines, scratch);
         Values next{};
         for (int point = size_ - 2; point > 0; --point) {
@@ -77,8 +77,9 @@ class BtLines {
         Vector energy;
     };
 
-    template <int Axis>
-    [[gnu::always_inline]] static void finish(const Lines& lines, int point, const Values& value) {
+    template <int Axis, typename AnyLines>
+    [[gnu::always_inline]] static void finish(const AnyLines& lines, int point,
+                                              const Values& value) {
         unroll<5>([&](auto m) __attribute__((always_inline)) {
             constexpr auto kComponent = kOrder<Axis>[m] * kLanes;
             if constexpr (Axis == 2) {
@@ -211,8 +212,8 @@ class BtLines {
 
     /// Leaves, for each point, the upper block and the right-hand side of a system whose diagonal
     /// blocks are units and that has no lower ones.
-    template <int Axis>
-    void eliminate(const Lines& lines, double* scratch) const {
+    template <int Axis, typename AnyLines>
+    void eliminate(const AnyLines& lines, double* scratch) const {
         constexpr int kAhead = 4;
         Window<Medium> media;
         media.before() = medium_of(load_values(lines.state(0)));

@@ -30,8 +30,8 @@ class SpLines {
 
     /// Solves in place along an axis and turns to the variables of the next one. Along x it first
     /// completes the right-hand side; along z it adds the change to the state instead.
-    template <int Axis>
-    void solve(const Lines& lines, double* scratch) const {
+    template <int Axis, typename AnyLines = Lines>
+    void solve(const AnyLines& lines, double* scratch) const {
         eliminate<Axis>(lines, scratch);
         Values next{};
         Values next_but_one{};
@@ -77,8 +77,8 @@ class SpLines {
     static constexpr int matrix_of(int component) { return component < 3 ? 0 : component - 2; }
 
     /// Keeps the reciprocal of the density and the speed of sound, which finish<2> needs again.
-    template <int Axis>
-    [[gnu::always_inline]] void look_at(const Lines& lines, int index, double* scratch,
+    template <int Axis, typename AnyLines>
+    [[gnu::always_inline]] void look_at(const AnyLines& lines, int index, double* scratch,
                                         Point<Axis>& point) const {
         const auto medium = medium_of(load_values(lines.state(index)));
         const Vector sound = square_root(kC1 * medium.pressure * medium.inverse);
@@ -102,8 +102,8 @@ class SpLines {
         return scratch + static_cast<std::size_t>(index + 1) * kScratch;
     }
 
-    template <int Axis>
-    void eliminate(const Lines& lines, double* scratch) const {
+    template <int Axis, typename AnyLines>
+    void eliminate(const AnyLines& lines, double* scratch) const {
         constexpr int kAhead = 6;
         std::fill(scratch, scratch + 2 * kScratch, 0.0);
         Window<Point<Axis>> points;
@@ -176,8 +176,8 @@ class SpLines {
         });
     }
 
-    template <int Axis>
-    [[gnu::always_inline]] static void finish(const Lines& lines, int point, const Values& value,
+    template <int Axis, typename AnyLines>
+    [[gnu::always_inline]] static void finish(const AnyLines& lines, int point, const Values& value,
                                               const double* kept) {
         const Vector mean = 0.5 * (value[3] + value[4]);
         const Vector difference = kHalfRoot * (value[3] - value[4]);
