@@ -44,6 +44,10 @@ def test_processes_must_be_able_to_share_the_problem() -> None:
     assert not NPB_MPI.validate(mpi(kernel="ep", processes=3))
     assert "power of two up to 64" in NPB_MPI.validate(mpi(processes=3))[0]
     assert NPB_MPI.validate(mpi(kernel="ft", **{"class": "W"}, processes=64))
+    assert not NPB_MPI.validate(mpi(kernel="bt", processes=9))
+    assert NPB_MPI.validate(mpi(kernel="sp", processes=11))
+    assert not NPB_MPI.validate(mpi(kernel="lu", processes=6))
+    assert "two numbers up to 5" in NPB_MPI.validate(mpi(kernel="lu", processes=7))[0]
     assert NPB_MPI.validate(mpi(processes=True))
     assert NPB_MPI.validate(mpi(kernel="ua"))
     assert NPB_MPI.validate(mpi(mpi="lam"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from aferir.model.finding import Finding
@@ -20,7 +21,7 @@ from aferir.workloads.over_links import (
 )
 
 PROGRAM = "npb-mpi"
-MPI_KERNELS = ("ep", "cg", "is", "mg", "ft")
+MPI_KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp", "lu")
 
 _MEBI = 2**20
 _PROCESS = 64 * _MEBI
@@ -31,8 +32,16 @@ _MOST_PROCESSES: Mapping[str, Mapping[str, int]] = {
     "is": dict.fromkeys(CLASSES, 1024),
     "mg": {"S": 64, "W": 256, "A": 256, "B": 256, "C": 256},
     "ft": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512},
+    "bt": {"S": 10, "W": 22, "A": 62, "B": 100, "C": 160},
+    "sp": {"S": 10, "W": 34, "A": 62, "B": 100, "C": 160},
+    "lu": {"S": 25, "W": 225, "A": 961, "B": 1024, "C": 1024},
 }
 """By kernel and class; what the program can share its problem among."""
+_ANY_NUMBER = ("ep", "bt", "sp")
+_MOST_LU_COLUMNS: Mapping[str, int] = {"S": 5, "W": 15, "A": 31, "B": 50, "C": 80}
+"""LU's processes form a grid, as square as their number allows; a pencil is two points wide."""
+_RIMS = ("bt", "sp", "lu")
+"""Kernels whose processes keep much of their neighbours' points, or send copies."""
 
 
 class NpbMpiWorkload:
@@ -51,10 +60,12 @@ class NpbMpiWorkload:
         return wrong or wrong_over_links(parameters, processes_of(parameters))
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
-        """Arrays, shared out; a transposition or an exchange needs half of them once more."""
+        """Arrays, shared out; a transposition or an exchange needs half of them once more or all."""
         kernel, processes = str(parameters.get("kernel")), processes_of(parameters)
         arrays = array_bytes(kernel, str(parameters.get("class")))
-        return processes * _PROCESS + (arrays if processes == 1 else arrays * 3 // 2)
+        if processes > 1:
+            arrays = arrays * 2 if kernel in _RIMS else arrays * 3 // 2
+        return processes * _PROCESS + arrays
 
     def check(self) -> list[Finding]:
         """Whether an MPI is here, and our programs for it."""
@@ -95,19 +106,29 @@ def processes_of(parameters: Mapping[str, Parameter]) -> int:
 
 
 def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
-    """Whether the kernel can share that class among so many; EP among any, others by halves."""
-    most = _MOST_PROCESSES[kernel][problem_class]
-    return 1 <= processes <= most and (kernel == "ep" or processes.bit_count() == 1)
+    """Whether the kernel can share that class among so many; some among any, others by halves."""
+    if not 1 <= processes <= _MOST_PROCESSES[kernel][problem_class]:
+        return False
+    if kernel == "lu":
+        return _columns(processes) <= _MOST_LU_COLUMNS[problem_class]
+    return kernel in _ANY_NUMBER or processes.bit_count() == 1
+
+
+def _columns(processes: int) -> int:
+    """Of a grid of processes as square as their number allows."""
+    return processes // max(n for n in range(1, math.isqrt(processes) + 1) if processes % n == 0)
 
 
 def _wrong_processes(parameters: Mapping[str, Parameter]) -> list[str]:
     kernel, problem_class = str(parameters["kernel"]), str(parameters["class"])
     most = _MOST_PROCESSES[kernel][problem_class]
     wrong = wrong_integer(parameters, "processes", 1, most)
-    if not wrong and not possible_processes(kernel, problem_class, processes_of(parameters)):
-        count = processes_of(parameters)
-        return [f"processes: {count} cannot share {kernel}; write a power of two up to {most}"]
-    return wrong
+    if wrong or possible_processes(kernel, problem_class, processes_of(parameters)):
+        return wrong
+    possible = f"a power of two up to {most}"
+    if kernel == "lu":
+        possible = f"a product of two numbers up to {_MOST_LU_COLUMNS[problem_class]}"
+    return [f"processes: {processes_of(parameters)} cannot share {kernel}; write {possible}"]
 
 
 NPB_MPI = NpbMpiWorkload()
