@@ -42,6 +42,20 @@ TEST(Decomposition, GridHoldsEveryRankOnceAndIsAsSquareAsTwoAllow) {
     }
 }
 
+TEST(Decomposition, GridOfAnyNumberIsAsSquareAsItsDivisorsAllow) {
+    EXPECT_EQ(process_grid(6).rows, 2);
+    EXPECT_EQ(process_grid(36).rows, 6);
+    EXPECT_EQ(process_grid(12).columns, 4);
+    EXPECT_EQ(process_grid(7).columns, 7);
+}
+
+TEST(Decomposition, PencilsAreAtLeastTwoPointsWide) {
+    EXPECT_NO_THROW(pencil_grid(12, 25));
+    EXPECT_NO_THROW(pencil_grid(12, 16));
+    EXPECT_THROW(pencil_grid(12, 7), UsageError);
+    EXPECT_THROW(pencil_grid(12, 36), UsageError);
+}
+
 TEST(Decomposition, TranspositionBringsEachColumnItsOwnSegments) {
     for (int count = 1; count <= 1024; count *= 2) {
         const auto grid = process_grid(count);

@@ -60,7 +60,7 @@ class NpbMpiWorkload:
         return wrong or wrong_over_links(parameters, processes_of(parameters))
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
-        """Arrays, shared out; a transposition or an exchange needs half of them once more or all."""
+        """Arrays, shared out; what is exchanged needs half of them once more, or all."""
         kernel, processes = str(parameters.get("kernel")), processes_of(parameters)
         arrays = array_bytes(kernel, str(parameters.get("class")))
         if processes > 1:
