@@ -23,6 +23,7 @@ from aferir.cli import (
     clean,
     clock,
     cluster,
+    colocate,
     colocate_guard,
     compare,
     doctor,
@@ -48,6 +49,7 @@ VERBS: tuple[ModuleType, ...] = (
     elastic,
     cluster,
     mpirun,
+    colocate,
     colocate_guard,
 )
 

@@ -1,0 +1,310 @@
+"""aferir's own policy: give way first, reserve when others compete, shrink when that is too little.
+
+Batch work under SCHED_IDLE gives a processor back the moment that a request wakes a thread, so as
+long as nobody else competes it costs the service nothing, and it gets all that is left. What that
+cannot mend is seen by its signs:
+
+- others' work in the fair class (neither the service nor the batch): the critical threads get
+  reservations, all of them at once and scaled to what the kernel admits, with a period far below
+  the SLA, because a throttled thread waits up to T - Q. The batch then needs no more than
+  everybody's rank, or others would starve it;
+- a quantile near the SLA although the threads come first (shared caches and memory, or a load near
+  capacity): the batch is shrunk at once by half of what it really uses, and grown again slowly,
+  more slowly still where it did harm before;
+- a service that works and answers nothing: the batch yields.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+
+from aferir.colocation.policies.reservation import Reservation, plan, shares
+from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
+
+Verdict = Literal["danger", "hold", "calm"]
+
+_STEP = 0.05
+"""Quotas are set in such steps of the machine: rewriting one for less is not worth it."""
+_FULL = 1.0
+_MUCH = 0.6
+"""A batch that may have less than this part of its use when whole counts as shrunk."""
+_SUMS = ("whole_s", "whole_sum", "shrunk_s", "shrunk_sum")
+_EVIDENCE_S = 3.0
+"""Of a shrunk batch, before it is judged."""
+
+
+class Parameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Found on simulated time; see docs/reference/colocation-policies.md."""
+
+    caution: float = 0.87
+    """Of the SLA: above it, over ten seconds, what the batch may have at most is lowered ..."""
+    calm: float = 0.77
+    """... and below it raised; between the two nothing changes (hysteresis)."""
+    shrink: float = 0.5
+    """Of what the batch uses, at once, where the SLA is broken for certain."""
+    lower: float = 0.8
+    """Of what the batch may have at most."""
+    lower_every_s: float = 3.0
+    least_share: float = 0.1
+    """Of the machine; less than that is suspended."""
+    grow_per_s: float = 0.2
+    """Of the machine, back to what the batch may have at most."""
+    raise_per_s: float = 0.02
+    """Of the machine: how fast that rises."""
+    settle_s: float = 0.4
+    """At least so long after one shrinking until the next; longer while the window's answers are
+    from before it."""
+    patience_s: float = 1.0
+    """After a shrinking until the batch may grow again."""
+    nice: int = -5
+    """Of the service without reservations: three times the weight of others, who still answer
+    within milliseconds."""
+    period: float = 0.1
+    """Of reservations, relative to the SLA; up to a quarter where many threads share the room."""
+    least_runtime_s: float = 0.004
+    """A tick of a kernel with HZ = 250: a shorter budget is overrun before it is noticed."""
+    competition: float = 0.1
+    """Of the machine: others' work above it brings reservations."""
+    hold_s: float = 10.0
+    """For so long they stay."""
+    helps: float = 0.85
+    """Shrinking helps where the quantile falls to less than this part of what it was."""
+    innocence_s: float = 60.0
+    """For so long the batch is left whole once shrinking it has been seen to help nothing."""
+
+
+def aferir(parameters: Parameters | None = None) -> Decide:
+    """Make the policy."""
+    chosen = parameters or Parameters()
+    return lambda state: _decide(state, chosen)
+
+
+def judge(state: State) -> Verdict:
+    """What the latency of the last moments says. Danger is believed where it is certain."""
+    bound_s = state.sla.bound_s
+    patience_s = max(1.0, 5 * bound_s)
+    works = state.service_cpus > 0.05
+    if state.silent_s > patience_s:
+        return "danger" if works else "calm"  # it hangs, or there is nothing to answer
+    if state.latency is None:
+        return "hold" if works else "calm"
+    if state.latency.low_s > bound_s:
+        return "danger"
+    return "hold" if state.latency.quantile_s > bound_s else "calm"
+
+
+def _decide(state: State, chosen: Parameters) -> Settings:
+    memory = state.now.memory
+    past_s = max(0.0, min(state.time_s - memory.get("time_s", state.time_s), 1.0))
+    verdict = judge(state)
+    ratio = _ratio(state, memory, past_s)
+    others = _others(state, memory, past_s)
+    competes = others > chosen.competition * state.cores
+    reserved_until_s = memory.get("reserved_until_s", -math.inf)
+    if competes:
+        reserved_until_s = state.time_s + chosen.hold_s
+    use = _use(state, memory, past_s)
+    threads: dict[int, Schedule] = {}
+    if state.time_s < reserved_until_s:
+        threads = reservations(state, chosen, use)
+    # Above the fair class anyway: the batch need not stand back behind third parties as well.
+    outranked = bool(threads) and competes
+    wary_until_s = memory.get("wary_until_s", -math.inf)
+    if outranked and (verdict == "danger" or ratio > chosen.caution):
+        wary_until_s = state.time_s + 3 * chosen.hold_s
+    rank: Literal["other", "idle"] = "idle"
+    if outranked and state.time_s >= wary_until_s:
+        rank = "other"
+    blame = _blame(state, chosen, verdict, ratio, past_s)
+    innocent = state.time_s < blame["innocent_until_s"]
+    growth = _share(state, chosen, verdict, ratio, past_s, innocent=innocent)
+    return Settings(
+        threads=threads,
+        service=Schedule(nice=chosen.nice),
+        batch=_batch(state, growth["share"], rank),
+        memory={
+            "time_s": state.time_s,
+            "ratio": ratio,
+            "others": others,
+            "reserved_until_s": reserved_until_s,
+            "wary_until_s": wary_until_s,
+            **growth,
+            **blame,
+            **{f"use:{tid}": cpus for tid, cpus in use.items()},
+        },
+    )
+
+
+def reservations(state: State, chosen: Parameters, use: dict[int, float]) -> dict[int, Schedule]:
+    """All critical threads at once, or none where reservations would do harm.
+
+    Which thread of a pool takes the next request is chance, so all are alike, but for threads that
+    use several times the mean: their role is another one. `use`: CPUs of each thread, smoothed.
+    """
+    mean = sum(use.values()) / max(len(use), 1)
+    large = max((one.runtime_s for one in state.now.threads.values()), default=0.0)
+    small = min((one.runtime_s for one in state.now.threads.values()), default=0.0)
+    wanted = []
+    for tid, cpus in use.items():
+        now = state.now.threads.get(tid)
+        had = now is not None and now.runtime_s > (large + small) / 2  # hysteresis
+        wanted.append(Reservation(tid, 3.0 if cpus > (2.0 if had else 3.0) * mean else 1.0))
+    alike = [Reservation(tid, 1.0) for tid in use]
+    for candidate in (wanted, alike):
+        period_s = _period_s(state, chosen, candidate, sum(use.values()))
+        if period_s is not None:
+            return plan(candidate, state.reservable_cpus, period_s=period_s, reclaim=True)
+    return {}
+
+
+def _period_s(
+    state: State, chosen: Parameters, wanted: list[Reservation], used_cpus: float
+) -> float | None:
+    """Period of all reservations, or None where there are too many threads for the room.
+
+    A request would then wait for several periods.
+    """
+    bound_s = state.sla.bound_s
+    least = min(shares(wanted, state.reservable_cpus).values(), default=0.0)
+    if least <= 0:
+        return None
+    period_s = max(chosen.period * bound_s, chosen.least_runtime_s / least)
+    per_request_s = used_cpus / state.rate if state.rate > 0 else 0.0
+    most_s = bound_s * (0.75 if state.now.threads else 0.5)  # hysteresis
+    if period_s > bound_s / 4 or 3 * per_request_s / least > most_s:
+        return None
+    return period_s
+
+
+def _use(state: State, memory: dict[str, float], past_s: float) -> dict[int, float]:
+    """CPUs of each critical thread, smoothed over some five seconds."""
+    part = min(1.0, past_s / 5.0)
+    found = {}
+    for thread in state.threads:
+        before = memory.get(f"use:{thread.tid}", thread.cpus)
+        found[thread.tid] = before + (thread.cpus - before) * part
+    return found
+
+
+def _ratio(state: State, memory: dict[str, float], past_s: float) -> float:
+    """The quantile relative to the SLA, smoothed over some ten seconds."""
+    if state.latency is None:
+        return memory.get("ratio", 0.0) * math.exp(-past_s / 10.0)
+    now = min(state.latency.quantile_s / state.sla.bound_s, 2.0)
+    before = memory.get("ratio", now)
+    return before + (now - before) * min(1.0, past_s / 10.0)
+
+
+def _others(state: State, memory: dict[str, float], past_s: float) -> float:
+    """CPUs that neither the service nor the batch uses, smoothed over some two seconds."""
+    now = state.cores - state.idle_cpus - state.steal_cpus - state.service_cpus - state.batch_cpus
+    before = memory.get("others", 0.0)
+    return before + (max(now, 0.0) - before) * min(1.0, past_s / 2.0)
+
+
+def _blame(
+    state: State, chosen: Parameters, verdict: Verdict, ratio: float, past_s: float
+) -> dict[str, float]:
+    """Whether shrinking the batch helps: the quantile while it is whole, and while it is shrunk.
+
+    Both are forgotten over a minute. A service that is near its SLA by itself gains nothing from a
+    batch that stands still, so the batch is left whole for a while.
+    """
+    memory = state.now.memory
+    share = memory.get("share", _FULL)
+    fade = math.exp(-past_s / 60.0)
+    found = {name: memory.get(name, 0.0) * fade for name in _SUMS}
+    settled = state.time_s - memory.get("changed_s", state.time_s) >= _settled_s(state, chosen)
+    whole_use = memory.get("whole_use", 0.0)
+    if share >= _FULL:
+        whole_use += (state.batch_cpus / state.cores - whole_use) * min(1.0, past_s / 5.0)
+    shrunk_much = share <= _MUCH * whole_use
+    if settled and state.latency is not None and (shrunk_much or share >= _FULL):
+        arm = "shrunk" if shrunk_much else "whole"
+        found[f"{arm}_s"] += past_s
+        found[f"{arm}_sum"] += past_s * min(state.latency.quantile_s / state.sla.bound_s, 2.0)
+    until_s = memory.get("innocent_until_s", -math.inf)
+    load = memory.get("innocent_load", 0.0)
+    if until_s > state.time_s and state.service_cpus > 1.5 * load + 0.1 * state.cores:
+        until_s = -math.inf  # another load, another judgement
+    elif (
+        shrunk_much
+        and (verdict != "calm" or ratio > chosen.caution)
+        and found["shrunk_s"] >= _EVIDENCE_S
+    ):
+        whole = found["whole_sum"] / max(found["whole_s"], 1.0)
+        shrunk = found["shrunk_sum"] / found["shrunk_s"]
+        if shrunk > chosen.helps * whole:
+            until_s, load = state.time_s + chosen.innocence_s, state.service_cpus
+    return {
+        **found,
+        "whole_use": whole_use,
+        "innocent_until_s": until_s,
+        "innocent_load": load,
+    }
+
+
+def _share(
+    state: State,
+    chosen: Parameters,
+    verdict: Verdict,
+    ratio: float,
+    past_s: float,
+    *,
+    innocent: bool,
+) -> dict[str, float]:
+    """The batch's share of the machine, the most that it may have, and when either fell."""
+    memory = state.now.memory
+    share, most = memory.get("share", _FULL), memory.get("most", _FULL)
+    shrunk_s, lowered_s = memory.get("shrunk_s", -math.inf), memory.get("lowered_s", -math.inf)
+    changed_s = memory.get("changed_s", state.time_s)
+    before = share
+    if innocent:
+        share, most = _FULL, _FULL
+    elif verdict == "danger":
+        if state.time_s - shrunk_s >= _settled_s(state, chosen):
+            used = min(share, max(state.batch_cpus / state.cores, chosen.least_share))
+            share, shrunk_s = chosen.shrink * used, state.time_s
+            if share < chosen.least_share or _hopeless(state):
+                share = 0.0
+    elif verdict == "calm" and share < most and state.time_s - shrunk_s >= chosen.patience_s:
+        share = min(most, max(share, chosen.least_share) + chosen.grow_per_s * past_s)
+    if not innocent and ratio > chosen.caution:
+        if state.time_s - max(lowered_s, shrunk_s) >= chosen.lower_every_s:
+            used = max(state.batch_cpus / state.cores, chosen.least_share)
+            most = max(chosen.lower * min(most, share, used), chosen.least_share)
+            share, lowered_s = min(share, most), state.time_s
+    elif ratio < chosen.calm:
+        most = min(_FULL, most + chosen.raise_per_s * past_s)
+    if share != before and (share < before or share >= _FULL):
+        changed_s = state.time_s
+    return {
+        "share": share,
+        "most": most,
+        "shrunk_s": shrunk_s,
+        "lowered_s": lowered_s,
+        "changed_s": changed_s,
+    }
+
+
+def _settled_s(state: State, chosen: Parameters) -> float:
+    """How long it takes until the window holds only answers from after a change."""
+    if state.latency is None or state.rate <= 0:
+        return chosen.settle_s
+    return min(max(chosen.settle_s, state.latency.n / state.rate), chosen.patience_s)
+
+
+def _hopeless(state: State) -> bool:
+    """Whether half as much batch work would be too much for certain."""
+    return state.latency is not None and state.latency.low_s > 2 * state.sla.bound_s
+
+
+def _batch(state: State, share: float, rank: Literal["other", "idle"]) -> Batch:
+    if share <= 0:
+        return Batch(policy=rank, suspended=True)
+    steps = math.floor(share / _STEP + 1e-9)
+    quota = None if share >= _FULL else max(steps, 1) * _STEP * state.cores
+    return Batch(policy=rank, quota_cpus=quota)

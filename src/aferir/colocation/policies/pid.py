@@ -1,0 +1,54 @@
+"""EDFCoaloc's mechanism with a PID controller for its rule, as its future work names it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from aferir.colocation.policies.reservation import Reservation, plan
+from aferir.colocation.settings import Decide, Settings, State
+
+_LEAST_SHARE = 0.05
+
+
+class Gains(msgspec.Struct, frozen=True, kw_only=True):
+    """How the reserved share of the room follows the quantile's distance from its target."""
+
+    target: float = 0.5
+    """Of the SLA."""
+    proportional: float = 0.8
+    integral_per_s: float = 0.4
+    derivative_s: float = 0.05
+    period: float = 0.25
+    """Of the reservations, relative to the SLA."""
+
+
+def pid(gains: Gains | None = None) -> Decide:
+    """Reserve more the further the quantile is above its target; all threads alike."""
+    chosen = gains or Gains()
+    return lambda state: _decide(state, chosen)
+
+
+def _decide(state: State, gains: Gains) -> Settings:
+    memory = state.now.memory
+    past_s = max(state.time_s - memory.get("time_s", state.time_s), 0.0)
+    integral = memory.get("integral", 0.5)
+    error = memory.get("error", 0.0)
+    slope = 0.0
+    if state.latency:
+        now = state.latency.quantile_s / state.sla.bound_s - gains.target
+        slope = (now - error) / past_s if past_s > 0 and "error" in memory else 0.0
+        error = min(now, 1.0)
+    # The integral holds only what can be set, or it would take long to come back (wind-up).
+    integral = min(max(integral + gains.integral_per_s * error * past_s, _LEAST_SHARE), 1.0)
+    share = integral + gains.proportional * error + gains.derivative_s * slope
+    share = min(max(share, _LEAST_SHARE), 1.0)
+    wanted = [Reservation(thread.tid, 1.0) for thread in state.threads]
+    return Settings(
+        threads=plan(
+            wanted,
+            # In steps of a hundredth: rewriting every thread for less is not worth it.
+            round(share, 2) * state.reservable_cpus,
+            period_s=gains.period * state.sla.bound_s,
+        ),
+        memory={"time_s": state.time_s, "integral": integral, "error": error},
+    )
