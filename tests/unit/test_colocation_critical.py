@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from aferir.colocation import critical, service, usage
+from aferir.colocation import critical, jvm, service, usage
 from aferir.colocation.critical import Selector
 from aferir.colocation.usage import Seen
 from aferir.errors import MissingError, UsageError
 
-_JSTACK = """\
+_DUMP = """\
 2026-01-01 10:00:00
 Full thread dump OpenJDK 64-Bit Server VM (17.0.9+9-Debian mixed mode):
 
@@ -23,7 +23,7 @@ Full thread dump OpenJDK 64-Bit Server VM (17.0.9+9-Debian mixed mode):
 
 
 def test_full_names_are_read_of_both_forms_of_thread_numbers() -> None:
-    assert critical.parse_jstack(_JSTACK) == {
+    assert jvm.parse_dump(_DUMP) == {
         0x1A2B: "elasticsearch[n][search][T#1]",
         16: "GC Thread#0",
         8123: 'a \\"quoted\\" one',

@@ -20,7 +20,7 @@ from aferir.colocation.settings import Schedule
 LEAST_RUNTIME_S = 1_024e-9
 PERIODS_S = (100e-6, 4.194304)
 """sched_deadline_period_min_us and _max_us, as they are unless somebody has changed them."""
-_UNIT = 1 << 20
+UNIT = 1 << 20
 """The kernel counts bandwidth in 1/2^20 of a CPU."""
 _FAIR_SERVER = 0.05
 """Of each CPU: 50 ms of every second (sched/fair_server in debugfs)."""
@@ -45,7 +45,7 @@ class Bandwidth(msgspec.Struct, frozen=True):
 
     def free_cpus(self, cores: int) -> float:
         """CPUs that may still be reserved."""
-        return max(0.0, (self.limit * cores - self.total) / _UNIT)
+        return max(0.0, (self.limit * cores - self.total) / UNIT)
 
 
 def parse_bandwidth(text: str) -> Bandwidth | None:

@@ -12,13 +12,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from aferir import journal
 from aferir.colocation import admission, attributes, batch, remembered
 from aferir.colocation.attributes import Found
 from aferir.colocation.remembered import Remembered
 from aferir.colocation.settings import Schedule, Settings
 from aferir.environments import cgroup
-from aferir.errors import AferirError
 from aferir.journal import Entry
 
 
@@ -54,21 +52,16 @@ def differing(
 
 
 class Machine:
-    """One service and one batch group under our hand; a context that gives everything back."""
+    """One service and one batch group under our hand."""
 
-    def __init__(self) -> None:
-        """Journal that there will be something to undo, and make the batch program's group.
+    def __init__(self, entry: Entry) -> None:
+        """Make the batch program's group. `entry`: of the journal, and a guard knows of it.
 
         Errors: MissingError where control groups may not be made.
         """
-        self.entry: Entry = journal.write(remembered.KIND, {})
-        self._remembered = Remembered(id=self.entry.id)
+        self._remembered = Remembered(id=entry.id)
         remembered.write(self._remembered)
-        try:
-            self.group = batch.make(self._remembered.group, cgroup.layout())
-        except AferirError:
-            remembered.undo(self.entry)
-            raise
+        self.group = batch.make(self._remembered.group, cgroup.layout())
         self.all_cpus = tuple(sorted(os.sched_getaffinity(0)))
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
@@ -76,10 +69,6 @@ class Machine:
         self._found: dict[int, Found] = {}
         self._schedules: dict[int, Schedule | None] = {}
         self._masks: dict[int, tuple[int, ...]] = {}
-
-    def give_back(self) -> list[str]:
-        """Make everything what it was; problems, of which the journal keeps what is left."""
-        return remembered.undo(self.entry)
 
     def apply(self, want: Settings, threads: Mapping[int, int]) -> Applied:
         """Make the machine so, for the service's `threads` (tid to pid) of this moment.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -115,26 +116,29 @@ def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
         except OSError as error:
             problems.append(f"{file} of the batch program cannot be {value}: {error.strerror}")
     if (now.policy, now.nice) != (want.policy, want.nice):
-        problems += schedule(group, Schedule(policy=want.policy, nice=want.nice))
+        for _ in range(_TRIES):  # a thread being started has what its creator had before
+            problem, late = schedule(_threads(group), want)
+            if problem or not late:
+                problems += problem
+                break
     if now.suspended and not want.suspended:
         resume(group)
     return problems
 
 
-def schedule(group: Group, wanted: Schedule) -> list[str]:
-    """Give every thread in the group a policy that what it starts inherits."""
-    plain = msgspec.structs.replace(attributes.of(wanted), flags=0)
-    for _ in range(_TRIES):  # a thread that was being started has what its creator had before
-        late = [tid for tid in _threads(group) if _differs(tid, plain)]
-        if not late:
-            return []
-        for tid in late:
-            with contextlib.suppress(ProcessLookupError):
-                try:
-                    attributes.write(tid, plain)
-                except PermissionError as error:
-                    return [f"the batch program's threads: {attributes.explain(error)}"]
-    return []
+def schedule(tids: Iterable[int], wanted: Batch) -> tuple[list[str], int]:
+    """Give threads a policy, which what they start inherits; problems, and how many had another."""
+    plain = attributes.of(Schedule(policy=wanted.policy, nice=wanted.nice))
+    plain = msgspec.structs.replace(plain, flags=0)
+    late = [tid for tid in tids if _differs(tid, plain)]
+    for tid in late:
+        try:
+            attributes.write(tid, plain)
+        except ProcessLookupError:
+            continue
+        except OSError as error:
+            return [f"the batch program's threads: {attributes.explain(error)}"], len(late)
+    return [], len(late)
 
 
 def _differs(tid: int, wanted: attributes.Attributes) -> bool:
@@ -185,8 +189,3 @@ def _signal(group: Group, number: signal.Signals) -> None:
     for pid in cgroup.members(next(iter(group.folders.values()))):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-
-
-def empty(group: Group) -> bool:
-    """Whether nothing of the batch program runs any more."""
-    return not cgroup.members(next(iter(group.folders.values())))

@@ -8,26 +8,21 @@ JDK 22 and later in the middle (`Dispatc..read21`), so full names are asked of t
 from __future__ import annotations
 
 import math
-import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
-from aferir import process
-from aferir.errors import AferirError, UsageError
+from aferir.errors import UsageError
 
-_JSTACK_S = 10.0
-_JAVA_THREAD = re.compile(r'^"(?P<name>.*)" .*\bnid=(?P<nid>0x[0-9a-f]+|\d+)\b', re.MULTILINE)
-_SIGQUIT = 3
 _FEWEST = 10
 """Looks at CPU use and rate before anything is learnt from them."""
 _CLEARLY = 0.3
 """Lower end of the correlation's 95 % interval from which on a thread is taken to serve."""
 _LEAST_SHARE = 0.01
 """Of the service's CPU use; what uses less cannot delay an answer by much."""
+
+_BUSY_SHARE = 0.05
 
 
 class Selector(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,43 +69,6 @@ def by_name(
     )
 
 
-def parse_jstack(text: str) -> dict[int, str]:
-    """Thread number to Java's full name; `nid` is hexadecimal up to JDK 20, decimal after."""
-    return {int(found["nid"], 0): found["name"] for found in _JAVA_THREAD.finditer(text)}
-
-
-def java_names(pid: int) -> dict[int, str]:
-    """Full names of the threads of a JVM, asked as the user that it runs as; {} where it is none.
-
-    Takes 0.2 to 0.4 s of another process. It sends SIGQUIT, which ends what does not catch it.
-    """
-    jstack = shutil.which("jstack")
-    if jstack is None or not catches_quit(pid):
-        return {}
-    try:
-        user = Path(f"/proc/{pid}").stat()
-        as_user = ["setpriv", f"--reuid={user.st_uid}", f"--regid={user.st_gid}", "--clear-groups"]
-        command = [jstack, str(pid)]
-        mine = user.st_uid == os.geteuid()
-        done = process.run(
-            command if mine else [*as_user, *command], timeout_s=_JSTACK_S, check=False
-        )
-    except (OSError, AferirError):
-        return {}
-    return parse_jstack(done.stdout)
-
-
-def catches_quit(pid: int) -> bool:
-    """Whether a process is a JVM that answers SIGQUIT rather than die of it."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
-        maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    found = re.search(r"^SigCgt:\s*([0-9a-f]+)$", status, re.MULTILINE)
-    return "libjvm.so" in maps and bool(found and int(found[1], 16) >> (_SIGQUIT - 1) & 1)
-
-
 def stem(name: str) -> str:
     """Name of the pool that a thread belongs to: numbers taken out."""
     return re.sub(r"\d+", "#", name)
@@ -136,6 +94,13 @@ def learn(
         if sum(pool) >= _LEAST_SHARE * total and _lower_correlation(pool, rates) > _CLEARLY:
             critical.update(members)
     return frozenset(critical)
+
+
+def busiest(used: Mapping[int, Sequence[float]]) -> frozenset[int]:
+    """Threads that use a twentieth of the service's CPU or more: a guess, until there is better."""
+    totals = {tid: sum(values) for tid, values in used.items()}
+    least = _BUSY_SHARE * sum(totals.values())
+    return frozenset(tid for tid, total in totals.items() if total >= least > 0)
 
 
 def _lower_correlation(x: Sequence[float], y: Sequence[float]) -> float:

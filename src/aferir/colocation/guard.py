@@ -14,21 +14,20 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Self
 
 from aferir import journal, process
-from aferir.colocation import remembered
+from aferir.colocation import attributes, remembered
 from aferir.errors import ProgramError
 from aferir.journal import Entry
 
 _STARTING_S = 20.0
 _TRIES = 5
 _AGAIN_S = 0.2
-_NICE = -10
-"""It has to run at once when it has to run at all."""
 
 
 class Guard:
-    """The controller's side: one guard at any time. Use from the main thread."""
+    """The controller's side: one guard at any time; a context. Use from the main thread."""
 
     def __init__(self, entry: Entry) -> None:
         """Start it and wait until it watches. Errors: ProgramError where it does not start."""
@@ -50,8 +49,11 @@ class Guard:
         self._child = _start(self._entry)
         return True
 
-    def dismiss(self) -> None:
-        """All is as it was: it may go."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """All is as it was, or in the journal: it may go."""
         self._child.kill()  # it ignores what is milder
         process.end(self._child)
 
@@ -79,8 +81,7 @@ def watch(identifier: str, owner: int, started: int) -> list[str]:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+    attributes.go_first()
     try:
         controller = os.pidfd_open(owner)
     except ProcessLookupError:

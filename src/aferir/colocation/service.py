@@ -12,10 +12,10 @@ from typing import Literal
 
 import msgspec
 
+from aferir.colocation.attributes import read_quickly, stat_fields
 from aferir.environments import cgroup
 from aferir.errors import MissingError, UsageError
 
-_PROC = Path("/proc")
 _KINDS = ("pid", "pidfile", "comm", "cgroup", "unit")
 _KERNEL_THREADS = 2
 """kthreadd, the parent of them all."""
@@ -75,13 +75,13 @@ class Processes:
 
     def _look_at_parents(self) -> None:
         """Every process and its parent; kernel threads, zombies and we ourselves left out."""
-        pids = {int(name) for name in os.listdir(_PROC) if name.isdecimal()}  # noqa: PTH208
+        pids = {int(name) for name in os.listdir("/proc") if name.isdecimal()}  # noqa: PTH208
         pids -= {os.getpid(), _KERNEL_THREADS}
         new = pids - self._parents.keys()
         for pid in self._parents.keys() - pids:
             del self._parents[pid]
         for pid in new | (self._members & pids):
-            fields = _stat(pid)
+            fields = stat_fields(f"/proc/{pid}/stat")
             if fields and fields[0] not in "ZX":
                 self._parents[pid] = int(fields[1])
             else:
@@ -95,7 +95,7 @@ class Processes:
             pid
             for pid in candidates
             if self._parents[pid] != _KERNEL_THREADS
-            and read_name(_PROC / str(pid)) == self._spec.value[:15]
+            and thread_name(pid, pid) == self._spec.value[:15]
         }
 
     def _of_group(self) -> tuple[int, ...]:
@@ -143,6 +143,9 @@ class Service:
             self.pids = self._processes.look()
             self._looked_s = time_s
         found = threads(self.pids)
+        if len(set(found.values())) < len(self.pids):  # one has ended
+            self.pids = self._processes.look()
+            found = threads(self.pids)
         for tid in self._since_s.keys() - found.keys():
             del self._since_s[tid]
             del self.names[tid]
@@ -166,24 +169,7 @@ def threads(pids: tuple[int, ...]) -> dict[int, int]:
 
 def thread_name(pid: int, tid: int) -> str:
     """Name of a thread, cut to 15 bytes by the kernel; "" where it has ended."""
-    return read_name(_PROC / str(pid) / "task" / str(tid))
-
-
-def read_name(folder: Path) -> str:
-    """`comm` in a folder of /proc."""
-    try:
-        return (folder / "comm").read_text(encoding="utf-8", errors="replace").rstrip("\n")
-    except OSError:
-        return ""
-
-
-def _stat(pid: int) -> list[str]:
-    """Fields of its stat from the third on; [] where it has ended."""
-    try:
-        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
+    return read_quickly(f"/proc/{pid}/task/{tid}/comm").rstrip("\n")
 
 
 def _number(spec: ServiceSpec) -> int:

@@ -1,0 +1,58 @@
+"""The service's latest answers: quantile with interval, rate, silence."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from aferir.colocation.histogram import Windows
+from aferir.colocation.sensors.base import Sensor
+from aferir.colocation.settings import Latency, Sla
+
+_SLOT_S = 0.5
+_SLOTS = 60
+_LEAST_SLOTS = 2
+_SAMPLES = 100
+"""From 72 on a 95th percentile has an interval at all (see `histogram`)."""
+_RATE_S = 2.0
+
+
+class Answers:
+    """A sensor read once a control period."""
+
+    def __init__(self, sensor: Sensor, sla: Sla, time_s: float) -> None:
+        """`time_s`: on the clock that only goes forward, as everywhere here."""
+        self._sensor = sensor
+        self._sla = sla
+        self._windows = Windows(_SLOT_S, _SLOTS)
+        self._counts: deque[tuple[float, int]] = deque([(time_s, 0)])
+        self._last_s = time_s
+        self.problem = ""
+        """Why nothing may have been read; empty: all is well."""
+
+    def look(self, time_s: float) -> None:
+        """Read what came since the last look."""
+        found = self._sensor.look()
+        self.problem = found.problem
+        self._windows.add(time_s, found.latencies)
+        self._counts.append((time_s, found.latencies.total))
+        while len(self._counts) > 2 and self._counts[1][0] <= time_s - _RATE_S:
+            self._counts.popleft()
+        if found.latencies.total:
+            self._last_s = time_s
+
+    @property
+    def latency(self) -> Latency | None:
+        """The SLA's quantile over the last second, or over so long that it has an interval."""
+        return self._windows.latest(_SAMPLES, _LEAST_SLOTS).latency(self._sla.quantile)
+
+    @property
+    def rate(self) -> float:
+        """Answers a second over the last two."""
+        seconds = self._counts[-1][0] - self._counts[0][0]
+        # What was counted at the first look came before it.
+        counted = sum(count for _, count in self._counts) - self._counts[0][1]
+        return counted / seconds if seconds > 0 else 0.0
+
+    def silent_s(self, time_s: float) -> float:
+        """Since the last answer, or since the start."""
+        return time_s - self._last_s

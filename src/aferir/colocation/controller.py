@@ -1,0 +1,313 @@
+"""The control loop: look, decide, apply, ten times a second, and give everything back at the end.
+
+The policy is passed in and pure; sensors and actuators are at the edges.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Literal, Self
+
+import msgspec
+
+from aferir import journal, process
+from aferir.colocation import admission, attributes, batch, privileges, remembered, service
+from aferir.colocation.answers import Answers
+from aferir.colocation.applying import Machine
+from aferir.colocation.critical import Selector
+from aferir.colocation.follow import Follower
+from aferir.colocation.guard import Guard
+from aferir.colocation.sensors.base import Sensor
+from aferir.colocation.service import ServiceSpec
+from aferir.colocation.settings import Decide, Settings, Sla, State, ThreadUse
+from aferir.colocation.usage import Seen, Usage, Use, between
+
+_SETTLES_S = 1.0
+"""Within which the kernel has given back what ended threads had reserved."""
+
+_MOST_PROBLEMS = 20
+_RESTARTS_S = 30.0
+"""Within which a service that was not named by its process may come back."""
+_ENTER = """
+while [ "$1" != -- ]; do echo 0 > "$1" || exit 126; shift; done
+shift
+exec "$@"
+"""
+
+Reason = Literal["batch ended", "service ended", "stopped"]
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One service, and the batch program that runs beside it."""
+
+    service: ServiceSpec
+    sla: Sla
+    command: tuple[str, ...]
+    """Of the batch program; `{threads}` in it is replaced by the number of threads to use."""
+    selector: Selector = Selector()
+    period_s: float = 0.1
+    repeat: bool = False
+    """Start the batch program again whenever it ends."""
+    batch_output: int = 1
+    """File that it writes to; its errors go to 2."""
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """One control period: what was seen, what is set then, and what did not work."""
+
+    state: State
+    now: Settings
+    problems: tuple[str, ...] = ()
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    reason: Reason
+    batch_exit: int | None
+    """Exit code of the batch program's last run; None: it was still running."""
+    batch_runs: int
+    """Finished ones."""
+    batch_cpu_s: float
+    duration_s: float
+    decisions: int
+    late: int
+    """Decisions that came more than a period after their time."""
+    violations: int
+    """Decisions at which the SLA's quantile was above its bound."""
+    own_cpu_s: float
+    """CPU time of the controller, its guard not counted."""
+    own_memory_bytes: int
+    """The most that was resident."""
+    guards_lost: int
+    leaked_cpus: float | None
+    """Deadline bandwidth that is reserved more than before; None: it could not be read."""
+    problems: tuple[str, ...]
+
+
+Note = Callable[[Tick], None]
+
+
+def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
+    """Run the batch program beside the service until it ends, or a signal comes.
+
+    Whatever happens, all is given back. Call it from the main thread.
+    Errors: MissingError where a privilege or the service is missing; nothing was changed then.
+    """
+    privileges.check()
+    service.check(job.service)
+    problems = remembered.clean(journal.orphans())
+    before = admission.read_bandwidth()
+    attributes.go_first()
+    with _Stopping() as stopping:
+        entry = journal.write(remembered.KIND, {})
+        try:
+            with Guard(entry) as guard:
+                loop = _Loop(job, sensor, decide, Machine(entry), guard)
+                try:
+                    reason = loop.run(stopping, note)
+                finally:
+                    problems += remembered.undo(entry)
+        except BaseException:
+            remembered.undo(entry)
+            raise
+    return loop.outcome(reason, tuple(problems), _leaked(before))
+
+
+def _leaked(before: admission.Bandwidth | None) -> float | None:
+    """Deadline bandwidth still reserved that was not before.
+
+    What a thread had that ended is given back only at the end of its period.
+    """
+    if before is None:
+        return None
+    deadline = time.monotonic() + _SETTLES_S
+    while True:
+        after = admission.read_bandwidth()
+        leaked = (after.total - before.total) / admission.UNIT if after else 0.0
+        if leaked <= 0 or time.monotonic() > deadline:
+            return max(0.0, leaked)
+        time.sleep(0.05)
+
+
+class _Stopping:
+    """SIGINT, SIGTERM and SIGHUP end the loop; a context that gives the handlers back."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: list[tuple[int, Any]] = []
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._before.append((number, signal.signal(number, self._stop)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before:
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
+
+class _Books(msgspec.Struct):
+    """What is counted on the way."""
+
+    decisions: int = 0
+    late: int = 0
+    violations: int = 0
+    batch_runs: int = 0
+    guards_lost: int = 0
+    batch_exit: int | None = None
+    problems: dict[str, None] = {}
+
+
+class _Loop:
+    """State of a run between two control periods."""
+
+    def __init__(
+        self, job: Job, sensor: Sensor, decide: Decide, machine: Machine, guard: Guard
+    ) -> None:
+        self._started = (time.monotonic(), time.process_time())
+        self._job = job
+        self._decide = decide
+        self._machine = machine
+        self._guard = guard
+        self._follower = Follower(job.service, job.selector)
+        self._usage = Usage(machine.group)
+        self._answers = Answers(sensor, job.sla, self._started[0])
+        self._seen: Seen | None = None
+        self._child: subprocess.Popen[str] | None = None
+        self._alone_since_s: float | None = None
+        self._books = _Books()
+
+    def run(self, stopping: _Stopping, note: Note) -> Reason:
+        """Until there is a reason to end."""
+        due = time.monotonic()
+        try:
+            while not stopping.asked:
+                note(self._tick())
+                if self._service_ended():
+                    return "service ended"
+                if not self._batch_goes_on():
+                    return "batch ended"
+                due += self._job.period_s
+                now = time.monotonic()
+                if now > due + self._job.period_s:
+                    self._books.late += 1
+                    due = now
+                time.sleep(max(0.0, due - now))
+            return "stopped"
+        finally:
+            self._usage.close()
+            self._follower.close()
+
+    def _tick(self) -> Tick:
+        """Look, decide, apply."""
+        now_s = time.monotonic()
+        self._answers.look(now_s)
+        self._follower.look(now_s, self._answers.rate)
+        state = self._state(now_s)
+        applied = self._machine.apply(self._decide(state), self._follower.threads)
+        books = self._books
+        books.decisions += 1
+        books.guards_lost += self._guard.keep()
+        if state.latency is not None and state.latency.quantile_s > state.sla.bound_s:
+            books.violations += 1
+        problems = (*applied.problems, *filter(None, [self._answers.problem]))
+        if len(books.problems) < _MOST_PROBLEMS:
+            books.problems |= dict.fromkeys(problems)
+        return Tick(state, applied.now, problems)
+
+    def _state(self, now_s: float) -> State:
+        follower = self._follower
+        threads = {tid: follower.threads[tid] for tid in follower.critical}
+        before, self._seen = self._seen, self._usage.look(threads, follower.pids)
+        use = between(before, self._seen) if before else Use()
+        return State(
+            time_s=now_s,
+            sla=self._job.sla,
+            latency=self._answers.latency,
+            rate=self._answers.rate,
+            silent_s=self._answers.silent_s(now_s),
+            threads=tuple(
+                ThreadUse(tid=tid, name=follower.name(tid), cpus=run, waited_cpus=waited)
+                for tid in sorted(threads)
+                for run, waited in [use.threads.get(tid, (0.0, 0.0))]
+            ),
+            service_cpus=use.service_cpus,
+            batch_cpus=use.batch_cpus,
+            idle_cpus=use.idle_cpus,
+            steal_cpus=use.steal_cpus,
+            pressure=use.pressure,
+            batch_throttled=use.batch_throttled,
+            cores=len(self._machine.all_cpus),
+            reservable_cpus=self._machine.free_cpus,
+            batch_ended=self._child is None,
+            now=self._machine.now,
+        )
+
+    def _service_ended(self) -> bool:
+        """At once where a process was named, which does not come back; else after a while."""
+        if self._follower.pids:
+            self._alone_since_s = None
+            return False
+        now_s = time.monotonic()
+        self._alone_since_s = self._alone_since_s or now_s
+        patience_s = 0.0 if self._job.service.kind == "pid" else _RESTARTS_S
+        return now_s - self._alone_since_s >= patience_s
+
+    def _batch_goes_on(self) -> bool:
+        """Start it, or again; False where it has ended and is not to be repeated."""
+        if self._child is None:
+            self._child = self._start()
+            return True
+        code = self._child.poll()
+        if code is None:
+            return True
+        self._books.batch_exit = code
+        self._books.batch_runs += 1
+        self._child = self._start() if self._job.repeat else None
+        return self._child is not None
+
+    def _start(self) -> subprocess.Popen[str]:
+        """A shell enters the group and becomes the program, which is told its number of threads.
+
+        Were it in the group from the start, a frozen or throttled group would hold us as well,
+        who wait for the program to have been executed.
+        """
+        threads = str(self._machine.now.batch.threads or len(self._machine.all_cpus))
+        command = [word.replace("{threads}", threads) for word in self._job.command]
+        files = [str(path / "cgroup.procs") for path in self._machine.group.folders.values()]
+        child = process.start(
+            ["sh", "-c", _ENTER, "sh", *files, "--", *command],
+            stdout=self._job.batch_output,
+            stderr=2,
+            environment={"OMP_NUM_THREADS": threads},
+        )
+        batch.schedule([child.pid], self._machine.now.batch)
+        return child
+
+    def outcome(self, reason: Reason, problems: tuple[str, ...], leaked: float | None) -> Outcome:
+        """What came of it."""
+        books = self._books
+        return Outcome(
+            reason=reason,
+            batch_exit=books.batch_exit,
+            batch_runs=books.batch_runs,
+            batch_cpu_s=self._seen.batch_s if self._seen else 0.0,
+            duration_s=time.monotonic() - self._started[0],
+            decisions=books.decisions,
+            late=books.late,
+            violations=books.violations,
+            own_cpu_s=time.process_time() - self._started[1],
+            own_memory_bytes=1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            guards_lost=books.guards_lost,
+            leaked_cpus=leaked,
+            problems=(*problems, *books.problems),
+        )

@@ -1,0 +1,65 @@
+"""What co-location needs to be allowed, and what of it is missing here (capabilities(7))."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from aferir.colocation import admission
+from aferir.environments import cgroup
+from aferir.errors import MissingError
+from aferir.machine.privileges import as_root_command
+from aferir.model.finding import Finding
+
+_CAP_SYS_NICE = 23
+
+
+def has_capability(number: int, status: str) -> bool:
+    """Whether a capability is in effect, by the text of /proc/PID/status."""
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return bool(found and int(found[1], 16) >> number & 1)
+
+
+def findings() -> list[Finding]:
+    """One finding a privilege: of CAP_SYS_NICE, control groups, and the kernel's account."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return [_scheduling(status), _groups(), _account()]
+
+
+def check() -> None:
+    """Errors: MissingError, naming every privilege that co-location cannot do without."""
+    missing = [finding for finding in findings() if finding.status == "missing"]
+    if missing:
+        raise MissingError(
+            "; ".join(finding.message for finding in missing),
+            remedy="; ".join(dict.fromkeys(finding.remedy for finding in missing)),
+        )
+
+
+def _scheduling(status: str) -> Finding:
+    if has_capability(_CAP_SYS_NICE, status):
+        return Finding("scheduling", "ok", "CAP_SYS_NICE: any thread may be scheduled")
+    said = "CAP_SYS_NICE is missing: the service's threads cannot be scheduled"
+    return Finding("scheduling", "missing", said, as_root_command())
+
+
+def _groups() -> Finding:
+    have = cgroup.layout()
+    roots = [have.v1["cpu"]] if "cpu" in have.v1 else [have.v2] if have.v2 else []
+    if not roots:
+        said = "no control groups are mounted: the batch program cannot be held"
+        return Finding("cgroups", "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")
+    if not os.access(roots[0], os.W_OK):
+        said = f"{roots[0]} may not be written: no control group for the batch program"
+        return Finding("cgroups", "missing", said, as_root_command())
+    return Finding("cgroups", "ok", f"control groups may be made in {roots[0]}")
+
+
+def _account() -> Finding:
+    account = admission.read_bandwidth()
+    if account is None:
+        said = "debugfs may not be read: what deadlines others hold is not known"
+        return Finding("deadline-bandwidth", "degraded", said, as_root_command())
+    free = account.free_cpus(os.cpu_count() or 1)
+    return Finding("deadline-bandwidth", "ok", f"{free:.2f} CPUs may be reserved for deadlines")

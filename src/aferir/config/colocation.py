@@ -1,0 +1,140 @@
+"""What `aferir colocate` is told, on its command line or as TOML: checked, in words where wrong."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import msgspec
+
+from aferir.colocation import service
+from aferir.colocation.controller import Job
+from aferir.colocation.critical import Selector, check
+from aferir.colocation.sensors import lines
+from aferir.colocation.sensors.base import Sensor
+from aferir.colocation.sensors.log import LogSensor
+from aferir.colocation.sensors.probe import HttpProbe
+from aferir.colocation.sensors.prometheus import PrometheusSensor
+from aferir.colocation.settings import Sla
+from aferir.config.units import parse_duration
+from aferir.errors import UsageError
+
+_PERIODS_S = (0.02, 10.0)
+_SLA = re.compile(r"p(\d{1,2}(?:\.\d+)?)\s*(?:=|<=)\s*(.+)")
+_SLA_REMEDY = "e.g. --sla p95=200ms"
+_LATENCY_REMEDY = (
+    "slowlog:PATH, nginx:PATH, json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
+    " prometheus:URL#METRIC@s or http://HOST:PORT/PATH"
+)
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """As written."""
+
+    service: str = ""
+    sla: str = ""
+    latency: str = ""
+    """Where the service's latencies are learnt."""
+    batch: tuple[str, ...] | str = ()
+    """Command of the batch program; one string is split as a shell would."""
+    threads: tuple[str, ...] = ()
+    """Regular expressions for the names of critical threads, 15 characters of which are known."""
+    java: tuple[str, ...] = ()
+    """The same for Java's full names. With neither, critical threads are learnt."""
+    policy: str = "aferir"
+    period: str = "100 ms"
+    repeat: bool = False
+
+
+def read(path: Path) -> Wanted:
+    """A TOML file. Errors: UsageError."""
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=Wanted)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}", remedy="name a file that is there"
+        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}", remedy="see docs/reference/colocation.md") from None
+
+
+def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
+    """What the controller is to do. Errors: UsageError."""
+    for name in ("service", "sla", "latency"):
+        if not getattr(wanted, name):
+            raise UsageError(f"--{name} is missing", remedy=_EXAMPLE)
+    command = tuple(shlex.split(wanted.batch)) if isinstance(wanted.batch, str) else wanted.batch
+    if not command:
+        raise UsageError("there is no batch program to run", remedy=_EXAMPLE)
+    selector = Selector(names=wanted.threads, java=wanted.java)
+    check(selector)
+    return Job(
+        service=service.parse_spec(wanted.service),
+        sla=parse_sla(wanted.sla),
+        command=command,
+        selector=selector,
+        period_s=_period(wanted.period),
+        repeat=wanted.repeat,
+        batch_output=batch_output,
+    )
+
+
+_EXAMPLE = (
+    "aferir colocate --service unit:nginx --sla p95=200ms"
+    " --latency nginx:/var/log/nginx/access.log -- xz -9 FILE"
+)
+
+
+def parse_sla(text: str) -> Sla:
+    """`p95=200ms`. Errors: UsageError."""
+    found = _SLA.fullmatch(text.strip())
+    try:
+        quantile = float(found[1]) / 100 if found else 0.0
+        bound_s = parse_duration(found[2]) if found else 0.0
+    except ValueError as error:
+        raise UsageError(f"--sla {text}: {error}", remedy=_SLA_REMEDY) from None
+    if quantile <= 0 or bound_s <= 0:
+        raise UsageError(f"--sla {text}: not a quantile with its bound", remedy=_SLA_REMEDY)
+    return Sla(quantile, bound_s)
+
+
+def _period(text: str) -> float:
+    try:
+        period_s = parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--period {text}: {error}", remedy="e.g. --period 100ms") from None
+    if not _PERIODS_S[0] <= period_s <= _PERIODS_S[1]:
+        raise UsageError(
+            f"--period {text}: a control period has {_PERIODS_S[0]:g} to {_PERIODS_S[1]:g} s",
+            remedy="e.g. --period 100ms",
+        )
+    return period_s
+
+
+def sensor(text: str, sla: Sla) -> Sensor:
+    """What reads the service's latencies; it has begun to. Errors: UsageError."""
+    kind, _, rest = text.partition(":")
+    if kind == "http":
+        return HttpProbe(text, patience_s=5 * sla.bound_s)
+    place, _, what = rest.partition("#")
+    name, unit = _unit(what)
+    if not place or (kind in ("json", "regex", "prometheus") and not name):
+        raise UsageError(f"--latency {text}: not where latencies are", remedy=_LATENCY_REMEDY)
+    if kind == "prometheus":
+        return PrometheusSensor(place, name, unit_s=lines.UNITS[unit], least_bound_s=sla.bound_s)
+    if kind == "slowlog":
+        return LogSensor(Path(place), lines.slow_log)
+    if kind == "nginx":
+        return LogSensor(Path(place), lines.nginx())
+    if kind == "json":
+        return LogSensor(Path(place), lines.json_lines(name, unit))
+    if kind == "regex":
+        return LogSensor(Path(place), lines.pattern(name, unit))
+    raise UsageError(f"--latency {text}: not where latencies are", remedy=_LATENCY_REMEDY)
+
+
+def _unit(text: str) -> tuple[str, str]:
+    """`took@ms` is in milliseconds; without a unit, seconds."""
+    name, at, unit = text.rpartition("@")
+    return (name, unit) if at and unit in lines.UNITS else (text, "s")

@@ -1,0 +1,311 @@
+"""Actuators on real threads: what is set, what the kernel refuses, and that all is given back.
+
+Reservations are small and their threads sleep, so that nobody else on the machine is held up.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.support import own_state
+
+from aferir import journal, process
+from aferir.cli import main
+from aferir.colocation import admission, attributes, jvm, remembered, service
+from aferir.colocation.applying import Machine
+from aferir.colocation.attributes import Found
+from aferir.colocation.critical import Selector
+from aferir.colocation.follow import Follower
+from aferir.colocation.privileges import findings
+from aferir.colocation.service import ServiceSpec
+from aferir.colocation.settings import Batch, Schedule, Settings
+from aferir.colocation.usage import Usage, between
+from aferir.environments import cgroup
+from aferir.journal import Entry
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        any(finding.status == "missing" for finding in findings()),
+        reason="scheduling other people's threads and making control groups takes root",
+    ),
+]
+_SLEEPERS = """
+import sys, threading, time
+for _ in range(3):
+    threading.Thread(target=time.sleep, args=(1000,)).start()
+print("ready", flush=True)
+for _ in sys.stdin:
+    threading.Thread(target=time.sleep, args=(1000,)).start()
+    print("started", flush=True)
+"""
+_SMALL = Schedule(policy="deadline", runtime_s=0.001, period_s=0.05)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return own_state(tmp_path_factory, monkeypatch)
+
+
+@pytest.fixture
+def sleepers() -> Iterator[subprocess.Popen[str]]:
+    """A process of four threads, and one more for each line that it reads."""
+    child = process.start(
+        [sys.executable, "-c", _SLEEPERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    yield child
+    process.end(child, grace_s=0.1)
+
+
+@pytest.fixture
+def entry() -> Iterator[Entry]:
+    before = admission.read_bandwidth()
+    made = journal.write(remembered.KIND, {})
+    yield made
+    assert remembered.undo(made) == []
+    assert cgroup.find(f"aferir-{made.id}", cgroup.layout()) == []
+    assert list(journal.entries()) == []
+    assert admission.read_bandwidth() == before
+
+
+def _all(pid: int) -> dict[int, Found | None]:
+    return {tid: attributes.find(pid, tid) for tid in service.threads((pid,))}
+
+
+def _start_thread(child: subprocess.Popen[str]) -> None:
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.write("\n")
+    child.stdin.flush()
+    child.stdout.readline()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(service=_SMALL),
+        Settings(service=Schedule(policy="fifo", priority=1)),
+        Settings(service=Schedule(nice=5), service_cpus=(0,)),
+        Settings(service=Schedule(policy="batch", nice=-3)),
+        Settings(service=Schedule(policy="idle")),
+    ],
+    ids=["deadline", "fifo", "nice and cpus", "batch", "idle"],
+)
+def test_all_threads_are_what_they_were_those_too_that_started_meanwhile(
+    sleepers: subprocess.Popen[str], entry: Entry, settings: Settings
+) -> None:
+    before = _all(sleepers.pid)
+    bandwidth = admission.read_bandwidth()
+    machine = Machine(entry)
+    threads = service.threads((sleepers.pid,))
+    named = Settings(
+        threads=dict.fromkeys(threads, settings.service or _SMALL),
+        service_cpus=settings.service_cpus,
+    )
+    assert machine.apply(named, threads).problems == ()
+    assert all(now != before[tid] for tid, now in _all(sleepers.pid).items())
+    _start_thread(sleepers)
+    assert remembered.undo(entry) == []
+    after = _all(sleepers.pid)
+    assert {tid: after[tid] for tid in before} == before
+    new = [found for tid, found in after.items() if tid not in before and found is not None]
+    first = before[sleepers.pid]
+    assert first is not None
+    assert [(f.attributes, f.cpus) for f in new] == [(first.attributes, first.cpus)]
+    assert admission.read_bandwidth() == bandwidth
+
+
+def test_a_deadline_that_was_found_is_given_back(
+    sleepers: subprocess.Popen[str], entry: Entry
+) -> None:
+    own = attributes.of(Schedule(policy="deadline", runtime_s=0.002, period_s=0.1))
+    attributes.put(sleepers.pid, own)
+    machine = Machine(entry)
+    machine.apply(Settings(service=Schedule(nice=-5)), {sleepers.pid: sleepers.pid})
+    assert attributes.read(sleepers.pid).policy == attributes.OTHER
+    machine.apply(Settings(), {sleepers.pid: sleepers.pid})
+    assert attributes.read(sleepers.pid) == own
+    assert remembered.undo(entry) == []
+    attributes.put(sleepers.pid, attributes.Attributes())
+
+
+def test_more_than_the_kernel_admits_is_scaled_to_what_it_admits(
+    sleepers: subprocess.Popen[str], entry: Entry
+) -> None:
+    machine = Machine(entry)
+    threads = service.threads((sleepers.pid,))
+    greedy = Schedule(policy="deadline", runtime_s=0.05, period_s=0.05)
+    applied = machine.apply(Settings(threads=dict.fromkeys(threads, greedy)), threads)
+    assert applied.problems == ()
+    assert admission.reserved_cpus(applied.now.threads) == pytest.approx(
+        machine.free_cpus, abs=0.001
+    )
+
+
+def test_what_the_kernel_refuses_all_the_same_runs_first_among_the_fair(
+    sleepers: subprocess.Popen[str], entry: Entry
+) -> None:
+    """EBUSY: somebody else has reserved since we looked; the next decision fits in the rest."""
+    machine = Machine(entry)
+    cores = float(os.cpu_count() or 1)
+    free, machine.free_cpus = machine.free_cpus, cores
+    threads = service.threads((sleepers.pid,))
+    greedy = Schedule(policy="deadline", runtime_s=0.05, period_s=0.05)
+    wanted = Settings(threads=dict.fromkeys(threads, greedy))
+    applied = machine.apply(wanted, threads)
+    assert any("no more deadline bandwidth" in problem for problem in applied.problems)
+    assert admission.REFUSED in applied.now.threads.values()
+    assert machine.free_cpus == pytest.approx(free, abs=0.001)
+    assert machine.apply(wanted, threads).problems == ()
+
+
+def test_a_thread_that_is_kept_from_a_cpu_gets_no_deadline_but_goes_first(
+    sleepers: subprocess.Popen[str], entry: Entry
+) -> None:
+    if (os.cpu_count() or 1) < 2:
+        pytest.skip("there is one CPU only")
+    os.sched_setaffinity(sleepers.pid, {0})
+    threads = {sleepers.pid: sleepers.pid}
+    applied = Machine(entry).apply(Settings(threads={sleepers.pid: _SMALL}), threads)
+    assert any("affinity" in problem for problem in applied.problems)
+    assert attributes.read(sleepers.pid).nice == admission.REFUSED.nice
+    assert os.sched_getaffinity(sleepers.pid) == {0}
+
+
+def test_a_thread_under_a_mask_of_ours_may_get_a_deadline(
+    sleepers: subprocess.Popen[str], entry: Entry
+) -> None:
+    machine = Machine(entry)
+    threads = service.threads((sleepers.pid,))
+    machine.apply(Settings(service_cpus=(0,)), threads)
+    assert os.sched_getaffinity(sleepers.pid) == {0}
+    applied = machine.apply(Settings(threads={sleepers.pid: _SMALL}, service_cpus=(0,)), threads)
+    assert applied.problems == ()
+    assert attributes.read(sleepers.pid).policy == attributes.DEADLINE
+
+
+def test_a_thread_that_has_ended_is_no_problem(entry: Entry) -> None:
+    machine = Machine(entry)
+    gone = {4_194_305: os.getpid()}
+    applied = machine.apply(Settings(threads=dict.fromkeys(gone, _SMALL)), gone)
+    assert applied.problems == ()
+    assert applied.now.threads == {}
+
+
+def test_a_thread_that_left_the_service_is_given_back_at_once(
+    sleepers: subprocess.Popen[str], entry: Entry
+) -> None:
+    machine = Machine(entry)
+    machine.apply(Settings(service=Schedule(nice=7)), {sleepers.pid: sleepers.pid})
+    assert attributes.read(sleepers.pid).nice == 7
+    machine.apply(Settings(service=Schedule(nice=7)), {})
+    assert attributes.read(sleepers.pid).nice == 0
+
+
+def test_the_same_settings_touch_nothing(sleepers: subprocess.Popen[str], entry: Entry) -> None:
+    machine = Machine(entry)
+    threads = service.threads((sleepers.pid,))
+    settings = Settings(service=Schedule(nice=3), batch=Batch(weight=20))
+    machine.apply(settings, threads)
+    attributes.write(sleepers.pid, attributes.Attributes(nice=9))
+    (machine.group.folders["cpu"] / "cpu.shares").write_text("77")
+    machine.apply(settings, threads)
+    assert attributes.read(sleepers.pid).nice == 9
+    assert (machine.group.folders["cpu"] / "cpu.shares").read_text() == "77\n"
+
+
+def test_the_batch_program_is_held_suspended_and_killed(entry: Entry) -> None:
+    machine = Machine(entry)
+    child = process.start(
+        ["sh", "-c", "while :; do :; done"], cgroups=list(machine.group.folders.values())
+    )
+    usage = Usage(machine.group)
+    held = Batch(policy="idle", weight=10, quota_cpus=0.1)
+    machine.apply(Settings(batch=held), {})
+    assert attributes.read(child.pid).policy == attributes.IDLE
+    first = usage.look({}, ())
+    time.sleep(0.5)
+    use = between(first, usage.look({}, ()))
+    assert use.batch_cpus < 0.2
+    machine.apply(Settings(batch=Batch(suspended=True)), {})
+    time.sleep(0.05)
+    first = usage.look({}, ())
+    time.sleep(0.2)
+    assert between(first, usage.look({}, ())).batch_cpus < 0.01
+    usage.close()
+    assert remembered.undo(entry) == []
+    assert child.wait(5) == -9
+
+
+def test_clean_gives_back_what_both_dead_left(sleepers: subprocess.Popen[str]) -> None:
+    before = _all(sleepers.pid)
+    code = (
+        "import os, sys\n"
+        "from aferir import journal\n"
+        "from aferir.colocation import remembered, service\n"
+        "from aferir.colocation.applying import Machine\n"
+        "from aferir.colocation.settings import Schedule, Settings\n"
+        "machine = Machine(journal.write(remembered.KIND, {}))\n"
+        f"machine.apply(Settings(service=Schedule(nice=-7)), service.threads(({sleepers.pid},)))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    assert process.run([sys.executable, "-c", code], check=False).exit_code == -9
+    assert _all(sleepers.pid) != before
+    assert main(["clean"]) == 0
+    assert _all(sleepers.pid) == before
+    assert list(journal.entries()) == []
+
+
+def test_threads_are_followed_as_they_come_and_go(sleepers: subprocess.Popen[str]) -> None:
+    follower = Follower(ServiceSpec("pid", str(sleepers.pid)), Selector(all=True))
+    follower.look(0.0, 0.0)
+    assert len(follower.critical) == 4
+    _start_thread(sleepers)
+    follower.look(0.1, 0.0)
+    assert len(follower.critical) == 5
+    sleepers.kill()
+    sleepers.wait()
+    follower.look(0.2, 0.0)
+    assert follower.critical == frozenset()
+    assert follower.pids == ()
+
+
+def test_a_program_that_would_die_of_it_is_never_asked_for_its_threads(
+    sleepers: subprocess.Popen[str],
+) -> None:
+    assert jvm.thread_names(sleepers.pid) == {}
+    assert sleepers.poll() is None
+
+
+_JAVA = """
+public class Pool { public static void main(String[] a) throws Exception {
+  for (int i = 0; i < 2; i++) new Thread(() -> { try { Thread.sleep(60000); }
+    catch (Exception e) {} }, "node[a long name][search][T#" + i + "]").start();
+  System.out.println("ready"); System.out.flush(); Thread.sleep(60000); } }
+"""
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="there is no javac (Debian: default-jdk)")
+def test_a_jvm_tells_the_full_names_that_the_kernel_cuts(tmp_path: Path) -> None:
+    (tmp_path / "Pool.java").write_text(_JAVA)
+    process.run(["javac", "-d", str(tmp_path), str(tmp_path / "Pool.java")])
+    child = process.start(["java", "-cp", str(tmp_path), "Pool"], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    try:
+        names = jvm.thread_names(child.pid)
+        found = sorted(name for name in names.values() if "search" in name)
+        assert found == ["node[a long name][search][T#0]", "node[a long name][search][T#1]"]
+        assert names.keys() <= service.threads((child.pid,)).keys()
+        assert child.poll() is None
+    finally:
+        process.end(child, grace_s=1.0)
