@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from aferir import journal
-from aferir.environments import cgroup, container, image, kvm, namespace, pages, undo, vm
+from aferir.environments import cgroup, container, image, kvm, lxd, namespace, pages, undo, vm
 from aferir.journal import Entry
 
 
@@ -84,6 +84,7 @@ _CLEANERS: dict[str, Callable[[Entry], None]] = {
     container.KIND: container.give_back,
     image.BUILDING: _clean_image,
     kvm.TRIAL: _clean_trial,
+    lxd.KIND: lxd.give_back,
     namespace.KIND: namespace.give_back,
     pages.KIND: pages.give_back,
     vm.KIND: vm.give_back,

@@ -12,6 +12,7 @@ PACKAGE_OF = {
     "dpkg-deb": "dpkg",
     "ip": "iproute2",
     "lxc-attach": "lxc",
+    "unshare": "util-linux",
     "lxc-start": "lxc",
     "lxc-stop": "lxc",
     "mke2fs": "e2fsprogs",
