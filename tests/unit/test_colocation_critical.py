@@ -7,7 +7,7 @@ import random
 import pytest
 
 from aferir.colocation import critical, jvm, service, usage
-from aferir.colocation.critical import Selector
+from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.usage import Seen
 from aferir.errors import MissingError, UsageError
 
@@ -33,14 +33,14 @@ def test_full_names_are_read_of_both_forms_of_thread_numbers() -> None:
 def test_threads_are_chosen_by_either_name() -> None:
     names = {1: "elasticsearch[n", 2: "elasticsearch[n", 3: "nginx"}
     java = {1: "elasticsearch[n][search][T#1]", 2: "elasticsearch[n][write][T#1]"}
-    assert critical.by_name(Selector(java=(r"\[search\]",)), names, java) == {1}
-    assert critical.by_name(Selector(names=("^nginx",)), names, java) == {3}
-    assert critical.by_name(Selector(all=True), names, java) == {1, 2, 3}
+    assert Matcher(Selector(java=(r"\[search\]",))).chosen(names, java) == {1}
+    assert Matcher(Selector(names=("^nginx",))).chosen(names, java) == {3}
+    assert Matcher(Selector(all=True)).chosen(names, java) == {1, 2, 3}
 
 
 def test_a_bad_expression_is_refused_with_its_text() -> None:
     with pytest.raises(UsageError, match=r"\(search"):
-        critical.check(Selector(names=("(search",)))
+        Matcher(Selector(names=("(search",)))
 
 
 def test_pools_that_follow_the_rate_are_learnt_and_others_are_not() -> None:

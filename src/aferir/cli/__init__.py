@@ -24,7 +24,6 @@ from aferir.cli import (
     clock,
     cluster,
     colocate,
-    colocate_guard,
     compare,
     doctor,
     elastic,
@@ -50,7 +49,6 @@ VERBS: tuple[ModuleType, ...] = (
     cluster,
     mpirun,
     colocate,
-    colocate_guard,
 )
 
 _DESCRIPTION = (
@@ -75,7 +73,7 @@ def entry() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one verb and give its exit code; no traceback reaches a user."""
-    options = _parser().parse_args(mpirun.separate(arguments))
+    options = _parser().parse_args(colocate.separate(mpirun.separate(arguments)))
     try:
         return int(options.execute(options))
     except AferirError as error:

@@ -1,17 +1,29 @@
-"""Batch work beside a latency-critical service."""
+"""Batch work beside a latency-critical service.
+
+Without a verb it is `run`: aferir colocate --service SPEC --sla p95=200ms ... -- COMMAND
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from types import ModuleType
 
-from aferir.cli import colocate_simulate
+from aferir.cli import colocate_guard, colocate_run, colocate_simulate
 from aferir.cli.verbs import add_verbs
 
 NAME = "colocate"
 HELP = "batch work on what a service leaves idle, while its SLA is kept"
 
-SUBVERBS: tuple[ModuleType, ...] = (colocate_simulate,)
+_HELP = ("-h", "--help")
+SUBVERBS: tuple[ModuleType, ...] = (colocate_run, colocate_simulate, colocate_guard)
+
+
+def separate(arguments: Sequence[str]) -> list[str]:
+    """Put the verb `run` where options follow `colocate` at once."""
+    given = list(arguments)
+    options = given[:1] == [NAME] and given[1:2] and given[1].startswith("-")
+    return [NAME, colocate_run.NAME, *given[1:]] if options and given[1] not in _HELP else given
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,11 +1,11 @@
-"""Put everything back when the controller of a co-location dies; `aferir colocate` starts this."""
+"""Put everything back when the controller of a co-location dies; `colocate run` starts this."""
 
 from __future__ import annotations
 
 import argparse
 
-NAME = "colocate-guard"
-HELP = "what puts everything back when colocate dies; started by it"
+NAME = "guard"
+HELP = "what puts everything back when `run` dies; started by it"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

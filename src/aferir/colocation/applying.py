@@ -140,6 +140,8 @@ class Machine:
     def _apply_masks(self, wanted: Settings, threads: Mapping[int, int]) -> list[str]:
         """CPUs of the service's threads. Threads under SCHED_DEADLINE keep all (EBUSY)."""
         mask = wanted.service_cpus
+        if not mask and not any(self._masks.values()):
+            return []
         problems = []
         changes = []
         for tid in threads:

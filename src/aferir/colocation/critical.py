@@ -23,6 +23,7 @@ _LEAST_SHARE = 0.01
 """Of the service's CPU use; what uses less cannot delay an answer by much."""
 
 _BUSY_SHARE = 0.05
+_MOST_NAMES = 10_000
 
 
 class Selector(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,32 +42,42 @@ class Selector(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.names or self.java or self.all)
 
 
-def check(selector: Selector) -> None:
-    """Errors: UsageError where an expression is none."""
-    for text in (*selector.names, *selector.java):
-        try:
-            re.compile(text)
-        except re.error as error:
-            raise UsageError(
-                f"`{text}` is no regular expression: {error}",
-                remedy="e.g. 'search' or '^http-nio'",
-            ) from None
+class Matcher:
+    """Threads that a selector names. A name is looked at once: pools have many of one name."""
+
+    def __init__(self, selector: Selector) -> None:
+        """Errors: UsageError where the selector holds what is no regular expression."""
+        self._all = selector.all
+        self._kernel = [_compiled(text) for text in selector.names]
+        self._java = [_compiled(text) for text in selector.java]
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def chosen(self, names: Mapping[int, str], java_names: Mapping[int, str]) -> frozenset[int]:
+        """Of threads (tid to name), those named by either of their names."""
+        if self._all:
+            return frozenset(names)
+        return frozenset(
+            tid for tid, name in names.items() if self._is_chosen((name, java_names.get(tid, "")))
+        )
+
+    def _is_chosen(self, both: tuple[str, str]) -> bool:
+        known = self._known.get(both)
+        if known is None:
+            if len(self._known) >= _MOST_NAMES:
+                self._known.clear()
+            known = self._known[both] = any(p.search(both[0]) for p in self._kernel) or any(
+                p.search(both[1]) for p in self._java
+            )
+        return known
 
 
-def by_name(
-    selector: Selector, names: Mapping[int, str], java_names: Mapping[int, str]
-) -> frozenset[int]:
-    """Threads (tid to name) that the selector names."""
-    if selector.all:
-        return frozenset(names)
-    kernel = [re.compile(text) for text in selector.names]
-    java = [re.compile(text) for text in selector.java]
-    return frozenset(
-        tid
-        for tid, name in names.items()
-        if any(pattern.search(name) for pattern in kernel)
-        or any(pattern.search(java_names.get(tid, "")) for pattern in java)
-    )
+def _compiled(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise UsageError(
+            f"`{text}` is no regular expression: {error}", remedy="e.g. 'search' or '^http-nio'"
+        ) from None
 
 
 def stem(name: str) -> str:

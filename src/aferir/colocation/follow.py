@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from aferir.colocation import critical, jvm
-from aferir.colocation.critical import Selector
+from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.service import Service, ServiceSpec
 from aferir.colocation.usage import Seen, Usage, between
 
@@ -24,7 +24,7 @@ class Follower:
 
     def __init__(self, spec: ServiceSpec, selector: Selector) -> None:
         """Errors: UsageError where the selector holds what is no regular expression."""
-        critical.check(selector)
+        self._matcher = Matcher(selector)
         self._selector = selector
         self._service = Service(spec)
         self._java = _JavaNames()
@@ -54,7 +54,7 @@ class Follower:
         if self._selector.learns:
             self.critical = self._learner.look(time_s, rate, self.threads, names)
         else:
-            self.critical = critical.by_name(self._selector, names, self._java.names)
+            self.critical = self._matcher.chosen(names, self._java.names)
 
     def close(self) -> None:
         """Close files."""

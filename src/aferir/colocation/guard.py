@@ -59,7 +59,7 @@ class Guard:
 
 
 def _start(entry: Entry) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "aferir", "colocate-guard", entry.id, str(entry.owner_pid)]
+    command = [sys.executable, "-m", "aferir", "colocate", "guard", entry.id, str(entry.owner_pid)]
     return process.start(
         [*command, str(entry.owner_started)], stdout=subprocess.PIPE, survives_us=True
     )
@@ -72,7 +72,7 @@ def _wait_ready(child: subprocess.Popen[str]) -> None:
         process.end(child)
         raise ProgramError(
             "the guard that would put everything back does not start; nothing was changed",
-            remedy="see whether `aferir colocate-guard --help` runs, and `aferir doctor`",
+            remedy="see whether `aferir colocate guard --help` runs, and `aferir doctor`",
         )
 
 

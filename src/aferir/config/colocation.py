@@ -10,7 +10,7 @@ import msgspec
 
 from aferir.colocation import service
 from aferir.colocation.controller import Job
-from aferir.colocation.critical import Selector, check
+from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.sensors import lines
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.sensors.log import LogSensor
@@ -68,7 +68,7 @@ def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
     if not command:
         raise UsageError("there is no batch program to run", remedy=_EXAMPLE)
     selector = Selector(names=wanted.threads, java=wanted.java)
-    check(selector)
+    Matcher(selector)  # complains of what is no regular expression
     return Job(
         service=service.parse_spec(wanted.service),
         sla=parse_sla(wanted.sla),

@@ -1,0 +1,144 @@
+"""`aferir colocate`: what it refuses, and a short run with everything given back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.support import own_state
+
+from aferir import journal, process
+from aferir.cli import main
+from aferir.colocation import admission, attributes
+from aferir.colocation.privileges import findings, has_capability
+from aferir.colocation.settings import Sla
+from aferir.config import colocation
+from aferir.errors import UsageError
+
+_MAY = not any(finding.status == "missing" for finding in findings())
+_RIGHT = {
+    "--service": f"pid:{os.getpid()}",
+    "--sla": "p95=200ms",
+    "--latency": "json:/no/such/log#t",
+}
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return own_state(tmp_path_factory, monkeypatch)
+
+
+@pytest.fixture
+def served() -> Iterator[subprocess.Popen[str]]:
+    child = process.start(["sleep", "1000"])
+    yield child
+    process.end(child)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"--service": "nginx"}, "not a service"),
+        ({"--service": "pid:4194305"}, "no such process"),
+        ({"--sla": "fast"}, "not a quantile"),
+        ({"--sla": "p95=200"}, "followed by a unit"),
+        ({"--sla": "p00=2s"}, "not a quantile"),
+        ({"--latency": "nothing"}, "not where latencies are"),
+        ({"--latency": "json:/log"}, "not where latencies are"),
+        ({"--threads": "(("}, "no regular expression"),
+        ({"--period": "1ms"}, "0.02 to 10 s"),
+        ({"--policy": "none"}, "no policy"),
+        ({"--job": "/no/such/job"}, "cannot be read"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_said_and_nothing_is_started(
+    changed: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [word for pair in {**_RIGHT, **changed}.items() for word in pair]
+    assert main(["colocate", *given, "--", "true"]) in (2, 3)
+    assert said in capsys.readouterr().err
+    assert list(journal.entries()) == []
+
+
+def test_a_batch_program_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["colocate", *[word for pair in _RIGHT.items() for word in pair]]) == 2
+    assert "no batch program" in capsys.readouterr().err
+
+
+def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "job.toml"
+    path.write_text(
+        'service = "unit:nginx"\nsla = "p99.5=1 s"\nlatency = "nginx:/log"\n'
+        'batch = "xz -9 \'a file\'"\njava = ["search"]\nperiod = "50ms"\nrepeat = true\n'
+    )
+    job = colocation.job(colocation.read(path))
+    assert job.service.value == "nginx"
+    assert (job.sla, job.period_s, job.repeat) == (Sla(0.995, 1.0), 0.05, True)
+    assert job.command == ("xz", "-9", "a file")
+    assert job.selector.java == ("search",)
+    path.write_text("slo = 1\n")
+    with pytest.raises(UsageError, match="slo"):
+        colocation.read(path)
+
+
+def test_a_privilege_is_read_from_the_kernels_mask() -> None:
+    assert has_capability(23, "Name:\tx\nCapEff:\t0000000000800000\n")
+    assert not has_capability(23, "CapEff:\t00000000007fffff\n")
+
+
+@pytest.mark.skipif(not _MAY, reason="scheduling other people's threads takes root")
+def test_a_run_ends_with_its_batch_program_and_leaves_nothing(
+    served: subprocess.Popen[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = attributes.find(served.pid, served.pid), admission.read_bandwidth()
+    (tmp_path / "log").touch()
+    words = {
+        "--service": f"pid:{served.pid}",
+        "--latency": f"json:{tmp_path / 'log'}#t",
+        "--threads": ".",
+        "--policy": "service-nice",
+        "--log": str(tmp_path / "decisions"),
+    }
+    given = [word for pair in {**_RIGHT, **words}.items() for word in pair]
+    code = main(["colocate", *given, "--json", "--", "sh", "-c", "sleep 1; echo done; exit 7"])
+    printed = capfd.readouterr()
+    outcome = json.loads(printed.out)
+    assert code == 7
+    assert "done" in printed.err
+    assert (outcome["reason"], outcome["batch_exit"], outcome["problems"]) == (
+        "batch ended",
+        7,
+        [],
+    )
+    assert outcome["leaked_cpus"] == 0
+    ticks = [json.loads(line) for line in (tmp_path / "decisions").read_text().splitlines()]
+    assert len(ticks) == outcome["decisions"]
+    assert any(tick["now"]["service"] for tick in ticks)
+    assert (attributes.find(served.pid, served.pid), admission.read_bandwidth()) == before
+    assert list(journal.entries()) == []
+    assert served.poll() is None
+
+
+@pytest.mark.skipif(not _MAY, reason="scheduling other people's threads takes root")
+def test_the_end_of_the_service_ends_the_run_and_the_batch(
+    served: subprocess.Popen[str],
+) -> None:
+    words = {**_RIGHT, "--service": f"pid:{served.pid}"}
+    given = [word for pair in words.items() for word in pair]
+    command = [sys.executable, "-m", "aferir", "colocate", *given, "--", "sleep", "1000"]
+    child = process.start(command, stderr=subprocess.PIPE)
+    while not (journal.state_folder() / "colocation").is_dir():
+        assert child.poll() is None
+    os.kill(served.pid, signal.SIGKILL)
+    served.wait()
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 4
+    assert "service ended" in errors
+    assert list(journal.entries()) == []

@@ -1,0 +1,44 @@
+"""SIGKILL of each of those who take part, at a random moment: all is as it was within a second."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from aferir.bench import colocate_kill
+from aferir.bench.colocate_kill import Trial, Victim
+from aferir.colocation.privileges import findings
+
+pytestmark = pytest.mark.integration
+_LOADED = 5.0
+"""The machine that tests run on is shared; the bench holds it to a second."""
+
+
+@pytest.mark.skipif(
+    any(finding.status == "missing" for finding in findings()),
+    reason="scheduling other people's threads and making control groups takes root",
+)
+@pytest.mark.parametrize("victim", colocate_kill.VICTIMS)
+def test_whoever_is_killed(victim: Victim) -> None:
+    draw = random.Random(colocate_kill.VICTIMS.index(victim))  # noqa: S311 - not cryptography
+    done = colocate_kill.trial(victim, draw.choice(("deadline", "service-nice", "cpuset")), draw)
+    assert done.different == ()
+    assert not done.service_stopped
+    assert done.restored_s is not None
+    assert done.restored_s < _LOADED or victim == "both"
+
+
+def test_what_was_never_restored_fails_the_bench() -> None:
+    well = Trial(victim="guard", policy="fifo", restored_s=0.1)
+    lost = Trial(victim="batch", policy="fifo", restored_s=None, different=("thread 7",))
+    late = Trial(victim="service", policy="fifo", restored_s=1.5, service_stopped=True)
+    holds = {figure.name: figure.holds for figure in colocate_kill.summary([well, lost, late])}
+    assert holds == {
+        "kill.controller.restored": None,
+        "kill.guard.restored": True,
+        "kill.service.restored": False,
+        "kill.batch.restored": False,
+        "kill.both.restored": None,
+        "kill.services_stopped": False,
+    }
