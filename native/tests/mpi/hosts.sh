@@ -1,9 +1,10 @@
 #!/bin/sh
 # hosts.sh MPI LIBRARY SOURCES: two and three "hosts" that are network namespaces joined by a bridge
 # in a namespace of its own, over TCP. They share one clock, so what they should find is 0.
+# All is journalled as aferir's own networks are, so that `aferir clean` removes what a kill leaves.
 # Exit code 77: skipped, with the reason.
 set -u
-mpi=$1 library=$2 sources=$3 count=3 name=aferirmpi$$
+mpi=$1 library=$2 sources=$3 count=3
 skip() {
     echo "skipped: $1"
     exit 77
@@ -11,20 +12,27 @@ skip() {
 [ "$(id -u)" = 0 ] || skip "network namespaces need root"
 command -v "mpirun.$mpi" >/dev/null || skip "no mpirun.$mpi"
 command -v ip >/dev/null || skip "no ip (package iproute2)"
-ip netns add "$name-bridge" 2>/dev/null || skip "no network namespaces here"
-work=$(mktemp -d)
+state=${AFERIR_STATE:-/var/lib/aferir}
+id=$(od -An -N6 -tx1 /dev/urandom | tr -d ' ')
+name=aferir-$id entry=$state/journal/$id.json work=$state/namespaces/aferir-$id
+export AFERIR_MARK="$id" # `aferir clean` ends what carries it
 
 clean() {
-    for i in $(seq 0 $((count - 1))); do
-        ip netns del "$name-$i" 2>/dev/null
-        rm -rf "/etc/netns/$name-$i"
+    for host in bridge $(seq 0 $((count - 1))); do
+        ip netns del "$name-$host" 2>/dev/null
     done
-    ip netns del "$name-bridge"
-    rmdir /etc/netns 2>/dev/null
-    rm -rf "$work"
+    rm -rf "$work" "$entry"
 }
 trap clean EXIT
-trap 'exit 1' INT TERM
+trap 'exit 1' INT TERM HUP
+
+# src/aferir/journal.py: Entry; the start time is field 22 of stat, after a name in brackets.
+started=$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 20)
+mkdir -p "$state/journal" "$work" || exit 1
+printf '{"id":"%s","kind":"namespace","owner_pid":%s,"owner_started":%s,"boot_id":"%s","details":{}}' \
+    "$id" "$$" "$started" "$(cat /proc/sys/kernel/random/boot_id)" >"$work/entry" &&
+    sync "$work/entry" && mv "$work/entry" "$entry" || exit 1
+ip netns add "$name-bridge" 2>/dev/null || skip "no network namespaces here"
 
 ip -n "$name-bridge" link add bridge type bridge && ip -n "$name-bridge" link set bridge up ||
     skip "no bridge here"
@@ -40,15 +48,16 @@ for i in $(seq 0 $((count - 1))); do
     ip -n "$host" link set lo up || exit 1
     ip -n "$host" addr add "10.77.0.$((i + 1))/24" dev eth0 || exit 1
     ip -n "$host" link set eth0 up || exit 1
-    mkdir -p "/etc/netns/$host" && cp "$work/hosts" "/etc/netns/$host/hosts" || exit 1
 done
 
-cat >"$work/agent" <<'END'
+cat >"$work/agent" <<END
 #!/bin/sh
-[ "$1" = -x ] && shift # as Hydra says to ssh
-host=$1
+[ "\$1" = -x ] && shift # as Hydra says to ssh
+host=\$1
 shift
-exec ip netns exec "$host" unshare -u sh -c "hostname $host; $*"
+# ip-netns(8) makes a mount namespace of its own: the host's /etc/hosts is not touched.
+exec ip netns exec "\$host" unshare -u sh -c "
+hostname \$host; mount --bind $work/hosts /etc/hosts; \$*"
 END
 chmod +x "$work/agent"
 "mpicc.$mpi" -O2 -Wno-deprecated-declarations "$sources/program.c" -o "$work/c" -pthread || exit 1
