@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import journal, process
-from aferir.environments import cgroup, pages, placement, undo
+from aferir.environments import cgroup, cleaning, pages, placement, undo
 from aferir.environments.base import Accounting, Phases
 from aferir.errors import MissingError, TimeoutExpired
 from aferir.machine import facts
@@ -111,6 +111,7 @@ class NativeInstance:
             )
         except (TimeoutExpired, KeyboardInterrupt):
             undo.kill_marked(mark)
+            cleaning.clean(journal.orphans())  # a program that made a network had no time to undo
             raise
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
