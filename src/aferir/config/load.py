@@ -124,6 +124,7 @@ def plan_of(
         warmup=experiment.warmup,
         stop=stop,
         time_limit_s=experiment.time_limit_s,
+        metric=experiment.metric,
         environments=specs,
         cells=cells,
     )

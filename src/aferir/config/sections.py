@@ -79,6 +79,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     warmup: int
     time_limit_s: float
     oversubscribe: bool
+    metric: str = ""
 
 
 class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +96,7 @@ class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _EXPERIMENT_KEYS = (
-    "name", "title", "baseline", "seed", "order", "warmup", "time_limit", "oversubscribe",
+    "name", "title", "baseline", "seed", "order", "warmup", "time_limit", "oversubscribe", "metric",
 )  # fmt: skip
 
 
@@ -116,6 +117,7 @@ def read_experiment(table: Mapping[str, object], problems: Problems) -> Experime
         warmup=1 if warmup is None else warmup,
         time_limit_s=fields.duration("time_limit", 1.0, _MONTH_S) or _DEFAULT_TIME_LIMIT_S,
         oversubscribe=fields.flag("oversubscribe") or False,
+        metric=fields.text("metric") or "",
     )
 
 

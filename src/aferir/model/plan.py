@@ -93,6 +93,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Unrecorded-in-statistics rounds that go before the first one."""
     stop: StoppingRule
     time_limit_s: float
+    metric: str = ""
+    """What the study asks about, which its levels are compared by; empty: `duration_s`, where
+    there is one environment alone and so no other comparison."""
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
 

@@ -12,6 +12,7 @@ import numpy as np
 from aferir.model.plan import Cell, EnvironmentKind, Plan, environment_family
 from aferir.model.record import Failure, Record, Sample, Side, Warning
 from aferir.report.curves import curve_families
+from aferir.report.levels import level_sentences
 from aferir.report.model import (
     EMULATED,
     AllocationResult,
@@ -22,6 +23,7 @@ from aferir.report.model import (
     Evaluation,
     MetricSummary,
     Point,
+    Sentence,
 )
 from aferir.report.ranking import rank
 from aferir.report.sentences import sentences
@@ -79,10 +81,17 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         curves=curve_families(cells, counted),
         allocations=_allocations(counted, kinds, emulated, rule),
         ranking=ranking,
-        sentences=sentences(cells, plan.baseline, level=rule.level),
+        sentences=_sentences(plan, cells, rule),
         rule=rule,
         repetitions=sum(record.workload != ALLOCATION for record in counted),
     )
+
+
+def _sentences(plan: Plan, cells: Sequence[CellResult], rule: Rule) -> tuple[Sentence, ...]:
+    """What the file asks about comes first, and stands alone where nothing else is compared."""
+    alone = all(cell.baseline for cell in cells)
+    asked = level_sentences(cells, plan.metric) if alone or plan.metric else ()
+    return (*asked, *sentences(cells, plan.baseline, level=rule.level))
 
 
 def _ordered_cells(plan: Plan) -> list[Cell]:

@@ -158,10 +158,13 @@ def _charts(evaluation: Evaluation, published: Published) -> list[_Chart]:
         "logarithmic where values are far apart."
     )
     cpu = f"Mean share of each state while the program ran; they close to 100 %.{hatched}"
+    sole = all(cell.baseline for cell in evaluation.cells)
+    repetitions = ("Every repetition", distributions, distribution_charts(evaluation))
     drawn = [
         ("Cost of each environment", ratios, [ratio_chart(evaluation)]),
-        ("Every repetition", distributions, distribution_charts(evaluation)),
+        *(() if sole else (repetitions,)),
         ("Curves and series", curves, curve_charts(evaluation)),
+        *((repetitions,) if sole else ()),  # nothing to compare there: what varies comes first
         ("Allocation phases", allocations, [allocation_chart(evaluation, published.allocations)]),
         ("CPU time seen from the host", cpu, [cpu_chart(evaluation, "host")]),
         ("CPU time seen from the instance", cpu, [cpu_chart(evaluation, "instance")]),

@@ -1,0 +1,79 @@
+"""Sentences about the levels of the factors: what a study with one environment is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from aferir.report.formatting import listing, metric_name, quantity
+from aferir.report.model import CellResult, Sentence
+
+_DURATION = "duration_s"
+_MOST_NAMED = 10
+"""Levels that a sentence names; of more it names the ends."""
+
+
+class _Level(msgspec.Struct, frozen=True):
+    """One cell of a workload by the metric that is asked about."""
+
+    name: str
+    median: float
+    unit: str
+    n: int
+
+
+def level_sentences(cells: Sequence[CellResult], metric: str) -> tuple[Sentence, ...]:
+    """One for each environment and workload that has several levels: from the least to the most.
+
+    Medians, each with its n where they differ; no claim is made about differences. Without a
+    `metric` it is the duration.
+    """
+    found = []
+    for environment, workload in dict.fromkeys((c.environment, c.workload) for c in cells):
+        own = [c for c in cells if (c.environment, c.workload) == (environment, workload)]
+        levels = [level for cell in own if (level := _level(cell, metric or _DURATION))]
+        if len(own) < 2 or not levels:
+            continue
+        absent = [_name(cell) for cell in own if not cell.points]
+        found.append(
+            Sentence(
+                environment=environment,
+                outcome="unknown",
+                emulated=any(cell.emulated for cell in own),
+                groups=tuple(cell.group for cell in own),
+                text=_text(workload, metric or _DURATION, levels, absent),
+            )
+        )
+    return tuple(found)
+
+
+def _level(cell: CellResult, metric: str) -> _Level | None:
+    if metric == _DURATION:
+        summary, unit = cell.duration, "s"
+    else:
+        known = {m.metric: m for m in cell.metrics}
+        if metric not in known:
+            return None
+        summary, unit = known[metric].summary, known[metric].unit
+    if summary.median is None:
+        return None
+    return _Level(_name(cell), summary.median, "" if unit == "1" else unit, summary.n)
+
+
+def _name(cell: CellResult) -> str:
+    """The group without the workload, which the sentence begins with."""
+    return cell.group.removeprefix(f"{cell.workload}/").replace("/", ", ")
+
+
+def _text(workload: str, metric: str, levels: list[_Level], absent: list[str]) -> str:
+    ordered = sorted(levels, key=lambda level: level.median)
+    shown = ordered if len(ordered) <= _MOST_NAMED else [*ordered[:3], *ordered[-2:]]
+    parts = [f"{quantity(level.median, level.unit)} with {level.name}" for level in shown]
+    if len(shown) < len(ordered):
+        parts.insert(3, f"… ({len(ordered) - len(shown)} more)")
+    counts = sorted({level.n for level in levels})
+    n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    said = f"{workload}, {metric_name(metric)} from the least to the most: {listing(parts)} "
+    said += f"(medians, n = {n})."
+    return f"{said} No result: {listing(absent)}." if absent else said
