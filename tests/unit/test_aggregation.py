@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 from itertools import accumulate
 from pathlib import PurePosixPath
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.aggregation import measure, programs, tuning, wiring
+from aferir.aggregation import guests, measure, programs, traffic, tuning, wiring
 from aferir.aggregation.programs import Received, Samples, Sent
 from aferir.aggregation.traffic import (
     Outcome,
@@ -21,7 +22,7 @@ from aferir.aggregation.traffic import (
     read,
     script,
 )
-from aferir.errors import ProgramError, UnverifiedError
+from aferir.errors import ProgramError, UnverifiedError, UsageError
 from aferir.model.network import (
     METHODS,
     MODES,
@@ -198,6 +199,46 @@ def test_the_script_removes_what_it_made_and_cuts_the_link_in_time() -> None:
         "sleep 2.000; ip -n t-host2 link set eth0 up ) &"
     ) in text
     assert text.count("echo '\"'\"'5'\"'\"' > /proc/sys/net/ipv4/tcp_recovery") == 2
+
+
+def test_one_end_is_made_of_the_links_that_its_kernel_has() -> None:
+    network = Network(links=2, rate_bits=RATE, containers=1)
+    made = wiring.make_end(network, Bonding(mode="802.3ad"), Tuning(), "t-", 2)
+    assert ("ip", "link", "set", "eth1", "netns", "t-host2") in made
+    assert sum("tbf" in command for command in made) == 2
+    words = {word for command in made for word in command}
+    assert "t-host2c1" in words
+    assert not any("host1" in word for word in words)
+
+
+def test_a_pair_of_scripts_for_two_kernels_prints_what_one_does() -> None:
+    where = (PurePosixPath("/p/network-stream"), PurePosixPath("/run"))
+    task = msgspec.structs.replace(TASK, method=Bonding(mode="802.3ad"))
+    parts = [
+        traffic.receiving(task, "t-", *where),
+        traffic.made_to_send(task, "t-", where[1]),
+        traffic.sending(task, "t-", *where),
+        traffic.received(task, "t-", where[1]),
+    ]
+    shown = [line for line in "\n".join(parts).splitlines() if line.startswith("echo '== ")]
+    one = [line for line in script(task, "t-", *where).splitlines() if line.startswith("echo '== ")]
+    assert sorted(shown) == sorted(one)
+    for text in (*parts, traffic.left_for_next(task, "t-")):
+        assert subprocess.run(["sh", "-n", "-c", text], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        Task(network=Network(hosts=3, rate_bits=RATE), method=method_by_name("mptcp")),
+        Task(network=Network(rate_bits=RATE), method=Bonding(mode="balance-alb")),
+        Task(network=Network(rate_bits=RATE), method=Mptcp(), traffic=Traffic(program="iperf3")),
+        Task(network=Network(rate_bits=RATE), method=Mptcp(), traffic=Traffic(pattern="fan-in")),
+    ],
+)
+def test_what_two_guests_cannot_do_is_refused(task: Task) -> None:
+    with pytest.raises(UsageError):
+        guests.check(task)
 
 
 def test_what_a_bond_says_is_read() -> None:

@@ -73,6 +73,73 @@ def script(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPat
     return "\n".join(lines) + "\n"
 
 
+def receiving(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPath) -> str:
+    """Of host2 in a kernel of its own: make it, and start what receives, which outlives this."""
+    by = programs.commands(task.traffic, str(program), mptcp=isinstance(task.method, Mptcp))
+    lines = _end(task, prefix, 2, folder)
+    streams = wiring.streams(task.network, task.method, task.traffic)
+    for number, stream in enumerate(streams):
+        receive = f"ip netns exec {prefix}{stream.receiver} {by.receive(stream, number)}"
+        lines.append(f"({receive} > receive.{number}; : > done.{number}) > /dev/null 2>&1 &")
+    lines += _await([by.ready(stream, n, "") for n, stream in enumerate(streams)])
+    return "\n".join(lines) + "\n"
+
+
+def made_to_send(task: Task, prefix: str, folder: PurePosixPath) -> str:
+    """Of host1 in a kernel of its own: make it, and look at its links."""
+    host1 = f"{prefix}host1"
+    lines = [*_end(task, prefix, 1, folder), f"sleep {wiring.settle_s(task.method)}"]
+    if isinstance(task.method, Bonding):
+        lines += show("bond", f"ip netns exec {host1} cat /proc/net/bonding/{wiring.BOND}")
+    lines += show("links-before", f"ip netns exec {host1} cat /proc/net/dev")
+    return "\n".join(lines) + "\n"
+
+
+def sending(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPath) -> str:
+    """Of host1 in a kernel of its own: send."""
+    by = programs.commands(task.traffic, str(program), mptcp=isinstance(task.method, Mptcp))
+    lines = ["set -e", f"cd {shlex.quote(str(folder))}"]
+    streams = wiring.streams(task.network, task.method, task.traffic)
+    for number, stream in enumerate(streams):
+        send = f"ip netns exec {prefix}{stream.sender} {by.send(stream)}"
+        lines.append(f"{send} > send.{number} &")
+    lines.append("wait")
+    for number in range(len(streams)):
+        lines += show("send", f"cat send.{number}")
+    lines += show("links-after", f"ip netns exec {prefix}host1 cat /proc/net/dev")
+    lines += show("queues", f"tc -n {prefix}host1 -s -j qdisc show")
+    return "\n".join(lines) + "\n"
+
+
+def received(task: Task, prefix: str, folder: PurePosixPath) -> str:
+    """Of host2 in a kernel of its own: what came."""
+    streams = range(len(wiring.streams(task.network, task.method, task.traffic)))
+    lines = [f"cd {shlex.quote(str(folder))}", *_await([f"[ -e done.{n} ]" for n in streams])]
+    for number in streams:
+        lines += show("receive", f"cat receive.{number}")
+    lines += show("queues", f"tc -n {prefix}host2 -s -j qdisc show")
+    return "\n".join(lines) + "\n"
+
+
+def left_for_next(task: Task, prefix: str) -> str:
+    """Of a host in a kernel of its own: remove all, and wait for its links to come back."""
+    links = [f"[ -e /sys/class/net/{name} ]" for name in wiring.links(task.network)]
+    return "\n".join(["cd /run", "rm -f done.*", remove(prefix), *_await(links)]) + "\n"
+
+
+def _end(task: Task, prefix: str, host: int, folder: PurePosixPath) -> list[str]:
+    made = wiring.make_end(task.network, task.method, task.tuning, prefix, host)
+    return ["set -e", f"cd {shlex.quote(str(folder))}", *(shlex.join(c) for c in made)]
+
+
+def _await(conditions: Sequence[str]) -> list[str]:
+    """Wait up to 10 s for each."""
+    return [
+        f"i=0; until {condition} || [ $i -gt 500 ]; do sleep 0.02; i=$((i+1)); done"
+        for condition in conditions
+    ]
+
+
 def remove(prefix: str) -> str:
     """Shell commands that remove what a script made; it may still be used by what is ending.
 
@@ -94,9 +161,12 @@ def _streams(task: Task, prefix: str, program: str) -> list[str]:
     for number, stream in enumerate(streams):
         inside = f"ip netns exec {prefix}{stream.receiver}"
         lines.append(f"{inside} {by.receive(stream, number)} > receive.{number} &")
-    for number, stream in enumerate(streams):
-        ready = by.ready(stream, number, f"ip netns exec {prefix}{stream.receiver}")
-        lines.append(f"i=0; until {ready} || [ $i -gt 500 ]; do sleep 0.02; i=$((i+1)); done")
+    lines += _await(
+        [
+            by.ready(stream, number, f"ip netns exec {prefix}{stream.receiver}")
+            for number, stream in enumerate(streams)
+        ]
+    )
     lines += _events(task, prefix)
     for number, stream in enumerate(streams):
         inside = f"ip netns exec {prefix}{stream.sender}"

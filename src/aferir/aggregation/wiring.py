@@ -90,6 +90,22 @@ def make(network: Network, method: Method, tuning: Tuning, prefix: str) -> list[
     return made
 
 
+def make_end(
+    network: Network, method: Method, tuning: Tuning, prefix: str, host: int
+) -> list[Command]:
+    """One host alone, in a kernel of its own that has its links already, as eth0, eth1, ..."""
+    names = [f"host{host}", *containers(network, host)]
+    made: list[Command] = []
+    for name in names:
+        made.append(("ip", "netns", "add", prefix + name))
+        made.append(("ip", "-n", prefix + name, "link", "set", "lo", "up"))
+        made += settings(prefix + name, tuning.settings)
+    for link, name in enumerate(links(network)):
+        made.append(("ip", "link", "set", name, "netns", f"{prefix}host{host}"))
+        made += _end(network, tuning, prefix, host, link, switch=False)
+    return made + _host(network, method, host, tuning, prefix)
+
+
 def settle_s(method: Method) -> float:
     """Seconds until the links of a network that was just made have all joined in."""
     return _SETTLE_S.get(method.mode, 1.0) if isinstance(method, Bonding) else 0.5

@@ -77,9 +77,10 @@ def add_network_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="default: 3")
     parser.add_argument(
         "--network",
-        choices=("auto", "namespaces", "guest"),
+        choices=("auto", "namespaces", "guest", "guests"),
         default="auto",
-        help="where hosts are (default: a guest where this kernel has no bonding and it is needed)",
+        help="where hosts are: in this kernel, in that of one guest, or a guest each (default: a "
+        "guest where this kernel has no bonding and it is needed)",
     )
 
 

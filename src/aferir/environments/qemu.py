@@ -7,8 +7,11 @@ emulated one on a busy host hangs in about one boot of three.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from aferir.environments import initramfs
 
@@ -27,6 +30,13 @@ _ACCELERATION = {
 }
 
 
+class Wire(msgspec.Struct, frozen=True):
+    """One end of a cable to another guest: Ethernet frames as datagrams of two sockets."""
+
+    local: Path
+    remote: Path
+
+
 def command(
     *,
     name: str,
@@ -37,11 +47,13 @@ def command(
     memory_bytes: int,
     accelerator: Accelerator,
     tap: tuple[str, str] | None = None,
+    wires: Sequence[Wire] = (),
 ) -> list[str]:
     """A guest with `folder`/disk.qcow2, its agent and monitor on sockets in `folder`.
 
     Memory is rounded up to whole MiB. `tap` is an interface of the host, and the guest's own
-    hardware address on it; without, the guest has no network.
+    hardware address on it. `wires` make interfaces, which QEMU's monitor calls wire0, wire1, ...;
+    without either the guest has no network.
     """
     return [
         *_machine(name, folder, kernel, archive, accelerator),
@@ -56,6 +68,7 @@ def command(
         *("-chardev", f"socket,id=monitor,server=on,wait=off,path={escaped(monitor(folder))}"),
         *("-mon", "chardev=monitor,mode=control"),
         *(_network(*tap) if tap is not None else ()),
+        *(word for number, wire in enumerate(wires) for word in _wire(number, wire)),
     ]
 
 
@@ -68,6 +81,16 @@ def trial_command(
         *("-smp", "1", "-m", "256M"),
         *("-append", f"{_KERNEL} aferir.only=boot"),
     ]
+
+
+def _wire(number: int, wire: Wire) -> list[str]:
+    name = f"wire{number}"
+    local = f"local.type=unix,local.path={escaped(wire.local)}"
+    remote = f"remote.type=unix,remote.path={escaped(wire.remote)}"
+    # Of an interface that does not say so, 802.3ad takes none into a group.
+    says = "speed=1000,duplex=full"
+    device = ["-device", f"virtio-net-pci,netdev={name},id={name}-device,romfile=,{says}"]
+    return ["-netdev", f"dgram,id={name},{local},{remote}", *device]
 
 
 def overlay_command(base: Path, overlay: Path) -> list[str]:

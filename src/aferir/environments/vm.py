@@ -69,16 +69,19 @@ class VirtualMachine:
         counted: bool = False,
         disk: Path | None = None,
         network: GuestNetwork | None = None,
+        wires: Sequence[qemu.Wire] = (),
     ) -> None:
         """With `counted` guests are emulated, and their clocks count instructions.
 
         What happens in them takes the same time of theirs however busy the host is. `disk` stands
-        for the image's own, and with `network` a guest is connected to one.
+        for the image's own, with `network` a guest is connected to one, and `wires` lead to other
+        guests.
         """
         self._progress = progress
         self._counted = counted
         self._disk = disk
         self._network = network
+        self._wires = tuple(wires)
 
     def check(self) -> list[Finding]:
         """QEMU, an image or the means to build one, and KVM, which is asked by booting."""
@@ -128,7 +131,13 @@ class VirtualMachine:
             _make_disk(entry, self._disk or base.disk)
             copied = time.perf_counter()
             child, groups = _start(
-                spec, entry, base, accelerator, pinned=pinned, network=self._network
+                spec,
+                entry,
+                base,
+                accelerator,
+                pinned=pinned,
+                network=self._network,
+                wires=self._wires,
             )
             _wait_for_boot(folder_of(entry), child)
             booted = time.perf_counter()
@@ -210,6 +219,10 @@ class GuestInstance:
         """Let them run again."""
         self._monitor("cont")
 
+    def plug(self, wire: int, *, connected: bool) -> None:
+        """Pull the plug of one of its wires, or put it in again: its interface sees the carrier."""
+        self._monitor("set_link", {"name": f"wire{wire}", "up": connected})
+
     def release(self) -> float:
         """Switch it off and remove everything; seconds that it took."""
         clock = time.perf_counter()
@@ -224,11 +237,11 @@ class GuestInstance:
             raise ProgramError(f"the guest of environment `{self.spec.name}` does not run")
         return self._entry
 
-    def _monitor(self, command: str) -> None:
+    def _monitor(self, command: str, arguments: Mapping[str, object] | None = None) -> None:
         with JsonSocket(qemu.monitor(folder_of(self._alive()))) as monitor:
             monitor.connect(5.0)
             monitor.greet(10.0)
-            monitor.ask(command)
+            monitor.ask(command, arguments)
 
 
 def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
@@ -269,6 +282,7 @@ def _start(
     *,
     pinned: Sequence[int],
     network: GuestNetwork | None,
+    wires: Sequence[qemu.Wire],
 ) -> tuple[subprocess.Popen[str], dict[str, Path]]:
     """Start QEMU; it is killed with us.
 
@@ -288,6 +302,7 @@ def _start(
         memory_bytes=spec.memory_bytes,
         accelerator=accelerator,
         tap=(network.tap, network.hardware_address) if network is not None else None,
+        wires=wires,
     )
     if network is not None:
         command = ["ip", "netns", "exec", network.namespace, *command]

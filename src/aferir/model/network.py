@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-Kind = Literal["namespaces", "guest"]
-"""Hosts as namespaces of this kernel, or of the kernel of one emulated guest."""
+Kind = Literal["namespaces", "guest", "guests"]
+"""Hosts as namespaces of this kernel, of the kernel of one emulated guest, or as a guest each."""
 Mode = Literal[
     "balance-rr",
     "active-backup",

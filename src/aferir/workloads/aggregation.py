@@ -37,7 +37,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "pattern": ("pair", "fan-out", "fan-in"),
     "hash_policy": ("layer2", "layer2+3", "layer3+4"),
     "lacp_rate": ("slow", "fast"),
-    "network": ("auto", "namespaces", "guest"),
+    "network": ("auto", "namespaces", "guest", "guests"),
 }
 _WHOLE = {
     "links": (1, MOST_LINKS),

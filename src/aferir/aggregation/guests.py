@@ -1,0 +1,173 @@
+"""Test networks of guests: namespaces of one, or a guest for each host.
+
+One guest counts its time in instructions, so that its links carry what they should however busy
+this machine is. Two are two kernels with a clock each, joined by cables that QEMU lays; a cable
+pulled out takes the carrier from both ends, as it does from real interfaces.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import count
+from pathlib import Path, PurePosixPath
+
+from aferir import journal
+from aferir.aggregation import traffic, wiring
+from aferir.aggregation.shells import MAKING_S, output
+from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
+from aferir.environments import initramfs, namespace
+from aferir.environments.qemu import Wire
+from aferir.environments.vm import GuestInstance, VirtualMachine
+from aferir.errors import UsageError
+from aferir.model.network import MOST_LINKS, Event, Kind
+from aferir.model.plan import EnvironmentSpec
+
+_MEMORY = 512 * 2**20
+_FOLDER = PurePosixPath("/run")
+_PROGRAM = PurePosixPath("/opt/aferir") / PROGRAM
+_LOAD = f"""set -e
+for file in /{initramfs.NETWORK_FOLDER}/*.ko; do
+  name=${{file##*-}}  # what the disk needs is there since the guest started
+  [ -d /sys/module/${{name%.ko}} ] || insmod $file
+done
+"""
+_SLOWNESS = 100.0
+"""Host seconds that an emulated second may take."""
+
+
+@contextmanager
+def guest(program: Path) -> Iterator[Guest]:
+    """Namespaces of an emulated guest, whose time is that of its instructions."""
+    with _booted(VirtualMachine(counted=True), program) as instance:
+        yield Guest(instance)
+
+
+@contextmanager
+def guests(program: Path) -> Iterator[Guests]:
+    """Two guests, each a host, joined by as many cables as there may be links."""
+    entry = journal.write(namespace.KIND, {})
+    try:
+        folder = namespace.folder_of(entry)
+        folder.mkdir(parents=True)
+        with ExitStack() as stack:
+            yield Guests([stack.enter_context(_host(folder, n, program)) for n in (0, 1)])
+    finally:
+        namespace.give_back(entry)
+
+
+def _host(folder: Path, number: int, program: Path) -> AbstractContextManager[GuestInstance]:
+    wires = [
+        Wire(folder / f"{link}-{number}", folder / f"{link}-{1 - number}")
+        for link in range(MOST_LINKS)
+    ]
+    return _booted(VirtualMachine(wires=wires), program)
+
+
+@contextmanager
+def _booted(machine: VirtualMachine, program: Path) -> Iterator[GuestInstance]:
+    spec = EnvironmentSpec(name="network", kind="vm", cpus=1, memory_bytes=_MEMORY)
+    instance = machine.allocate(spec)
+    try:
+        instance.put(program, _PROGRAM)
+        instance.run(["sh", "-c", _LOAD], timeout_s=MAKING_S)
+        yield instance
+    finally:
+        instance.release()
+
+
+class Guest:
+    """One guest; a place."""
+
+    kind: Kind = "guest"
+
+    def __init__(self, instance: GuestInstance) -> None:
+        self._instance = instance
+        self._numbers = count(1)
+
+    def measure(self, task: Task) -> Outcome:
+        """As of a place."""
+        text = script(task, f"n{next(self._numbers)}-", _PROGRAM, _FOLDER)
+        return read(self.shell(text, timeout_s=_timeout_s(task)), task)
+
+    def shell(self, text: str, *, timeout_s: float) -> str:
+        """As of a place."""
+        self._instance.resume()
+        try:
+            return output(self._instance.run, text, timeout_s)
+        finally:
+            # An idle guest of this kind would run through its time as fast as it can.
+            self._instance.pause()
+
+
+class Guests:
+    """Two guests; a place."""
+
+    kind: Kind = "guests"
+
+    def __init__(self, hosts: list[GuestInstance]) -> None:
+        self._hosts = hosts
+        self._numbers = count(1)
+
+    def measure(self, task: Task) -> Outcome:
+        """As of a place; two hosts without a switch between them, of which the first sends.
+
+        Errors: UsageError for any other task.
+        """
+        check(task)
+        prefix = f"n{next(self._numbers)}-"
+        sender, receiver = self._hosts
+        limit = _timeout_s(task)
+        try:
+            output(receiver.run, traffic.receiving(task, prefix, _PROGRAM, _FOLDER), limit)
+            printed = output(sender.run, traffic.made_to_send(task, prefix, _FOLDER), limit)
+            with self._events(task):
+                sending = traffic.sending(task, prefix, _PROGRAM, _FOLDER)
+                printed += output(sender.run, sending, limit)
+            printed += output(receiver.run, traffic.received(task, prefix, _FOLDER), limit)
+        finally:
+            for host in self._hosts:
+                host.run(["sh", "-c", traffic.left_for_next(task, prefix)], timeout_s=limit)
+                for event in task.events:
+                    host.plug(event.link, connected=True)
+        return read(printed, task)
+
+    def shell(self, text: str, *, timeout_s: float) -> str:
+        """In the first of them."""
+        return output(self._hosts[0].run, text, timeout_s)
+
+    @contextmanager
+    def _events(self, task: Task) -> Iterator[None]:
+        timers = [threading.Timer(event.at_s, self._plug, [event]) for event in task.events]
+        for timer in timers:
+            timer.start()
+        try:
+            yield
+        finally:
+            for timer in timers:
+                timer.cancel()
+                timer.join()
+
+    def _plug(self, event: Event) -> None:
+        for host in self._hosts:
+            host.plug(event.link, connected=event.up)
+
+
+def check(task: Task) -> None:
+    """Errors: UsageError for what two guests cannot do."""
+    if task.network.hosts != 2 or wiring.wiring(task.network, task.method) != "direct":
+        raise UsageError(
+            "two guests are joined by cables, with no switch between them",
+            remedy="choose the network `guest` for a switch, as balance-tlb and -alb need, or "
+            "for more hosts",
+        )
+    if task.traffic.program != PROGRAM or task.traffic.pattern == "fan-in":
+        raise UsageError(
+            f"the first of two guests sends, by {PROGRAM}",
+            remedy="choose the network `namespaces` or `guest` for another program or pattern",
+        )
+
+
+def _timeout_s(task: Task) -> float:
+    return MAKING_S + _SLOWNESS * (task.traffic.seconds + 2)

@@ -1,0 +1,29 @@
+"""A shell script run in a place, and what it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aferir import process
+from aferir.errors import ProgramError, TimeoutExpired
+from aferir.process import Completed
+
+MAKING_S = 60.0
+"""Within which a network is made."""
+
+
+def output(run: Callable[..., Completed], text: str, timeout_s: float) -> str:
+    """What a script printed; an error names its last words, not all of its lines.
+
+    Errors: ProgramError, TimeoutExpired.
+    """
+    try:
+        done = run(["sh", "-c", text], timeout_s=timeout_s, check=False)
+    except TimeoutExpired:
+        raise TimeoutExpired(
+            f"a test network was ended after {timeout_s:g} s",
+            remedy="choose fewer hosts, slower links or fewer seconds",
+        ) from None
+    if done.exit_code != 0:
+        raise ProgramError(f"a test network {process.explain_exit(done)}")
+    return done.stdout
