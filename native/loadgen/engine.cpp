@@ -1,14 +1,12 @@
 #include "loadgen/engine.hpp"
 
 #include <sys/epoll.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <string>
 
-#include "common/arguments.hpp"
+#include "loadgen/limits.hpp"
 #include "loadgen/wheel.hpp"
 
 namespace aferir::loadgen {
@@ -18,32 +16,6 @@ namespace {
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 constexpr Nanoseconds kSecond = 1'000'000'000;
 constexpr Nanoseconds kHorizon = Wheel::kSlot * static_cast<Nanoseconds>(Wheel::kSlots - 2);
-constexpr rlim_t kSpareFiles = 32;
-
-double cpu_seconds() {
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    const auto seconds = [](const timeval& time) {
-        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-    };
-    return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-void allow_files(std::size_t clients) {
-    rlimit limit{};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    const rlim_t needed = clients + kSpareFiles;
-    if (limit.rlim_cur >= needed) {
-        return;
-    }
-    limit.rlim_cur = needed;
-    limit.rlim_max = std::max(limit.rlim_max, needed);
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        throw UsageError(std::to_string(clients) + " connections at once are not allowed here; " +
-                         "raise the limit of open files (ulimit -n " + std::to_string(needed) +
-                         ")");
-    }
-}
 
 class Engine {
   public:

@@ -97,10 +97,10 @@ std::optional<Target> parse_url(std::string_view url) {
     return target;
 }
 
-std::string request(std::string_view method, const Target& target) {
+std::string request(std::string_view method, const Target& target, bool keeps) {
     std::string text;
     text.append(method).append(" ").append(target.path).append(" HTTP/1.1\r\nHost: ");
-    text.append(target.host).append("\r\nConnection: close\r\n");
+    text.append(target.host).append(keeps ? "\r\n" : "\r\nConnection: close\r\n");
     if (method != "GET") {
         text.append("Content-Length: 0\r\n");
     }
@@ -153,6 +153,7 @@ bool ResponseHead::parse_status(std::string_view line) {
         return false;
     }
     status_ = *status;
+    closes_ = line[7] == '0';
     return true;
 }
 
@@ -170,7 +171,10 @@ bool ResponseHead::parse_field(std::string_view line) {
         }
         content_length_ = length;
     } else if (same_word(name, "transfer-encoding")) {
-        return false;  // a video has a length; its bytes could not be counted in chunks
+        chunked_ = same_word(value, "chunked");
+        return chunks_ && chunked_;
+    } else if (same_word(name, "connection")) {
+        closes_ = same_word(value, "close");
     } else if (same_word(name, "location")) {
         location_ = value;
     } else if (same_word(name, "aferir-leave")) {

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "loadgen/http.hpp"
+
+namespace aferir::loadgen {
+
+/// One response as a whole, read piece by piece: a head, and a body of a known length, in chunks,
+/// or up to the end of the connection (RFC 9112, 6). The body is thrown away.
+class Answer {
+  public:
+    enum class State { kReading, kDone, kBroken };
+
+    /// What follows the response in `bytes` breaks it: nothing was asked for it.
+    void feed(std::span<const char> bytes);
+    /// The connection has ended.
+    void end();
+
+    [[nodiscard]] State state() const { return state_; }
+    [[nodiscard]] int status() const { return head_.status(); }
+    /// Whether the connection can be used again.
+    [[nodiscard]] bool keeps() const { return state_ == State::kDone && keeps_; }
+    [[nodiscard]] bool begun() const { return begun_; }
+
+  private:
+    enum class Part { kHead, kLength, kToEnd, kSize, kExtension, kChunk, kChunkEnd, kTrailer };
+
+    void begin_body();
+    void take(char byte);
+    void take_size(char byte);
+    void after_size();
+    void finish() { state_ = State::kDone; }
+    void fail() { state_ = State::kBroken; }
+
+    ResponseHead head_{true};
+    State state_ = State::kReading;
+    Part part_ = Part::kHead;
+    std::int64_t left_ = 0;
+    int digits_ = 0;
+    int line_ = 0;
+    bool keeps_ = true;
+    bool begun_ = false;
+};
+
+}  // namespace aferir::loadgen

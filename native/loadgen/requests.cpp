@@ -1,0 +1,366 @@
+#include "loadgen/requests.hpp"
+
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+
+#include "loadgen/answer.hpp"
+#include "loadgen/limits.hpp"
+#include "loadgen/socket.hpp"
+
+namespace aferir::loadgen {
+
+namespace {
+
+constexpr Nanoseconds kSecond = 1'000'000'000;
+/// Between two looks for requests whose patience has ended.
+constexpr Nanoseconds kSweep = 10'000'000;
+constexpr std::string_view kNoAnswer = "no answer within the patience";
+
+/// A request, from its moment to its answer.
+struct Wanted {
+    Nanoseconds intended = 0;
+    std::uint32_t target = 0;
+    bool again = false;
+};
+
+struct Connection {
+    Descriptor socket;
+    std::string out;
+    Answer answer;
+    Wanted wanted;
+    bool busy = false;
+    bool used = false;
+};
+
+/// Moments and targets of the requests, drawn as they are needed.
+class Source {
+  public:
+    explicit Source(const Plan& plan) : plan_(&plan), random_(plan.seed) {
+        std::vector<double> weights;
+        for (const Weighted& one : plan.targets) {
+            weights.push_back(one.weight);
+        }
+        choose_ = std::discrete_distribution<std::uint32_t>(weights.begin(), weights.end());
+        draw();
+    }
+
+    [[nodiscard]] bool done() const { return next_ >= plan_->duration; }
+    [[nodiscard]] Nanoseconds next() const { return next_; }
+
+    Wanted take() {
+        const Wanted made{next_, choose_(random_), false};
+        draw();
+        return made;
+    }
+
+  private:
+    /// Without memory, so at a step of the rate it is drawn anew from there.
+    void draw() {
+        for (; step_ < plan_->steps.size(); ++step_) {
+            const Step& step = plan_->steps[step_];
+            const Nanoseconds end =
+                step_ + 1 < plan_->steps.size() ? plan_->steps[step_ + 1].after : plan_->duration;
+            next_ = std::max(next_, step.after);
+            if (step.rate > 0.0) {
+                std::exponential_distribution<double> distance(step.rate);
+                next_ += static_cast<Nanoseconds>(std::min(distance(random_), 1e6) * 1e9);
+                if (next_ < end) {
+                    return;
+                }
+            }
+            next_ = end;
+        }
+        next_ = plan_->duration;
+    }
+
+    const Plan* plan_;
+    std::mt19937_64 random_;
+    std::discrete_distribution<std::uint32_t> choose_;
+    std::size_t step_ = 0;
+    Nanoseconds next_ = 0;
+};
+
+class Sender {
+  public:
+    Sender(const Plan& plan, bool keep)
+        : plan_(&plan),
+          keep_(keep),
+          epoll_(epoll_create1(EPOLL_CLOEXEC)),
+          source_(plan),
+          connections_(plan.connections) {
+        for (std::size_t k = connections_.size(); k > 0; --k) {
+            unused_.push_back(static_cast<std::uint32_t>(k - 1));
+        }
+        std::map<std::string, std::size_t> hosts;
+        for (const Weighted& one : plan.targets) {
+            texts_.push_back(request("GET", one.target, true));
+            pool_.push_back(hosts.try_emplace(one.target.host, hosts.size()).first->second);
+        }
+        idle_.resize(hosts.size());
+    }
+
+    Measured go() {
+        const double cpu_before = cpu_seconds();
+        began_ = monotonic_now();
+        while (!source_.done() || busy_ > 0 || !waiting_.empty()) {
+            turn();
+        }
+        measured_.duration_s = static_cast<double>(monotonic_now() - began_) * 1e-9;
+        measured_.cpu_s = cpu_seconds() - cpu_before;
+        return std::move(measured_);
+    }
+
+  private:
+    void turn() {
+        std::array<epoll_event, 512> events;
+        const Nanoseconds due = source_.done() ? sweep_ : std::min(sweep_, source_.next());
+        const Nanoseconds left = std::clamp<Nanoseconds>(due - now(), 0, kSecond);
+        const timespec timeout{left / kSecond, left % kSecond};
+        const int count = epoll_pwait2(epoll_.number(), events.data(),
+                                       static_cast<int>(events.size()), &timeout, nullptr);
+        for (int k = 0; k < count; ++k) {
+            look(events[static_cast<std::size_t>(k)].data.u32);
+            send_due();  // an answer that takes long to read is not to delay a request
+        }
+        send_due();
+        if (now() >= sweep_) {
+            sweep();
+        }
+    }
+
+    [[nodiscard]] Nanoseconds now() const { return monotonic_now() - began_; }
+
+    void send_due() {
+        for (Nanoseconds moment = now(); !source_.done() && source_.next() <= moment;
+             moment = now()) {
+            const Wanted wanted = source_.take();
+            if (counts(wanted)) {
+                measured_.own_delays.add(static_cast<std::uint64_t>(moment - wanted.intended));
+            }
+            ask(wanted);
+        }
+    }
+
+    void ask(const Wanted& wanted) {
+        std::vector<std::uint32_t>& idle = idle_[pool_[wanted.target]];
+        if (!idle.empty() && !wanted.again) {
+            const std::uint32_t number = idle.back();
+            idle.pop_back();
+            send(number, wanted);
+            return;
+        }
+        if (unused_.empty()) {
+            free_one();
+        }
+        if (unused_.empty()) {
+            waiting_.push_back(wanted);
+            return;
+        }
+        const std::uint32_t number = unused_.back();
+        unused_.pop_back();
+        open(number, wanted);
+    }
+
+    /// An idle connection to somewhere else makes place.
+    void free_one() {
+        for (std::vector<std::uint32_t>& idle : idle_) {
+            if (!idle.empty()) {
+                drop(idle.front());
+                idle.erase(idle.begin());
+                return;
+            }
+        }
+    }
+
+    void open(std::uint32_t number, const Wanted& wanted) {
+        Connection& made = connections_[number];
+        made = Connection{};
+        made.socket = connect_to(plan_->targets[wanted.target].target);
+        if (!made.socket.open()) {
+            unused_.push_back(number);
+            book(wanted, 0, 0, std::strerror(errno));
+            return;
+        }
+        epoll_event event{};
+        event.events = EPOLLIN | EPOLLOUT | EPOLLET;
+        event.data.u32 = number;
+        epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, made.socket.number(), &event);
+        measured_.most_connections =
+            std::max(measured_.most_connections, connections_.size() - unused_.size());
+        send(number, wanted);
+    }
+
+    void send(std::uint32_t number, const Wanted& wanted) {
+        Connection& it = connections_[number];
+        it.busy = true;
+        ++busy_;
+        it.wanted = wanted;
+        it.answer = Answer{};
+        it.out = texts_[wanted.target];
+        if (counts(wanted)) {
+            measured_.delays.add(static_cast<std::uint64_t>(now() - wanted.intended));
+        }
+        if (!send_some(it.socket, it.out)) {
+            broken(number);
+        }
+    }
+
+    void look(std::uint32_t number) {
+        Connection& it = connections_[number];
+        if (!it.socket.open()) {
+            return;
+        }
+        if (!it.busy) {  // the server closes a connection that it kept
+            std::erase(idle_[pool_[it.wanted.target]], number);
+            drop(number);
+            return;
+        }
+        if (!it.out.empty() && !send_some(it.socket, it.out)) {
+            broken(number);
+            return;
+        }
+        read(number);
+    }
+
+    void read(std::uint32_t number) {
+        Connection& it = connections_[number];
+        std::array<char, 65536> buffer;
+        Received got;
+        do {
+            got = receive(it.socket, buffer);
+            it.answer.feed(std::span(buffer).first(static_cast<std::size_t>(got.bytes)));
+            if (got.bytes > 0) {
+                last_ = got.at;
+            }
+        } while (got.bytes > 0 && it.answer.state() == Answer::State::kReading);
+        if (got.ended) {
+            it.answer.end();
+        }
+        if (it.answer.state() == Answer::State::kDone) {
+            answered(number);
+        } else if (it.answer.state() == Answer::State::kBroken) {
+            broken(number);
+        }
+    }
+
+    void answered(std::uint32_t number) {
+        Connection& it = connections_[number];
+        const int status = it.answer.status();
+        const bool good = status >= 200 && status < 400;
+        book(it.wanted, last_ - began_ - it.wanted.intended, status,
+             good ? "" : "status " + std::to_string(status));
+        release(number, it.answer.keeps());
+    }
+
+    void broken(std::uint32_t number) {
+        const Connection& it = connections_[number];
+        Wanted wanted = it.wanted;
+        // A kept connection may be closed by the server just as we use it (RFC 9112, 9.3.1).
+        const bool retry = it.used && !it.answer.begun() && !wanted.again;
+        release(number, false);
+        if (retry) {
+            wanted.again = true;
+            ask(wanted);
+        } else {
+            book(wanted, 0, 0, "the connection was refused, reset or spoke no HTTP");
+        }
+    }
+
+    void release(std::uint32_t number, bool keep) {
+        --busy_;
+        Connection& it = connections_[number];
+        it.busy = false;
+        if (keep) {
+            it.used = true;
+            idle_[pool_[it.wanted.target]].push_back(number);
+        } else {
+            drop(number);
+        }
+        if (!waiting_.empty() && (keep || !unused_.empty())) {
+            const Wanted next = waiting_.front();
+            waiting_.pop_front();
+            ask(next);
+        }
+    }
+
+    void drop(std::uint32_t number) {
+        connections_[number].socket.close();
+        unused_.push_back(number);
+    }
+
+    void sweep() {
+        const Nanoseconds moment = now();
+        sweep_ = moment + kSweep;
+        while (!waiting_.empty() && moment - waiting_.front().intended >= plan_->patience) {
+            book(waiting_.front(), 0, 0, kNoAnswer);
+            waiting_.pop_front();
+        }
+        for (std::uint32_t number = 0; number < connections_.size(); ++number) {
+            const Connection& it = connections_[number];
+            if (it.busy && moment - it.wanted.intended >= plan_->patience) {
+                const Wanted wanted = it.wanted;
+                release(number, false);
+                book(wanted, 0, 0, kNoAnswer);
+            }
+        }
+    }
+
+    [[nodiscard]] bool counts(const Wanted& wanted) const {
+        return wanted.intended >= plan_->warm_up;
+    }
+
+    void book(const Wanted& wanted, Nanoseconds latency, int status, std::string_view failure) {
+        if (!counts(wanted)) {
+            return;
+        }
+        ++measured_.intended;
+        if (failure.empty()) {
+            ++measured_.answered;
+        } else {
+            ++measured_.failures[std::string(failure)];
+            latency = std::max(latency, plan_->patience);
+        }
+        latency = std::max<Nanoseconds>(latency, 0);
+        measured_.latencies.add(static_cast<std::uint64_t>(latency));
+        if (keep_) {
+            measured_.asked.push_back({wanted.intended, latency, status, wanted.target});
+        }
+    }
+
+    const Plan* plan_;
+    bool keep_;
+    Descriptor epoll_;
+    Source source_;
+    std::vector<Connection> connections_;
+    /// Kept connections of each host, the one that was used last at the end.
+    std::vector<std::vector<std::uint32_t>> idle_;
+    /// Place in `idle_` of each target.
+    std::vector<std::size_t> pool_;
+    std::vector<std::uint32_t> unused_;
+    std::vector<std::string> texts_;
+    /// Requests whose moment has come, and for which there is no connection.
+    std::deque<Wanted> waiting_;
+    Measured measured_;
+    Nanoseconds began_ = 0;
+    Nanoseconds sweep_ = kSweep;
+    Nanoseconds last_ = 0;
+    std::size_t busy_ = 0;
+};
+
+}  // namespace
+
+Measured send_requests(const Plan& plan, bool keep) {
+    allow_files(plan.connections);
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    const auto sender = std::make_unique<Sender>(plan, keep);
+    return sender->go();
+}
+
+}  // namespace aferir::loadgen

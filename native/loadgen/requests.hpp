@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "loadgen/http.hpp"
+#include "loadgen/playback.hpp"
+#include "network/histogram.hpp"
+
+namespace aferir::loadgen {
+
+/// A URL, and how often it is asked for relative to the others.
+struct Weighted {
+    Target target;
+    double weight = 1.0;
+};
+
+/// From `after` on, so many requests a second.
+struct Step {
+    Nanoseconds after = 0;
+    double rate = 0.0;
+};
+
+/// An open loop: requests come at exponential distances whatever became of those before.
+struct Plan {
+    std::vector<Weighted> targets;
+    std::vector<Step> steps;
+    Nanoseconds duration = 0;
+    /// Requests that are intended before are sent and not counted.
+    Nanoseconds warm_up = 0;
+    /// A request without an answer by then has failed.
+    Nanoseconds patience = 0;
+    std::size_t connections = 0;
+    std::uint64_t seed = 0;
+};
+
+/// One request that was counted.
+struct Asked {
+    Nanoseconds intended = 0;
+    /// From the intended moment to the last byte, by the kernel's stamp; of one that failed, at
+    /// least the patience.
+    Nanoseconds latency = 0;
+    int status = 0;
+    std::uint32_t target = 0;
+};
+
+struct Measured {
+    std::uint64_t intended = 0;
+    std::uint64_t answered = 0;
+    /// By what was wrong; together with `answered` they make `intended`.
+    std::map<std::string, std::uint64_t> failures;
+    /// Of all, the failed ones with the patience: a quick failure is no quick answer.
+    network::Histogram latencies;
+    /// By how much requests were sent after their moments; of those that had to wait for a
+    /// connection too, which is the service's doing.
+    network::Histogram delays;
+    /// By how much we ourselves looked too late.
+    network::Histogram own_delays;
+    std::size_t most_connections = 0;
+    double cpu_s = 0.0;
+    double duration_s = 0.0;
+    std::vector<Asked> asked;
+};
+
+/// Sends them all and waits for the last answer, or its patience; one thread. `keep`: fills
+/// `asked`. Errors: UsageError where so many connections are not allowed here.
+Measured send_requests(const Plan& plan, bool keep);
+
+/// One JSON object about all of it.
+std::string summary(const Measured& measured, const Plan& plan);
+
+}  // namespace aferir::loadgen

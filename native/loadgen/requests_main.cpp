@@ -1,0 +1,163 @@
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/arguments.hpp"
+#include "common/json.hpp"
+#include "common/program.hpp"
+#include "loadgen/requests.hpp"
+
+namespace {
+
+using namespace std::string_view_literals;
+using aferir::Arguments;
+using aferir::UsageError;
+using aferir::loadgen::Measured;
+using aferir::loadgen::Nanoseconds;
+using aferir::loadgen::Plan;
+using aferir::loadgen::Step;
+
+constexpr std::string_view kProgram = "request-clients";
+constexpr std::array kNames{"--url"sv,      "--urls"sv,        "--rate"sv,
+                            "--duration"sv, "--warm-up"sv,     "--patience"sv,
+                            "--seed"sv,     "--connections"sv, "--log"sv};
+constexpr std::array kFlags{"--help"sv};
+constexpr std::string_view kHelp =
+    "request-clients --url http://ADDRESS:PORT/PATH --rate N [options]\n"
+    "An open loop of GET requests at exponential distances; a latency counts from the moment at\n"
+    "which its request was intended. Prints one line of JSON.\n"
+    "  --urls FILE        instead of --url, a line each: WEIGHT URL\n"
+    "  --rate N|S:N,...   requests a second, from second S on\n"
+    "  --duration S       (10)\n"
+    "  --warm-up S        sent and not counted, part of the duration (0)\n"
+    "  --patience S       a request without an answer by then has failed (10)\n"
+    "  --connections N    at most (512)\n"
+    "  --seed N           of moments and choices (1)\n"
+    "  --log FILE         a line of JSON for each counted request";
+
+double number_of(std::string_view text, std::string_view what, double least, double most) {
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() ||
+        !(value >= least && value <= most)) {
+        throw UsageError(std::string(what) + " " + std::string(text) + " is no possible number");
+    }
+    return value;
+}
+
+Nanoseconds seconds(const Arguments& given, std::string_view name, std::string_view otherwise,
+                    double least) {
+    return std::llround(number_of(given.value(name).value_or(otherwise), name, least, 1e6) * 1e9);
+}
+
+std::vector<Step> steps_of(std::string_view text) {
+    std::vector<Step> steps;
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        const std::string_view part = text.substr(0, comma);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+        const std::size_t colon = part.find(':');
+        Step step;
+        if (colon != std::string_view::npos) {
+            step.after = std::llround(number_of(part.substr(0, colon), "--rate", 0.0, 1e6) * 1e9);
+        }
+        const std::string_view rate =
+            colon == std::string_view::npos ? part : part.substr(colon + 1);
+        step.rate = number_of(rate, "--rate", 0.0, 1e6);
+        if (!steps.empty() && step.after <= steps.back().after) {
+            throw UsageError("--rate: its steps have to be in order of time");
+        }
+        steps.push_back(step);
+    }
+    if (steps.empty()) {
+        throw UsageError("--rate is needed: requests a second");
+    }
+    return steps;
+}
+
+aferir::loadgen::Weighted weighted(std::string_view url, double weight) {
+    const auto target = aferir::loadgen::parse_url(url);
+    if (!target) {
+        throw UsageError("`" + std::string(url) +
+                         "` is not http://ADDRESS:PORT/PATH with a numeric address");
+    }
+    return {*target, weight};
+}
+
+std::vector<aferir::loadgen::Weighted> targets_of(const Arguments& given) {
+    std::vector<aferir::loadgen::Weighted> targets;
+    if (const auto path = given.value("--urls")) {
+        std::ifstream file{std::string(*path)};
+        std::string line;
+        while (std::getline(file, line)) {
+            std::istringstream fields(line);
+            std::string weight;
+            std::string url;
+            fields >> weight >> url;
+            targets.push_back(weighted(url, number_of(weight, "a weight of", 1e-9, 1e9)));
+        }
+        if (targets.empty()) {
+            throw UsageError("the URLs " + std::string(*path) + " cannot be read, or are none");
+        }
+        return targets;
+    }
+    targets.push_back(weighted(given.value("--url").value_or(""), 1.0));
+    return targets;
+}
+
+Plan plan_of(const Arguments& given) {
+    Plan plan;
+    plan.targets = targets_of(given);
+    plan.steps = steps_of(given.value("--rate").value_or(""));
+    plan.duration = seconds(given, "--duration", "10", 1e-3);
+    plan.warm_up = seconds(given, "--warm-up", "0", 0.0);
+    plan.patience = seconds(given, "--patience", "10", 1e-3);
+    plan.connections = static_cast<std::size_t>(given.integer("--connections", 512, 1, 60'000));
+    plan.seed = static_cast<std::uint64_t>(given.integer("--seed", 1, 0, 1'000'000'000));
+    if (plan.warm_up >= plan.duration) {
+        throw UsageError("--warm-up has to be shorter than --duration, which it is a part of");
+    }
+    return plan;
+}
+
+void write_log(const std::string& path, const Measured& measured) {
+    std::ofstream log(path);
+    for (const auto& asked : measured.asked) {
+        aferir::JsonObject line;
+        line.number("intended_s", static_cast<double>(asked.intended) * 1e-9)
+            .number("latency_s", static_cast<double>(asked.latency) * 1e-9)
+            .integer("status", asked.status)
+            .integer("url", asked.target);
+        log << line.str() << '\n';
+    }
+    if (!log.flush()) {
+        throw UsageError("the log " + path + " cannot be written");
+    }
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+    const std::vector<std::string_view> words(values + 1, values + count);
+    return aferir::run_program(kProgram, stderr, [&] {
+        const Arguments given(words, kNames, kFlags);
+        if (given.has("--help")) {
+            aferir::print_line(stdout, kHelp);
+            return static_cast<int>(aferir::kVerified);
+        }
+        const Plan plan = plan_of(given);
+        const auto log = given.value("--log");
+        const Measured measured = aferir::loadgen::send_requests(plan, log.has_value());
+        if (log) {
+            write_log(std::string(*log), measured);
+        }
+        aferir::print_line(stdout, aferir::loadgen::summary(measured, plan));
+        return static_cast<int>(aferir::kVerified);
+    });
+}

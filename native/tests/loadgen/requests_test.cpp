@@ -1,0 +1,221 @@
+// Real sockets on loopback: a server that answers, refuses, closes or stands still.
+#include "loadgen/requests.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "loadgen/socket.hpp"
+
+namespace aferir::loadgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanoseconds kMillisecond = 1'000'000;
+
+/// Answers each request with two bytes; what it is told to do instead begins with request number
+/// `from`.
+class Server {
+  public:
+    enum class Deed { kAnswer, kFail, kClose, kSilence };
+
+    explicit Server(Deed deed = Deed::kAnswer, int from = 0) : deed_(deed), from_(from) {
+        listening_ = Descriptor(socket(AF_INET, SOCK_STREAM, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address;
+        auto* plain = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(bind(listening_.number(), plain, length), 0);
+        EXPECT_EQ(listen(listening_.number(), 512), 0);
+        getsockname(listening_.number(), plain, &length);
+        port_ = ntohs(address.sin_port);
+        serving_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+    }
+
+    [[nodiscard]] Target target() const {
+        return *parse_url("http://127.0.0.1:" + std::to_string(port_) + "/x");
+    }
+    [[nodiscard]] int served() const { return served_; }
+    [[nodiscard]] int connections() const { return connections_; }
+    /// Nothing is read or answered for so long from the next look on.
+    void stand_still(std::chrono::milliseconds time) { still_ = time.count(); }
+
+  private:
+    void serve(const std::stop_token& stop) {
+        std::vector<Descriptor> open;
+        while (!stop.stop_requested()) {
+            std::vector<pollfd> looked{{listening_.number(), POLLIN, 0}};
+            for (const Descriptor& one : open) {
+                looked.push_back({one.number(), POLLIN, 0});
+            }
+            poll(looked.data(), looked.size(), 5);
+            std::this_thread::sleep_for(std::chrono::milliseconds(still_.exchange(0)));
+            for (std::size_t k = looked.size() - 1; k > 0; --k) {
+                if (looked[k].revents != 0 && !answer(open[k - 1])) {
+                    open.erase(open.begin() + static_cast<std::ptrdiff_t>(k - 1));
+                }
+            }
+            if (looked[0].revents != 0) {
+                open.emplace_back(accept(listening_.number(), nullptr, nullptr));
+                ++connections_;
+            }
+        }
+    }
+
+    bool answer(const Descriptor& connection) {
+        std::array<char, 4096> buffer;
+        const ssize_t got = recv(connection.number(), buffer.data(), buffer.size(), 0);
+        if (got <= 0) {
+            return false;
+        }
+        const Deed deed = served_++ >= from_ ? deed_ : Deed::kAnswer;
+        if (deed == Deed::kSilence) {
+            return true;
+        }
+        const std::string text = deed == Deed::kFail
+                                     ? "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"
+                                     : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+        send(connection.number(), text.data(), text.size(), MSG_NOSIGNAL);
+        return deed != Deed::kClose;
+    }
+
+    Descriptor listening_;
+    std::uint16_t port_ = 0;
+    Deed deed_;
+    int from_;
+    std::atomic<int> served_ = 0;
+    std::atomic<int> connections_ = 0;
+    std::atomic<std::int64_t> still_ = 0;
+    std::jthread serving_;
+};
+
+Plan plan_for(const Server& server, double rate, Nanoseconds duration) {
+    Plan plan;
+    plan.targets = {{server.target(), 1.0}};
+    plan.steps = {{0, rate}};
+    plan.duration = duration;
+    plan.patience = 20'000 * kMillisecond;
+    plan.connections = 64;
+    plan.seed = 1;
+    return plan;
+}
+
+std::uint64_t failures(const Measured& measured) {
+    std::uint64_t sum = 0;
+    for (const auto& [reason, count] : measured.failures) {
+        sum += count;
+    }
+    return sum;
+}
+
+TEST(Requests, ComeAtTheirRateAndEachIsAnsweredOnce) {
+    const Server server;
+    const Measured measured = send_requests(plan_for(server, 500.0, 1000 * kMillisecond), true);
+    EXPECT_EQ(failures(measured), 0U);
+    EXPECT_EQ(measured.answered, measured.intended);
+    EXPECT_EQ(static_cast<int>(measured.answered), server.served());
+    EXPECT_NEAR(static_cast<double>(measured.intended), 500.0, 5 * std::sqrt(500.0));
+    EXPECT_EQ(measured.asked.size(), measured.intended);
+    EXPECT_LT(server.connections(), 65);
+}
+
+TEST(Requests, AreTheSameForTheSameSeed) {
+    const Server server;
+    const Plan plan = plan_for(server, 300.0, 300 * kMillisecond);
+    const Measured one = send_requests(plan, true);
+    const Measured other = send_requests(plan, true);
+    std::vector<Nanoseconds> moments[2];
+    for (const Asked& asked : one.asked) {
+        moments[0].push_back(asked.intended);
+    }
+    for (const Asked& asked : other.asked) {
+        moments[1].push_back(asked.intended);
+    }
+    std::ranges::sort(moments[0]);
+    std::ranges::sort(moments[1]);
+    EXPECT_EQ(moments[0], moments[1]);
+}
+
+TEST(Requests, OfAStandstillCountFromTheirOwnMoments) {
+    Server server;
+    std::jthread stop([&server] {
+        std::this_thread::sleep_for(300ms);
+        server.stand_still(500ms);
+    });
+    Plan plan = plan_for(server, 200.0, 1000 * kMillisecond);
+    plan.connections = 4;  // far fewer than come meanwhile: they wait, and the time counts
+    const Measured measured = send_requests(plan, false);
+    EXPECT_EQ(measured.answered, measured.intended);
+    // A closed loop would have seen four slow requests of 200.
+    EXPECT_GT(measured.latencies.quantile(0.75), 100e6);
+}
+
+TEST(Requests, ThatFailAreNoQuickAnswers) {
+    const Server server(Server::Deed::kFail);
+    Plan plan = plan_for(server, 200.0, 200 * kMillisecond);
+    const Measured measured = send_requests(plan, false);
+    EXPECT_EQ(measured.answered, 0U);
+    EXPECT_EQ(measured.failures.at("status 500"), measured.intended);
+    EXPECT_GE(measured.latencies.quantile(0.01), 19.9e9);
+}
+
+TEST(Requests, WithoutAnAnswerEndWithTheirPatience) {
+    const Server server(Server::Deed::kSilence, 10);
+    Plan plan = plan_for(server, 200.0, 200 * kMillisecond);
+    plan.patience = 200 * kMillisecond;
+    plan.connections = 8;
+    const Measured measured = send_requests(plan, false);
+    EXPECT_EQ(measured.answered + failures(measured), measured.intended);
+    EXPECT_GT(measured.failures.at("no answer within the patience"), 0U);
+    EXPECT_LT(measured.duration_s, 10.0);
+}
+
+TEST(Requests, GoOnWhenTheServerClosesKeptConnections) {
+    const Server server(Server::Deed::kClose);
+    const Measured measured = send_requests(plan_for(server, 200.0, 500 * kMillisecond), false);
+    EXPECT_EQ(measured.answered, measured.intended);
+}
+
+TEST(Requests, ToNobodyFail) {
+    Target nobody;
+    {
+        const Server server;
+        nobody = server.target();
+    }
+    const Server other;
+    Plan plan = plan_for(other, 200.0, 200 * kMillisecond);
+    plan.targets = {{nobody, 1.0}};
+    plan.patience = 100 * kMillisecond;
+    const Measured measured = send_requests(plan, false);
+    EXPECT_EQ(measured.answered, 0U);
+    EXPECT_EQ(failures(measured), measured.intended);
+}
+
+TEST(Requests, FollowStepsOfTheRateAndLeaveOutTheWarmUp) {
+    const Server server;
+    Plan plan = plan_for(server, 100.0, 1000 * kMillisecond);
+    plan.steps = {{0, 1000.0}, {500 * kMillisecond, 0.0}, {800 * kMillisecond, 500.0}};
+    plan.warm_up = 400 * kMillisecond;
+    const Measured measured = send_requests(plan, true);
+    EXPECT_NEAR(static_cast<double>(measured.intended), 200.0, 75.0);
+    for (const Asked& asked : measured.asked) {
+        EXPECT_GE(asked.intended, plan.warm_up);
+        EXPECT_TRUE(asked.intended < 500 * kMillisecond || asked.intended >= 800 * kMillisecond);
+    }
+}
+
+}  // namespace
+}  // namespace aferir::loadgen
