@@ -29,6 +29,7 @@ from aferir.cli import (
     elastic,
     list_,
     mpirun,
+    power,
     report,
     run,
 )
@@ -47,6 +48,7 @@ VERBS: tuple[ModuleType, ...] = (
     aggregate,
     elastic,
     cluster,
+    power,
     mpirun,
     colocate,
 )

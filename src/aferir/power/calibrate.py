@@ -1,0 +1,64 @@
+"""The busy and the idle run: power at several levels of load (Dutra 2015, 5.5)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from aferir import process
+from aferir.power.base import PowerError, Source
+from aferir.power.model import PowerModel, busy_share, fit
+from aferir.power.watch import watch
+
+_SPIN = "while True: pass"
+_SETTLE = 0.2
+"""Share of a level that is not looked at: fans, voltages and averages follow."""
+
+
+def measure(
+    source: Source,
+    *,
+    levels: int,
+    seconds: float,
+    note: Callable[[str], None],
+    stat: Path = Path("/proc/stat"),
+) -> PowerModel:
+    """Mean power and utilisation with 0 to all processors busy, and the model through them.
+
+    Errors: PowerError where a level had no reading that could be believed.
+    """
+    cpus = sorted(os.sched_getaffinity(0))
+    counts = sorted({round(c) for c in np.linspace(0, len(cpus), levels)})
+    points = []
+    for count in counts:
+        note(f"{count} of {len(cpus)} processors busy")
+        with spinning(cpus[:count]):
+            before = stat.read_text(encoding="ascii")
+            [found] = watch({"": source}, seconds=seconds, every_s=max(0.5, min(2.0, seconds / 20)))
+            used = busy_share(before, stat.read_text(encoding="ascii"))
+        settled = [
+            power
+            for at, power in zip(found.at_s, found.power_w, strict=True)
+            if at >= _SETTLE * seconds
+        ]
+        if not settled:
+            why = next(iter(found.refused), "it gave no reading")
+            raise PowerError(f"no power could be read with {count} processors busy: {why}")
+        points.append((used, float(np.mean(settled))))
+    return fit(points)
+
+
+@contextmanager
+def spinning(cpus: list[int]) -> Iterator[None]:
+    """Keep these processors busy, each by a program of its own; none outlives this process."""
+    children = [process.start([sys.executable, "-c", _SPIN], cpus=[cpu]) for cpu in cpus]
+    try:
+        yield
+    finally:
+        for child in children:
+            process.end(child)

@@ -1,0 +1,50 @@
+"""The board's management controller: power of the whole server (DCMI 1.5, 6.6.1)."""
+
+from __future__ import annotations
+
+import re
+
+from aferir import process
+from aferir.power.base import Description, Fetch, PowerError, Reading
+
+_COMMAND = ("ipmitool", "dcmi", "power", "reading")
+_NOW = re.compile(r"^\s*Instantaneous power reading:\s+(-?\d+) Watts", re.MULTILINE)
+_STATE = re.compile(r"^\s*Power reading state is:\s+(\w+)", re.MULTILINE)
+_PERIOD = re.compile(r"^\s*Sampling period:\s+0*(\d+) (Milli)?[Ss]econds", re.MULTILINE)
+_TIMEOUT_S = 10.0
+
+
+class Ipmi:
+    """DCMI's power reading, in whole watts. Needs ipmitool, /dev/ipmi0 and root."""
+
+    def __init__(self, fetch: Fetch | None = None) -> None:
+        self._fetch = fetch or _fetch
+
+    def describe(self) -> Description:
+        """It samples by itself; how often is what it says."""
+        period = _PERIOD.search(self._fetch())
+        scale = 1e-3 if period and period[2] else 1.0
+        return Description(
+            name="ipmi",
+            scope="server",
+            resolution_w=1.0,
+            period_s=float(period[1]) * scale if period else 1.0,
+        )
+
+    def read(self) -> Reading:
+        """The instantaneous reading. Errors: PowerError, MissingError without ipmitool."""
+        text = self._fetch()
+        watts, state = _NOW.search(text), _STATE.search(text)
+        if watts is None:
+            raise PowerError(
+                "the management controller gives no power reading",
+                remedy="not every one has DCMI; try `ipmitool sdr type Current`",
+            )
+        active = state is not None and state[1] == "activated"
+        return Reading(
+            power_w=float(watts[1]), stale="" if active else "its power reading is not activated"
+        )
+
+
+def _fetch() -> str:
+    return process.run(_COMMAND, timeout_s=_TIMEOUT_S).stdout

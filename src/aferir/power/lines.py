@@ -1,0 +1,35 @@
+"""Asking a daemon over TCP, within a time and a size."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+
+from aferir.power.base import PowerError
+
+TIMEOUT_S = 5.0
+MOST_BYTES = 1 << 20
+
+
+def ask(
+    host: str, port: int, question: bytes, complete: Callable[[bytes], bool], *, what: str
+) -> bytes:
+    """Send `question` and read until `complete`. Errors: PowerError naming `what`."""
+    received = b""
+    deadline = time.monotonic() + TIMEOUT_S
+    try:
+        with socket.create_connection((host, port), TIMEOUT_S) as connection:
+            connection.sendall(question)
+            while not complete(received):
+                connection.settimeout(max(0.001, deadline - time.monotonic()))
+                part = connection.recv(65536)
+                if not part or len(received) > MOST_BYTES:
+                    raise PowerError(f"{what} at {host}:{port} broke off in the middle")
+                received += part
+    except OSError as error:
+        raise PowerError(
+            f"{what} at {host}:{port} does not answer: {error.strerror or error}",
+            remedy="is it running, and does it listen there?",
+        ) from None
+    return received

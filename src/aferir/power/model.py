@@ -1,0 +1,136 @@
+"""Power of a server from how busy its cores are, where nothing measures it.
+
+P(u) = idle + (peak - idle) * u, or with the calibrated bend r of Fan, Weber and Barroso ("Power
+Provisioning for a Warehouse-sized Computer", ISCA 2007): idle + (peak - idle) * (2u - u^r).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from scipy import optimize
+
+from aferir.power.base import Description, PowerError, Reading
+
+LARGEST_BEND = 3.0
+
+
+class PowerModel(msgspec.Struct, frozen=True, kw_only=True):
+    """Watts of a server by the share of its processors' time that is used."""
+
+    peak_w: float
+    idle_w: float
+    bend: float | None = None
+    """r, above 1; None: a straight line."""
+    error_w: float = 0.0
+    """Standard deviation of what it was fitted to; 0 where it was not."""
+
+    def at(self, utilisation: float) -> float:
+        """Watts at a utilisation of 0 to 1."""
+        u = min(max(utilisation, 0.0), 1.0)
+        shape = u if self.bend is None else 2 * u - u**self.bend
+        return self.idle_w + (self.peak_w - self.idle_w) * shape
+
+
+def fit(points: Sequence[tuple[float, float]]) -> PowerModel:
+    """The model through (utilisation, watts), its bend only where three utilisations tell of it.
+
+    Errors: PowerError where they are fewer than two apart, or power falls with use.
+    """
+    used = np.asarray([u for u, _ in points], dtype=float)
+    watts = np.asarray([w for _, w in points], dtype=float)
+    levels = len({round(float(u), 1) for u in used})
+    if len(points) < 2 or np.ptp(used) < 0.2:
+        raise PowerError(
+            "a model takes a busy and an idle server",
+            remedy="calibrate while nothing else runs on it",
+        )
+
+    def solve(bend: float | None) -> tuple[PowerModel, float]:
+        shape = used if bend is None else 2 * used - used**bend
+        basis = np.stack([np.ones_like(used), shape], axis=1)
+        found = np.linalg.lstsq(basis, watts, rcond=None)[0]
+        left = float(np.sqrt(np.mean((basis @ found - watts) ** 2)))
+        idle, span = float(found[0]), float(found[1])
+        return PowerModel(peak_w=idle + span, idle_w=idle, bend=bend, error_w=left), left
+
+    model, left = solve(None)
+    if levels >= 3:
+        best = optimize.minimize_scalar(
+            lambda bend: solve(float(bend))[1], bounds=(1.01, LARGEST_BEND), method="bounded"
+        )
+        bent, left_bent = solve(float(best.x))
+        model = bent if left_bent < left else model
+    if not 0 <= model.idle_w < model.peak_w:
+        raise PowerError(
+            f"power does not rise with use: {model.idle_w:.1f} W idle, {model.peak_w:.1f} W busy",
+            remedy="does the source measure this machine?",
+        )
+    return model
+
+
+def load(path: Path) -> PowerModel:
+    """A model that `aferir power calibrate` wrote. Errors: PowerError."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=PowerModel)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise PowerError(f"{path} holds no power model: {error}") from None
+
+
+class Modelled:
+    """The model as a source: the utilisation since it was last asked, of the whole machine."""
+
+    def __init__(self, model: PowerModel, stat: Path = Path("/proc/stat")) -> None:
+        self._model = model
+        self._stat = stat
+        self._before = self._look()
+
+    def describe(self) -> Description:
+        """Its accuracy is that of its fit."""
+        model = self._model
+        return Description(
+            name="model",
+            scope="server",
+            accuracy=model.error_w / model.peak_w,
+            most_w=model.peak_w * (1 + 1e-9),
+            assumption=f"{model.idle_w:.1f} W idle, {model.peak_w:.1f} W busy",
+        )
+
+    def read(self) -> Reading:
+        """Watts at the utilisation since the last reading; stale where no tick passed."""
+        now = self._look()
+        share = busy_share(self._before, now)
+        if math.isnan(share):
+            return Reading(stale="no tick has passed since the last reading")
+        self._before = now
+        return Reading(power_w=self._model.at(share))
+
+    def _look(self) -> str:
+        return self._stat.read_text(encoding="ascii")
+
+
+def busy_share(before: str, after: str) -> float:
+    """Share of all processors' time that was used between two looks at /proc/stat (proc(5)).
+
+    Guest time is in user time already. NaN where no tick passed.
+    """
+    ticks = [
+        [int(field) for field in text.splitlines()[0].split()[1:9]] for text in (before, after)
+    ]
+    passed = [max(0, last - first) for first, last in zip(*ticks, strict=True)]
+    total = sum(passed)
+    return 1 - (passed[3] + passed[4]) / total if total else math.nan
+
+
+def model_of(peak_w: float, idle_fraction: float) -> PowerModel:
+    """A model from a data sheet. Errors: PowerError where that is none."""
+    if not (math.isfinite(peak_w) and peak_w > 0 and 0 <= idle_fraction < 1):
+        raise PowerError(
+            f"no server takes {peak_w:g} W busy and {idle_fraction:g} of it idle",
+            remedy="peak in watts above 0, idle as a fraction of it from 0 to below 1",
+        )
+    return PowerModel(peak_w=peak_w, idle_w=peak_w * idle_fraction)

@@ -1,0 +1,71 @@
+"""RAPL: energy counters of the processor packages (Documentation/power/powercap/powercap.rst)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from aferir.errors import MissingError
+from aferir.power.base import Description, PowerError, Reading
+
+ZONES = Path("/sys/class/powercap")
+_MICRO = 1e-6
+
+
+class Rapl:
+    """All packages together; their DRAM only where it is a zone of its own within them."""
+
+    def __init__(self, zones: Path = ZONES) -> None:
+        self._zones = zones
+
+    def describe(self) -> Description:
+        """Resolution: one microjoule a look; the counter itself moves every millisecond."""
+        packages = self._packages()
+        most = sum(_most_watts(package) for package in packages)
+        return Description(
+            name="rapl",
+            scope=f"{len(packages)} processor package{'s' if len(packages) > 1 else ''}",
+            period_s=1e-3,
+            most_w=most if most > 0 else math.inf,
+        )
+
+    def read(self) -> Reading:
+        """The sum of the packages' counters."""
+        packages = self._packages()
+        return Reading(
+            energy_j=sum(_number(p / "energy_uj") for p in packages) * _MICRO,
+            wraps_j=min(_number(p / "max_energy_range_uj") for p in packages) * _MICRO,
+        )
+
+    def _packages(self) -> list[Path]:
+        """Zones such as `intel-rapl:0`, not their parts such as `intel-rapl:0:1`."""
+        found = sorted(p for p in self._zones.glob("*-rapl:*") if p.name.count(":") == 1)
+        found = [p for p in found if _text(p / "name").startswith("package")]
+        if not found:
+            raise MissingError(
+                "this machine shows no RAPL counters",
+                remedy="virtual machines hide them; choose another source of power",
+            )
+        return found
+
+
+def _most_watts(package: Path) -> float:
+    """Twice the largest limit of power: what a package may take for a moment."""
+    limits = [_text(path) for path in package.glob("constraint_*_max_power_uw")]
+    return 2 * max((float(text) for text in limits if text.isdecimal()), default=0.0) * _MICRO
+
+
+def _number(path: Path) -> float:
+    text = _text(path)
+    if not text.isdecimal():
+        raise PowerError(
+            f"{path} cannot be read", remedy="RAPL counters are for root alone; use sudo"
+        )
+    return float(text)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,156 @@
+"""Several sources over a time: what each says, what was refused, and how far they disagree."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from aferir.errors import AferirError
+from aferir.power.base import Counter, Description, Source, power_between
+from aferir.power.check import refusal
+from aferir.statistics.intervals import mean_interval
+
+
+class Watched(msgspec.Struct, frozen=True, kw_only=True):
+    """What one source said."""
+
+    name: str
+    description: Description | None
+    """None where it did not say what it is."""
+    at_s: tuple[float, ...] = ()
+    """Of each reading that was believed, since the start."""
+    power_w: tuple[float, ...] = ()
+    refused: Mapping[str, int] = {}
+    """How many readings were not, by the reason."""
+
+
+class Mean(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean power of a source with what it is uncertain by."""
+
+    mean_w: float
+    n: int
+    low: float
+    high: float
+    """95 % interval of the mean; of one reading the reading itself."""
+    step_w: float
+    """Standard uncertainty of a reading from its resolution, which repeating does not lessen."""
+    accuracy_w: float
+
+
+class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
+    """Two sources side by side."""
+
+    first: str
+    second: str
+    difference_w: float
+    """First minus second."""
+    relative: float
+
+
+Pause = Callable[[float], None]
+
+
+def watch(
+    sources: Mapping[str, Source],
+    *,
+    seconds: float,
+    every_s: float,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Pause = time.sleep,
+    seen: Callable[[str, float, float], None] = lambda *_: None,
+) -> list[Watched]:
+    """Ask all sources in turn, every `every_s`, for `seconds`; `seen` is told of each reading.
+
+    A source that fails is asked again; its failures are counted like readings that are refused.
+    """
+    described = {name: _describe(one) for name, one in sources.items()}
+    befores: dict[str, Counter] = {}
+    kept: dict[str, list[tuple[float, float]]] = {name: [] for name in sources}
+    refused: dict[str, dict[str, int]] = {name: {} for name in sources}
+    start = clock()
+    looks = max(1, round(seconds / every_s))
+    for look in range(looks + 1):
+        pause(max(0.0, start + look * every_s - clock()))
+        for name, one in sources.items():
+            why, now, power = _ask(one, described[name], befores.get(name), clock)
+            if now is not None:
+                befores[name] = now
+            if power is not None and now is not None:
+                kept[name].append((now.at_s - start, power))
+                seen(name, now.at_s - start, power)
+            elif why:
+                refused[name][why] = refused[name].get(why, 0) + 1
+    return [
+        Watched(
+            name=name,
+            description=described[name],
+            at_s=tuple(at for at, _ in kept[name]),
+            power_w=tuple(power for _, power in kept[name]),
+            refused=refused[name],
+        )
+        for name in sources
+    ]
+
+
+def mean_of(watched: Watched) -> Mean | None:
+    """None where nothing was believed."""
+    if not watched.power_w:
+        return None
+    values = list(watched.power_w)
+    mean = float(np.mean(values))
+    interval = mean_interval(values)
+    described = watched.description
+    step = described.resolution_w / math.sqrt(12) if described else 0.0
+    return Mean(
+        mean_w=mean,
+        n=len(values),
+        low=interval.low if interval else mean,
+        high=interval.high if interval else mean,
+        step_w=step,
+        accuracy_w=described.accuracy * mean if described else 0.0,
+    )
+
+
+def disagreements(watched: Sequence[Watched]) -> list[Disagreement]:
+    """Every pair of sources that have a mean; those of different scope differ by right."""
+    means = [(one.name, mean) for one in watched if (mean := mean_of(one)) is not None]
+    return [
+        Disagreement(
+            first=first,
+            second=second,
+            difference_w=a.mean_w - b.mean_w,
+            relative=a.mean_w / b.mean_w - 1,
+        )
+        for place, (first, a) in enumerate(means)
+        for second, b in means[place + 1 :]
+    ]
+
+
+def _describe(one: Source) -> Description | None:
+    try:
+        return one.describe()
+    except AferirError:
+        return None
+
+
+def _ask(
+    one: Source,
+    described: Description | None,
+    before: Counter | None,
+    clock: Callable[[], float],
+) -> tuple[str, Counter | None, float | None]:
+    """Why there is no power, the reading, and the power."""
+    try:
+        described = described or one.describe()
+        now = Counter(clock(), one.read())
+    except AferirError as error:
+        return error.message, None, None
+    if now.reading.energy_j is not None and now.reading.power_w is None and before is None:
+        return "", now, None  # a counter's first look is no power yet
+    power = power_between(before or now, now)
+    why = refusal(power, now.reading, described)
+    return why, now, None if why else power
