@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", help="of the cluster")
     parser.add_argument("--file", type=Path, help="the cluster as TOML; options go before it")
     parser.add_argument("--nodes", type=int, help="how many, the front end among them (default 2)")
-    parser.add_argument("--kind", choices=("container",), help="of nodes")
+    parser.add_argument("--kind", choices=("container", "vm"), help="of nodes (default container)")
     parser.add_argument("--cpus", type=int, help="of each node (default 1)")
     parser.add_argument("--memory", help="of each node (default 1 GiB)")
     parser.add_argument(

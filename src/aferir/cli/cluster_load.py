@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="the OVA")
     parser.add_argument("--name", default="", help="of the cluster instead of its own")
     parser.add_argument(
-        "--kind", choices=("container",), help="of nodes instead of the cluster's own"
+        "--kind", choices=("container", "vm"), help="of nodes instead of the cluster's own"
     )
     parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
 

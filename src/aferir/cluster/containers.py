@@ -9,7 +9,7 @@ from pathlib import Path
 from aferir import journal, process
 from aferir.cluster import configuration, disks, network
 from aferir.cluster.description import Node, number_of
-from aferir.cluster.nodes import Place, disk_folder, image_of, keeps_disk
+from aferir.cluster.nodes import Place, disk_folder, image_of, keeps_disk, mount_ram
 from aferir.cluster.workshop import Workshop
 from aferir.environments import cgroup, container, lxc, undo
 from aferir.errors import ProgramError
@@ -41,7 +41,7 @@ class ContainerNodes:
         disk = disk_folder(place, node, folder / "disk")
         disk.mkdir(parents=True, exist_ok=True)
         if not keeps_disk(place.description, node):
-            _mount_ram(disk, place.description.memory_bytes)
+            mount_ram(disk, place.description.memory_bytes)
         upper = disk / "upper"
         upper.mkdir(exist_ok=True)
         (upper / configuration.READY).unlink(missing_ok=True)
@@ -110,12 +110,6 @@ class ContainerNodes:
     def give_back(self, entry: journal.Entry) -> None:
         """As cleaning does."""
         container.give_back(entry)
-
-
-def _mount_ram(folder: Path, size_bytes: int) -> None:
-    """What is written there counts as the node's own memory; it goes with the folder."""
-    options = f"size={size_bytes},mode=755"
-    process.run(["mount", "-t", "tmpfs", "-o", options, "aferir", str(folder)], timeout_s=30)
 
 
 def _mount_layers(shop: Workshop, name: str, layers: Sequence[Path]) -> Path:

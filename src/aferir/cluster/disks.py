@@ -19,6 +19,7 @@ from aferir.machine import packages
 
 PROGRAMS = ("qemu-img", "mke2fs", "e2fsck", "mount", "umount", "cp")
 _TIME_LIMIT_S = 1800.0
+_TO_VMDK = ("-O", "vmdk", "-o", "subformat=streamOptimized")
 _SMALLEST = 4 << 30
 """Bytes of a disk; sparse: what is not written costs nothing."""
 _SECTOR = 512
@@ -44,23 +45,22 @@ def from_folder(shop: Workshop, folder: Path, target: Path) -> int:
     _run(shop, [*command, str(raw), f"{size >> 20}M"])
     from_raw(shop, raw, target)
     raw.unlink()
-    return raw_size(size)
-
-
-def from_raw(shop: Workshop, raw: Path, target: Path, form: str = "raw") -> None:
-    """Make a VMDK of a disk, or of a chain of qcow2 files."""
-    options = ["-O", "vmdk", "-o", "subformat=streamOptimized"]
-    _run(shop, ["qemu-img", "convert", "-f", form, *options, str(raw), str(target)])
-
-
-def raw_size(size: int) -> int:
-    """Whole MiB."""
     return size >> 20 << 20
 
 
-def capacity(shop: Workshop, image: Path, form: str) -> int:
-    """What a guest sees of a disk, in bytes."""
-    done = _run(shop, ["qemu-img", "info", "-f", form, "--output=json", str(image)])
+def from_raw(shop: Workshop, raw: Path, target: Path) -> None:
+    """Make a VMDK of a disk."""
+    _run(shop, ["qemu-img", "convert", "-f", "raw", *_TO_VMDK, str(raw), str(target)])
+
+
+def from_qcow2(shop: Workshop, disk: Path, target: Path) -> None:
+    """Make a VMDK of a guest's disk and what it is based on; the guest stands still."""
+    _run(shop, ["qemu-img", "convert", "-U", "-f", "qcow2", *_TO_VMDK, str(disk), str(target)])
+
+
+def capacity(shop: Workshop, image: Path) -> int:
+    """What a guest sees of a VMDK, in bytes."""
+    done = _run(shop, ["qemu-img", "info", "-f", "vmdk", "--output=json", str(image)])
     return int(msgspec.json.decode(done)["virtual-size"])
 
 

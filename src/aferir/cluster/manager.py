@@ -23,6 +23,7 @@ from aferir.cluster.description import (
     number_of,
     spread,
 )
+from aferir.cluster.guests import GuestNodes
 from aferir.cluster.nodes import Nodes, Place
 from aferir.environments import container, image, namespace, placement, vm
 from aferir.environments.image import Progress, silent
@@ -32,7 +33,10 @@ KIND = "cluster"
 PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
 """Of the nodes' userland, beyond those of every instance."""
 SLURM_PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
-_BACKENDS: Mapping[Kind, Callable[[], Nodes]] = {"container": ContainerNodes}
+_BACKENDS: Mapping[Kind, Callable[[], Nodes]] = {
+    "container": ContainerNodes,
+    "vm": GuestNodes,
+}
 _BACK = {
     container.KIND: container.give_back,
     vm.KIND: vm.give_back,

@@ -10,6 +10,8 @@ from aferir.environments import namespace
 
 INTERFACE = "eth0"
 BRIDGE = "bridge"
+HOST_ADDRESS = "10.77.0.254"
+"""Where commands for guests come from: of the bridge, in its namespace, not of the host."""
 _TIME_LIMIT_S = 30.0
 
 
@@ -24,6 +26,7 @@ def make(entry: journal.Entry) -> None:
     lines = [
         f"link add {BRIDGE} type bridge",
         f"link set {BRIDGE} addrgenmode none up",
+        f"address add {HOST_ADDRESS}/24 dev {BRIDGE}",
         "link set lo up",
     ]
     _batch(["ip", "-n", name_of(entry)], lines)
@@ -41,10 +44,7 @@ def join(entry: journal.Entry, node: Node, process_id: int) -> None:
     """
     veth = f"link add {INTERFACE} address {mac(number_of(node))} netns {process_id} type veth"
     _batch(["ip"], [f"{veth} peer name {node.name} netns {name_of(entry)}"])
-    _batch(
-        ["ip", "-n", name_of(entry)],
-        [f"link set {node.name} master {BRIDGE} addrgenmode none", f"link set {node.name} up"],
-    )
+    plug(entry, node)
     _batch(
         ["nsenter", f"--net={Path('/proc') / str(process_id) / 'ns/net'}", "ip"],
         [
@@ -52,6 +52,14 @@ def join(entry: journal.Entry, node: Node, process_id: int) -> None:
             f"link set {INTERFACE} addrgenmode none",
             f"link set {INTERFACE} up",
         ],
+    )
+
+
+def plug(entry: journal.Entry, node: Node) -> None:
+    """Put the port of that node's name on the bridge."""
+    _batch(
+        ["ip", "-n", name_of(entry)],
+        [f"link set {node.name} master {BRIDGE} addrgenmode none", f"link set {node.name} up"],
     )
 
 

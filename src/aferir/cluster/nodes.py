@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from aferir import journal
+from aferir import journal, process
 from aferir.cluster.description import Description, Node
 from aferir.cluster.workshop import Workshop
 from aferir.model.finding import Finding
@@ -87,3 +87,9 @@ def image_of(place: Place, node: Node) -> Path:
     """What it starts from: in a loaded cluster, a node that kept its disk has its own."""
     own = place.image / node.name
     return own if own.is_dir() else place.image
+
+
+def mount_ram(folder: Path, size_bytes: int) -> None:
+    """A tmpfs: what a container writes there counts as its own memory. It goes with the folder."""
+    options = f"size={size_bytes},mode=755"
+    process.run(["mount", "-t", "tmpfs", "-o", options, "aferir", str(folder)], timeout_s=30)

@@ -1,0 +1,248 @@
+"""Nodes as QEMU guests on the cluster's bridge: see `environments.vm`.
+
+Folders of the host are shared by virtiofs (qemu's docs/interop/virtiofsd), and commands run by ssh
+from the bridge's own namespace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from aferir import journal, process
+from aferir.cluster import configuration, disks, network
+from aferir.cluster.description import Node, mac, number_of
+from aferir.cluster.nodes import Place, disk_folder, image_of, keeps_disk, mount_ram
+from aferir.cluster.workshop import Workshop
+from aferir.environments import agent, image, initramfs, kvm, qemu, undo, vm
+from aferir.environments.image import Image, Metadata
+from aferir.environments.jsonsocket import JsonSocket
+from aferir.errors import AferirError, ProgramError
+from aferir.machine import packages
+from aferir.model.finding import Finding
+
+_VIRTIOFSD = ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd", "/usr/lib/virtiofsd")
+_BOOT_LIMIT_S = 300.0
+"""Several emulated guests that boot at once on a busy host take long."""
+_SHARES = {"home": "/home", "config": configuration.FOLDER}
+_MODULES = ("failover", "net_failover", "virtio_net", "fuse", "virtiofs")
+_SETUP = f"""set -e
+for module in {" ".join(_MODULES)}; do
+  for file in /{initramfs.NETWORK_FOLDER}/*-$module.ko; do
+    if [ -e "$file" ] && ! grep -q "^$module " /proc/modules; then insmod "$file"; fi
+  done
+done
+hostname "$1"
+echo "$1" > /etc/hostname
+mkdir -p {" ".join(_SHARES.values())}
+{"".join(f"mount -t virtiofs {tag} {folder}{chr(10)}" for tag, folder in _SHARES.items())}
+ip address add "$2/24" dev {network.INTERFACE}
+ip link set {network.INTERFACE} up
+exec {configuration.FOLDER}/init
+"""
+"""Run in a guest once its agent answers, with its name and address."""
+
+
+class GuestNodes:
+    """Makes, finds and removes them; on a bridge, and so root alone may."""
+
+    def check(self) -> list[Finding]:
+        """As of guests, and what shares folders with them."""
+        found = vm.VirtualMachine().check()
+        if _virtiofsd() is None:
+            remedy = packages.install_command(["virtiofsd"])
+            found.append(Finding(vm.KIND, "missing", "virtiofsd is not installed", remedy))
+        return found
+
+    def announce(self, place: Place) -> journal.Entry:
+        """An entry that the cleaning of guests understands."""
+        details = {"vms": str(journal.state_folder() / "vms")}
+        return journal.write(vm.KIND, details, kept_by=place.folder / "cluster.json")
+
+    def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
+        """Start QEMU in the background within the bridge's namespace, and plug its tap in."""
+        folder = vm.folder_of(entry)
+        folder.mkdir(parents=True)
+        folder.chmod(0o700)
+        disk = disk_folder(place, node, folder / "disk")
+        disk.mkdir(parents=True, exist_ok=True)
+        if not keeps_disk(place.description, node):
+            mount_ram(disk, place.description.memory_bytes)
+        if not qemu.disk(disk).exists():
+            base = image_of(place, node) / "disk.img"
+            process.run(qemu.overlay_command(base, qemu.disk(disk)), timeout_s=60)
+        qemu.disk(folder).symlink_to(qemu.disk(disk))
+        for share in _SHARES:
+            _share(place.folder / share, folder / f"{share}.socket", entry)
+        inside = ["nsenter", f"--net=/run/netns/{network.name_of(place.network)}"]
+        process.run(
+            [*inside, *_command(place, node, entry)],
+            environment={undo.MARK: entry.id},
+            cpus=node.cpus,
+            timeout_s=60,
+        )
+        network.plug(place.network, node)
+
+    def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
+        """Until its agent answers and has set it up."""
+        folder = vm.folder_of(entry)
+        command = ["sh", "-c", _SETUP, "sh", node.name, node.address]
+        try:
+            with _agent(folder) as connection:
+                done = agent.run(connection, command, timeout_s=_BOOT_LIMIT_S, environment={})
+        except AferirError as error:
+            how = error.message if self.process(entry) is not None else "QEMU ended"
+            raise ProgramError(
+                f"{node.name} did not boot: {how}{_last_words(folder)}",
+                remedy="give it more memory, or free memory and CPUs on this host",
+            ) from None
+        if done.exit_code != 0:
+            raise ProgramError(f"{node.name} could not be set up: {process.explain_exit(done)}")
+
+    def process(self, entry: journal.Entry) -> int | None:
+        """QEMU."""
+        name = vm.name_of(entry)
+        try:
+            pid = int((vm.folder_of(entry) / "pid").read_text(encoding="ascii"))
+            arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except (OSError, ValueError):
+            return None
+        return pid if name.encode() in arguments and journal.start_time(pid) else None
+
+    def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
+        """All threads of QEMU."""
+        pid = self.process(entry)
+        for task in Path(f"/proc/{pid}/task").iterdir() if pid else ():
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(int(task.name), cpus)
+
+    def enter(
+        self, place: Place, node: Node, command: Sequence[str], variables: Mapping[str, str]
+    ) -> list[str]:
+        """By ssh(1), with the keys of the cluster."""
+        config = place.folder / "config"
+        words = ["env", *(f"{key}={value}" for key, value in variables.items()), *command]
+        options = {
+            "IdentityFile": str(config / "id_ed25519"),
+            "UserKnownHostsFile": str(config / "known_hosts"),
+            "GlobalKnownHostsFile": "/dev/null",
+            "IdentitiesOnly": "yes",
+            "BatchMode": "yes",
+            "LogLevel": "ERROR",
+            "ConnectTimeout": "60",
+        }
+        return [
+            *("nsenter", f"--net=/run/netns/{network.name_of(place.network)}"),
+            *("ssh", "-F", "none", *(["-t"] if sys.stdin.isatty() else [])),
+            *(word for key, value in options.items() for word in ("-o", f"{key}={value}")),
+            *(f"root@{node.address}", shlex.join(words)),
+        ]
+
+    def pause(self, entry: journal.Entry, *, paused: bool) -> None:
+        """Stop its virtual CPUs, once it has written all to its disk."""
+        folder = vm.folder_of(entry)
+        if paused:
+            with _agent(folder) as connection:
+                agent.run(connection, ["sync"], timeout_s=_BOOT_LIMIT_S, environment={})
+        with JsonSocket(qemu.monitor(folder)) as monitor:
+            monitor.connect(5.0)
+            monitor.greet(30.0)
+            monitor.ask("stop" if paused else "cont")
+
+    def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
+        """Base and what was written, as one."""
+        disk = qemu.disk(place.folder / "disks" / node.name)
+        disks.from_qcow2(shop, disk, target)
+        return disks.capacity(shop, target)
+
+    def give_back(self, entry: journal.Entry) -> None:
+        """As cleaning does."""
+        vm.give_back(entry)
+
+
+def _virtiofsd() -> str | None:
+    return next((path for path in _VIRTIOFSD if Path(path).exists()), None)
+
+
+def _share(folder: Path, socket: Path, entry: journal.Entry) -> None:
+    """Start what gives a guest a folder; it ends when the guest does."""
+    program = _virtiofsd() or _VIRTIOFSD[0]
+    command = [program, f"--socket-path={socket}", "-o", f"source={folder}"]
+    log = socket.with_suffix(".log")
+    detached = 'log=$1; shift; setsid "$@" > "$log" 2>&1 < /dev/null &'
+    process.run(
+        ["sh", "-c", detached, "sh", str(log), *command],
+        environment={undo.MARK: entry.id},
+        timeout_s=30,
+    )
+    deadline = time.monotonic() + 30
+    while not socket.exists():
+        if time.monotonic() > deadline:
+            said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
+            raise ProgramError(f"virtiofsd did not start: {' '.join(said)}")
+        time.sleep(0.005)
+
+
+def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
+    description = place.description
+    folder = vm.folder_of(entry)
+    memory = -(-description.memory_bytes // 2**20)
+    base = qemu.command(
+        name=vm.name_of(entry),
+        folder=folder,
+        kernel=place.image / "vmlinuz",
+        archive=place.image / "initramfs.img",
+        cpus=description.cpus,
+        memory_bytes=description.memory_bytes,
+        accelerator=_accelerator(place.image),
+    )
+    tap = f"tap,id=net,ifname={node.name},script=no,downscript=no"
+    shares = [
+        word
+        for tag in _SHARES
+        for word in (
+            *("-chardev", f"socket,id={tag},path={qemu.escaped(folder / f'{tag}.socket')}"),
+            *("-device", f"vhost-user-fs-pci,chardev={tag},tag={tag}"),
+        )
+    ]
+    return [
+        *base,
+        *("-object", f"memory-backend-memfd,id=memory,size={memory}M,share=on"),
+        *("-machine", "memory-backend=memory"),
+        *("-netdev", tap, "-device", f"virtio-net-pci,netdev=net,mac={mac(number_of(node))}"),
+        *shares,
+        *("-daemonize", "-pidfile", str(folder / "pid"), "-D", str(folder / "qemu.log")),
+    ]
+
+
+def _accelerator(folder: Path) -> qemu.Accelerator:
+    """The answer for this host's own image is remembered; a loaded one has to be asked."""
+    known = image.find(image.host_recipe())
+    if known is None:
+        recipe = image.host_recipe()
+        nameless = Metadata(hash=folder.name, recipe=recipe, kernel_release="", packages={})
+        known = Image(folder, nameless)
+    return "kvm" if kvm.verdict(known).works else "tcg"
+
+
+@contextlib.contextmanager
+def _agent(folder: Path) -> Iterator[JsonSocket]:
+    """The guest's agent, once it answers."""
+    with JsonSocket(qemu.agent(folder)) as connection:
+        connection.connect(10.0)
+        connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)
+        yield connection
+
+
+def _last_words(folder: Path) -> str:
+    lines: list[str] = []
+    for path in (folder / "qemu.log", qemu.console(folder)):
+        with contextlib.suppress(OSError):
+            lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
+    return f": {' / '.join(lines)}" if lines else ""
