@@ -136,6 +136,22 @@ def test_after_a_reboot_it_comes_up_with_what_was_on_disks(cluster: str) -> None
     assert main(["cluster", "status", cluster]) == 0
 
 
+def test_slurm_runs_jobs_on_new_nodes_too(cluster: str) -> None:
+    """On an image that takes minutes to build: only where it is there already."""
+    asked = Description(name="batch", nodes=1, slurm=True)
+    if image.find(image.host_recipe(manager.packages(asked))) is None:
+        pytest.skip("the image with Slurm is not built; aferir cluster create x --slurm")
+    manager.create(asked)
+    try:
+        manager.scale("batch", 2)
+        script = "#!/bin/sh\n#SBATCH -N 2\nmpirun hostname > out\n"
+        run("batch", "sh", "-c", f"printf '{script}' > job; sbatch -W job")
+        assert sorted(run("batch", "cat", "out").split()) == ["front", "node1"]
+    finally:
+        manager.destroy("batch")
+    assert cluster in storing.names()
+
+
 def test_saved_and_loaded_it_gives_the_same_answers(cluster: str, tmp_path: Path) -> None:
     run(cluster, "sh", "-c", "echo answer > kept")
     run(cluster, "touch", "/etc/written", root=True)

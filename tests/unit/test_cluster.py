@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir import journal
-from aferir.cluster import configuration, storing
+from aferir.cluster import configuration, slurm, storing
 from aferir.cluster import description as d
 from aferir.cluster.description import Description
 from aferir.errors import UsageError
@@ -74,6 +74,15 @@ def test_a_command_keeps_its_words() -> None:
     assert command[-3:] == ["echo", "two words", "$x"]
     assert "--reuid=1000" in command
     assert "--reuid=1000" not in configuration.user_command(["id"], root=True)
+
+
+def test_slurm_knows_every_node_as_large_as_it_was_asked_for() -> None:
+    lines = slurm.configuration(LAB).splitlines()
+    nodes = [dict(w.split("=") for w in line.split()) for line in lines if "NodeAddr" in line]
+    assert [node["NodeName"] for node in nodes] == ["front", "node1", "node2"]
+    assert [node["NodeAddr"] for node in nodes] == [d.address(number) for number in range(3)]
+    assert {(node["CPUs"], node["RealMemory"]) for node in nodes} == {("2", "1024")}
+    assert "SlurmctldHost=front(10.77.0.1)" in lines
 
 
 @pytest.fixture(autouse=True)

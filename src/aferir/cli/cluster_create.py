@@ -32,6 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("diskless", "disk"),
         help="whether what workers write stays in RAM (default) or on a disk of each",
     )
+    parser.add_argument(
+        "--slurm", action="store_true", default=None, help="with Slurm: srun, sbatch, squeue"
+    )
     parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
     parser.add_argument("--json", action="store_true", help="print the cluster as JSON")
 
@@ -73,7 +76,9 @@ def wanted(options: argparse.Namespace) -> Description:
             raise UsageError(f"{options.file} cannot be read: {error.strerror}") from None
         except msgspec.DecodeError as error:
             raise UsageError(f"{options.file} is no TOML: {error}") from None
-    given = {key: getattr(options, key) for key in ("name", "nodes", "kind", "cpus", "boot")}
+    given = {
+        key: getattr(options, key) for key in ("name", "nodes", "kind", "cpus", "boot", "slurm")
+    }
     given["memory"] = options.memory
     values |= {key: value for key, value in given.items() if value is not None}
     if "name" not in values:

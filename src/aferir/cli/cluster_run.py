@@ -23,6 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run it; its exit code, 128 + N where signal N ended it."""
+    import signal
+
     from aferir.cluster import running
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what runs there must not stay
     return running.run(options.name, options.command, root=options.root, node=options.node)

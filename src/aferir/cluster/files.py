@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import journal, process
-from aferir.cluster import configuration
+from aferir.cluster import configuration, slurm
 from aferir.cluster.description import Description, Node
 from aferir.environments import rooted, undo
 from aferir.machine import packages
@@ -48,17 +49,30 @@ def make(folder: Path, description: Description, host_cpus: Sequence[int]) -> No
     key.chmod(0o600)
     for path in (home, home / ".ssh", key):
         os.chown(path, _ID, _ID)
+    if description.slurm:
+        (config / "munge.key").write_bytes(secrets.token_bytes(128))
+        (config / "munge.key").chmod(0o600)
+        (config / "more").write_text(slurm.START, encoding="ascii")
+        (config / "more").chmod(0o755)
     write(folder, description, host_cpus)
 
 
 def write(folder: Path, description: Description, host_cpus: Sequence[int]) -> None:
     """What changes with the number of nodes; each file in one step."""
-    for name, text in {
-        "hosts": configuration.hosts(description),
-        "hostfile": configuration.hostfile(description),
-        "mpi.conf": configuration.mpi(description, len(host_cpus)),
-    }.items():
-        journal.write_durably(folder / "config" / name, text.encode())
+    write_names(folder, description)
+    _replace(folder, "hostfile", configuration.hostfile(description))
+    _replace(folder, "mpi.conf", configuration.mpi(description, len(host_cpus)))
+
+
+def write_names(folder: Path, description: Description) -> None:
+    """Those of them that a new node has to find itself in; it is not yet offered to MPI."""
+    _replace(folder, "hosts", configuration.hosts(description))
+    if description.slurm:
+        _replace(folder, "slurm.conf", slurm.configuration(description))
+
+
+def _replace(folder: Path, name: str, text: str) -> None:
+    journal.write_durably(folder / "config" / name, text.encode())
 
 
 def forget(folder: Path, nodes: Sequence[Node]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal
-from aferir.cluster import files, network, storing, workshop
+from aferir import journal, process
+from aferir.cluster import configuration, files, network, slurm, storing, workshop
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import (
     Description,
@@ -32,7 +32,6 @@ from aferir.errors import MissingError, UsageError
 KIND = "cluster"
 PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
 """Of the nodes' userland, beyond those of every instance."""
-SLURM_PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
 _BACKENDS: Mapping[Kind, Callable[[], Nodes]] = {
     "container": ContainerNodes,
     "vm": GuestNodes,
@@ -108,7 +107,7 @@ def require(description: Description, *, built: bool = False) -> None:
 
 def packages(description: Description) -> tuple[str, ...]:
     """What its userland has beyond that of every instance."""
-    return (*PACKAGES, *(SLURM_PACKAGES if description.slurm else ()))
+    return (*PACKAGES, *(slurm.PACKAGES if description.slurm else ()))
 
 
 def scale(name: str, nodes: int) -> State:
@@ -118,12 +117,22 @@ def scale(name: str, nodes: int) -> State:
         description = msgspec.structs.replace(before.description, nodes=nodes)
         place = msgspec.structs.replace(place_of(before), description=description)
         kept, surplus = before.nodes[:nodes], before.nodes[nodes:]
-        added = _start(place, range(len(kept), nodes))
+        host = placement.host_cpus()
+        files.write_names(place.folder, description)
+        try:
+            added = _start(place, range(len(kept), nodes))
+        except BaseException:
+            files.write_names(place.folder, before.description)
+            raise
         after = msgspec.structs.replace(before, description=description, nodes=(*kept, *added))
         storing.write(after)
-        files.write(place.folder, description, placement.host_cpus())
+        files.write(place.folder, description, host)
         _give_back([node.entry for node in surplus])
         files.forget(place.folder, surplus)
+        if description.slurm:
+            command = configuration.user_command(["sh", "-c", slurm.CHANGED], root=True)
+            enter = backend(description).enter(place, after.nodes[0], command, {})
+            process.run(enter, timeout_s=120)
         return after
 
 

@@ -1,0 +1,77 @@
+"""Slurm on a cluster: its configuration and what starts its daemons. Pure.
+
+Sources: slurm.conf(5) of Slurm 22.05, munged(8).
+"""
+
+from __future__ import annotations
+
+from aferir.cluster.description import FRONT, Description, address, node_name
+
+PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
+_FOLDER = "/etc/aferir-cluster"
+
+START = f"""#!/bin/sh
+# Starts Slurm on a node, once it is on the network.
+here={_FOLDER}
+left=200
+until ip -4 address show dev eth0 2> /dev/null | grep -q inet || [ $left -eq 0 ]; do
+  left=$((left-1)); sleep 0.05
+done
+install -d -o munge -g munge -m 700 /etc/munge /var/lib/munge /var/log/munge
+install -d -o munge -g munge -m 755 /run/munge
+install -o munge -g munge -m 400 $here/munge.key /etc/munge/munge.key
+rm -f /run/munge/*
+setpriv --reuid munge --regid munge --clear-groups /usr/sbin/munged
+mkdir -p /etc/slurm /var/spool/slurmctld /var/spool/slurmd /var/log/slurm
+ln -sf $here/slurm.conf /etc/slurm/slurm.conf
+echo CgroupPlugin=cgroup/v1 > /etc/slurm/cgroup.conf
+if [ "$(hostname)" = {FRONT} ]; then /usr/sbin/slurmctld; fi
+/usr/sbin/slurmd -N "$(hostname)"
+"""
+
+CHANGED = """kill "$(cat /run/slurmctld.pid)"
+left=200
+while [ -e /run/slurmctld.pid ] && [ $left -gt 0 ]; do left=$((left-1)); sleep 0.05; done
+/usr/sbin/slurmctld
+scontrol reconfigure
+"""
+"""Run on the front end when nodes have come or gone: they are known to a new controller alone.
+Jobs that run go on."""
+
+
+def configuration(description: Description) -> str:
+    """The same file for all nodes. Nodes see the host's hardware, and are what they are told.
+
+    No plugin of control groups is used, which containers may not make.
+    """
+    memory = description.memory_bytes // 2**20
+    lines = [
+        f"ClusterName={description.name}",
+        f"SlurmctldHost={FRONT}({address(0)})",
+        "SlurmUser=root",
+        "AuthType=auth/munge",
+        "CredType=cred/munge",
+        "ProctrackType=proctrack/linuxproc",
+        "TaskPlugin=task/none",
+        "JobAcctGatherType=jobacct_gather/none",
+        "MpiDefault=none",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_CPU",
+        "SlurmdParameters=config_overrides",
+        "ReturnToService=2",
+        "SlurmdTimeout=15",
+        "TreeWidth=65533",
+        "StateSaveLocation=/var/spool/slurmctld",
+        "SlurmdSpoolDir=/var/spool/slurmd",
+        "SlurmctldPidFile=/run/slurmctld.pid",
+        "SlurmdPidFile=/run/slurmd.pid",
+        "SlurmctldLogFile=/var/log/slurm/slurmctld.log",
+        "SlurmdLogFile=/var/log/slurm/slurmd.log",
+        *(
+            f"NodeName={node_name(number)} NodeAddr={address(number)} "
+            f"CPUs={description.cpus} RealMemory={memory} State=UNKNOWN"
+            for number in range(description.nodes)
+        ),
+        "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
+    ]
+    return "".join(f"{line}\n" for line in lines)
