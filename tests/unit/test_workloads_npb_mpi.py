@@ -51,6 +51,8 @@ def test_processes_must_be_able_to_share_the_problem() -> None:
     assert NPB_MPI.validate(mpi(processes=True))
     assert NPB_MPI.validate(mpi(kernel="ua"))
     assert NPB_MPI.validate(mpi(mpi="lam"))
+    assert not NPB_MPI.validate(mpi(share_among=1))
+    assert "share_among" in NPB_MPI.validate(mpi(share_among=0))[0]
 
 
 @given(

@@ -21,19 +21,29 @@ inline std::size_t part_begin(std::size_t size, int id, int count) {
                              kLine * kLine;
 }
 
-/// One thread's histogram of its keys.
+/// What a histogram found.
+struct Counted {
+    const std::uint8_t* counts = nullptr;
+    std::span<const std::uint32_t> carries;
+};
+
+/// One thread's histogram of its keys, in memory that others may read.
 ///
 /// Counters are bytes, because what they cost is cache misses: class A's 2^19 take 512 KiB and stay
 /// in L2, where 32-bit ones would not. A key that comes a 256th time is noted in a list of carries,
 /// of which a thread can have at most its keys / 256.
 class Histogram {
   public:
-    Histogram(std::size_t key_range, std::size_t most_keys)
-        : counts_(key_range), carries_(most_keys / 256 + 1) {}
+    /// `counts`: one for each key there may be; `carries`: carries_for(the most keys).
+    Histogram(std::uint8_t* counts, std::uint32_t* carries) : counts_(counts), carries_(carries) {}
+
+    [[nodiscard]] static std::size_t carries_for(std::size_t most_keys) {
+        return most_keys / 256 + 1;
+    }
 
     /// Begins anew, with counters for keys below `key_range`.
     void clear(std::size_t key_range) {
-        std::fill_n(counts_.data(), key_range, std::uint8_t{0});
+        std::fill_n(counts_, key_range, std::uint8_t{0});
         carried_ = 0;
     }
 
@@ -45,7 +55,7 @@ class Histogram {
             // Streamed past the caches that the counters live in.
             __builtin_prefetch(key + i + kStream, 0, 0);
             for (std::size_t j = 0; j < kTogether; ++j) {
-                __builtin_prefetch(counts_.data() + key[i + kAhead + j], 1);
+                __builtin_prefetch(counts_ + key[i + kAhead + j], 1);
             }
             for (std::size_t j = 0; j < kTogether; ++j) {
                 count_one(key[i + j]);
@@ -56,10 +66,7 @@ class Histogram {
         }
     }
 
-    [[nodiscard]] const std::uint8_t* counts() const { return counts_.data(); }
-    [[nodiscard]] std::span<const std::uint32_t> carries() const {
-        return carries_.span().first(carried_);
-    }
+    [[nodiscard]] Counted counted() const { return {counts_, {carries_, carried_}}; }
 
     static constexpr std::size_t kTogether = 4;
     static constexpr std::size_t kAhead = 32;
@@ -73,27 +80,27 @@ class Histogram {
         }
     }
 
-    HugeArray<std::uint8_t> counts_;
-    HugeArray<std::uint32_t> carries_;
+    std::uint8_t* counts_;
+    std::uint32_t* carries_;
     std::size_t carried_ = 0;
 };
 
 /// Adds up what the histograms have of the keys from `begin` on, as many as `sums` takes.
-inline void merge_counts(std::span<const std::unique_ptr<Histogram>> histograms,
-                         std::span<std::uint32_t> sums, std::size_t begin) {
+inline void merge_counts(std::span<const Counted> histograms, std::span<std::uint32_t> sums,
+                         std::size_t begin) {
     constexpr std::size_t kChunk = 2048;  // its sums stay in L1 while threads are added
     for (std::size_t first = 0; first < sums.size(); first += kChunk) {
         const auto chunk = sums.subspan(first, std::min(kChunk, sums.size() - first));
-        std::copy_n(histograms[0]->counts() + begin + first, chunk.size(), chunk.begin());
+        std::copy_n(histograms[0].counts + begin + first, chunk.size(), chunk.begin());
         for (const auto& histogram : histograms.subspan(1)) {
-            const std::uint8_t* const counts = histogram->counts() + begin + first;
+            const std::uint8_t* const counts = histogram.counts + begin + first;
             for (std::size_t i = 0; i < chunk.size(); ++i) {
                 chunk[i] += counts[i];
             }
         }
     }
     for (const auto& histogram : histograms) {
-        for (const auto key : histogram->carries()) {
+        for (const auto key : histogram.carries) {
             if (key >= begin && key - begin < sums.size()) {
                 sums[key - begin] += 256;
             }
@@ -115,27 +122,30 @@ class Ranking {
   public:
     Ranking(std::size_t key_range, int threads)
         : ranks_(key_range),
-          histograms_(static_cast<std::size_t>(threads)),
+          parts_(static_cast<std::size_t>(threads)),
+          counted_(static_cast<std::size_t>(threads)),
           totals_(static_cast<std::size_t>(threads)) {}
 
     /// Each thread calls it once, before the first rank(), with the most keys it will ever be
     /// dealt.
     void prepare(const Member& member, std::size_t most_keys) {
-        histograms_[static_cast<std::size_t>(member.id())] =
-            std::make_unique<Histogram>(ranks_.size(), most_keys);
+        parts_[static_cast<std::size_t>(member.id())] =
+            std::make_unique<Part>(ranks_.size(), most_keys);
     }
 
     /// Afterwards ranks()[k] is the number of keys <= k: key k's copies have the ranks from
     /// ranks()[k - 1] to ranks()[k] - 1. Each thread passes its own part of the keys.
     void rank(Member& member, std::span<const std::uint32_t> part) {
         const auto id = static_cast<std::size_t>(member.id());
-        histograms_[id]->clear(ranks_.size());
-        histograms_[id]->count(part);
+        auto& histogram = parts_[id]->histogram;
+        histogram.clear(ranks_.size());
+        histogram.count(part);
+        counted_[id] = histogram.counted();
         member.wait();
         const auto begin = part_begin(ranks_.size(), member.id(), member.count());
         const auto end = part_begin(ranks_.size(), member.id() + 1, member.count());
         const auto own = ranks_.span().subspan(begin, end - begin);
-        merge_counts(histograms_, own, begin);
+        merge_counts(counted_, own, begin);
         totals_[id] = cumulate(own);
         member.wait();
         std::uint32_t before = 0;
@@ -153,8 +163,18 @@ class Ranking {
     [[nodiscard]] std::span<std::uint32_t> ranks() const { return ranks_.span(); }
 
   private:
+    struct Part {
+        Part(std::size_t key_range, std::size_t most_keys)
+            : counts(key_range), carries(Histogram::carries_for(most_keys)) {}
+
+        HugeArray<std::uint8_t> counts;
+        HugeArray<std::uint32_t> carries;
+        Histogram histogram{counts.data(), carries.data()};
+    };
+
     HugeArray<std::uint32_t> ranks_;
-    std::vector<std::unique_ptr<Histogram>> histograms_;
+    std::vector<std::unique_ptr<Part>> parts_;
+    std::vector<Counted> counted_;
     std::vector<std::uint32_t> totals_;
 };
 

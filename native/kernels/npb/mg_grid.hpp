@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "common/memory.hpp"
 #include "npb/mg_rows.hpp"
@@ -39,7 +41,22 @@ class Grid {
           planes_(planes),
           rows_(rows),
           row_count_(static_cast<std::size_t>(rows.size())),
-          data_(static_cast<std::size_t>(planes.size()) * row_count_ * pitch_) {}
+          memory_(std::in_place, values(size, planes, rows)),
+          data_(memory_->span()) {}
+
+    /// The same in memory of somebody else's, as many doubles as values() says.
+    Grid(std::size_t size, Span planes, Span rows, double* memory)
+        : size_(size),
+          pitch_(size + 2 * kGhosts),
+          planes_(planes),
+          rows_(rows),
+          row_count_(static_cast<std::size_t>(rows.size())),
+          data_(memory, values(size, planes, rows)) {}
+
+    [[nodiscard]] static std::size_t values(std::size_t size, Span planes, Span rows) {
+        return static_cast<std::size_t>(planes.size()) * static_cast<std::size_t>(rows.size()) *
+               (size + 2 * kGhosts);
+    }
 
     [[nodiscard]] std::size_t size() const { return size_; }
     /// Doubles from one row, or one plane, to the next.
@@ -58,7 +75,7 @@ class Grid {
     }
 
     /// Everything, ghosts too.
-    [[nodiscard]] std::span<double> data() const { return data_.span(); }
+    [[nodiscard]] std::span<double> data() const { return data_; }
 
     [[nodiscard]] Neighbours around(std::ptrdiff_t plane, std::ptrdiff_t row_index) const {
         Neighbours rows{};
@@ -85,7 +102,8 @@ class Grid {
     Span planes_;
     Span rows_;
     std::size_t row_count_;
-    HugeArray<double> data_;
+    std::optional<HugeArray<double>> memory_;
+    std::span<double> data_;
 };
 
 /// out = u + Q coarse for one row of a grid twice as fine; a null `u` is 0.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "common/memory.hpp"
 #include "npb/mg_grid.hpp"
@@ -22,6 +23,7 @@ struct SweepPlan {
     const Grid* v = nullptr;
     Grid* result = nullptr;  ///< takes u", without ghosts if `streamed`
     bool streamed = false;
+    std::span<const Grid> copies;  ///< take those rows of u" that they have, too
     Grid* s = nullptr;
     bool measured = false;  ///< add up the squares of r
     std::array<double, 3> smoother{};
@@ -143,6 +145,11 @@ class Sweep {
                                plan_.smoother, size_);
             if (planes_.contains(plane) && rows_.contains(index)) {
                 keep(plan_.result->row(plane, index), out);
+                for (const auto& copy : plan_.copies) {
+                    if (copy.has(plane, index)) {
+                        keep(copy.row(plane, index), out);
+                    }
+                }
             }
         });
     }

@@ -1,8 +1,11 @@
 #include "npb_mpi/decomposition.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "common/arguments.hpp"
 
@@ -15,6 +18,23 @@ Part share_of(std::size_t size, int index, int count, std::size_t unit) {
                                    static_cast<std::size_t>(count) / unit * unit;
     };
     return {bound(index), bound(index + 1)};
+}
+
+Hosts hosts_by_leader(std::span<const int> leaders, int rank) {
+    std::map<int, std::vector<int>> by_leader;
+    for (std::size_t i = 0; i < leaders.size(); ++i) {
+        by_leader[leaders[i]].push_back(static_cast<int>(i));
+    }
+    Hosts hosts;
+    for (auto& [leader, members] : by_leader) {
+        const auto found = std::find(members.begin(), members.end(), rank);
+        if (found != members.end()) {
+            hosts.own = hosts.members.size();
+            hosts.place = static_cast<std::size_t>(found - members.begin());
+        }
+        hosts.members.push_back(std::move(members));
+    }
+    return hosts;
 }
 
 std::vector<std::size_t> split_buckets(std::span<const std::int64_t> counts, int parts) {

@@ -23,6 +23,18 @@ struct Part {
 /// multiples of `unit`.
 Part share_of(std::size_t size, int index, int count, std::size_t unit = 1);
 
+/// Ranks by host: those that can share memory with one another.
+struct Hosts {
+    std::vector<std::vector<int>> members;  ///< of each host, in order of rank
+    std::size_t own = 0;                    ///< the host of the rank that asked
+    std::size_t place = 0;                  ///< that rank among the members of its host
+
+    [[nodiscard]] const std::vector<int>& mates() const { return members[own]; }
+};
+
+/// Ranks that name the same leader, one of them, are on one host; hosts are in order of leader.
+Hosts hosts_by_leader(std::span<const int> leaders, int rank);
+
 /// Cuts buckets with these `counts` into `parts` contiguous runs that hold about as many each;
 /// returns the parts + 1 bounds.
 std::vector<std::size_t> split_buckets(std::span<const std::int64_t> counts, int parts);

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -12,14 +13,18 @@
 namespace aferir::npb {
 namespace {
 
+constexpr long long kMostMates = 1 << 20;
+
 std::string help(std::string_view program, std::string_view mpi) {
     return "usage: mpirun." + std::string(mpi) + " -n N " + std::string(program) + "-" +
            std::string(mpi) +
-           " --class S|W|A|B|C [--isa LEVEL]\n"
+           " --class S|W|A|B|C [--isa LEVEL] [--share-among N]\n"
            "Runs one NAS Parallel Benchmark by message passing, verifies it, and prints one line "
            "of JSON.\n"
            "  --class  problem class of NPB 3\n"
            "  --isa    instruction-set level (default: the best that this processor has)\n"
+           "  --share-among  how many ranks of a host share memory instead of sending messages to "
+           "one another (default: all; 1: none)\n"
            "exit code: 0 verified, 1 not verified, 2 wrong command line or number of processes, "
            "3 not enough memory";
 }
@@ -32,6 +37,8 @@ int run_kernel(std::string_view program, std::string_view mpi, std::span<const M
                const Arguments& arguments, Ranks& ranks) {
     const auto problem = read_class(arguments);
     const auto& variant = choose_variant(variants, arguments.value("--isa"));
+    ranks.share_memory(
+        static_cast<int>(arguments.integer("--share-among", kMostMates, 1, kMostMates)));
     omp_set_dynamic(0);
     omp_set_num_threads(1);  // problems are made by code that the OpenMP kernels share
     auto outcome = variant.run(problem, ranks);
@@ -41,6 +48,7 @@ int run_kernel(std::string_view program, std::string_view mpi, std::span<const M
         json.text("program", program)
             .text("class", std::string(1, letter(problem)))
             .integer("processes", ranks.count())
+            .integer("hosts", static_cast<std::int64_t>(ranks.hosts().members.size()))
             .text("mpi", mpi)
             .text("isa", variant.isa);
         print_line(stdout, add_outcome(json, outcome).str());
@@ -52,7 +60,7 @@ int run_kernel(std::string_view program, std::string_view mpi, std::span<const M
 
 int drive_mpi(std::string_view program, std::string_view mpi, std::span<const MpiVariant> variants,
               std::span<const std::string_view> given, Ranks& ranks) {
-    static constexpr std::array<std::string_view, 2> kNames{"--class", "--isa"};
+    static constexpr std::array<std::string_view, 3> kNames{"--class", "--isa", "--share-among"};
     static constexpr std::array<std::string_view, 1> kFlags{"--help"};
     // What is wrong with the command line is wrong for all ranks, and said once.
     const std::unique_ptr<std::FILE, CloseFile> silence(std::fopen("/dev/null", "w"));

@@ -1,6 +1,7 @@
 // FT by message passing: each rank has a run of the z pencils of the spectrum and a run of the
 // planes of the work field. The transposition between them goes plane by plane: a rank's pencils
-// of one plane lie together, are one message, and land where the plane's transforms expect them.
+// of one plane lie together and land where the plane's transforms expect them: written there,
+// within a host, or else as one message.
 
 #include <algorithm>
 #include <array>
@@ -38,18 +39,33 @@ class Solver {
           pitch_((pencils_ + 1) * kTile),
           streaming_(16 * grid.points() / static_cast<std::size_t>(ranks.count()) > kStreamBytes),
           spectrum_(pencils_ * static_cast<std::size_t>(grid.nz) * kTile),
-          work_(grid.plane() * static_cast<std::size_t>(planes_)),
-          across_(ranks.count() > 1 ? pitch_ * static_cast<std::size_t>(grid.nz) : 1) {
+          work_(ranks, grid.plane() * static_cast<std::size_t>(planes_)),
+          planes_of_(static_cast<std::size_t>(ranks.count())) {
+        const auto& mates = ranks.hosts().mates();
+        for (std::size_t i = 0; i < mates.size(); ++i) {
+            planes_of_[static_cast<std::size_t>(mates[i])] = work_.of(i);
+        }
+        for (int next = 1; next < ranks.count(); ++next) {
+            const int rank = (ranks.id() + next) % ranks.count();
+            if (planes_of_[static_cast<std::size_t>(rank)] == nullptr) {
+                distant_.push_back(rank);
+            }
+        }
+        if (!distant_.empty()) {
+            across_ = HugeArray<double>(pitch_ * static_cast<std::size_t>(grid.nz));
+        }
         for (int z = 0; z < grid.nz; ++z) {
-            rows_.push_back(z / planes_ == ranks.id()
-                                ? part_of_plane(z % planes_, ranks.id()).data()
-                                : across_.data() + static_cast<std::size_t>(z) * pitch_);
+            auto* const planes = planes_of_[static_cast<std::size_t>(z / planes_)];
+            rows_.push_back(planes == nullptr
+                                ? across_.data() + static_cast<std::size_t>(z) * pitch_
+                                : part_of_plane(planes, z % planes_, ranks.id()).data());
         }
     }
 
     // Everything before the first time step; NPB repeats and times it, tables and all.
     void initialise() {
         axes_ = Axes(grid_);
+        ranks_.wait_for_mates();  // they may still read these planes
         with_length(grid_.nx, [&](auto nx) {
             with_length(grid_.ny, [&](auto ny) { forward_planes<nx, ny>(); });
         });
@@ -60,6 +76,7 @@ class Solver {
     // State after `steps` time steps, transformed back; returns its checksum.
     ComplexNumber step(int steps) {
         const Decays decays(grid_, steps);
+        ranks_.wait_for_mates();  // they may still use the planes that this rank writes into
         with_length(grid_.nz, [&](auto nz) {
             streaming_ ? evolve_pencils<nz, true>(decays) : evolve_pencils<nz, false>(decays);
         });
@@ -84,13 +101,19 @@ class Solver {
   private:
     /// One of this rank's planes, counted from its first.
     [[nodiscard]] double* plane(int index) const {
-        return work_.data() + static_cast<std::size_t>(index) * grid_.plane();
+        return planes_of_[static_cast<std::size_t>(ranks_.id())] +
+               static_cast<std::size_t>(index) * grid_.plane();
     }
 
-    /// The pencils of a rank in one of this rank's planes.
-    [[nodiscard]] std::span<double> part_of_plane(int index, int rank) const {
+    /// The pencils of a rank in one of these planes.
+    [[nodiscard]] std::span<double> part_of_plane(double* planes, int index, int rank) const {
         const auto part = pencils_ * kTile;
-        return {plane(index) + static_cast<std::size_t>(rank) * part, part};
+        return {planes + static_cast<std::size_t>(index) * grid_.plane() +
+                    static_cast<std::size_t>(rank) * part,
+                part};
+    }
+    [[nodiscard]] std::span<double> part_of_plane(int index, int rank) const {
+        return part_of_plane(plane(0), index, rank);
     }
 
     /// This rank's pencils in any plane.
@@ -105,30 +128,25 @@ class Solver {
         };
     }
 
-    /// Calls `per_rank` with all other ranks, each rank beginning with the one after it.
-    template <typename PerRank>
-    void for_others(const PerRank& per_rank) const {
-        for (int next = 1; next < ranks_.count(); ++next) {
-            per_rank((ranks_.id() + next) % ranks_.count());
-        }
-    }
-
     template <int Nx, int Ny>
     void forward_planes() {
         alignas(64) std::array<double, kLongestFft * kTile> scratch;
         for (int index = 0; index < planes_; ++index) {
-            for_others([&](int rank) { received_[0].receive(rank, row(rank * planes_ + index)); });
+            for (const int rank : distant_) {
+                received_[0].receive(rank, row(rank * planes_ + index));
+            }
         }
         for (int index = 0; index < planes_; ++index) {
             const auto z = static_cast<std::uint64_t>(ranks_.id() * planes_ + index);
             generate_x<Nx>(grid_, axes_.x, lcg_skip(kFtSeed, 2 * std::uint64_t{Nx} * Ny * z),
                            plane(index), scratch.data());
             forward_y<Ny>(grid_, axes_.y, plane(index), scratch.data());
-            for_others([&](int rank) {
+            for (const int rank : distant_) {
                 sent_.send(rank, std::span<const double>(part_of_plane(index, rank)));
-            });
+            }
         }
         received_[0].wait();
+        ranks_.wait_for_mates();
     }
 
     template <int Nz>
@@ -147,10 +165,11 @@ class Solver {
         }
         finish_streams();
         for (int index = 0; index < planes_; ++index) {
-            for_others([&](int rank) {
+            for (const int rank : distant_) {
                 sent_.send(rank, std::span<const double>(row(rank * planes_ + index)));
-            });
+            }
         }
+        ranks_.wait_for_mates();
     }
 
     /// A plane is received while the one before it is transformed.
@@ -169,10 +188,10 @@ class Solver {
     }
 
     void receive_plane(int index) {
-        for_others([&](int rank) {
+        for (const int rank : distant_) {
             received_[static_cast<std::size_t>(index % 2)].receive(rank,
                                                                    part_of_plane(index, rank));
-        });
+        }
     }
 
     Grid grid_;
@@ -183,9 +202,11 @@ class Solver {
     bool streaming_;
     Axes axes_{grid_};
     HugeArray<double> spectrum_;
-    HugeArray<double> work_;
-    HugeArray<double> across_;   ///< this rank's pencils in the planes of the others
-    std::vector<double*> rows_;  ///< by plane, where this rank's pencils in it begin
+    SharedArray<double> work_;
+    std::vector<double*> planes_of_;  ///< by rank; null on other hosts
+    std::vector<int> distant_;        ///< ranks of other hosts, beginning with the one after this
+    HugeArray<double> across_{1};     ///< this rank's pencils in the planes of other hosts
+    std::vector<double*> rows_;       ///< by plane, where this rank's pencils in it begin
     Messages sent_;
     std::array<Messages, 2> received_;
 };

@@ -1,11 +1,14 @@
-// IS by message passing: keys go to the rank that has their range, which counts them; the ranks are
-// the cumulated counts, as with threads (npb/is.cpp).
+// IS by message passing: keys go to the host that has their range. There each rank counts what it
+// has of them, and the ranks of a host add their counts up through shared memory, each for a part
+// of the host's range; the ranks of the keys are the cumulated counts, as with threads
+// (npb/is.cpp).
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,10 +34,21 @@ class Sort {
           part_(share_of(problem.keys(), ranks.id(), ranks.count())),
           keys_(part_.size() + Histogram::kAhead + Histogram::kTogether),
           ranges_(problem, ranks),
-          exchange_(ranks.count() > 1 ? part_.size() : 1, ranks),
+          counts_(problem.key_range()),
+          published_(ranks, ranks.hosts().mates().size() > 1 ? problem.key_range() : 1),
+          carries_(ranks, kNotes + Histogram::carries_for(problem.keys())),
+          histogram_(counts_.data(), carries_.of(mate()) + kNotes),
           key_ranks_(problem.key_range()),
           totals_(static_cast<std::size_t>(ranks.count())) {
-        histogram_[0] = std::make_unique<Histogram>(problem.key_range(), problem.keys());
+        const auto& members = ranks.hosts().members;
+        for (const auto& host : members) {
+            order_.insert(order_.end(), host.begin(), host.end());
+        }
+        host_ = static_cast<std::size_t>(
+            std::find(order_.begin(), order_.end(), ranks.hosts().mates()[0]) - order_.begin());
+        if (members.size() > 1) {
+            exchange_.emplace(part_.size(), ranks.hosts());
+        }
         make_keys(problem, part_.begin, own_keys());
     }
 
@@ -58,9 +72,9 @@ class Sort {
     /// Puts every key where its rank says and tells whether all are in order then. Counts the
     /// ranks down.
     bool verify_order() {
-        std::vector<std::uint32_t> sorted(total_, kNoKey);
+        std::vector<std::uint32_t> sorted(totals_[id()], kNoKey);
         std::size_t wrong = 0;
-        for_own_keys([&](std::span<const std::uint32_t> keys) {
+        for_keys_of_slice([&](std::span<const std::uint32_t> keys) {
             for (const auto key : keys) {
                 const std::size_t place = --key_ranks_[key] - before_;
                 if (place < sorted.size()) {
@@ -74,21 +88,23 @@ class Sort {
             wrong += sorted[i - 1] > sorted[i] ? 1U : 0U;
         }
         wrong += !sorted.empty() && sorted.back() == kNoKey ? 1U : 0U;
-        const bool complete = total_of_all() == problem_.keys();
+        const bool complete =
+            std::accumulate(totals_.begin(), totals_.end(), std::size_t{0}) == problem_.keys();
         return ranks_.sum(static_cast<double>(wrong)) == 0 && complete;
     }
 
   private:
     static constexpr std::uint32_t kNoKey = ~std::uint32_t{0};
+    static constexpr std::size_t kNotes = 16;
 
     [[nodiscard]] std::span<std::uint32_t> own_keys() const {
         return keys_.span().first(part_.size());
     }
     [[nodiscard]] std::size_t id() const { return static_cast<std::size_t>(ranks_.id()); }
 
-    [[nodiscard]] std::size_t total_of_all() const {
-        return std::accumulate(totals_.begin(), totals_.end(), std::size_t{0});
-    }
+    [[nodiscard]] std::size_t mate() const { return ranks_.hosts().place; }
+    /// This rank's place among all, see KeyRanges.
+    [[nodiscard]] std::size_t place() const { return host_ + mate(); }
 
     /// The specification's two keys of an iteration, at the beginning of the sequence.
     void plant(int iteration) {
@@ -100,46 +116,83 @@ class Sort {
         }
     }
 
-    /// Calls `use` with the keys of this rank's range, counted from its first.
+    /// Calls `use` with the keys of all ranks that are of this rank's slice, counted from its
+    /// first.
     template <typename Use>
-    void for_own_keys(const Use& use) {
+    void for_keys_of_slice(const Use& use) {
         if (ranks_.count() == 1) {
             use(std::span<const std::uint32_t>(own_keys()));
-        } else {
-            exchange_.run(own_keys(), ranges_, use);
+            return;
         }
+        Hosts alone;
+        for (const auto rank : order_) {
+            alone.members.push_back({rank});
+        }
+        alone.own = place();
+        KeyExchange(part_.size(), alone).run(own_keys(), ranges_, use);
     }
 
-    /// Afterwards key_ranks_[k] is the number of keys not larger than the k-th of this range.
+    /// Afterwards key_ranks_[k] is the number of keys not larger than the k-th of this rank's slice
+    /// of the key range.
     void rank() {
-        const auto range = ranges_.first_key(id() + 1) - ranges_.first_key(id());
-        auto& histogram = *histogram_[0];
-        histogram.clear(range);
-        std::size_t own = 0;
-        for_own_keys([&](std::span<const std::uint32_t> keys) {
-            histogram.count(keys);
-            own += keys.size();
-        });
-        total_ = static_cast<std::uint32_t>(own);
-        if (ranks_.count() > 1) {
-            ranks_.gather(std::span<const std::uint32_t>(&total_, 1), std::span(totals_));
+        const auto mates = ranks_.hosts().mates().size();
+        const auto first = ranges_.first_key(host_);
+        histogram_.clear(ranges_.first_key(host_ + mates) - first);
+        if (exchange_) {
+            exchange_->run(own_keys(), ranges_,
+                           [&](std::span<const std::uint32_t> keys) { histogram_.count(keys); });
         } else {
-            totals_[0] = total_;
+            histogram_.count(own_keys());
         }
-        before_ = std::accumulate(totals_.begin(),
-                                  totals_.begin() + static_cast<std::ptrdiff_t>(id()), 0U);
-        const auto key_ranks = key_ranks_.span().first(range);
-        merge_counts(histogram_, key_ranks, 0);
-        (void)cumulate(key_ranks, before_);
+        const auto begin = ranges_.first_key(place());
+        const auto slice = key_ranks_.span().first(ranges_.first_key(place() + 1) - begin);
+        publish(ranges_.first_key(host_ + mates) - first,
+                {begin - first, begin - first + slice.size()});
+        merge_counts(counted_, slice, begin - first);
+        add_lower_slices(slice, cumulate(slice));
     }
 
-    /// The rank of a key; -1 if it is not in this range.
+    /// Gives the mates this rank's `range` counts except those of its own slice, and gets theirs.
+    /// (Shared memory has small pages: counting there costs a sixth more, copying next to nothing.)
+    void publish(std::size_t range, Part slice) {
+        auto* const published = published_.of(mate());
+        if (ranks_.hosts().mates().size() > 1) {
+            std::copy_n(counts_.data(), slice.begin, published);
+            std::copy(counts_.data() + slice.end, counts_.data() + range, published + slice.end);
+        }
+        carries_.of(mate())[0] = static_cast<std::uint32_t>(histogram_.counted().carries.size());
+        ranks_.wait_for_mates();
+        counted_.clear();
+        for (std::size_t i = 0; i < ranks_.hosts().mates().size(); ++i) {
+            counted_.push_back({i == mate() ? counts_.data() : published_.of(i),
+                                {carries_.of(i) + kNotes, carries_.of(i)[0]}});
+        }
+    }
+
+    void add_lower_slices(std::span<std::uint32_t> slice, std::uint32_t total) {
+        if (ranks_.count() > 1) {
+            ranks_.gather(std::span<const std::uint32_t>(&total, 1), std::span(totals_));
+        } else {
+            totals_[0] = total;
+        }
+        before_ = 0;
+        for (std::size_t i = 0; i < place(); ++i) {
+            before_ += totals_[static_cast<std::size_t>(order_[i])];
+        }
+        if (before_ != 0) {
+            for (auto& rank : slice) {
+                rank += before_;
+            }
+        }
+    }
+
+    /// The rank of a key; -1 if it is not of this rank's slice.
     [[nodiscard]] std::int64_t smaller_keys(std::uint32_t key) const {
-        if (ranges_.owner(key) != id()) {
+        if (!ranges_.has(place(), key)) {
             return -1;
         }
-        const auto place = key - ranges_.first_key(id());
-        return place == 0 ? before_ : key_ranks_[place - 1];
+        const auto index = key - ranges_.first_key(place());
+        return index == 0 ? before_ : key_ranks_[index - 1];
     }
 
     const IsProblem& problem_;
@@ -147,17 +200,22 @@ class Sort {
     Part part_;
     HugeArray<std::uint32_t> keys_;
     KeyRanges ranges_;
-    KeyExchange exchange_;
-    std::array<std::unique_ptr<Histogram>, 1> histogram_;
+    std::vector<int> order_;  ///< ranks by place
+    std::size_t host_ = 0;    ///< this host's first place
+    std::optional<KeyExchange> exchange_;
+    HugeArray<std::uint8_t> counts_;
+    SharedArray<std::uint8_t> published_;
+    SharedArray<std::uint32_t> carries_;  ///< their number, then from kNotes on themselves
+    Histogram histogram_;
+    std::vector<Counted> counted_;
     HugeArray<std::uint32_t> key_ranks_;
-    std::vector<std::uint32_t> totals_;
-    std::uint32_t total_ = 0;
-    std::uint32_t before_ = 0;  ///< keys of lower ranges
+    std::vector<std::uint32_t> totals_;  ///< by rank, the keys of its slice
+    std::uint32_t before_ = 0;           ///< keys of lower slices
 };
 
 /// Of one rank; the verification holds its keys twice.
 std::size_t bytes_needed(const IsProblem& problem, int ranks) {
-    return 12 * problem.keys() / static_cast<std::size_t>(ranks) + 5 * problem.key_range();
+    return 12 * problem.keys() / static_cast<std::size_t>(ranks) + 6 * problem.key_range();
 }
 
 }  // namespace

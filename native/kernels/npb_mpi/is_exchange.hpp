@@ -20,45 +20,45 @@
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Which rank has which keys: each a range of buckets of neighbouring keys, chosen by a sample so
-/// that all get about as many.
+/// Which rank has which keys: each a range of buckets of neighbouring keys. Ranks are counted in
+/// the order of their hosts here ("places"), so that a host's range is one, too.
 class KeyRanges {
   public:
     KeyRanges(const IsProblem& problem, const Ranks& ranks)
         : ranks_(ranks),
           shift_(static_cast<unsigned>(problem.key_range_log2) - buckets_log2(problem, ranks)),
           counts_((problem.key_range() >> shift_) + kTestKeys),
-          owners_(problem.key_range() >> shift_),
-          first_keys_(static_cast<std::size_t>(ranks.count()) + 1) {}
+          bounds_(split_buckets(std::vector<std::int64_t>(buckets(), 1), ranks.count())) {}
 
-    /// Chooses anew for these keys of all ranks, and tells each the keys to be tested, of which
-    /// every rank brings those that it has and 0 for the others.
+    /// Tells each rank the keys to be tested, of which every rank brings those that it has and 0
+    /// for the others. Between hosts, it also chooses anew for these keys of all ranks, by a sample
+    /// so that all get about as many.
     void choose(std::span<const std::uint32_t> keys, std::array<std::uint32_t, kTestKeys>& tests) {
-        const auto samples = std::span(counts_).first(owners_.size());
+        const auto samples = std::span(counts_).first(buckets());
         const auto others = std::span(counts_).last(kTestKeys);
-        std::fill(samples.begin(), samples.end(), 0);
         std::copy(tests.begin(), tests.end(), others.begin());
-        if (ranks_.count() > 1) {
+        if (ranks_.hosts().members.size() > 1) {
+            std::fill(samples.begin(), samples.end(), 0);
             take_sample(keys, samples);
+            ranks_.sum(std::span(counts_));
+            bounds_ = split_buckets(samples, ranks_.count());
+        } else {
+            ranks_.sum(others);
         }
-        ranks_.sum(std::span(counts_));
         std::transform(others.begin(), others.end(), tests.begin(),
                        [](std::int64_t key) { return static_cast<std::uint32_t>(key); });
-        const auto bounds = split_buckets(samples, ranks_.count());
-        for (std::size_t rank = 0; rank + 1 < bounds.size(); ++rank) {
-            std::fill(owners_.begin() + static_cast<std::ptrdiff_t>(bounds[rank]),
-                      owners_.begin() + static_cast<std::ptrdiff_t>(bounds[rank + 1]),
-                      static_cast<std::uint16_t>(rank));
-        }
-        std::transform(bounds.begin(), bounds.end(), first_keys_.begin(), [&](std::size_t bucket) {
-            return static_cast<std::uint32_t>(bucket << shift_);
-        });
     }
 
-    [[nodiscard]] std::size_t owner(std::uint32_t key) const { return owners_[key >> shift_]; }
-    /// The least key of a rank; of one past the last, the range of all keys.
-    [[nodiscard]] std::uint32_t first_key(std::size_t rank) const { return first_keys_[rank]; }
-    [[nodiscard]] const std::uint32_t* first_keys() const { return first_keys_.data(); }
+    /// The least key of a place; of one past the last, the range of all keys.
+    [[nodiscard]] std::uint32_t first_key(std::size_t place) const {
+        return static_cast<std::uint32_t>(bounds_[place] << shift_);
+    }
+    [[nodiscard]] bool has(std::size_t place, std::uint32_t key) const {
+        return first_key(place) <= key && key < first_key(place + 1);
+    }
+
+    [[nodiscard]] unsigned shift() const { return shift_; }  ///< from a key to its bucket
+    [[nodiscard]] std::size_t buckets() const { return counts_.size() - kTestKeys; }
 
   private:
     static unsigned buckets_log2(const IsProblem& problem, const Ranks& ranks) {
@@ -82,48 +82,60 @@ class KeyRanges {
     const Ranks& ranks_;
     unsigned shift_;
     std::vector<std::int64_t> counts_;
-    std::vector<std::uint16_t> owners_;
-    std::vector<std::uint32_t> first_keys_;
+    std::vector<std::size_t> bounds_;  ///< by place, in buckets
 };
 
-/// Sends every key to the rank that has its range, a chunk at a time: a chunk is sorted out while
-/// the one before is under way, and what comes is used while it is in cache.
+/// Sends every key to the group of ranks that has its range, a chunk at a time: a chunk is sorted
+/// out while the one before is under way, and what comes is used while it is in cache. In another
+/// group, each rank has one partner that it sends to.
 class KeyExchange {
   public:
-    KeyExchange(std::size_t keys, const Ranks& ranks)
-        : ranks_(static_cast<std::size_t>(ranks.count())),
-          id_(static_cast<std::size_t>(ranks.id())),
-          chunk_(std::min(keys, kMessageKeys * ranks_)),
+    /// `groups` in order of place; `hosts`, or every rank a group of its own.
+    KeyExchange(std::size_t keys, const Hosts& groups)
+        : groups_(groups.members.size()),
+          own_(groups.own),
+          chunk_(std::min(keys, kMessageKeys * groups_)),
           pitch_(kHeader + chunk_ + Histogram::kAhead + Histogram::kTogether),
-          sent_(std::clamp(kOutgoing / (ranks_ * pitch_), std::size_t{2}, std::size_t{64})),
-          outgoing_(sent_.size() * ranks_ * pitch_),
-          incoming_(2 * ranks_ * pitch_),
-          cursors_(ranks_) {}
+          places_(groups_ + 1),
+          first_keys_(groups_ + 1),
+          cursors_(groups_) {
+        const auto mates = groups.mates().size();
+        for (std::size_t group = 0; group < groups_; ++group) {
+            const auto& members = groups.members[group];
+            places_[group + 1] = places_[group] + members.size();
+            partners_.push_back(members[groups.place % members.size()]);
+            for (std::size_t place = groups.place; group != own_ && place < members.size();
+                 place += mates) {
+                senders_.push_back(members[place]);
+            }
+        }
+        sent_.resize(std::clamp(kOutgoing / (groups_ * pitch_), std::size_t{2}, std::size_t{64}));
+        outgoing_ = HugeArray<std::uint32_t>(sent_.size() * groups_ * pitch_);
+        incoming_ = HugeArray<std::uint32_t>(2 * senders_.size() * pitch_);
+    }
 
-    /// Calls `use(keys)` with this rank's keys of all ranks, counted from the first of its range,
-    /// in parts; up to Histogram::kAhead numbers past their end may be read. All ranks call it with
-    /// as many keys.
+    /// Calls `use(keys)` with the keys of this group that come to this rank, counted from the first
+    /// of the group's range, in parts; up to Histogram::kAhead numbers past their end may be read.
+    /// All ranks call it with as many keys.
     template <typename Use>
     void run(std::span<const std::uint32_t> keys, const KeyRanges& ranges, const Use& use) {
+        find_owners(ranges);
         std::size_t turn = 0;
         for (std::size_t first = 0; first < keys.size(); first += chunk_, ++turn) {
             const auto slot = turn % sent_.size();
             sent_[slot].wait();
-            for (std::size_t rank = 0; rank < ranks_; ++rank) {
-                if (rank != id_) {
-                    coming_[turn % 2].receive(static_cast<int>(rank),
-                                              at(incoming_, turn % 2, rank));
-                }
+            for (std::size_t i = 0; i < senders_.size(); ++i) {
+                coming_[turn % 2].receive(senders_[i], incoming(turn % 2, i));
             }
-            sort_out(keys.subspan(first, std::min(chunk_, keys.size() - first)), ranges, slot);
-            for (std::size_t next = 1; next < ranks_; ++next) {
-                const auto rank = (id_ + next) % ranks_;
-                const auto message = at(outgoing_, slot, rank).first(kHeader + cursors_[rank]);
-                message[0] = static_cast<std::uint32_t>(cursors_[rank]);
-                sent_[slot].send(static_cast<int>(rank), std::span<const std::uint32_t>(message));
+            sort_out(keys.subspan(first, std::min(chunk_, keys.size() - first)), slot);
+            for (std::size_t next = 1; next < groups_; ++next) {
+                const auto group = (own_ + next) % groups_;
+                const auto message = outgoing(slot, group).first(kHeader + cursors_[group]);
+                message[0] = static_cast<std::uint32_t>(cursors_[group]);
+                sent_[slot].send(partners_[group], std::span<const std::uint32_t>(message));
             }
             use(std::span<const std::uint32_t>(
-                at(outgoing_, slot, id_).subspan(kHeader, cursors_[id_])));
+                outgoing(slot, own_).subspan(kHeader, cursors_[own_])));
             if (turn > 0) {
                 use_incoming((turn - 1) % 2, use);
             }
@@ -141,30 +153,46 @@ class KeyExchange {
     static constexpr std::size_t kOutgoing = std::size_t{4} << 20U;
     static constexpr std::size_t kHeader = 16;  // the number of keys, alone in a cache line
 
-    [[nodiscard]] std::span<std::uint32_t> at(const HugeArray<std::uint32_t>& buffers,
-                                              std::size_t slot, std::size_t rank) const {
-        return buffers.span().subspan((slot * ranks_ + rank) * pitch_, pitch_);
+    [[nodiscard]] std::span<std::uint32_t> outgoing(std::size_t slot, std::size_t group) const {
+        return outgoing_.span().subspan((slot * groups_ + group) * pitch_, pitch_);
+    }
+    [[nodiscard]] std::span<std::uint32_t> incoming(std::size_t slot, std::size_t sender) const {
+        return incoming_.span().subspan((slot * senders_.size() + sender) * pitch_, pitch_);
     }
 
-    void sort_out(std::span<const std::uint32_t> keys, const KeyRanges& ranges, std::size_t slot) {
-        if (ranks_ == 2) {
-            sort_out_two(keys, ranges.first_key(1), slot);
+    void find_owners(const KeyRanges& ranges) {
+        shift_ = ranges.shift();
+        owners_.resize(ranges.buckets());
+        for (std::size_t group = 0; group <= groups_; ++group) {
+            first_keys_[group] = ranges.first_key(places_[group]);
+        }
+        for (std::size_t group = 0; group < groups_; ++group) {
+            std::fill(owners_.begin() + (first_keys_[group] >> shift_),
+                      owners_.begin() + (first_keys_[group + 1] >> shift_),
+                      static_cast<std::uint16_t>(group));
+        }
+    }
+
+    void sort_out(std::span<const std::uint32_t> keys, std::size_t slot) {
+        if (groups_ == 2) {
+            sort_out_two(keys, first_keys_[1], slot);
             return;
         }
-        std::uint32_t* const first = at(outgoing_, slot, 0).data() + kHeader;
+        std::uint32_t* const first = outgoing(slot, 0).data() + kHeader;
         std::fill(cursors_.begin(), cursors_.end(), 0);
         std::size_t* const cursors = cursors_.data();
-        const std::uint32_t* const first_keys = ranges.first_keys();
+        const std::uint32_t* const first_keys = first_keys_.data();
+        const std::uint16_t* const owners = owners_.data();
         for (const auto key : keys) {
-            const auto rank = ranges.owner(key);
-            first[rank * pitch_ + cursors[rank]++] = key - first_keys[rank];
+            const std::size_t group = owners[key >> shift_];
+            first[group * pitch_ + cursors[group]++] = key - first_keys[group];
         }
     }
 
-    /// Between two ranks no cursor need be in memory.
+    /// Between two groups no cursor need be in memory.
     void sort_out_two(std::span<const std::uint32_t> keys, std::uint32_t bound, std::size_t slot) {
-        std::uint32_t* low = at(outgoing_, slot, 0).data() + kHeader;
-        std::uint32_t* high = at(outgoing_, slot, 1).data() + kHeader;
+        std::uint32_t* low = outgoing(slot, 0).data() + kHeader;
+        std::uint32_t* high = outgoing(slot, 1).data() + kHeader;
         const std::uint32_t* const first_low = low;
         const std::uint32_t* const first_high = high;
 #if defined(__AVX512F__)
@@ -197,22 +225,26 @@ class KeyExchange {
     template <typename Use>
     void use_incoming(std::size_t slot, const Use& use) {
         coming_[slot].wait();
-        for (std::size_t rank = 0; rank < ranks_; ++rank) {
-            if (rank != id_) {
-                const auto message = at(incoming_, slot, rank);
-                use(std::span<const std::uint32_t>(message.subspan(kHeader, message[0])));
-            }
+        for (std::size_t i = 0; i < senders_.size(); ++i) {
+            const auto message = incoming(slot, i);
+            use(std::span<const std::uint32_t>(message.subspan(kHeader, message[0])));
         }
     }
 
-    std::size_t ranks_;
-    std::size_t id_;
+    std::size_t groups_;
+    std::size_t own_;
     std::size_t chunk_;
     std::size_t pitch_;
-    std::vector<Messages> sent_;  // by slot
-    HugeArray<std::uint32_t> outgoing_;
-    HugeArray<std::uint32_t> incoming_;
+    std::vector<std::size_t> places_;  ///< by group, the first
+    std::vector<int> partners_;        ///< by group
+    std::vector<int> senders_;
+    unsigned shift_ = 0;
+    std::vector<std::uint16_t> owners_;      ///< by bucket, the group
+    std::vector<std::uint32_t> first_keys_;  ///< by group
     std::vector<std::size_t> cursors_;
+    std::vector<Messages> sent_;  ///< by slot
+    HugeArray<std::uint32_t> outgoing_{1};
+    HugeArray<std::uint32_t> incoming_{1};
     std::array<Messages, 2> coming_;
 };
 

@@ -38,17 +38,17 @@ class SharedCycle {
           common_(common_size(problem.size)),
           cycle_(common_, problem.smoother, member_),
           right_side_(shares_.make_grid(problem.size)),
-          u_(shares_.make_grid(problem.size)),
-          next_u_(shares_.make_grid(problem.size)),
+          u_(shares_, ranks, problem.size),
+          next_u_(shares_, ranks, problem.size),
           sweep_(problem.size) {
         for (auto size = 2 * common_.right_side.size(); size < problem.size; size *= 2) {
-            corrections_.push_back(shares_.make_grid(size));
+            corrections_.emplace_back(shares_, ranks, size);
             residuals_.push_back(shares_.make_grid(size));
         }
     }
 
     void set_up(const Charges& charges) {
-        for (const auto* grid : {&right_side_, &u_, &next_u_}) {
+        for (const auto* grid : {&right_side_, &u_.own(), &next_u_.own()}) {
             std::memset(grid->data().data(), 0, grid->data().size_bytes());
         }
         place(right_side_, charges);
@@ -85,12 +85,12 @@ class SharedCycle {
         return level == 0 ? common_.residual.back() : residuals_[level - 1];
     }
     Grid& correction_below(std::size_t level) {
-        return level == 0 ? common_.correction.back() : corrections_[level - 1];
+        return level == 0 ? common_.correction.back() : corrections_[level - 1].own();
     }
 
     void restrict_from(std::size_t level) {
         const auto& fine = residuals_[level];
-        halo_.exchange(fine, 1, 1);
+        residual_halo_.exchange(fine, 1, 1);
         const auto& coarse = residual_below(level);
         const auto planes = shares_.planes(coarse.size());
         const auto rows = shares_.rows(coarse.size());
@@ -143,16 +143,19 @@ class SharedCycle {
         SweepPlan plan;
         plan.z = &correction_below(level);
         plan.v = &residuals_[level];
-        plan.result = &u;
+        plan.result = &u.own();
+        plan.copies = u.rims();
         plan.smoother = problem_.smoother;
-        (void)sweep_.run(plan, shares_.planes(u.size()), shares_.rows(u.size()));
-        halo_.exchange(u, 2, 2);
+        const auto size = u.own().size();
+        (void)sweep_.run(plan, shares_.planes(size), shares_.rows(size));
+        correction_halo_.exchange(u.own(), 2, 2);
     }
 
     double sweep_finest(SweepPlan plan) {
-        plan.u = &u_;
+        plan.u = &u_.own();
         plan.v = &right_side_;
-        plan.result = &next_u_;
+        plan.result = &next_u_.own();
+        plan.copies = next_u_.rims();
         plan.streamed = Levels::sweeps(problem_.size);
         plan.smoother = problem_.smoother;
         const double squares =
@@ -161,7 +164,7 @@ class SharedCycle {
             std::swap(u_, next_u_);
         }
         if (plan.s != nullptr) {
-            u_halo_.start(u_, Shares::kBefore, Shares::kAfter);  // under way until the next
+            u_halo_.start(u_.own(), Shares::kBefore, Shares::kAfter);  // under way until the next
         }
         if (!plan.measured) {
             return 0;
@@ -177,14 +180,15 @@ class SharedCycle {
     Member member_{meeting_};
     Levels common_;  ///< the small grids, which every rank has in full
     Cycle cycle_;
-    std::vector<Grid> corrections_;
+    std::vector<SharedGrid> corrections_;
     std::vector<Grid> residuals_;
     Grid right_side_;
-    Grid u_;
-    Grid next_u_;
+    SharedGrid u_;
+    SharedGrid next_u_;
     Sweep sweep_;
-    Halo halo_{shares_};
-    Halo u_halo_{shares_};
+    Halo residual_halo_{shares_, ranks_, false};
+    Halo correction_halo_{shares_, ranks_, true};
+    Halo u_halo_{shares_, ranks_, true};
     std::vector<double> part_;
     std::vector<double> all_;
 };

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "npb/mg_cycle.hpp"
@@ -33,7 +36,14 @@ class Shares {
 
     /// This rank's part of a cube with room for its neighbours' rims.
     [[nodiscard]] Grid make_grid(std::size_t size) const {
-        return {size, with_rim(planes(size), grid_.rows), with_rim(rows(size), grid_.columns)};
+        return {size, planes_with_rim(rank_, size), rows_with_rim(rank_, size)};
+    }
+    /// Any rank's, in memory of its own; all need as many doubles.
+    [[nodiscard]] Grid make_grid(std::size_t size, int rank, double* memory) const {
+        return {size, planes_with_rim(rank, size), rows_with_rim(rank, size), memory};
+    }
+    [[nodiscard]] std::size_t grid_values(std::size_t size) const {
+        return Grid::values(size, planes_with_rim(rank_, size), rows_with_rim(rank_, size));
     }
 
     [[nodiscard]] bool shares_planes() const { return grid_.rows > 1; }
@@ -49,6 +59,13 @@ class Shares {
     }
 
   private:
+    [[nodiscard]] Span planes_with_rim(int rank, std::size_t size) const {
+        return with_rim(planes_of(rank, size), grid_.rows);
+    }
+    [[nodiscard]] Span rows_with_rim(int rank, std::size_t size) const {
+        return with_rim(rows_of(rank, size), grid_.columns);
+    }
+
     static Span with_rim(Span own, int parts) {
         return parts > 1 ? own.widened(kBefore, kAfter) : own;
     }
@@ -57,11 +74,50 @@ class Shares {
     int rank_;
 };
 
+/// A rank's part of a cube whose rim the other ranks of its host write as they go.
+class SharedGrid {
+  public:
+    SharedGrid(const Shares& shares, const Ranks& ranks, std::size_t size)
+        : memory_(ranks, shares.grid_values(size)),
+          own_(shares.make_grid(size, ranks.id(), memory_.of(ranks.hosts().place))) {
+        const auto& mates = ranks.hosts().mates();
+        for (std::size_t i = 0; i < mates.size(); ++i) {
+            auto grid = shares.make_grid(size, mates[i], memory_.of(i));
+            if (mates[i] != ranks.id() && overlaps(grid, shares.planes(size), shares.rows(size))) {
+                rims_.push_back(std::move(grid));
+            }
+        }
+    }
+
+    [[nodiscard]] Grid& own() { return own_; }
+    /// Parts of others that have rows of this rank's in their rims.
+    [[nodiscard]] std::span<const Grid> rims() const { return rims_; }
+
+  private:
+    static bool overlaps(const Grid& grid, Span planes, Span rows) {
+        for (auto plane = planes.begin; plane < planes.end; ++plane) {
+            for (auto row = rows.begin; row < rows.end; ++row) {
+                if (grid.has(plane, row)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    SharedArray<double> memory_;
+    Grid own_;
+    std::vector<Grid> rims_;
+};
+
 /// Fetches from the neighbours the rows and planes around this rank's part of a grid: first rows,
 /// then planes, which bring their rows' rims along.
 class Halo {
   public:
-    explicit Halo(const Shares& shares) : shares_(shares) {}
+    /// `written`: ranks of one host write each other's rims themselves (SharedGrid), and only wait
+    /// for one another here.
+    Halo(const Shares& shares, const Ranks& ranks, bool written)
+        : shares_(shares), ranks_(ranks), written_(written) {}
 
     /// `before` and `after`: how far. Until finish() the part's rim must not be written.
     void start(const Grid& grid, std::ptrdiff_t before, std::ptrdiff_t after) {
@@ -72,24 +128,35 @@ class Halo {
             return;
         }
         const auto rows = shares_.rows(grid.size());
-        pack({rows.end - before, rows.end}, outgoing_[0]);
-        pack({rows.begin, rows.begin + after}, outgoing_[1]);
-        incoming_[0].resize(outgoing_[0].size());
-        incoming_[1].resize(outgoing_[1].size());
         const int next = shares_.row_neighbour(1);
         const int previous = shares_.row_neighbour(-1);
-        messages_.receive(previous, std::span(incoming_[0]), kBeforeTag);
-        messages_.receive(next, std::span(incoming_[1]), kAfterTag);
-        messages_.send(next, std::span<const double>(outgoing_[0]), kBeforeTag);
-        messages_.send(previous, std::span<const double>(outgoing_[1]), kAfterTag);
+        if (!is_done_by(next)) {
+            pack({rows.end - before, rows.end}, outgoing_[0]);
+            incoming_[1].resize(packed_size(after));
+            messages_.receive(next, std::span(incoming_[1]), kAfterTag);
+            messages_.send(next, std::span<const double>(outgoing_[0]), kBeforeTag);
+        }
+        if (!is_done_by(previous)) {
+            pack({rows.begin, rows.begin + after}, outgoing_[1]);
+            incoming_[0].resize(packed_size(before));
+            messages_.receive(previous, std::span(incoming_[0]), kBeforeTag);
+            messages_.send(previous, std::span<const double>(outgoing_[1]), kAfterTag);
+        }
     }
 
     void finish() {
         messages_.wait();
         if (shares_.shares_rows()) {
             const auto rows = shares_.rows(grid_->size());
-            unpack(incoming_[0], {rows.begin - before_, rows.begin});
-            unpack(incoming_[1], {rows.end, rows.end + after_});
+            if (!is_done_by(shares_.row_neighbour(-1))) {
+                unpack(incoming_[0], {rows.begin - before_, rows.begin});
+            }
+            if (!is_done_by(shares_.row_neighbour(1))) {
+                unpack(incoming_[1], {rows.end, rows.end + after_});
+            }
+        }
+        if (written_) {
+            ranks_.wait_for_mates();
         }
         if (shares_.shares_planes()) {
             exchange_planes();
@@ -105,6 +172,31 @@ class Halo {
     // Two neighbours may be one rank, on both sides.
     static constexpr int kBeforeTag = 1;
     static constexpr int kAfterTag = 2;
+
+    [[nodiscard]] bool is_done_by(int neighbour) const {
+        const auto& mates = ranks_.hosts().mates();
+        return written_ && std::find(mates.begin(), mates.end(), neighbour) != mates.end();
+    }
+
+    /// The neighbour's planes bring along rows of the ranks that share its planes; where one of
+    /// these is on another host, only a message does.
+    [[nodiscard]] bool are_planes_done_by(int neighbour) const {
+        const auto size = grid_->size();
+        for (int rank = 0; rank < ranks_.count(); ++rank) {
+            const auto first = shares_.planes_of(rank, size).begin;
+            const bool matters = first == shares_.planes(size).begin ||
+                                 first == shares_.planes_of(neighbour, size).begin;
+            if (matters && !is_done_by(rank)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::size_t packed_size(std::ptrdiff_t rows) const {
+        return static_cast<std::size_t>(shares_.planes(grid_->size()).size() * rows) *
+               grid_->pitch();
+    }
 
     void pack(Span rows, std::vector<double>& buffer) const {
         buffer.clear();
@@ -135,13 +227,19 @@ class Halo {
         const auto planes = shares_.planes(grid_->size());
         const int next = shares_.plane_neighbour(1);
         const int previous = shares_.plane_neighbour(-1);
-        messages_.receive(previous, planes_at({planes.begin - before_, planes.begin}), kBeforeTag);
-        messages_.receive(next, planes_at({planes.end, planes.end + after_}), kAfterTag);
-        messages_.send(next, std::span<const double>(planes_at({planes.end - before_, planes.end})),
-                       kBeforeTag);
-        messages_.send(previous,
-                       std::span<const double>(planes_at({planes.begin, planes.begin + after_})),
-                       kAfterTag);
+        if (!are_planes_done_by(next)) {
+            messages_.receive(next, planes_at({planes.end, planes.end + after_}), kAfterTag);
+            messages_.send(next,
+                           std::span<const double>(planes_at({planes.end - before_, planes.end})),
+                           kBeforeTag);
+        }
+        if (!are_planes_done_by(previous)) {
+            messages_.receive(previous, planes_at({planes.begin - before_, planes.begin}),
+                              kBeforeTag);
+            messages_.send(
+                previous, std::span<const double>(planes_at({planes.begin, planes.begin + after_})),
+                kAfterTag);
+        }
         messages_.wait();
     }
 
@@ -155,6 +253,8 @@ class Halo {
     }
 
     const Shares& shares_;
+    const Ranks& ranks_;
+    bool written_;
     const Grid* grid_ = nullptr;
     std::ptrdiff_t before_ = 0;
     std::ptrdiff_t after_ = 0;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <vector>
 
 #include "common/arguments.hpp"
 
@@ -29,6 +30,17 @@ TEST(Decomposition, SharesCoverAllInOrderAndDifferByLittle) {
             }
         }
     }
+}
+
+TEST(Decomposition, HostsHoldEveryRankOnceWhateverTheirOrder) {
+    const std::vector<int> leaders{0, 1, 0, 3, 1, 0};
+    const std::vector<std::vector<int>> expected{{0, 2, 5}, {1, 4}, {3}};
+    for (int rank = 0; rank < 6; ++rank) {
+        const auto hosts = hosts_by_leader(leaders, rank);
+        EXPECT_EQ(hosts.members, expected);
+        EXPECT_EQ(hosts.mates()[hosts.place], rank);
+    }
+    EXPECT_EQ(hosts_by_leader(leaders, 4).own, 1U);
 }
 
 TEST(Decomposition, GridHoldsEveryRankOnceAndIsAsSquareAsTwoAllow) {

@@ -10,7 +10,7 @@ from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series
 from aferir.workloads.base import Command
 from aferir.workloads.kernels import positive, read_figures, wrong_integer
-from aferir.workloads.mpi import check_mpi, launch, mpi_of, wrong_mpi
+from aferir.workloads.mpi import MOST_PROCESSES, check_mpi, launch, mpi_of, wrong_mpi
 from aferir.workloads.npb import CLASSES, ISAS, array_bytes, one_of
 from aferir.workloads.over_links import (
     PARAMETERS,
@@ -45,17 +45,24 @@ _RIMS = ("bt", "sp", "lu")
 
 
 class NpbMpiWorkload:
-    """Parameters `kernel`, `class`, `processes`, `mpi`, `isa`, and those of a network of links."""
+    """Parameters `kernel`, `class`, `processes`, `mpi`, `isa`, `share_among`, and of links."""
 
     program = PROGRAM
-    parameters: tuple[str, ...] = ("kernel", "class", "processes", "mpi", "isa", *PARAMETERS)
+    parameters: tuple[str, ...] = (
+        *("kernel", "class", "processes", "mpi", "isa", "share_among"),
+        *PARAMETERS,
+    )
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`kernel` and `class` are needed; `processes` is 1 unless given."""
+        """`kernel` and `class` are needed; `processes` is 1 unless given.
+
+        At most `share_among` processes of a host share memory; all unless given, with 1 none.
+        """
         wrong = one_of(parameters, "kernel", MPI_KERNELS) + one_of(parameters, "class", CLASSES)
         if "isa" in parameters:
             wrong += one_of(parameters, "isa", ISAS)
         wrong += wrong_mpi(parameters)
+        wrong += wrong_integer(parameters, "share_among", 1, MOST_PROCESSES)
         wrong = wrong or _wrong_processes(parameters)
         return wrong or wrong_over_links(parameters, processes_of(parameters))
 
@@ -76,6 +83,8 @@ class NpbMpiWorkload:
         arguments = ["--class", str(parameters["class"])]
         if "isa" in parameters:
             arguments += ["--isa", str(parameters["isa"])]
+        if "share_among" in parameters:
+            arguments += ["--share-among", str(parameters["share_among"])]
         program = f"{PROGRAM}-{parameters['kernel']}"
         if is_over_links(parameters):
             return over_links(program, arguments, parameters, processes_of(parameters))
