@@ -66,6 +66,7 @@ class Machine:
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
         """CPUs that the kernel lets us reserve altogether."""
+        self._asked: object = None
         self._found: dict[int, Found] = {}
         self._schedules: dict[int, Schedule | None] = {}
         self._masks: dict[int, tuple[int, ...]] = {}
@@ -75,6 +76,10 @@ class Machine:
 
         What the kernel refuses stays as it is or falls back to nice -20, and is reported.
         """
+        asked = (want.threads, want.service, want.service_cpus, want.batch, frozenset(threads))
+        if asked == self._asked:
+            self.now = msgspec.structs.replace(self.now, memory=want.memory)
+            return Applied(self.now)
         self._forget_ended(threads)
         critical = {tid: s for tid, s in want.threads.items() if tid in threads}
         admitted = admission.admit(critical, self.free_cpus)
@@ -89,6 +94,7 @@ class Machine:
             problems += self._apply_batch(wanted)
         as_set = {tid: s for tid in admitted if (s := self._schedules.get(tid)) is not None}
         self.now = msgspec.structs.replace(wanted, threads=as_set)
+        self._asked = None if problems else asked
         return Applied(self.now, tuple(dict.fromkeys(problems)))
 
     def _apply_batch(self, wanted: Settings) -> list[str]:

@@ -29,6 +29,7 @@ class Follower:
         self._service = Service(spec)
         self._java = _JavaNames()
         self._learner = _Learner()
+        self._matched: tuple[Mapping[int, str], Mapping[int, str]] = ({}, {})
         self.threads: dict[int, int] = {}
         """Every thread and its process."""
         self.critical: frozenset[int] = frozenset()
@@ -53,8 +54,9 @@ class Follower:
             self._java.follow(self.threads, time_s)
         if self._selector.learns:
             self.critical = self._learner.look(time_s, rate, self.threads, names)
-        else:
-            self.critical = self._matcher.chosen(names, self._java.names)
+        elif names is not self._matched[0] or self._java.names is not self._matched[1]:
+            self._matched = (names, self._java.names)
+            self.critical = self._matcher.chosen(*self._matched)
 
     def close(self) -> None:
         """Close files."""

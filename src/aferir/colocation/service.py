@@ -133,9 +133,10 @@ class Service:
         self._processes = Processes(spec)
         self.pids: tuple[int, ...] = ()
         self.names: dict[int, str] = {}
-        """Thread to its name, for all threads of the last look."""
+        """Thread to its name, for all threads of the last look; another dict when any differs."""
         self._looked_s = -math.inf
         self._since_s: dict[int, float] = {}
+        self._young: set[int] = set()
 
     def look(self, time_s: float) -> dict[int, int]:
         """Threads there are now, each with its process. `time_s`: on a clock that goes forward."""
@@ -148,12 +149,20 @@ class Service:
             found = threads(self.pids)
         for tid in self._since_s.keys() - found.keys():
             del self._since_s[tid]
-            del self.names[tid]
-        for tid, pid in found.items():
-            # A thread has its creator's name at first, and gives itself one soon after.
-            if time_s - self._since_s.setdefault(tid, time_s) < _NAMING_S:
-                self.names[tid] = thread_name(pid, tid)
+            self._young.discard(tid)
+            self.names = {known: name for known, name in self.names.items() if known != tid}
+        for tid in found.keys() - self._since_s.keys():
+            self._since_s[tid] = time_s
+            self._young.add(tid)
+        self._name_young(found, time_s)
         return found
+
+    def _name_young(self, found: dict[int, int], time_s: float) -> None:
+        """A thread has its creator's name at first, and gives itself one soon after."""
+        new = {tid: thread_name(found[tid], tid) for tid in self._young}
+        if new.items() - self.names.items():
+            self.names = {**self.names, **new}
+        self._young = {tid for tid in self._young if time_s - self._since_s[tid] < _NAMING_S}
 
 
 def threads(pids: tuple[int, ...]) -> dict[int, int]:
