@@ -23,8 +23,11 @@ _Key = tuple[str, str, str, str, str]
 def curve_families(
     cells: Sequence[CellResult], records: Sequence[Record]
 ) -> tuple[CurveFamily, ...]:
-    """All pictures of a run, those of series first, in the order of the plan."""
-    return (*_of_series(cells, records), *_of_factors(cells))
+    """All pictures of a run in the order of the plan, those along factors first.
+
+    Of these there are few, and they are what the factors were varied for; series are of each cell.
+    """
+    return (*_of_factors(cells), *_of_series(cells, records))
 
 
 class _Arm(msgspec.Struct, frozen=True):
