@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from aferir import journal
@@ -39,8 +40,13 @@ def _processes(owners: frozenset[int]) -> list[int]:
 
 
 def _control_groups() -> list[Path]:
-    root = Path("/sys/fs/cgroup")
-    return [path for path in root.rglob(f"*{_MARK}*") if path.is_dir()]
+    """Others' groups come and go meanwhile, which os.walk passes over."""
+    return [
+        Path(folder) / name
+        for folder, names, _ in os.walk("/sys/fs/cgroup")
+        for name in names
+        if _MARK in name
+    ]
 
 
 def _instances() -> list[Path]:

@@ -87,9 +87,9 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
 def _or_why(part: _Part, options: BenchOptions, note: Note) -> list[Figure]:
     try:
         return part(options, note)
-    except AferirError as error:
+    except (AferirError, OSError) as error:  # one part's fault must not take the others' figures
         name = part.__name__.removeprefix("_")
-        return [Figure(name=f"aggregation.{name}", value=None, unit="1", n=0, note=error.message)]
+        return [Figure(name=f"aggregation.{name}", value=None, unit="1", n=0, note=str(error))]
 
 
 def _speed(options: BenchOptions, note: Note) -> list[Figure]:
