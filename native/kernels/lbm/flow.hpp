@@ -1,0 +1,45 @@
+#pragma once
+
+#include "lbm/solver.hpp"
+
+namespace aferir::lbm {
+
+/// What came of a run.
+struct Flow {
+    int steps = 0;
+    double seconds = 0;   ///< of all time steps, on the slowest rank
+    double updates = 0;   ///< of fluid cells
+    double imbalance = 0; ///< cells of the fullest rank over the mean, less 1
+    double mass_error = 0;  ///< change of mass over mass
+    bool wanted_steady = false;
+    bool steady = false;
+    double permeability = 0;  ///< cells^2, by Darcy's law
+    int block_steps = 1;
+    int tile = 0;
+};
+
+inline constexpr double kMassTolerance = 1e-12;
+inline constexpr double kPermeabilityTolerance = 0.01;
+
+/// So slow that nothing but viscosity matters: Reynolds numbers far below 1.
+Drive drive_of(const Geometry& geometry);
+
+/// Lets fluid at rest flow for so many steps (even), or with 0 until the flow is steady.
+Flow let_flow(const Geometry& geometry, const Physics& physics, const Execution& execution,
+              const World& world, int steps);
+
+/// Watches a value that decays towards its limit.
+class Settling {
+  public:
+    /// True when the rest of the way, as the last three values have it, is below `tolerance` of the
+    /// value, twice in a row.
+    bool add(double value, double tolerance);
+
+  private:
+    double last_ = 0;
+    double last_change_ = 0;
+    int count_ = 0;
+    int settled_ = 0;
+};
+
+}  // namespace aferir::lbm

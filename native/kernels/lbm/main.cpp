@@ -1,0 +1,53 @@
+// Compiled for one process alone, and with AFERIR_MPI once for each MPI.
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "lbm/driver.hpp"
+#if defined(AFERIR_MPI)
+#include "lbm/mpi_world.hpp"
+#endif
+
+namespace aferir::lbm {
+
+#if defined(__x86_64__)
+namespace isa_v2 {
+Advance advance;
+}
+namespace isa_v3 {
+Advance advance;
+}
+namespace isa_v4 {
+Advance advance;
+}
+#else
+namespace isa_base {
+Advance advance;
+}
+#endif
+
+namespace {
+
+constexpr std::array kVariants{
+#if defined(__x86_64__)
+    Variant{"v4", isa_v4::advance},
+    Variant{"v3", isa_v3::advance},
+    Variant{"v2", isa_v2::advance},
+#else
+    Variant{"base", isa_base::advance},
+#endif
+};
+
+}  // namespace
+}  // namespace aferir::lbm
+
+int main(int count, char** values) {
+    using namespace aferir::lbm;
+    const std::vector<std::string_view> given(values + 1, values + count);
+#if defined(AFERIR_MPI)
+    return drive_mpi("lattice-boltzmann-mpi", AFERIR_MPI, kVariants, given);
+#else
+    return drive("lattice-boltzmann", "", kVariants, given, Alone(), stdout, stderr);
+#endif
+}

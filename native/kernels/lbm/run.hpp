@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "lbm/cells.hpp"
+#include "lbm/lattice.hpp"
+#include "lbm/schedule.hpp"
+
+namespace aferir::lbm {
+
+/// What ranks give each other; called by one thread of each. Without other ranks nothing is called.
+class Exchange {
+  public:
+    Exchange() = default;
+    virtual ~Exchange();
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+    Exchange(Exchange&&) = delete;
+    Exchange& operator=(Exchange&&) = delete;
+
+    /// After an even step: takes my places that others have ghosts of, and sends them.
+    virtual void start_ghosts(double* f) = 0;
+    virtual void progress() = 0;
+    /// Returns when my ghosts are there.
+    virtual void finish_ghosts() = 0;
+    /// After an odd step: gives the ghosts back to those whose places they are.
+    virtual void return_ghosts(double* f) = 0;
+};
+
+/// The threads' shares of rows, in numbers of rows and in order; threads + 1 bounds.
+struct Shares {
+    std::vector<std::size_t> all;
+    std::vector<std::size_t> border;  ///< into Work::border
+};
+
+/// What one rank computes.
+struct Work {
+    const Cells* cells = nullptr;
+    double* f = nullptr;
+    Relaxation rates{};
+    Drive drive;
+    int threads = 1;
+    Schedule schedule;
+    Shares shares;
+    std::vector<std::size_t> border;  ///< rows with ghosts
+    Exchange* exchange = nullptr;     ///< none where there is one rank
+};
+
+/// Runs an even number of steps. Compiled for each level of the instruction set.
+using Advance = void(const Work& work, int steps);
+
+}  // namespace aferir::lbm

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace aferir::lbm {
+
+/// One step, by its number in the block, of rows y0 to y1 - 1 of a plane.
+struct Task {
+    int step;
+    int z;
+    int y0;
+    int y1;
+
+    friend bool operator==(const Task&, const Task&) = default;
+};
+
+/// Several time steps in one pass over the memory: what a step leaves in the caches the next one
+/// takes from there (temporal blocking by split tiles: T. Grosser et al., HiStencils 2014). A row's
+/// step k must come after step k - 1 of the rows around it.
+///
+/// A thread has a slab of planes. First it does, plane by plane, each step where all that the step
+/// needs is in its slab: a plane less at both ends with each step. Then, once all threads are so
+/// far, each does the seam at its lower end, which widens by a plane to both sides with each step.
+/// The seam between the last slab and the first is that of a periodic box. Within a plane, tiles of
+/// rows move down by a row with each step, and the rows around y = 0 come last.
+struct Schedule {
+    int steps = 1;  ///< in a block; 1: a step follows the other everywhere
+    std::vector<std::vector<Task>> slabs;  ///< by thread
+    std::vector<std::vector<Task>> seams;
+};
+
+/// A box of `planes` planes of `rows` rows. `bounds`: of the threads' slabs, threads + 1 of them.
+struct Slabs {
+    int rows;
+    std::vector<int> bounds;
+};
+
+/// Most steps in a block, an even number up to `wanted`, that the slabs are thick enough for; 1
+/// where they are too thin for any block.
+int possible_steps(const Slabs& slabs, int wanted);
+
+/// `tile`: rows of a tile, at least 1. `steps` is what possible_steps() allows.
+Schedule make_schedule(const Slabs& slabs, int steps, int tile);
+
+/// A block's steps and rows of a tile whose planes fit into `cache_bytes`, for a thread whose rows
+/// have `row_bytes`.
+struct Blocking {
+    int steps;
+    int tile;
+};
+Blocking choose_blocking(int rows, double row_bytes, double cache_bytes);
+
+}  // namespace aferir::lbm

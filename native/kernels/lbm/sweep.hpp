@@ -1,0 +1,140 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "lbm/cells.hpp"
+#include "lbm/collide.hpp"
+#include "lbm/run.hpp"
+#include "npb/simd.hpp"
+
+namespace aferir::lbm::AFERIR_ISA {
+
+using npb::AFERIR_ISA::broadcast;
+using npb::AFERIR_ISA::kLanes;
+using npb::AFERIR_ISA::load;
+using npb::AFERIR_ISA::store;
+using npb::AFERIR_ISA::unroll;
+using npb::AFERIR_ISA::Vector;
+
+/// One thread's steps of rows.
+class Sweep {
+  public:
+    explicit Sweep(const Work& work)
+        : cells_(*work.cells),
+          f_(work.f),
+          stride_(work.cells->stride),
+          vector_(constants<Vector>(work.rates, work.drive.force, broadcast)),
+          scalar_(constants<double>(work.rates, work.drive.force, [](double x) { return x; })),
+          difference_(work.drive.difference) {}
+
+    /// Steps of even number read and write a cell's own places.
+    void step(int number, std::size_t first_row, std::size_t end_row) const {
+        if (number % 2 == 0) {
+            even(cells_.row_cells[first_row], cells_.row_cells[end_row]);
+        } else {
+            odd(cells_.row_runs[first_row], cells_.row_runs[end_row]);
+        }
+        const auto parity = static_cast<std::size_t>(number % 2);
+        if (!cells_.jumps[parity].empty()) {
+            jump(parity, cells_.row_jumps[first_row][parity], cells_.row_jumps[end_row][parity]);
+        }
+    }
+
+  private:
+    void even(std::size_t begin, std::size_t end) const {
+        std::size_t cell = begin;
+        // Up to where all 19 streams are aligned.
+        const auto aligned = (begin + kLanes - 1) / kLanes * kLanes;
+        const auto places = [&](std::size_t at)
+                                __attribute__((always_inline)) {
+                                    return [this, at](int q) __attribute__((always_inline)) {
+                                        return f_ + static_cast<std::size_t>(q) * stride_ + at;
+                                    };
+                                };
+        if (cell < aligned && aligned <= end) {
+            part(places(cell), aligned - cell);
+            cell = aligned;
+        }
+        for (; cell + kLanes <= end; cell += kLanes) {
+            whole(places(cell));
+        }
+        if (cell < end) {
+            part(places(cell), end - cell);
+        }
+    }
+
+    void odd(std::size_t begin, std::size_t end) const {
+        for (std::size_t r = begin; r < end; ++r) {
+            const Run& run = cells_.runs[r];
+            std::size_t i = 0;
+            // An odd step writes the opposite population to the place that one was read from, as an
+            // even step does: so both are one, but for where the places are.
+            const auto places = [&](int q) __attribute__((always_inline)) {
+                return f_ + i + (q == 0 ? run.first : run.at[static_cast<std::size_t>(q) - 1]);
+            };
+            for (; i + kLanes <= run.length; i += kLanes) {
+                whole(places);
+            }
+            if (i < run.length) {
+                part(places, run.length - i);
+            }
+        }
+    }
+
+    /// As many cells as there are lanes.
+    template <typename Places>
+    [[gnu::always_inline]] void whole(Places places) const {
+        std::array<Vector, kDirections> f;
+        unroll<kDirections>(
+            [&](auto q) __attribute__((always_inline)) { f[q] = load(places(q)); });
+        collide(f, vector_);
+        unroll<kDirections>([&](auto q) __attribute__((always_inline)) {
+            store(places(opposite(q)), f[q]);
+        });
+    }
+
+    /// Fewer.
+    template <typename Places>
+    [[gnu::always_inline]] void part(Places places, std::size_t count) const {
+#if defined(__AVX512F__)
+        const auto mask = static_cast<__mmask8>((1U << count) - 1U);
+        std::array<Vector, kDirections> f;
+        unroll<kDirections>([&](auto q) __attribute__((always_inline)) {
+            f[q] = _mm512_maskz_loadu_pd(mask, places(q));
+        });
+        collide(f, vector_);
+        unroll<kDirections>([&](auto q) __attribute__((always_inline)) {
+            _mm512_mask_storeu_pd(places(opposite(q)), mask, f[q]);
+        });
+#else
+        for (std::size_t i = 0; i < count; ++i) {
+            std::array<double, kDirections> f;
+            unroll<kDirections>(
+                [&](auto q) __attribute__((always_inline)) { f[q] = places(q)[i]; });
+            collide(f, scalar_);
+            unroll<kDirections>([&](auto q) __attribute__((always_inline)) {
+                places(opposite(q))[i] = f[q];
+            });
+        }
+#endif
+    }
+
+    /// What leaves at one end comes in at the other with the density there (J. Zhang and D. Y. Kwok,
+    /// Phys. Rev. E 73, 047702, 2006).
+    void jump(std::size_t parity, std::size_t begin, std::size_t end) const {
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto& at = cells_.jumps[parity][i];
+            f_[at.place] += at.weight * difference_;
+        }
+    }
+
+    const Cells& cells_;
+    double* f_;
+    std::size_t stride_;
+    Constants<Vector> vector_;
+    Constants<double> scalar_;
+    double difference_;
+};
+
+}  // namespace aferir::lbm::AFERIR_ISA
