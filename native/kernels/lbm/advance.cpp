@@ -49,7 +49,8 @@ class Runner {
     }
 
     void do_rows(const Task& task) const {
-        sweep_.step(task.step, work_.cells->row(task.y0, task.z), work_.cells->row(task.y1, task.z));
+        sweep_.step(task.step, work_.cells->row(task.y0, task.z),
+                    work_.cells->row(task.y1, task.z));
     }
 
     void all_rows(int step) {

@@ -8,15 +8,19 @@
 namespace aferir::lbm {
 namespace {
 
-/// Fractions of the volume at which the drag is tabulated, as their cube roots over that of the
-/// last one. In this variable the drag is smooth (H. Hasimoto, J. Fluid Mech. 5, 1959).
-constexpr std::array kFractions{0.01, 0.027, 0.064, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4};
+/// Fractions of the volume at which the drag is tabulated. It is smooth in their cube roots (H.
+/// Hasimoto, J. Fluid Mech. 5, 1959).
+constexpr std::array kFractions{0.01, 0.027, 0.064, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35};
 
 /// Our own solution of Stokes flow by the method of fundamental solutions: Hasimoto's periodic
 /// Stokeslets inside the sphere, so many that the velocity on its surface is zero to 1e-3 and the
 /// drag to 1e-4. Zick and Homsy's table has, for simple cubic arrays, 2.008 at 0.027, 2.810 at
 /// 0.064, 4.292 at 0.125, 7.442 at 0.216 and 15.4 at 0.343: the same to each of its digits.
-constexpr std::array<std::array<double, kFractions.size()>, 3> kDrags{{{1.5857,2.00775,2.8102,3.64245,5.019,6.7759,9.0622,12.064,16.0,21.23},{1.6028,2.04406,2.8894,3.76557,5.207,7.0417,9.4,12,16,21},{1.6,2.04387,2.8888,3.7646,5.2,7.0,9.4,12,16,21}}};
+constexpr std::array<std::array<double, kFractions.size()>, 3> kDrags{{
+    {1.58565, 2.00775, 2.81020, 3.64245, 5.01898, 6.77592, 9.06227, 12.0643, 16.0213},
+    {1.60276, 2.04406, 2.88939, 3.76557, 5.20702, 7.04167, 9.44414, 12.6573, 17.0354},
+    {1.60269, 2.04387, 2.88875, 3.76459, 5.20782, 7.05318, 9.49014, 12.7928, 17.3797},
+}};
 
 /// Polynomial through all points (Neville's algorithm).
 double interpolate(const std::array<double, kFractions.size()>& values, double fraction) {

@@ -13,7 +13,7 @@ double slit_permeability(double gap);
 double duct_permeability(double height, double width);
 
 inline constexpr double kLeastFraction = 0.01;
-inline constexpr double kMostFraction = 0.4;
+inline constexpr double kMostFraction = 0.35;
 
 /// Drag on a sphere of a periodic array over that of a sphere alone, as A. A. Zick and G. M. Homsy
 /// (J. Fluid Mech. 115, 1982) define it: force / (6 pi viscosity radius mean velocity).

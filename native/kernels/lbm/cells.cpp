@@ -21,7 +21,9 @@ std::size_t padded(std::size_t count) {
     return count < 4 * kWay ? (count + 7) / 8 * 8 + 24 : rounded + kShift;
 }
 
-int wrapped(int place, int size) { return place < 0 ? place + size : place < size ? place : place - size; }
+int wrapped(int place, int size) {
+    return place < 0 ? place + size : place < size ? place : place - size;
+}
 
 /// A population of a cell of mine whose place another rank has, or the other way round.
 struct Link {
@@ -156,8 +158,8 @@ class Lister {
         return false;
     }
 
-    /// Both ranks of a link find it on their own, and number all of theirs alike: by direction, then
-    /// by the cell that reads the population.
+    /// Both ranks of a link find it on their own, and number all of theirs alike: by direction,
+    /// then by the cell that reads the population.
     void link_ranks() {
         std::vector<Link> incoming;
         std::vector<Link> outgoing;
@@ -166,11 +168,14 @@ class Lister {
                 return;
             }
             const auto before = incoming.size();
-            for_cells(y, z, [&](int x, std::uint32_t cell) { add_links(x, y, z, cell, incoming, outgoing); });
+            for_cells(y, z, [&](int x, std::uint32_t cell) {
+                add_links(x, y, z, cell, incoming, outgoing);
+            });
             cells_.at_border[cells_.row(y - cells_.y0, z - cells_.z0)] = incoming.size() > before;
         });
         const auto order = [](const Link& a, const Link& b) {
-            return std::tie(a.rank, a.direction, a.target) < std::tie(b.rank, b.direction, b.target);
+            return std::tie(a.rank, a.direction, a.target) <
+                   std::tie(b.rank, b.direction, b.target);
         };
         std::sort(incoming.begin(), incoming.end(), order);
         std::sort(outgoing.begin(), outgoing.end(), order);
@@ -289,7 +294,7 @@ class Lister {
     std::span<const int> owners_;
     int rank_;
     Cells cells_;
-    std::vector<std::uint32_t> numbers_;                              ///< by global number
+    std::vector<std::uint32_t> numbers_;                                 ///< by global number
     std::vector<std::tuple<std::uint32_t, int, std::uint32_t>> ghosts_;  ///< cell, direction, place
 };
 

@@ -64,8 +64,8 @@ struct Cells {
     }
 };
 
-/// The cells of the rows that `rank` owns. Errors: UsageError where they are more than 32-bit places
-/// can tell apart.
+/// The cells of the rows that `rank` owns. Errors: UsageError where they are more than 32-bit
+/// places can tell apart.
 Cells list_cells(const Geometry& geometry, std::span<const int> owners, int rank);
 
 }  // namespace aferir::lbm

@@ -9,12 +9,12 @@ namespace aferir::lbm {
 /// Everything about a collision that does not depend on the cell.
 template <typename Number>
 struct Constants {
-    Number rest_keep, rest_take;           ///< 1 - even, even w0
-    Number even_keep, odd_keep;            ///< (1 - even) / 2, (1 - odd) / 2
-    Number face_even, edge_even;           ///< even w
-    Number face_square, edge_square;       ///< 9/2 even w
-    Number face_linear, edge_linear;       ///< 3 odd w
-    Number face_force, edge_force;         ///< 3 (1 - odd/2) w force
+    Number rest_keep, rest_take;      ///< 1 - even, even w0
+    Number even_keep, odd_keep;       ///< (1 - even) / 2, (1 - odd) / 2
+    Number face_even, edge_even;      ///< even w
+    Number face_square, edge_square;  ///< 9/2 even w
+    Number face_linear, edge_linear;  ///< 3 odd w
+    Number face_force, edge_force;    ///< 3 (1 - odd/2) w force
     Number half_force, three_halves;
 };
 
@@ -54,8 +54,8 @@ template <typename Number>
         s[pair] = f[2 * pair + 1] + f[2 * pair + 2];
         d[pair] = f[2 * pair + 1] - f[2 * pair + 2];
     }
-    const Number density = f[0] + (((s[0] + s[1]) + (s[2] + s[3])) +
-                                   ((s[4] + s[5]) + ((s[6] + s[7]) + s[8])));
+    const Number density =
+        f[0] + (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + ((s[6] + s[7]) + s[8])));
     const Number x = ((d[0] + d[3]) + (d[4] + d[5])) + (d[6] + k.half_force);
     const Number y = (d[1] + d[3] - d[4]) + (d[7] + d[8]);
     const Number z = (d[2] + d[5] - d[6]) + (d[7] - d[8]);

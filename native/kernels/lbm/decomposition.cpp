@@ -12,7 +12,7 @@ struct Row {
     std::uint32_t fluid;
 };
 
-int extent(std::span<const Row> rows, int Row::*axis) {
+int extent(std::span<const Row> rows, int Row::* axis) {
     const auto [least, most] = std::minmax_element(
         rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return a.*axis < b.*axis; });
     return (*most).*axis - (*least).*axis;
@@ -84,7 +84,8 @@ std::vector<std::size_t> split_evenly(std::span<const std::size_t> amounts, int 
     std::size_t place = 0;
     std::size_t before = 0;
     for (int part = 1; part < parts; ++part) {
-        const auto wanted = total * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts);
+        const auto wanted =
+            total * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts);
         while (place < amounts.size() && before + amounts[place] / 2 < wanted) {
             before += amounts[place++];
         }

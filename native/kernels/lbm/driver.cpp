@@ -45,8 +45,7 @@ void add_setting(JsonObject& json, const Names& names, const Request& request,
         .text("ends", geometry.ends == Ends::kPressure ? "pressure" : "periodic")
         .integer("cells", geometry.solid.size())
         .integer("fluid_cells", fluid)
-        .number("porosity",
-                static_cast<double>(fluid) / static_cast<double>(geometry.solid.size()))
+        .number("porosity", static_cast<double>(fluid) / static_cast<double>(geometry.solid.size()))
         .number("viscosity", request.physics.viscosity);
 }
 
@@ -65,8 +64,8 @@ std::string doubt(const Flow& flow, const Geometry& geometry, double kernel_erro
     }
     if (flow.steady && geometry.permeability &&
         !(std::abs(flow.permeability / *geometry.permeability - 1) <= kPermeabilityTolerance)) {
-        return "the permeability " + std::to_string(flow.permeability) + " differs from the known " +
-               std::to_string(*geometry.permeability) +
+        return "the permeability " + std::to_string(flow.permeability) +
+               " differs from the known " + std::to_string(*geometry.permeability) +
                " by more than 1 %; choose a finer lattice";
     }
     return "";
@@ -96,8 +95,7 @@ void add_flow(JsonObject& json, const Flow& flow, const Geometry& geometry) {
     }
     if (flow.steady && geometry.permeability) {
         json.number("known_permeability_cells2", *geometry.permeability)
-            .number("permeability_error",
-                    std::abs(flow.permeability / *geometry.permeability - 1));
+            .number("permeability_error", std::abs(flow.permeability / *geometry.permeability - 1));
     }
 }
 
@@ -109,8 +107,8 @@ int run(const Names& names, const Variant& variant, const Arguments& arguments, 
         std::FILE* out) {
     auto request = read_request(arguments);
     const auto geometry = make_geometry(arguments);
-    const Execution execution{variant.advance,     request.threads, request.block_steps,
-                              request.tile,        cache_share(request.threads)};
+    const Execution execution{variant.advance, request.threads, request.block_steps, request.tile,
+                              cache_share(request.threads)};
     request.physics.drive = drive_of(geometry);
     omp_set_dynamic(0);
     const double kernel_error = check_kernels(execution, world);

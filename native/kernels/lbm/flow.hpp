@@ -7,9 +7,9 @@ namespace aferir::lbm {
 /// What came of a run.
 struct Flow {
     int steps = 0;
-    double seconds = 0;   ///< of all time steps, on the slowest rank
-    double updates = 0;   ///< of fluid cells
-    double imbalance = 0; ///< cells of the fullest rank over the mean, less 1
+    double seconds = 0;     ///< of all time steps, on the slowest rank
+    double updates = 0;     ///< of fluid cells
+    double imbalance = 0;   ///< cells of the fullest rank over the mean, less 1
     double mass_error = 0;  ///< change of mass over mass
     bool wanted_steady = false;
     bool steady = false;

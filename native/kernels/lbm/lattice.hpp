@@ -35,9 +35,7 @@ inline constexpr std::array<Direction, kDirections> kVelocities{{{0, 0, 0},
                                                                  {0, 1, -1},
                                                                  {0, -1, 1}}};
 
-constexpr int opposite(int direction) {
-    return direction == 0 ? 0 : ((direction - 1) ^ 1) + 1;
-}
+constexpr int opposite(int direction) { return direction == 0 ? 0 : ((direction - 1) ^ 1) + 1; }
 
 inline constexpr double kRestWeight = 1.0 / 3;
 inline constexpr double kFaceWeight = 1.0 / 18;

@@ -9,9 +9,8 @@ namespace aferir::lbm {
 namespace {
 
 constexpr std::array<std::string_view, 14> kNames{
-    "--geometry", "--size",  "--fraction", "--diameter",  "--number", "--voxels",
-    "--ends",     "--steps", "--threads",  "--viscosity", "--isa",    "--block-steps",
-    "--tile",     "--edge"};
+    "--geometry", "--size",    "--fraction",  "--diameter", "--number",      "--voxels", "--ends",
+    "--steps",    "--threads", "--viscosity", "--isa",      "--block-steps", "--tile",   "--edge"};
 constexpr std::array<std::string_view, 2> kFlags{"--help", "--roofline"};
 
 constexpr int kMostEdge = 1 << 14;
@@ -99,7 +98,8 @@ Request read_request(const Arguments& arguments) {
     constexpr int kMostSteps = 100'000'000;
     Request request;
     request.geometry = arguments.value("--geometry").value_or("");
-    request.threads = static_cast<int>(arguments.integer("--threads", omp_get_num_procs(), 1, 4096));
+    request.threads =
+        static_cast<int>(arguments.integer("--threads", omp_get_num_procs(), 1, 4096));
     request.steps = static_cast<int>(arguments.integer("--steps", 0, 0, kMostSteps));
     request.steps += request.steps % 2;
     request.block_steps = static_cast<int>(arguments.integer("--block-steps", 0, 0, 64));
@@ -119,8 +119,8 @@ Geometry make_geometry(const Arguments& arguments) {
     if (path.has_value() != (name == "file")) {
         throw UsageError("--geometry file and --voxels PATH belong together");
     }
-    auto geometry = path ? read_voxels(std::filesystem::path(*path))
-                         : named_geometry(name, arguments);
+    auto geometry =
+        path ? read_voxels(std::filesystem::path(*path)) : named_geometry(name, arguments);
     if (arguments.value("--ends") == "pressure") {
         geometry.ends = Ends::kPressure;
     }
@@ -129,7 +129,8 @@ Geometry make_geometry(const Arguments& arguments) {
 
 std::string help(std::string_view program, std::string_view isas) {
     return "usage: " + std::string(program) + " --geometry NAME [options]\n" +
-           "Flow through a porous medium by the lattice Boltzmann method; prints one line of JSON.\n"
+           "Flow through a porous medium by the lattice Boltzmann method; prints one line of "
+           "JSON.\n"
            "  --geometry   slit, duct: channels; sc, bcc, fcc: ordered spheres; packing: random\n"
            "               spheres; blocks: cubes; file: of --voxels PATH\n"
            "  --size       length x height x width in cells (default: 64x64x64)\n"
@@ -141,7 +142,8 @@ std::string help(std::string_view program, std::string_view isas) {
            "  --viscosity  in lattice units (default: 1)\n"
            "  --steps      time steps (default: until the flow is steady)\n"
            "  --threads    OpenMP threads of each process (default: all its processors)\n"
-           "  --block-steps, --tile  time steps and rows in one pass over the memory (default: what\n"
+           "  --block-steps, --tile  time steps and rows in one pass over the memory (default: "
+           "what\n"
            "               the caches hold; 1: no blocking)\n"
            "  --roofline   measure the memory's bandwidth, too\n"
            "  --isa        instruction-set level: " +

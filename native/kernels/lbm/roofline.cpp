@@ -23,8 +23,7 @@ void scale(double* values, std::size_t count, int threads) {
 
 Roofline measure_roofline(int threads, const World& world) {
     const auto ranks = static_cast<std::size_t>(world.count());
-    const auto bytes =
-        std::max(kLeastBytes, 4 * last_level_cache_bytes("/")) / ranks / 4096 * 4096;
+    const auto bytes = std::max(kLeastBytes, 4 * last_level_cache_bytes("/")) / ranks / 4096 * 4096;
     require_memory(bytes);
     const HugeArray<double> values(bytes / sizeof(double));
     scale(values.data(), values.size(), threads);

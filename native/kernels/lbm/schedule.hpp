@@ -26,7 +26,7 @@ struct Task {
 /// The seam between the last slab and the first is that of a periodic box. Within a plane, tiles of
 /// rows move down by a row with each step, and the rows around y = 0 come last.
 struct Schedule {
-    int steps = 1;  ///< in a block; 1: a step follows the other everywhere
+    int steps = 1;                         ///< in a block; 1: a step follows the other everywhere
     std::vector<std::vector<Task>> slabs;  ///< by thread
     std::vector<std::vector<Task>> seams;
 };

@@ -34,8 +34,8 @@ class World {
 struct Execution {
     Advance* advance = nullptr;
     int threads = 1;
-    int block_steps = 0;  ///< time steps in one pass over the memory; 0: what the caches hold
-    int tile = 0;         ///< rows; 0: what the caches hold
+    int block_steps = 0;     ///< time steps in one pass over the memory; 0: what the caches hold
+    int tile = 0;            ///< rows; 0: what the caches hold
     double cache_bytes = 0;  ///< of one thread
 };
 
@@ -46,7 +46,7 @@ struct Physics {
 
 /// Sums over all cells of all ranks.
 struct Totals {
-    double mass = 0;    ///< less that at rest
+    double mass = 0;      ///< less that at rest
     double momentum = 0;  ///< along x, in the middle of the force's step
 };
 

@@ -46,12 +46,11 @@ class Sweep {
         std::size_t cell = begin;
         // Up to where all 19 streams are aligned.
         const auto aligned = (begin + kLanes - 1) / kLanes * kLanes;
-        const auto places = [&](std::size_t at)
-                                __attribute__((always_inline)) {
-                                    return [this, at](int q) __attribute__((always_inline)) {
-                                        return f_ + static_cast<std::size_t>(q) * stride_ + at;
-                                    };
-                                };
+        const auto places = [&](std::size_t at) __attribute__((always_inline)) {
+            return [this, at](int q) __attribute__((always_inline)) {
+                return f_ + static_cast<std::size_t>(q) * stride_ + at;
+            };
+        };
         if (cell < aligned && aligned <= end) {
             part(places(cell), aligned - cell);
             cell = aligned;
@@ -86,12 +85,10 @@ class Sweep {
     template <typename Places>
     [[gnu::always_inline]] void whole(Places places) const {
         std::array<Vector, kDirections> f;
-        unroll<kDirections>(
-            [&](auto q) __attribute__((always_inline)) { f[q] = load(places(q)); });
+        unroll<kDirections>([&](auto q) __attribute__((always_inline)) { f[q] = load(places(q)); });
         collide(f, vector_);
-        unroll<kDirections>([&](auto q) __attribute__((always_inline)) {
-            store(places(opposite(q)), f[q]);
-        });
+        unroll<kDirections>(
+            [&](auto q) __attribute__((always_inline)) { store(places(opposite(q)), f[q]); });
     }
 
     /// Fewer.
@@ -110,18 +107,17 @@ class Sweep {
 #else
         for (std::size_t i = 0; i < count; ++i) {
             std::array<double, kDirections> f;
-            unroll<kDirections>(
-                [&](auto q) __attribute__((always_inline)) { f[q] = places(q)[i]; });
+            unroll<kDirections>([&](auto q)
+                                    __attribute__((always_inline)) { f[q] = places(q)[i]; });
             collide(f, scalar_);
-            unroll<kDirections>([&](auto q) __attribute__((always_inline)) {
-                places(opposite(q))[i] = f[q];
-            });
+            unroll<kDirections>(
+                [&](auto q) __attribute__((always_inline)) { places(opposite(q))[i] = f[q]; });
         }
 #endif
     }
 
-    /// What leaves at one end comes in at the other with the density there (J. Zhang and D. Y. Kwok,
-    /// Phys. Rev. E 73, 047702, 2006).
+    /// What leaves at one end comes in at the other with the density there (J. Zhang and D. Y.
+    /// Kwok, Phys. Rev. E 73, 047702, 2006).
     void jump(std::size_t parity, std::size_t begin, std::size_t end) const {
         for (std::size_t i = begin; i < end; ++i) {
             const auto& at = cells_.jumps[parity][i];

@@ -1,18 +1,18 @@
-"""Virtual clusters: their network, beside the HPC Challenge."""
+"""Virtual clusters: their network and what runs on them, each beside its peer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aferir.bench import cluster_network
+from aferir.bench import cluster_lbm, cluster_network
 from aferir.bench.options import BenchOptions, Note
 from aferir.model.bench import BenchResult, Figure
 
-HELP = "effective bandwidth beside the HPC Challenge"
-PEERS = cluster_network.PEERS
+HELP = "effective bandwidth beside the HPC Challenge; lattice Boltzmann beside the RRZE's kernels"
+PEERS = (*cluster_network.PEERS, *cluster_lbm.PEERS)
 
 Part = Callable[[BenchOptions, Note], Sequence[Figure]]
-_PARTS: tuple[Part, ...] = (cluster_network.figures,)
+_PARTS: tuple[Part, ...] = (cluster_network.figures, cluster_lbm.figures)
 """One after another: they would disturb each other."""
 
 

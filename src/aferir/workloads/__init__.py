@@ -11,6 +11,7 @@ from aferir.workloads.clock import CLOCK
 from aferir.workloads.effective_bandwidth import EFFECTIVE_BANDWIDTH
 from aferir.workloads.elastic import ALLOCATION, CAPACITY, MOVIE
 from aferir.workloads.iperf3 import IPERF3
+from aferir.workloads.lattice_boltzmann import LATTICE_BOLTZMANN
 from aferir.workloads.memory import MEMORY
 from aferir.workloads.mpi_clock import MPI_CLOCK
 from aferir.workloads.netpipe import NETPIPE
@@ -24,7 +25,7 @@ from aferir.workloads.ocean import OCEAN
 def all_workloads() -> dict[str, Workload]:
     """Every program by its name in an experiment file."""
     known: tuple[Workload, ...] = (
-        *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH),
+        *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
         *(ALLOCATION, CAPACITY, MOVIE),
     )

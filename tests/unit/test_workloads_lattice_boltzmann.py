@@ -1,0 +1,125 @@
+"""Lattice Boltzmann: parameters, commands, what the program prints, and one real run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir import process
+from aferir.bench.cluster_lbm import read_peer
+from aferir.errors import MissingError, ProgramError, UnverifiedError
+from aferir.model.plan import Parameter
+from aferir.workloads.kernels import kernel_path
+from aferir.workloads.lattice_boltzmann import GEOMETRIES, LATTICE_BOLTZMANN, PROGRAM
+
+PEER = (
+    "P:   78.826162 MFLUP/s  t: 2  d: 3.040290 s  iter: 60  fnodes: 3.994240 x1e6  "
+    "geo: channel  kernel: list-aa-pv-soa  B  dp\n"
+)
+
+
+def parameters(**changes: Parameter) -> dict[str, Parameter]:
+    return {"geometry": "duct", **changes}
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in (PROGRAM, f"{PROGRAM}-mpi-openmpi", f"{PROGRAM}-mpi-mpich"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
+    return tmp_path
+
+
+def test_the_examples_of_the_reference_are_accepted() -> None:
+    assert not LATTICE_BOLTZMANN.validate(parameters())
+    assert not LATTICE_BOLTZMANN.validate(
+        parameters(size="8x32x48", ends="pressure", threads=2, processes=2, viscosity=0.5)
+    )
+    assert not LATTICE_BOLTZMANN.validate({"geometry": "file", "voxels": "/data/rock.voxels"})
+    assert not LATTICE_BOLTZMANN.validate(parameters(grow=True, roofline=True, mpi="mpich"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"geometry": "cave"}, "geometry"), ({"size": "8x8"}, "size"),
+        ({"size": "8x8x0"}, "size"), ({"size": 8}, "size"), ({"size": "8x8x99999"}, "size"),
+        ({"ends": "open"}, "ends"), ({"viscosity": 0}, "viscosity"),
+        ({"viscosity": True}, "viscosity"), ({"fraction": float("nan")}, "fraction"),
+        ({"threads": 0}, "threads"), ({"processes": 0}, "processes"), ({"mpi": "lam"}, "mpi"),
+        ({"voxels": "/a"}, "voxels"), ({"geometry": "file"}, "voxels"),
+        ({"geometry": "file", "voxels": "a"}, "voxels"), ({"grow": 1}, "grow"),
+        ({"geometry": "sc", "grow": True}, "grow"), ({"isa": "v9"}, "isa"),
+    ],
+)  # fmt: skip
+def test_a_wrong_parameter_is_named(changes: dict[str, Parameter], named: str) -> None:
+    wrong = LATTICE_BOLTZMANN.validate(parameters(**changes))
+    assert wrong
+    assert wrong[0].startswith(f"{named}: ")
+
+
+@given(
+    x=st.integers(1, 2**14), y=st.integers(1, 2**14), z=st.integers(1, 2**14),
+    geometry=st.sampled_from([g for g in GEOMETRIES if g != "file"]),
+)  # fmt: skip
+def test_memory_holds_the_populations_of_every_cell(x: int, y: int, z: int, geometry: str) -> None:
+    given_size: dict[str, Parameter] = {"geometry": geometry, "size": f"{x}x{y}x{z}"}
+    assert not LATTICE_BOLTZMANN.validate(given_size)
+    assert LATTICE_BOLTZMANN.memory_bytes(given_size) > x * y * z * 19 * 8
+
+
+def test_threads_run_the_program_and_processes_an_mpi(kernels: Path) -> None:
+    alone = LATTICE_BOLTZMANN.command(parameters(threads=2, block_steps=4, roofline=True))
+    assert alone.program == kernels / PROGRAM
+    line = " ".join(alone.arguments)
+    assert "--threads 2" in line
+    assert "--block-steps 4" in line
+    assert line.endswith("--size 64x64x64 --roofline")
+    try:
+        ranks = LATTICE_BOLTZMANN.command(parameters(processes=3))
+    except MissingError as error:
+        pytest.skip(error.message)
+    assert "-n 3" in " ".join(ranks.arguments)
+    assert any(PROGRAM + "-mpi-" in word for word in ranks.arguments)
+
+
+def test_a_box_that_grows_has_as_much_for_each_thread_and_process(kernels: Path) -> None:
+    assert kernels
+    alone = LATTICE_BOLTZMANN.command(parameters(size="4x5x6", grow=True, threads=3))
+    assert "4x5x18" in alone.arguments
+
+
+def test_figures_of_a_flow_that_is_not_steady_say_nothing_of_permeability() -> None:
+    line = {
+        "program": PROGRAM, "duration_s": 2.0, "mflups": 50.0, "gflops": 7.65, "imbalance": 0.0,
+        "verified": True,
+    }  # fmt: skip
+    metrics = [s.metric for s in LATTICE_BOLTZMANN.parse(json.dumps(line))]
+    assert metrics == ["duration_s", "throughput_mflups", "throughput_gflops", "imbalance"]
+    with pytest.raises(UnverifiedError):
+        LATTICE_BOLTZMANN.parse(json.dumps({**line, "verified": False}))
+    with pytest.raises(ProgramError):
+        LATTICE_BOLTZMANN.parse(json.dumps({**line, "mflups": 0}))
+
+
+def test_the_peers_line_is_read_and_no_other_kernels() -> None:
+    assert read_peer(f"# starting\n{PEER}") == 78.826162
+    for other in (PEER.replace("soa", "aos"), PEER.replace("  dp", "  sp"), PEER[3:], ""):
+        with pytest.raises(ProgramError):
+            read_peer(other)
+
+
+def test_a_ducts_permeability_is_measured_for_real() -> None:
+    try:
+        kernel_path(PROGRAM)
+    except MissingError as error:
+        pytest.skip(error.message)
+    command = LATTICE_BOLTZMANN.command(parameters(size="4x16x24", threads=2, roofline=False))
+    done = process.run([str(command.program), *command.arguments], timeout_s=60, check=False)
+    samples = {s.metric: s.value for s in LATTICE_BOLTZMANN.parse(done.stdout)}
+    assert samples["permeability_error"] < 0.01
+    assert samples["throughput_mflups"] > 0
