@@ -22,7 +22,8 @@ _LOADED = 5.0
 @pytest.mark.parametrize("victim", colocate_kill.VICTIMS)
 def test_whoever_is_killed(victim: Victim) -> None:
     draw = random.Random(colocate_kill.VICTIMS.index(victim))  # noqa: S311 - not cryptography
-    done = colocate_kill.trial(victim, draw.choice(("deadline", "service-nice", "cpuset")), draw)
+    policy = draw.choice(("deadline", "service-nice", "cpuset"))
+    done = colocate_kill.trial(victim, policy, draw, begun=True)
     assert done.different == ()
     assert not done.service_stopped
     assert done.restored_s is not None

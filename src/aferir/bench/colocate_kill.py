@@ -37,6 +37,8 @@ _QUICK_TRIALS = 10
 _STARTING_S = 30.0
 _PATIENCE_S = 10.0
 _LONGEST_S = 1.0
+_BEGUN = 0.75
+"""Share of the kills that come while the batch program runs; the others while all starts, too."""
 _POLL_S = 0.005
 _SERVICE = """
 import threading, time
@@ -73,7 +75,8 @@ def figures(seed: int, note: Note, *, quick: bool) -> list[Figure]:
     for number in range(count):
         victim = VICTIMS[number % len(VICTIMS)]
         note(f"SIGKILL of the {victim}", number / count)
-        trials.append(trial(victim, draw.choice(POLICIES), draw))
+        begun = draw.random() < _BEGUN
+        trials.append(trial(victim, draw.choice(POLICIES), draw, begun=begun))
     return summary(trials)
 
 
@@ -113,8 +116,8 @@ def _holds(victim: Victim, times: Sequence[float], lost: Sequence[str]) -> bool:
     return not lost and (victim == "both" or max(times) <= WITHIN_S)
 
 
-def trial(victim: Victim, policy: str, draw: random.Random) -> Trial:
-    """One co-location, one SIGKILL at a random moment of it.
+def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> Trial:
+    """One co-location, one SIGKILL at a random moment of it, or of its time under way (`begun`).
 
     Errors: MissingError without the privileges.
     """
@@ -124,6 +127,8 @@ def trial(victim: Victim, policy: str, draw: random.Random) -> Trial:
         before = _Before(served)
         controller = _start(served.pid, policy, state)
         try:
+            if begun:
+                _choose("batch", served, controller, state)
             pids = _choose(victim, served, controller, state)
             time.sleep(draw.uniform(0, _LONGEST_S))
             before.different(state)  # it sees which control groups there are

@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CASE",
-        help="of the bench npb, only cases that begin so, e.g. bt or cg.A.2",
+        help="of npb, only cases that begin so, e.g. bt or cg.A.2; of colocate, controller or kill",
     )
 
 
@@ -53,12 +53,13 @@ def execute(options: argparse.Namespace) -> int:
     """Run one bench and print its figures."""
     import msgspec
 
-    from aferir.bench import clock, cluster, elastic, net, npb, overhead, resume, startup
+    from aferir.bench import clock, cluster, colocate, elastic, net, npb, overhead, resume, startup
     from aferir.bench.options import BenchOptions
 
     benches = {
         "clock": clock,
         "cluster": cluster,
+        "colocate": colocate,
         "elastic": elastic,
         "net": net,
         "npb": npb,
@@ -77,7 +78,8 @@ def execute(options: argparse.Namespace) -> int:
     bench: ModuleType = benches[options.bench]
     if options.only and not hasattr(bench, "SELECTABLE"):
         raise UsageError(
-            f"--only: `{options.bench}` runs as a whole", remedy="leave --only out, or bench npb"
+            f"--only: `{options.bench}` runs as a whole",
+            remedy="leave --only out, or bench npb or colocate",
         )
     chosen = BenchOptions(
         quick=options.quick,
