@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.support import leftovers, own_state
+from tests.integration.support import first_answer, leftovers, own_state
 
 from aferir import journal
 from aferir.bench.elastic_faults import sequences
-from aferir.elastic.node import VIDEO_BPS
-from aferir.environments import namespace, simulated
+from aferir.elastic.node import VIDEO_BPS, make_video, template
+from aferir.environments import image, namespace, simulated
 
 
 @pytest.fixture
@@ -63,6 +64,26 @@ def test_an_allocation_has_phases_that_add_up_and_the_copy_is_only_of_a_cold_hos
     assert left(state) == []
 
 
+def test_phases_agree_with_an_outside_stopwatch(state: Path, tmp_path: Path) -> None:
+    node = template(make_video(tmp_path, 1.0), tmp_path)
+
+    def measure() -> None:
+        # In threads that are among the clients; the test itself stays where it is.
+        with simulated.simulated_cloud(simulated.Layout(hosts=1), node) as cloud:
+            namespace.enter(cloud.clients_namespace)
+            with ThreadPoolExecutor(1) as outside:
+                asked = time.perf_counter()
+                watch = outside.submit(first_answer, simulated.address_of(1, 1), asked)
+                server = cloud.create()
+                phases_s = sum(phase.seconds or 0.0 for phase in server.phases)
+                assert phases_s == pytest.approx(watch.result(), rel=0.1)
+
+    image.ensure()
+    with ThreadPoolExecutor(1) as alone:
+        alone.submit(measure).result()
+    assert left(state) == []
+
+
 def test_a_guest_is_a_node_too(state: Path) -> None:
     if any(finding.status == "missing" for finding in simulated.check("vm")):
         pytest.skip("needs QEMU")
@@ -84,8 +105,7 @@ def test_every_viewer_of_a_movie_is_in_the_books(state: Path) -> None:
     outcomes = [values[name] for name in ("served", "blocked", "abandoned", "failed")]
     assert values["requests"] == sum(outcomes) == 20
     assert values["allocations"] >= 4
-    sent = sum(figures["series"][2]["values"])
-    assert sent >= values["served"] * (4 * VIDEO_BPS // 8)
+    assert max(figures["series"][2]["values"]) > VIDEO_BPS / 8
     assert left(state) == []
 
 

@@ -70,7 +70,7 @@ def serving(
             )
             port = await made.start()
             try:
-                await asyncio.wait_for(act(made, port, cloud), 20)
+                await asyncio.wait_for(act(made, port, cloud), 120)
             finally:
                 await made.stop()
             books = made.seen().books
@@ -164,8 +164,14 @@ def test_a_restarted_front_ends_instances_and_settles_clients_of_the_one_before(
         with Ledger(tmp_path / "ledger", 0.0) as ledger:
             first = Service(Settings(clients_per_node=1, patience_s=5.0), cloud, ledger)
             port = await first.start()
-            await ask(port, "GET /")
+            _status, headers, _body = await ask(port, "GET /")
+            reader, late = await asyncio.open_connection("127.0.0.1", port)
+            late.write(f"DELETE {headers['Aferir-Leave']} HTTP/1.1".encode())
+            await asyncio.sleep(0.05)
             await first.abort()
+        late.write(b"\r\n\r\n")
+        assert b" 503 " in await reader.readline()
+        late.close()
         assert cloud.there == {0}
 
     asyncio.run(crash())

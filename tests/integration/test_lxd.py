@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.integration.support import leftovers, own_state
+from tests.integration.support import first_answer, leftovers, own_state
 
 from aferir import environments, journal
 from aferir.elastic.allocation import allocate_once
@@ -33,21 +32,6 @@ def cloud(
         yield made, place, inside
         made.delete_all()
     assert leftovers() == []
-
-
-def first_answer(address: str, asked: float) -> float:
-    """An outside stopwatch: seconds until whoever asks all the time is answered with 200."""
-    while time.perf_counter() < asked + 120:
-        connection = http.client.HTTPConnection(address, timeout=0.2)
-        try:
-            connection.request("GET", "/video.mp4")
-            if connection.getresponse().status == 200:
-                return time.perf_counter() - asked
-        except (OSError, http.client.HTTPException):
-            time.sleep(0.01)
-        finally:
-            connection.close()
-    return float("inf")
 
 
 def test_lxd_allocates_with_phases_that_an_outside_stopwatch_confirms(

@@ -127,6 +127,16 @@ def test_a_failed_allocation_is_tried_again_and_then_given_up() -> None:
     assert made.arrive(4.0, 2) == [Allocate(3)]
 
 
+def test_who_waits_is_not_given_up_while_another_allocation_is_under_way() -> None:
+    made = front(clients_per_node=1)
+    made.arrive(0.0, 1)
+    made.arrive(0.0, 2)
+    assert made.allocation_failed(1.0, 1) == [Allocate(2)]
+    assert made.allocation_failed(2.0, 2) == [Allocate(3)]
+    assert made.allocation_failed(3.0, 3) == []
+    assert made.ready(4.0, 0) == [Redirect(1, 0), Allocate(4)]
+
+
 def test_clients_of_an_instance_that_died_have_failed() -> None:
     made = filled((3, 2))
     assert made.lost(5.0, 0) == []

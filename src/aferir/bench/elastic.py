@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import mean, median
 
 from aferir import process
+from aferir.bench import elastic_hosts
 from aferir.bench.options import BenchOptions, Note
 from aferir.elastic.node import SENT_BPS, VIDEO_BPS, Node, native_node
 from aferir.errors import AferirError, MissingError, ProgramError
@@ -16,7 +17,7 @@ from aferir.installed import installed
 from aferir.model.bench import BenchResult, Figure
 from aferir.workloads.kernels import kernel_path, read_figures
 
-HELP = "elastic: a million simulated clients, published results, thousands of viewers"
+HELP = "elastic: a million simulated clients, published results, thousands of viewers, real hosts"
 PEERS = ()
 
 _CLIENTS = 1_000_000
@@ -34,6 +35,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
         _million(options, note),
         *_published(options, note),
         *_viewers(options, note),
+        *elastic_hosts.figures(options, note),
     ]
     return BenchResult(bench="elastic", quick=options.quick, figures=tuple(figures))
 

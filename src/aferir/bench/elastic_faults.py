@@ -35,11 +35,13 @@ Fault = Literal["kill", "fail", "hang", "slow", "restart"]
 FAULTS: tuple[Fault, ...] = ("kill", "fail", "hang", "slow", "restart")
 _VIEWERS = 12
 _INTERVAL_S = 0.2
-_VIDEO_S = 3.0
-_PATIENCE_S = 6.0
-_OVERDUE_S = 5.0
-_HANGS_S = 6.0
+_VIDEO_S = 5.0
+_OVERDUE_S = 2.0
+"""At least; an allocation is overdue after four times what one takes here and now."""
+_LATER_S = 1.0
+"""By so much longer viewers wait, and an allocation that hangs takes."""
 _SLOW_S = 1.0
+_STREAMS_S = 0.3
 _FAULTS_EACH = 2
 _BURSTS_S = 3.0
 
@@ -59,7 +61,8 @@ class FaultyCloud:
 
     provider = "faulty"
 
-    def __init__(self, cloud: SimulatedCloud) -> None:
+    def __init__(self, cloud: SimulatedCloud, overdue_s: float) -> None:
+        self.overdue_s = overdue_s
         self.next: list[Fault] = []
         self.made: dict[str, Server] = {}
         self._cloud = cloud
@@ -74,7 +77,7 @@ class FaultyCloud:
         if fault == "fail":
             raise ProgramError("a planted failure")
         if fault == "hang":
-            time.sleep(_HANGS_S)
+            time.sleep(self.overdue_s + _LATER_S)
         server = self._cloud.create()
         self.made[server.name] = server
         return server
@@ -118,14 +121,17 @@ def _sequences(count: int, seed: int, note: Callable[[int], None]) -> list[Outco
         with simulated_cloud(Layout(hosts=2, per_host=2), image) as cloud:
             namespace.enter(cloud.clients_namespace)
             cloud.fill_caches()
+            sample = cloud.create()
+            cloud.delete(sample.name)
+            overdue_s = max(_OVERDUE_S, 4 * sample.total_s)
             for number in range(count):
                 note(number)
-                outcomes.append(_sequence(cloud, folder, random.Random(seed * 1000 + number)))  # noqa: S311 - no secret
+                chance = random.Random(seed * 1000 + number)  # noqa: S311 - no secret
+                outcomes.append(_sequence(FaultyCloud(cloud, overdue_s), folder, chance))
     return outcomes
 
 
-def _sequence(cloud: SimulatedCloud, folder: Path, chance: random.Random) -> Outcome:
-    faulty = FaultyCloud(cloud)
+def _sequence(faulty: FaultyCloud, folder: Path, chance: random.Random) -> Outcome:
     faults = tuple(chance.choice(FAULTS) for _ in range(_FAULTS_EACH))
     ledger = folder / "ledger"
     ledger.unlink(missing_ok=True)
@@ -151,13 +157,13 @@ async def _play(
     chance: random.Random,
 ) -> Watched:
     # More Nodes than there are places: the environment's quota is exceeded now and then.
-    policy = Settings(clients_per_node=2, patience_s=_PATIENCE_S)
-    limits = Limits(allocation_s=_OVERDUE_S, watch_s=0.2, stay_s=30.0)
+    policy = Settings(clients_per_node=2, patience_s=cloud.overdue_s + _LATER_S)
+    limits = Limits(allocation_s=cloud.overdue_s, watch_s=0.2, stay_s=30.0)
     with contextlib.ExitStack() as ledgers:
         service = Service(policy, site, ledgers.enter_context(Ledger(path, time.time())), limits)
         port = await service.start()
         options = ["--clients", str(_VIEWERS), "--interval", str(_INTERVAL_S), "--silence", "5"]
-        options += ["--bitrate", str(VIDEO_BPS), "--patience", str(_PATIENCE_S + 2)]
+        options += ["--bitrate", str(VIDEO_BPS), "--patience", str(policy.patience_s + 2)]
         viewers = asyncio.create_task(watch(f"http://127.0.0.1:{port}/", options, limit_s=120.0))
         for fault in faults:
             await asyncio.sleep(chance.uniform(0.2, _BURSTS_S / _FAULTS_EACH))
@@ -169,12 +175,22 @@ async def _play(
                 await service.start(port=port)
             elif fault in ("fail", "hang"):
                 cloud.next.append(fault)
-            elif (victim := cloud.victim(chance)) is not None:
+            elif (victim := await _victim(cloud, chance)) is not None:
                 await asyncio.to_thread(_harm, victim, fault)
         watched = await viewers
         await asyncio.wait_for(service.settled(), 60.0)
         await service.stop()
     return watched
+
+
+async def _victim(cloud: FaultyCloud, chance: random.Random) -> Instance | None:
+    """One that streams, as soon as there is one; None where none comes."""
+    for _ in range(100):
+        if (victim := cloud.victim(chance)) is not None:
+            await asyncio.sleep(_STREAMS_S)
+            return victim
+        await asyncio.sleep(cloud.overdue_s / 100)
+    return None
 
 
 def _harm(victim: Instance, fault: Fault) -> None:

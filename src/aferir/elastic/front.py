@@ -20,7 +20,8 @@ Waiting = Literal["shared", "each"]
 Outcome = Literal["served", "abandoned", "blocked", "failed"]
 
 FAILURES_IN_A_ROW = 3
-"""So many failed allocations, one after the other, and who waits is told that it failed."""
+"""So many failed allocations, one after the other, and no more are tried for those who wait; they
+are told that it failed once no allocation is under way any more."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +187,8 @@ class Front:
         self._failures += 1
         if self._failures < FAILURES_IN_A_ROW:
             return self._provision(now, [])
+        if self.pending:  # a quota may be used up, but there is still something to wait for
+            return []
         self._failures = 0
         actions: list[Action] = [Block(client, "failed") for client in self.waiting]
         self.books.failed += len(self.waiting)

@@ -104,6 +104,7 @@ class Service:
         self._urls: dict[int, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._connections = 0
+        self._ended = False
         self._timer: asyncio.TimerHandle | None = None
         self._server: asyncio.Server | None = None
         self._also: asyncio.Server | None = None
@@ -146,6 +147,7 @@ class Service:
 
     async def abort(self) -> None:
         """Stop at once as if killed: no books, and instances stay."""
+        self._ended = True
         for server in (self._server, self._also):
             if server is not None:
                 server.close()
@@ -305,6 +307,8 @@ class Service:
             request = await http.read(reader, self._limits.head_s)
         except http.BadRequestError as error:
             return http.answer(error.status)
+        if self._ended:
+            return http.answer(HTTPStatus.SERVICE_UNAVAILABLE)
         if request.path == "/":
             return await self._place(request, reader)
         if request.path.startswith("/leave/"):
@@ -368,7 +372,8 @@ class Service:
         self._depart(client, "failed")
 
     def _depart(self, client: int, outcome: Outcome) -> None:
-        if client in self._front.place or client in self._front.waiting:
+        here = client in self._front.place or client in self._front.waiting
+        if here and not self._ended:
             waits = client in self._front.waiting
             self._note("abandoned" if waits else outcome, client)
             self._follow(self._front.leave(self._now(), client, outcome))

@@ -12,7 +12,6 @@ PACKAGE_OF = {
     "dpkg-deb": "dpkg",
     "ip": "iproute2",
     "lxc-attach": "lxc",
-    "unshare": "util-linux",
     "lxc-start": "lxc",
     "lxc-stop": "lxc",
     "mke2fs": "e2fsprogs",
@@ -25,6 +24,7 @@ PACKAGE_OF = {
     "ssh-keygen": "openssh-client",
     "tar": "tar",
     "tc": "iproute2",
+    "unshare": "util-linux",
 }
 _KEYRING = "debian-archive-keyring"
 """Comes with mmdebstrap: without it apt trusts no Debian mirror."""
