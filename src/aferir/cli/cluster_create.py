@@ -33,6 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="whether what workers write stays in RAM (default) or on a disk of each",
     )
     parser.add_argument(
+        "--image", type=Path, help="tar of another userland, with Open MPI and an ssh server"
+    )
+    parser.add_argument(
         "--slurm", action="store_true", default=None, help="with Slurm: srun, sbatch, squeue"
     )
     parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
@@ -44,10 +47,16 @@ def execute(options: argparse.Namespace) -> int:
     import time
 
     from aferir.cli.cluster_status import print_json
-    from aferir.cluster import manager, watch
+    from aferir.cluster import manager, packaging, watch
+
+    def progress(text: str) -> None:
+        print(text, file=sys.stderr)
 
     clock = time.monotonic()
-    state = manager.create(wanted(options), lambda text: print(text, file=sys.stderr))
+    if options.image is None:
+        state = manager.create(wanted(options), progress)
+    else:
+        state = packaging.create_from_archive(wanted(options), options.image, progress)
     if not options.no_watch:
         watch.start(state.description.name)
     if options.json:

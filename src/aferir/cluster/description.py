@@ -53,8 +53,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the cluster itself in the journal."""
     network: str
     """Id of its network there."""
-    boot_id: str
-    """Of the host, when the nodes were started."""
     image: str
     """Folder of the userland that its nodes started from."""
     nodes: tuple[Node, ...]

@@ -83,7 +83,6 @@ def create_from(
                 description=description,
                 entry=entry.id,
                 network=wires.id,
-                boot_id=journal.boot_id(),
                 image=str(base),
                 nodes=tuple(_start(place, range(description.nodes))),
             )
@@ -163,7 +162,7 @@ def _reconnected(before: State) -> State:
     _give_back([before.network])
     wires = journal.write(namespace.KIND, {}, kept_by=storing.state_file(before.description.name))
     network.make(wires)
-    after = msgspec.structs.replace(before, network=wires.id, boot_id=journal.boot_id())
+    after = msgspec.structs.replace(before, network=wires.id)
     storing.write(after)
     return after
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal
+from aferir import journal, process
 from aferir.cluster import disks, manager, ova, ovf, storing
-from aferir.cluster.description import FRONT, Description, Kind, State
+from aferir.cluster.description import FRONT, Description, Kind, State, check
 from aferir.cluster.nodes import keeps_disk
 from aferir.cluster.workshop import Workshop, workshop
 from aferir.environments.image import Progress, silent
@@ -24,7 +24,11 @@ from aferir.machine import packages
 
 HOME = "home"
 _BOOT_FILES = ("vmlinuz", "initramfs.img")
-_NEEDED = {"usr/sbin/sshd": "openssh-server", "usr/bin/mpirun": "openmpi-bin"}
+_NEEDED = {
+    "usr/sbin/sshd": "openssh-server",
+    "usr/bin/mpirun": "openmpi-bin",
+    "usr/bin/ip": "iproute2",
+}
 
 
 def save(name: str, target: Path, progress: Progress = silent) -> None:
@@ -68,6 +72,33 @@ def load(
             return _furnish(folder, shop, package, asked)
 
         return manager.create_from(asked, furnish, progress)
+
+
+def create_from_archive(asked: Description, archive: Path, progress: Progress = silent) -> State:
+    """Make a cluster of containers of another userland, a tar of its root, e.g. mmdebstrap's.
+
+    Errors: UsageError where it is no tar, or lacks what a node needs; as of `manager.create`.
+    """
+    if asked.kind != "container":
+        raise UsageError("a tar has no kernel to start guests with", remedy="--kind container")
+    manager.require(check(asked), built=True)
+
+    def furnish(folder: Path) -> Path:
+        progress(f"unpacking {archive.name}")
+        tree = folder / "image" / "tree"
+        tree.mkdir(parents=True)
+        options = ["--numeric-owner", "--exclude=./dev/*", "--exclude=dev/*", "-xpf"]
+        done = process.run(
+            ["tar", "-C", str(tree), *options, str(archive.absolute())],
+            timeout_s=1800,
+            check=False,
+        )
+        if done.exit_code != 0:
+            raise UsageError(f"{archive} cannot be unpacked: {process.explain_exit(done)}")
+        _check_tree(tree, archive.name)
+        return tree.parent
+
+    return manager.create_from(asked, furnish, progress)
 
 
 def _require() -> None:
@@ -194,9 +225,14 @@ def _unpack_image(shop: Workshop, image: Path, target: Path, asked: Description)
         disks.to_raw(shop, image, target / "disk.img")
         return
     disks.to_folder(shop, image, target / "tree")
+    _check_tree(target / "tree", image.name)
+
+
+def _check_tree(tree: Path, name: str) -> None:
+    """Errors: UsageError where a userland lacks what a node needs."""
     for file, package in _NEEDED.items():
-        if not (target / "tree" / file).exists():
+        if not (tree / file).is_symlink() and not (tree / file).exists():
             raise UsageError(
-                f"{image.name} cannot be a node: it has no {package}",
-                remedy=f"install {package} where the package was made",
+                f"{name} cannot be a node: it has no {package}",
+                remedy=f"install {package} where it was made",
             )

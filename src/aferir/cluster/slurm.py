@@ -5,14 +5,14 @@ Sources: slurm.conf(5) of Slurm 22.05, munged(8).
 
 from __future__ import annotations
 
+from aferir.cluster.configuration import FOLDER
 from aferir.cluster.description import FRONT, Description, address, node_name
 
 PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
-_FOLDER = "/etc/aferir-cluster"
 
 START = f"""#!/bin/sh
 # Starts Slurm on a node, once it is on the network.
-here={_FOLDER}
+here={FOLDER}
 left=200
 until ip -4 address show dev eth0 2> /dev/null | grep -q inet || [ $left -eq 0 ]; do
   left=$((left-1)); sleep 0.05
