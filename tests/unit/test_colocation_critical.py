@@ -7,7 +7,11 @@ import random
 import pytest
 
 from aferir.colocation import critical, jvm, service, usage
+from aferir.colocation.answers import Answers
 from aferir.colocation.critical import Matcher, Selector
+from aferir.colocation.histogram import Histogram
+from aferir.colocation.sensors.base import Look
+from aferir.colocation.settings import Sla
 from aferir.colocation.usage import Seen
 from aferir.errors import MissingError, UsageError
 
@@ -62,6 +66,34 @@ def test_nothing_is_learnt_from_a_steady_rate_or_few_looks() -> None:
     used = {1: [0.2 + 0.001 * k for k in range(40)]}
     assert critical.learn({1: "w"}, used, steady) == frozenset()
     assert critical.learn({1: "w"}, {1: [0.1, 0.2]}, [1.0, 2.0]) == frozenset()
+
+
+def test_until_something_is_learnt_busy_pools_are_critical_however_many_share_the_work() -> None:
+    names = {k: f"worker-{k}" for k in range(40)} | {40: "main", 41: "poller"}
+    used = {k: [0.01] for k in range(40)} | {40: [0.05], 41: [0.001]}
+    assert critical.busiest(names, used) == set(range(41))
+    assert critical.busiest({1: "main"}, {1: [0.0]}) == frozenset()
+
+
+class _Sensor:
+    def __init__(self, counts: list[int]) -> None:
+        self._counts = counts
+
+    def look(self) -> Look:
+        return Look(latencies=Histogram([0.01] * self._counts.pop(0)))
+
+    def close(self) -> None:
+        pass
+
+
+def test_the_rate_is_of_the_last_two_seconds_and_none_comes_of_the_start() -> None:
+    answers = Answers(_Sensor([1000] + [10] * 40), Sla(), 100.0)
+    for tick in range(1, 41):
+        answers.look(100.0 + 0.1 * tick)
+        assert answers.rate < 101
+    assert answers.rate == pytest.approx(100, rel=0.02)
+    assert answers.latency is not None
+    assert answers.silent_s(105.0) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("text", ["", "pid:x", "pid:", "nothing:1", "nginx"])

@@ -24,6 +24,8 @@ class Answers:
         self._sensor = sensor
         self._sla = sla
         self._windows = Windows(_SLOT_S, _SLOTS)
+        # What came while everything was started is a latency, but nobody knows of what time.
+        self._windows.add(time_s, sensor.look().latencies)
         self._counts: deque[tuple[float, int]] = deque([(time_s, 0)])
         self._last_s = time_s
         self.problem = ""
@@ -47,11 +49,10 @@ class Answers:
 
     @property
     def rate(self) -> float:
-        """Answers a second over the last two."""
+        """Answers a second over the last two; half a second at least."""
         seconds = self._counts[-1][0] - self._counts[0][0]
-        # What was counted at the first look came before it.
-        counted = sum(count for _, count in self._counts) - self._counts[0][1]
-        return counted / seconds if seconds > 0 else 0.0
+        counted = sum(count for _, count in self._counts) - self._counts[0][1]  # came before it
+        return counted / max(seconds, _SLOT_S)
 
     def silent_s(self, time_s: float) -> float:
         """Since the last answer, or since the start."""

@@ -95,23 +95,32 @@ def learn(
     """
     if len(rates) < _FEWEST:
         return frozenset()
-    pools: dict[str, list[int]] = {}
-    for tid in used:
-        pools.setdefault(stem(names.get(tid, str(tid))), []).append(tid)
     total = sum(map(sum, used.values()))
     critical: set[int] = set()
-    for members in pools.values():
+    for members in _pools(names, used):
         pool = [sum(values) for values in zip(*(used[tid] for tid in members), strict=True)]
         if sum(pool) >= _LEAST_SHARE * total and _lower_correlation(pool, rates) > _CLEARLY:
             critical.update(members)
     return frozenset(critical)
 
 
-def busiest(used: Mapping[int, Sequence[float]]) -> frozenset[int]:
-    """Threads that use a twentieth of the service's CPU or more: a guess, until there is better."""
-    totals = {tid: sum(values) for tid, values in used.items()}
-    least = _BUSY_SHARE * sum(totals.values())
-    return frozenset(tid for tid, total in totals.items() if total >= least > 0)
+def busiest(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> frozenset[int]:
+    """Pools that use a twentieth of the service's CPU or more: a guess, until there is better."""
+    least = _BUSY_SHARE * sum(map(sum, used.values()))
+    return frozenset(
+        tid
+        for members in _pools(names, used)
+        if sum(sum(used[tid]) for tid in members) >= least > 0
+        for tid in members
+    )
+
+
+def _pools(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> list[list[int]]:
+    """Threads by the name of their pool."""
+    pools: dict[str, list[int]] = {}
+    for tid in used:
+        pools.setdefault(stem(names.get(tid, str(tid))), []).append(tid)
+    return list(pools.values())
 
 
 def _lower_correlation(x: Sequence[float], y: Sequence[float]) -> float:

@@ -120,7 +120,7 @@ class _Learner:
     def _judge(self, threads: Mapping[int, int], names: Mapping[int, str]) -> frozenset[int]:
         used = {tid: [sample.get(tid, 0.0) for _, sample in self._samples] for tid in threads}
         learnt = critical.learn(names, used, [rate for rate, _ in self._samples])
-        return learnt or critical.busiest(used)
+        return learnt or critical.busiest(names, used)
 
     def close(self) -> None:
         """Close files."""
