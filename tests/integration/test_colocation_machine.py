@@ -290,6 +290,17 @@ def test_threads_are_followed_as_they_come_and_go(sleepers: subprocess.Popen[str
     assert follower.pids == ()
 
 
+def test_more_threads_than_files_may_be_open_are_read_all_the_same(
+    sleepers: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aferir.colocation.usage._MOST_OPEN", 2)
+    usage = Usage(None)
+    threads = service.threads((sleepers.pid,))
+    assert usage.look(threads, ()).threads.keys() == threads.keys()
+    assert usage.look(threads, ()).threads.keys() == threads.keys()
+    usage.close()
+
+
 def test_a_program_that_would_die_of_it_is_never_asked_for_its_threads(
     sleepers: subprocess.Popen[str],
 ) -> None:

@@ -13,11 +13,14 @@ from pathlib import Path
 
 import msgspec
 
+from aferir.colocation.attributes import read_quickly
 from aferir.colocation.batch import Group
 from aferir.probes.cpu import STATES, parse_cpu_ticks
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PRESSURE = Path("/proc/pressure/cpu")
+_MOST_OPEN = 512
+"""A process may open 1,024 files unless it was given more, and a JVM has thousands of threads."""
 _BYTES = 8_192
 """More than any of these files has that we read; of /proc/stat the first line is enough."""
 
@@ -166,6 +169,8 @@ class Usage:
         """Contents from the start; "" where it is not there, or its thread has ended."""
         try:
             if path not in self._files:
+                if len(self._files) >= _MOST_OPEN:
+                    return read_quickly(path)
                 self._files[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             return os.pread(self._files[path], _BYTES, 0).decode("utf-8", "replace")
         except OSError:
