@@ -13,7 +13,7 @@ from aferir.elastic import measured
 from aferir.elastic.allocation import doubts
 from aferir.elastic.capacity import search
 from aferir.elastic.front import Settings
-from aferir.elastic.movie import Show, intended
+from aferir.elastic.movie import Show, _over_time, intended
 from aferir.elastic.simulate import Load
 from aferir.environments.cloud import Phase, PhaseName
 from aferir.environments.simulated import Host, Layout, address_of, commands
@@ -54,6 +54,15 @@ def test_the_same_seed_gives_the_same_arrivals_and_each_repetition_its_own() -> 
     assert intended(show(1, 0)) == intended(show(1, 0))
     assert intended(show(1, 0)) != intended(show(1, 1))
     assert intended(show(1, 0)) != intended(show(2, 0))
+
+
+def test_a_curve_over_time_begins_at_0_and_holds_each_state_until_the_next() -> None:
+    series = _over_time("instances", "1", (0.25, 0.35, 1.0), (1, 2, 0))
+    assert series.at[0] == 0.0
+    held = dict(zip((round(float(at), 1) for at in series.at), series.values, strict=True))
+    assert [held[at] for at in (0.0, 0.2, 0.3, 0.4, 0.9, 1.0)] == [0, 0, 1, 2, 2, 0]
+    long = _over_time("clients", "1", tuple(float(k) for k in range(9000)), tuple(range(9000)))
+    assert len(long.at) <= 501
 
 
 def test_what_the_first_steps_found_configures_the_third(

@@ -177,14 +177,13 @@ def _of_elasticity(trace: Trace, clients_per_node: int) -> tuple[Sample, ...]:
 
 
 def _over_time(metric: str, unit: str, times_s: Sequence[float], values: Sequence[float]) -> Series:
-    """At most so many points: the state that holds at equally distant times."""
-    at = np.asarray(times_s, dtype=float)
-    if at.size > _POINTS:
-        even = np.linspace(at[0], at[-1], _POINTS)
-        chosen = np.searchsorted(at, even, side="right") - 1
-        at, kept = even, np.asarray(values, dtype=float)[chosen]
-    else:
-        kept = np.asarray(values, dtype=float)
+    """The state that holds at equally distant times, from 0 on; at most so many points."""
+    last_s = times_s[-1] if times_s else 0.0
+    step_s = max(0.1, last_s / _POINTS)
+    at = step_s * np.arange(1 + int(last_s / step_s))
+    chosen = np.searchsorted(np.asarray(times_s), at, side="right")
+    # Before the first event there was nothing.
+    kept = np.concatenate([[0.0], np.asarray(values, dtype=float)])[chosen]
     return Series(
         metric=metric,
         unit=unit,
