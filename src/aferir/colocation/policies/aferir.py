@@ -29,6 +29,7 @@ Verdict = Literal["danger", "hold", "calm"]
 _STEP = 0.05
 """Quotas are set in such steps of the machine: rewriting one for less is not worth it."""
 _FULL = 1.0
+_FIRST = -20
 _MUCH = 0.6
 """A batch that may have less than this part of its use when whole counts as shrunk."""
 _SUMS = ("whole_s", "whole_sum", "shrunk_s", "shrunk_sum")
@@ -123,7 +124,8 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     growth = _share(state, chosen, verdict, ratio, past_s, innocent=innocent)
     return Settings(
         threads=threads,
-        service=Schedule(nice=chosen.nice),
+        # Without reservations the service has to outweigh those who compete.
+        service=Schedule(nice=chosen.nice if threads or not competes else _FIRST),
         batch=_batch(state, growth["share"], rank),
         memory={
             "time_s": state.time_s,
