@@ -198,7 +198,9 @@ def test_nothing_is_reserved_without_the_privilege_or_for_too_many_threads() -> 
     crowded: dict[str, Any] = {"service_cpus": 0.5, "batch_cpus": 0.5, "idle_cpus": 0.0}
     unprivileged = live(aferir(), 10, **crowded, reservable_cpus=0.0)
     assert unprivileged.threads == {}
-    assert unprivileged.service == Schedule(nice=-20)  # what is left to do
+    assert unprivileged.service == Schedule(nice=-20)
+    broken = live(aferir(), 10, **crowded, reservable_cpus=0.0, latency=latency(0.5))
+    assert broken.service == Schedule(policy="fifo", priority=1)  # all that is left to do
     many = tuple(ThreadUse(tid=tid, name="t", cpus=0.01) for tid in range(100))
     assert live(aferir(), 10, **crowded, threads=many).threads == {}
 

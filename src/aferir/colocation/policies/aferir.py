@@ -119,25 +119,41 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     rank: Literal["other", "idle"] = "idle"
     if outranked and state.time_s >= wary_until_s:
         rank = "other"
+    urgent_until_s = memory.get("urgent_until_s", -math.inf)
+    if competes and not threads and verdict == "danger":
+        urgent_until_s = state.time_s + chosen.hold_s
     blame = _blame(state, chosen, verdict, ratio, past_s)
     innocent = state.time_s < blame["innocent_until_s"]
     growth = _share(state, chosen, verdict, ratio, past_s, innocent=innocent)
     return Settings(
         threads=threads,
-        # Without reservations the service has to outweigh those who compete.
-        service=Schedule(nice=chosen.nice if threads or not competes else _FIRST),
+        service=_service(state, chosen, urgent_until_s, competes=competes and not threads),
         batch=_batch(state, growth["share"], rank),
         memory={
             "time_s": state.time_s,
             "ratio": ratio,
             "others": others,
             "reserved_until_s": reserved_until_s,
+            "urgent_until_s": urgent_until_s,
             "wary_until_s": wary_until_s,
             **growth,
             **blame,
             **{f"use:{tid}": cpus for tid, cpus in use.items()},
         },
     )
+
+
+def _service(
+    state: State, chosen: Parameters, urgent_until_s: float, *, competes: bool
+) -> Schedule:
+    """All threads without a reservation; `competes`: with others, where none is admitted.
+
+    Outweighing them by nice is void between control groups and sessions (autogroups, sched(7)), so
+    where the SLA is broken then, SCHED_FIFO is what is left; it starves others, so only then.
+    """
+    if competes and state.time_s < urgent_until_s:
+        return Schedule(policy="fifo", priority=1)
+    return Schedule(nice=_FIRST if competes else chosen.nice)
 
 
 def reservations(state: State, chosen: Parameters, use: dict[int, float]) -> dict[int, Schedule]:
