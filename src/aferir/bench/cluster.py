@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aferir.bench import cluster_lbm, cluster_network
+from aferir.bench import cluster_lbm, cluster_life, cluster_network
 from aferir.bench.options import BenchOptions, Note
 from aferir.model.bench import BenchResult, Figure
 
@@ -12,7 +12,11 @@ HELP = "effective bandwidth beside the HPC Challenge; lattice Boltzmann beside t
 PEERS = (*cluster_network.PEERS, *cluster_lbm.PEERS)
 
 Part = Callable[[BenchOptions, Note], Sequence[Figure]]
-_PARTS: tuple[Part, ...] = (cluster_network.figures, cluster_lbm.figures)
+_PARTS: tuple[Part, ...] = (
+    cluster_life.figures,
+    cluster_network.figures,
+    cluster_lbm.figures,
+)
 """One after another: they would disturb each other."""
 
 
