@@ -45,7 +45,7 @@ double best_method(const std::array<BySize, kMethods>& methods, std::size_t size
 
 std::array<std::int64_t, kSizes> message_sizes(std::int64_t largest) {
     std::array<std::int64_t, kSizes> sizes{};
-    const double steps = static_cast<double>(kSizes - 1 - kDoubled);
+    const auto steps = static_cast<double>(kSizes - 1 - kDoubled);
     for (std::size_t size = 0; size < kSizes; ++size) {
         if (size <= kDoubled) {
             sizes[size] = std::int64_t{1} << size;
@@ -128,7 +128,7 @@ Effective by_size(const Measured& measured, std::size_t size) {
 }
 
 std::int64_t next_loops(const LoopLength& known) {
-    const double previous = static_cast<double>(known.previous);
+    const auto previous = static_cast<double>(known.previous);
     double loops = previous / known.size_ratio;
     if (known.took_s > 0) {
         loops *= std::max(1.0, known.budget_s / known.took_s);

@@ -46,7 +46,7 @@ std::string array_of(std::span<const double> values) {
     std::string text = "[";
     for (const double value : values) {
         std::array<char, 32> digits{};
-        const auto end = std::to_chars(digits.begin(), digits.end(), value).ptr;
+        auto* const end = std::to_chars(digits.begin(), digits.end(), value).ptr;
         text.append(text.size() > 1 ? "," : "").append(digits.begin(), end);
     }
     return text + "]";
@@ -145,21 +145,21 @@ int run(const Arguments& arguments) {
 }  // namespace aferir::beff
 
 int main(int count, char** values) {
-    using namespace aferir;
+    namespace beff = aferir::beff;
     MPI_Init(&count, &values);
     const std::vector<std::string_view> given(values + 1, values + count);
     // What is wrong with the command line is wrong for all processes, and said once.
     const std::unique_ptr<std::FILE, beff::CloseFile> silence(std::fopen("/dev/null", "w"));
     auto* const err = beff::world().rank == 0 || silence == nullptr ? stderr : silence.get();
-    const int code = run_program(beff::kProgram, err, [&] {
+    const int code = aferir::run_program(beff::kProgram, err, [&] {
         try {
-            return beff::run(Arguments(given, beff::kNames, beff::kFlags));
+            return beff::run(aferir::Arguments(given, beff::kNames, beff::kFlags));
         } catch (const std::bad_alloc&) {
-            print_line(stderr, "b-eff: the buffers do not fit; give a smaller --memory");
-            return static_cast<int>(kNoMemory);
+            aferir::print_line(stderr, "b-eff: the buffers do not fit; give a smaller --memory");
+            return static_cast<int>(aferir::kNoMemory);
         }
     });
-    if (code == kNoMemory) {
+    if (code == aferir::kNoMemory) {
         MPI_Abort(MPI_COMM_WORLD, code);  // other processes may have enough, and wait for this one
     }
     MPI_Finalize();

@@ -64,7 +64,7 @@ class Series {
         return std::accumulate(slowest.begin(), slowest.end(), 0.0);
     }
 
-    [[nodiscard]] std::int64_t agreed(std::int64_t loops) const {
+    static std::int64_t agreed(std::int64_t loops) {
         MPI_Bcast(&loops, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
         return loops;
     }

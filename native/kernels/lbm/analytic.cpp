@@ -55,7 +55,10 @@ double duct_permeability(double height, double width) {
 }
 
 int spheres_in_cell(Packing packing) {
-    return packing == Packing::kSimpleCubic ? 1 : packing == Packing::kBodyCentred ? 2 : 4;
+    if (packing == Packing::kSimpleCubic) {
+        return 1;
+    }
+    return packing == Packing::kBodyCentred ? 2 : 4;
 }
 
 double closest_fraction(Packing packing) {

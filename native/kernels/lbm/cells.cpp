@@ -22,7 +22,10 @@ std::size_t padded(std::size_t count) {
 }
 
 int wrapped(int place, int size) {
-    return place < 0 ? place + size : place < size ? place : place - size;
+    if (place < 0) {
+        return place + size;
+    }
+    return place < size ? place : place - size;
 }
 
 /// A population of a cell of mine whose place another rank has, or the other way round.
@@ -208,7 +211,7 @@ class Lister {
             if (cells_.peers.empty() || cells_.peers.back().rank != link.rank) {
                 cells_.peers.push_back({link.rank, ghost, ghost, {}});
             }
-            ghosts_.push_back({link.cell, link.direction, ghost});
+            ghosts_.emplace_back(link.cell, link.direction, ghost);
             cells_.peers.back().ghosts_end = ++ghost;
         }
         auto peer = cells_.peers.begin();

@@ -106,7 +106,7 @@ Geometry make_duct(int length, int height, int width) {
 
 Geometry make_spheres(Packing packing, int edge, double fraction) {
     const double most = std::min(kMostFraction, closest_fraction(packing));
-    if (!(fraction >= kLeastFraction && fraction <= most)) {
+    if (std::isnan(fraction) || fraction < kLeastFraction || fraction > most) {
         throw UsageError("--fraction of an ordered packing must be from " +
                          std::to_string(kLeastFraction) + " to " + std::to_string(most) +
                          ", where the permeability is known");
@@ -116,7 +116,8 @@ Geometry make_spheres(Packing packing, int edge, double fraction) {
     const double radius = std::cbrt(3 * fraction * volume / (4 * std::numbers::pi));
     // Away from the lattice's own symmetries, or many cells would be in or out together.
     constexpr Point kOff{0.29, 0.41, 0.17};
-    const auto place = [&](double in_cell, double off) { return in_cell * edge + edge / 4 + off; };
+    const int quarter = edge / 4;
+    const auto place = [&](double in_cell, double off) { return in_cell * edge + quarter + off; };
     for (const auto centre : centres(packing)) {
         put_sphere(geometry,
                    {place(centre.x, kOff.x), place(centre.y, kOff.y), place(centre.z, kOff.z)},
@@ -133,8 +134,8 @@ Geometry make_random_packing(Size size, int diameter, double fraction, std::uint
     std::vector<Point> placed;
     const double radius = diameter / 2.0;
     const double sphere = std::numbers::pi / 6 * std::pow(diameter, 3);
-    const auto wanted =
-        static_cast<std::size_t>(fraction * static_cast<double>(size.cells()) / sphere + 0.5);
+    const auto wanted = static_cast<std::size_t>(
+        std::lround(fraction * static_cast<double>(size.cells()) / sphere));
     int tries = 0;
     while (placed.size() < wanted) {
         const Point centre{random.uniform() * size.x, random.uniform() * size.y,
@@ -172,8 +173,6 @@ Geometry make_blocks(Size size, int edge) {
 }
 
 Geometry read_voxels(std::istream& file) {
-    std::string magic;
-    std::string version;
     long long x = 0;
     long long y = 0;
     long long z = 0;

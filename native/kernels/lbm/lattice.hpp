@@ -42,7 +42,10 @@ inline constexpr double kFaceWeight = 1.0 / 18;
 inline constexpr double kEdgeWeight = 1.0 / 36;
 
 constexpr double weight(int direction) {
-    return direction == 0 ? kRestWeight : direction < 7 ? kFaceWeight : kEdgeWeight;
+    if (direction == 0) {
+        return kRestWeight;
+    }
+    return direction < 7 ? kFaceWeight : kEdgeWeight;
 }
 
 /// Rates of the two-relaxation-time collision (I. Ginzburg, F. Verhaeghe and D. d'Humieres, Commun.
@@ -71,6 +74,6 @@ struct Drive {
 inline constexpr int kOperationsPerUpdate = 153;
 
 /// The values that an update reads and writes.
-inline constexpr std::size_t kBytesPerUpdate = 2 * kDirections * sizeof(double);
+inline constexpr std::size_t kBytesPerUpdate = 2 * sizeof(double) * kDirections;
 
 }  // namespace aferir::lbm

@@ -43,11 +43,11 @@ constexpr std::array kVariants{
 }  // namespace aferir::lbm
 
 int main(int count, char** values) {
-    using namespace aferir::lbm;
+    namespace lbm = aferir::lbm;
     const std::vector<std::string_view> given(values + 1, values + count);
 #if defined(AFERIR_MPI)
-    return drive_mpi("lattice-boltzmann-mpi", AFERIR_MPI, kVariants, given);
+    return lbm::drive_mpi("lattice-boltzmann-mpi", AFERIR_MPI, lbm::kVariants, given);
 #else
-    return drive("lattice-boltzmann", "", kVariants, given, Alone(), stdout, stderr);
+    return lbm::drive("lattice-boltzmann", "", lbm::kVariants, given, lbm::Alone(), stdout, stderr);
 #endif
 }

@@ -1,6 +1,7 @@
 #include "lbm/reference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -43,17 +44,18 @@ void Reference::collide(std::size_t cell) {
         at.z += c.z * f[q];
     }
     at.x += drive_.force / 2;
-    double after[kDirections];
+    std::array<double, kDirections> after{};
     for (int q = 0; q < kDirections; ++q) {
         const int back = opposite(q);
         const double excess = f[q] - equilibrium(q, at);
         const double excess_back = f[back] - equilibrium(back, at);
         const double force =
             3 * weight(q) * kVelocities[static_cast<std::size_t>(q)].x * drive_.force;
-        after[q] = f[q] - rates_.even * (excess + excess_back) / 2 -
-                   rates_.odd * (excess - excess_back) / 2 + (1 - rates_.odd / 2) * force;
+        after[static_cast<std::size_t>(q)] = f[q] - rates_.even * (excess + excess_back) / 2 -
+                                             rates_.odd * (excess - excess_back) / 2 +
+                                             (1 - rates_.odd / 2) * force;
     }
-    std::copy_n(after, kDirections, f);
+    std::copy(after.begin(), after.end(), f);
 }
 
 void Reference::stream(std::size_t cell, int x, int y, int z) {
@@ -166,7 +168,7 @@ double check_kernels(const Execution& chosen, const World& world) {
     Random random(7);
     const Physics pushed{0.1, {1e-4, 0}};
     auto geometry = random_walls({29, 17, 4 * execution.threads + 9}, 0.2, random);
-    double largest = difference(geometry, pushed, execution, world, random);
+    const double largest = difference(geometry, pushed, execution, world, random);
     geometry = random_walls({21, 14, 4 * execution.threads + 6}, 0.05, random);
     geometry.walls_y = true;
     geometry.walls_z = true;

@@ -31,7 +31,7 @@ class Reference {
 /// Largest difference of the solver's kernels from the reference in small boxes with random walls,
 /// periodic and with pressure at the ends, relative to the populations that they start with. All
 /// ranks call it.
-double check_kernels(const Execution& execution, const World& world);
+double check_kernels(const Execution& chosen, const World& world);
 
 inline constexpr double kKernelTolerance = 1e-12;
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace aferir::lbm {
 namespace {
@@ -24,7 +25,8 @@ double real(const Arguments& arguments, std::string_view name, double otherwise,
     double number = 0;
     const auto* const end = text->data() + text->size();
     const auto [stop, error] = std::from_chars(text->data(), end, number);
-    if (error != std::errc{} || stop != end || !(number >= least && number <= most)) {
+    if (error != std::errc{} || stop != end || std::isnan(number) || number < least ||
+        number > most) {
         throw UsageError(std::string(name) + " is '" + std::string(*text) +
                          "'; give a number from " + std::to_string(least) + " to " +
                          std::to_string(most));

@@ -119,8 +119,8 @@ class LuRank {
 
 /// Of one rank: 16 numbers for each point, of its pencil, its rims and its fronts' padding.
 std::size_t bytes_needed(int size, const ProcessGrid& grid) {
-    const auto columns = (size + grid.columns - 1) / grid.columns + 4 + kLanes;
-    const auto period = (size + grid.rows - 1) / grid.rows + 4;
+    const std::ptrdiff_t columns = (size + grid.columns - 1) / grid.columns + 4 + kLanes;
+    const std::ptrdiff_t period = (size + grid.rows - 1) / grid.rows + 4;
     return static_cast<std::size_t>(columns * (period * (size + 4) + columns)) * 16 *
            sizeof(double);
 }

@@ -86,11 +86,8 @@ class LuHalo {
         const auto planes = static_cast<int>(fronts_.size()) - 1;
         for (int j = js.begin; j < js.end; ++j) {
             for (int k = 1; k < planes; ++k) {
-                double* point = u_.at(Place{is.begin, j, k});
-                const auto step = u_.stride(fronts_.block_of(j));
                 for (int i = is.begin; i < is.end; ++i) {
-                    use(point);
-                    point += step;
+                    use(u_.at(Place{i, j, k}));
                 }
             }
         }

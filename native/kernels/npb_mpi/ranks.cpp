@@ -35,10 +35,9 @@ constexpr std::size_t kLine = 64;
 bool populate(void* data, std::size_t bytes) {
 #if defined(MADV_POPULATE_WRITE)
     constexpr std::uintptr_t kPage = 4096;
-    const auto begin = reinterpret_cast<std::uintptr_t>(data) / kPage * kPage;
-    const auto end = reinterpret_cast<std::uintptr_t>(data) + bytes;
-    return madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE) == 0 ||
-           errno == EINVAL;
+    const auto into_page = reinterpret_cast<std::uintptr_t>(data) % kPage;
+    auto* const page = static_cast<std::byte*>(data) - into_page;
+    return madvise(page, bytes + into_page, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
 #else
     return data != nullptr || bytes == 0;
 #endif
@@ -176,7 +175,7 @@ SharedBytes::SharedBytes(const Ranks& ranks, std::size_t bytes) {
         parts_.push_back(own_.emplace(bytes).data());
         return;
     }
-    const auto comm = ranks.mates_->handle;
+    const MPI_Comm comm = ranks.mates_->handle;
     MPI_Win window = MPI_WIN_NULL;
     void* own = nullptr;
     const auto size = bytes + kLine;
