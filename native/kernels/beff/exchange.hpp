@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "beff/definition.hpp"
@@ -32,9 +33,13 @@ struct Partners {
 /// Sends to both neighbours and hears from both, as often as asked, and looks at what came.
 class Exchange {
   public:
-    /// `room_bytes`: buffers are gone through from front to back, so that messages come from
-    /// memory. Errors: std::bad_alloc.
+    /// `room_bytes` of each buffer, which is gone through from front to back, so that messages come
+    /// from memory. Errors: std::bad_alloc.
     Exchange(std::int64_t room_bytes, int processes);
+
+    /// Writes the first `bytes` of what is to be sent. Memory that was never written is one page of
+    /// zeros to Linux, which is sent from the cache.
+    void touch(std::int64_t bytes);
 
     /// Seconds for `loops` rounds of messages of `bytes`, of this process; one round is done
     /// before. Collective: all processes call it with the same method, bytes and loops.
@@ -57,8 +62,9 @@ class Exchange {
     void nonblocking(const Partners& partners, const Slots& slots, int bytes);
     void alltoallv(const Partners& partners, const Slots& slots, int bytes);
 
-    std::vector<unsigned char> sent_;
-    std::vector<unsigned char> received_;
+    std::size_t room_;
+    std::unique_ptr<unsigned char[]> sent_;
+    std::unique_ptr<unsigned char[]> received_;
     std::vector<int> send_counts_, receive_counts_, send_places_, receive_places_;
     std::size_t place_ = 0;
     int rank_ = 0;

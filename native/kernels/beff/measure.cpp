@@ -98,7 +98,9 @@ std::vector<Partners> partners_of(int rank, int processes, std::uint64_t seed) {
 Outcome measure(const Options& options) {
     const World here = world();
     const auto partners = partners_of(here.rank, here.processes, options.seed);
-    Exchange exchange((options.largest_bytes + 16) * kSlots, here.processes);
+    const auto room = (options.largest_bytes + 16) * kSlots;
+    Exchange exchange(room, here.processes);
+    exchange.touch(room);
     Outcome outcome;
     Series series(options, exchange, partners);
     for (std::size_t repetition = 0; repetition < kRepetitions; ++repetition) {

@@ -25,9 +25,10 @@ struct Challenge {
     bool intact = true;
 };
 
-/// Collective; what is measured is known to rank 0. All pairs of processes play ping-pong, one pair
-/// after the other; of repeated measurements the least time counts; random rings are averaged as
-/// logarithms.
+/// Collective; what is measured is known to rank 0. As there, what is sent in ping-pong and to one
+/// side of a ring was never written but at its ends, so that it comes from the cache. All pairs of
+/// processes play ping-pong, one pair after the other; of repeated measurements the least time
+/// counts; random rings are averaged as logarithms.
 Challenge measure_challenge(std::uint64_t seed);
 
 }  // namespace aferir::beff

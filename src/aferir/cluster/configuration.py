@@ -84,6 +84,8 @@ def mpi(description: Description, host_cpus: int) -> str:
         "oob_tcp_keepalive_time = 5",
         "oob_tcp_keepalive_intvl = 2",
         "oob_tcp_keepalive_probes = 3",
+        # A node that died a moment ago does not answer, and its address is soon another's.
+        "plm_rsh_args = -o ConnectTimeout=5 -o ServerAliveInterval=5",
         "hwloc_base_binding_policy = none",
         "rmaps_base_oversubscribe = 1",
         f"mpi_yield_when_idle = {int(shared)}",
