@@ -24,9 +24,8 @@ World world() {
 }
 
 Exchange::Exchange(std::int64_t room_bytes, int processes)
-    : room_(static_cast<std::size_t>(room_bytes)),
-      sent_(std::make_unique_for_overwrite<unsigned char[]>(room_)),
-      received_(std::make_unique_for_overwrite<unsigned char[]>(room_)),
+    : sent_(static_cast<std::size_t>(room_bytes)),
+      received_(static_cast<std::size_t>(room_bytes)),
       send_counts_(static_cast<std::size_t>(processes)),
       receive_counts_(send_counts_),
       send_places_(send_counts_),
@@ -34,12 +33,12 @@ Exchange::Exchange(std::int64_t room_bytes, int processes)
       rank_(world().rank) {}
 
 void Exchange::touch(std::int64_t bytes) {
-    std::fill_n(sent_.get(), bytes, static_cast<unsigned char>(1));
+    std::fill_n(sent_.data(), bytes, static_cast<unsigned char>(1));
 }
 
 Exchange::Slots Exchange::take(std::int64_t bytes, int messages) {
     const auto step = (static_cast<std::size_t>(bytes) + 7) / 8 * 8;
-    if (place_ + step * static_cast<std::size_t>(messages) > room_) {
+    if (place_ + step * static_cast<std::size_t>(messages) > sent_.size()) {
         place_ = 0;
     }
     const Slots slots{place_, messages == 1 ? place_ : place_ + step};
@@ -106,8 +105,9 @@ void Exchange::alltoallv(const Partners& partners, const Slots& slots, int bytes
     send_places_[next] = static_cast<int>(slots.to_next);
     receive_places_[next] = static_cast<int>(slots.to_previous);
     receive_places_[previous] = static_cast<int>(slots.to_next);
-    MPI_Alltoallv(sent_.get(), send_counts_.data(), send_places_.data(), MPI_BYTE, received_.get(),
-                  receive_counts_.data(), receive_places_.data(), MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Alltoallv(sent_.data(), send_counts_.data(), send_places_.data(), MPI_BYTE,
+                  received_.data(), receive_counts_.data(), receive_places_.data(), MPI_BYTE,
+                  MPI_COMM_WORLD);
     send_counts_[next] = receive_counts_[previous] = 0;
     send_counts_[previous] = receive_counts_[next] = 0;
 }

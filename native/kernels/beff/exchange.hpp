@@ -11,6 +11,16 @@
 
 namespace aferir::beff {
 
+/// Gives memory that nobody has written yet: an element is what the kernel gave.
+struct Untouched : std::allocator<unsigned char> {
+    template <typename Other>
+    struct rebind {
+        using other = Untouched;
+    };
+    static void construct(unsigned char* /*place*/) noexcept {}
+};
+using Buffer = std::vector<unsigned char, Untouched>;
+
 enum class Method : std::uint8_t { kSendrecv, kAlltoallv, kNonblocking };
 
 /// Of MPI_COMM_WORLD.
@@ -62,9 +72,8 @@ class Exchange {
     void nonblocking(const Partners& partners, const Slots& slots, int bytes);
     void alltoallv(const Partners& partners, const Slots& slots, int bytes);
 
-    std::size_t room_;
-    std::unique_ptr<unsigned char[]> sent_;
-    std::unique_ptr<unsigned char[]> received_;
+    Buffer sent_;
+    Buffer received_;
     std::vector<int> send_counts_, receive_counts_, send_places_, receive_places_;
     std::size_t place_ = 0;
     int rank_ = 0;

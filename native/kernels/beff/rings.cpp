@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -78,8 +77,8 @@ class PingPongTable {
         : plan_(plan),
           here_(here),
           last_(static_cast<std::size_t>(plan.bytes) - 1),
-          sent_(std::make_unique_for_overwrite<unsigned char[]>(last_ + 1)),
-          received_(std::make_unique_for_overwrite<unsigned char[]>(last_ + 1)) {}
+          sent_(last_ + 1),
+          received_(last_ + 1) {}
 
     /// Seconds one way, by pair; known to all.
     std::vector<double> play() {
@@ -137,8 +136,8 @@ class PingPongTable {
     void rally(int server, int round) {
         const int bytes = static_cast<int>(plan_.bytes);
         sent_[0] = sent_[last_] = static_cast<unsigned char>(here_.rank + round);
-        MPI_Send(sent_.get(), bytes, MPI_BYTE, server, kPing, MPI_COMM_WORLD);
-        MPI_Recv(received_.get(), bytes, MPI_BYTE, server, kPong, MPI_COMM_WORLD,
+        MPI_Send(sent_.data(), bytes, MPI_BYTE, server, kPing, MPI_COMM_WORLD);
+        MPI_Recv(received_.data(), bytes, MPI_BYTE, server, kPong, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
         const auto expected = static_cast<unsigned char>(sent_[0] + 13);
         intact_ = intact_ && received_[0] == expected && received_[last_] == expected;
@@ -153,11 +152,11 @@ class PingPongTable {
                 return;
             }
             for (int round = -1; round < loops; ++round) {
-                MPI_Recv(received_.get(), bytes, MPI_BYTE, client, kPing, MPI_COMM_WORLD,
+                MPI_Recv(received_.data(), bytes, MPI_BYTE, client, kPing, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
                 sent_[0] = static_cast<unsigned char>(received_[0] + 13);
                 sent_[last_] = static_cast<unsigned char>(received_[last_] + 13);
-                MPI_Send(sent_.get(), bytes, MPI_BYTE, client, kPong, MPI_COMM_WORLD);
+                MPI_Send(sent_.data(), bytes, MPI_BYTE, client, kPong, MPI_COMM_WORLD);
             }
         }
     }
@@ -165,8 +164,8 @@ class PingPongTable {
     const Plan& plan_;
     World here_;
     std::size_t last_;
-    std::unique_ptr<unsigned char[]> sent_;
-    std::unique_ptr<unsigned char[]> received_;
+    Buffer sent_;
+    Buffer received_;
     bool intact_ = true;
 };
 
