@@ -12,14 +12,11 @@
 namespace aferir::beff {
 
 /// Gives memory that nobody has written yet: an element is what the kernel gave.
-struct Untouched : std::allocator<unsigned char> {
-    template <typename Other>
-    struct rebind {
-        using other = Untouched;
-    };
-    static void construct(unsigned char* /*place*/) noexcept {}
+template <typename T>
+struct Untouched : std::allocator<T> {
+    static void construct(T* /*place*/) noexcept {}
 };
-using Buffer = std::vector<unsigned char, Untouched>;
+using Buffer = std::vector<unsigned char, Untouched<unsigned char>>;
 
 enum class Method : std::uint8_t { kSendrecv, kAlltoallv, kNonblocking };
 
