@@ -197,11 +197,11 @@ def test_bonding_in_a_guest_carries_more_than_a_link() -> None:
         task = Task(
             network=slow,
             method=Bonding(mode="balance-rr"),
-            traffic=Traffic(seconds=1.0),
+            traffic=Traffic(seconds=4.0),  # of 1 s a timeout takes a fifth
         )
         carried = measure(found, task)
     assert carried.links_up == 2
-    assert carried.throughput_bps * 8 > 1.2 * slow.rate_bits  # a timeout costs a fifth of 1 s
+    assert carried.throughput_bps * 8 > 1.6 * slow.rate_bits
     assert carried.out_of_order_segments > 0
     assert leftovers() == []
 

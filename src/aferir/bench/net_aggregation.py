@@ -261,7 +261,7 @@ class _Passes:
 
 _MODES: dict[Mode, _Passes] = {
     # No other mode carries one connection over more than one link; its start takes a while.
-    "balance-rr": _Passes(seconds=4.0, links=1.6, least_share=0.9),
+    "balance-rr": _Passes(seconds=4.0, links=1.7, least_share=0.9),
     "active-backup": _Passes(links=0.9),
     "balance-xor": _Passes(connections=16, links=1.7, least_share=0.3),
     "broadcast": _Passes(links=0.7, least_share=0.9),
