@@ -53,7 +53,18 @@ def execute(options: argparse.Namespace) -> int:
     """Run one bench and print its figures."""
     import msgspec
 
-    from aferir.bench import clock, cluster, colocate, elastic, net, npb, overhead, resume, startup
+    from aferir.bench import (
+        clock,
+        cluster,
+        colocate,
+        elastic,
+        io,
+        net,
+        npb,
+        overhead,
+        resume,
+        startup,
+    )
     from aferir.bench.options import BenchOptions
 
     benches = {
@@ -61,6 +72,7 @@ def execute(options: argparse.Namespace) -> int:
         "cluster": cluster,
         "colocate": colocate,
         "elastic": elastic,
+        "io": io,
         "net": net,
         "npb": npb,
         "overhead": overhead,

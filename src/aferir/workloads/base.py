@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -57,3 +57,20 @@ class Workload(Protocol):
         found its own result wrong.
         """
         ...
+
+
+@runtime_checkable
+class IoWorkload(Workload, Protocol):
+    """One of the programs whose cost per I/O is studied: having `short_io` marks it as such.
+
+    Such a program reports `VOLUME`, and leaves no file behind when it has ended.
+    """
+
+    short_io: tuple[Mapping[str, Parameter], ...]
+    """Parameters of its short forms, seconds to a few minutes each on two cores with 24 GB of
+    memory and 20 GB of disk."""
+
+
+VOLUME = "io_volume_bytes"
+"""Sample of a program of I/O: bytes of its data that it read and wrote, as it knows them itself.
+An operation is 512 of them."""
