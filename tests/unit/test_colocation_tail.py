@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.colocation.sensors.lines import slow_log
-from aferir.colocation.sensors.log import LogSensor
+from aferir.colocation.sensors.lines import json_lines, slow_log
+from aferir.colocation.sensors.log import MOST_LINES, LogSensor
 from aferir.colocation.sensors.tail import Tail
 
 
@@ -167,3 +168,23 @@ def test_a_log_whose_lines_tell_nothing_is_a_problem_until_one_does(tmp_path: Pa
     look = sensor.look()
     assert (look.problem, look.unread) == ("", 1)
     sensor.close()
+
+
+def test_of_very_many_lines_some_are_read_and_stand_for_all(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    sensor = LogSensor(log, json_lines("t"))
+    log.write_text('{"t": 1}\n' * 10 * MOST_LINES)
+    look = sensor.look()
+    assert look.latencies.total <= MOST_LINES
+    assert look.latencies.total * look.each == pytest.approx(10 * MOST_LINES, rel=0.1)
+
+
+def test_a_log_of_many_buffers_is_read_in_one_look(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    tail = Tail(log)
+    wanted = [b"%d" % number for number in range(40_000)]
+    log.write_bytes(b"\n".join(wanted) + b"\n")
+    assert tail.lines() == wanted
+    assert tail.lines() == []

@@ -27,6 +27,8 @@ class Answers:
         # What came while everything was started is a latency, but nobody knows of what time.
         self._windows.add(time_s, sensor.look().latencies)
         self._counts: deque[tuple[float, int]] = deque([(time_s, 0)])
+        self._counted = 0
+        """Of all counts but the first, which came before its time."""
         self._last_s = time_s
         self.problem = ""
         """Why nothing may have been read; empty: all is well."""
@@ -36,10 +38,13 @@ class Answers:
         found = self._sensor.look()
         self.problem = found.problem
         self._windows.add(time_s, found.latencies)
-        self._counts.append((time_s, found.latencies.total))
+        answers = found.latencies.total * found.each
+        self._counts.append((time_s, answers))
+        self._counted += answers
         while len(self._counts) > 2 and self._counts[1][0] <= time_s - _RATE_S:
             self._counts.popleft()
-        if found.latencies.total:
+            self._counted -= self._counts[0][1]
+        if answers:
             self._last_s = time_s
 
     @property
@@ -51,8 +56,7 @@ class Answers:
     def rate(self) -> float:
         """Answers a second over the last two; half a second at least."""
         seconds = self._counts[-1][0] - self._counts[0][0]
-        counted = sum(count for _, count in self._counts) - self._counts[0][1]  # came before it
-        return counted / max(seconds, _SLOT_S)
+        return self._counted / max(seconds, _SLOT_S)
 
     def silent_s(self, time_s: float) -> float:
         """Since the last answer, or since the start."""

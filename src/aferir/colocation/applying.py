@@ -76,7 +76,7 @@ class Machine:
 
         What the kernel refuses stays as it is or falls back to nice -20, and is reported.
         """
-        asked = (want.threads, want.service, want.service_cpus, want.batch, frozenset(threads))
+        asked = (want.threads, want.service, want.service_cpus, want.batch, threads)
         if asked == self._asked:
             self.now = msgspec.structs.replace(self.now, memory=want.memory)
             return Applied(self.now)

@@ -5,6 +5,7 @@ The policy is passed in and pure; sensors and actuators are at the edges.
 
 from __future__ import annotations
 
+import gc
 import resource
 import signal
 import subprocess
@@ -25,7 +26,7 @@ from aferir.colocation.guard import Guard
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Decide, Settings, Sla, State, ThreadUse
-from aferir.colocation.usage import Seen, Usage, Use, between
+from aferir.colocation.usage import Watch
 
 _SETTLES_S = 1.0
 """Within which the kernel has given back what ended threads had reserved."""
@@ -179,15 +180,16 @@ class _Loop:
         self._machine = machine
         self._guard = guard
         self._follower = Follower(job.service, job.selector)
-        self._usage = Usage(machine.group)
+        self._watch = Watch(machine.group)
+        self._threads: tuple[object, object, tuple[ThreadUse, ...]] = (None, None, ())
         self._answers = Answers(sensor, job.sla, self._started[0])
-        self._seen: Seen | None = None
         self._child: subprocess.Popen[str] | None = None
         self._alone_since_s: float | None = None
         self._books = _Books()
 
     def run(self, stopping: _Stopping, note: Note) -> Reason:
         """Until there is a reason to end."""
+        gc.freeze()  # what is there by now stays, and need not be looked through again and again
         due = time.monotonic()
         try:
             while not stopping.asked:
@@ -204,7 +206,7 @@ class _Loop:
                 time.sleep(max(0.0, due - now))
             return "stopped"
         finally:
-            self._usage.close()
+            self._watch.close()
             self._follower.close()
 
     def _tick(self) -> Tick:
@@ -227,19 +229,14 @@ class _Loop:
     def _state(self, now_s: float) -> State:
         follower = self._follower
         threads = {tid: follower.threads[tid] for tid in follower.critical}
-        before, self._seen = self._seen, self._usage.look(threads, follower.pids)
-        use = between(before, self._seen) if before else Use()
+        use = self._watch.look(now_s, threads, follower.pids)
         return State(
             time_s=now_s,
             sla=self._job.sla,
             latency=self._answers.latency,
             rate=self._answers.rate,
             silent_s=self._answers.silent_s(now_s),
-            threads=tuple(
-                ThreadUse(tid=tid, name=follower.name(tid), cpus=run, waited_cpus=waited)
-                for tid in sorted(threads)
-                for run, waited in [use.threads.get(tid, (0.0, 0.0))]
-            ),
+            threads=self._critical(use.threads),
             service_cpus=use.service_cpus,
             batch_cpus=use.batch_cpus,
             idle_cpus=use.idle_cpus,
@@ -251,6 +248,18 @@ class _Loop:
             batch_ended=self._child is None,
             now=self._machine.now,
         )
+
+    def _critical(self, used: dict[int, tuple[float, float]]) -> tuple[ThreadUse, ...]:
+        """Critical threads with their use, made anew where either is another."""
+        follower = self._follower
+        if self._threads[0] is not used or self._threads[1] != follower.critical:
+            made = tuple(
+                ThreadUse(tid=tid, name=follower.name(tid), cpus=run, waited_cpus=waited)
+                for tid in sorted(follower.critical)
+                for run, waited in [used.get(tid, (0.0, 0.0))]
+            )
+            self._threads = (used, follower.critical, made)
+        return self._threads[2]
 
     def _service_ended(self) -> bool:
         """At once where a process was named, which does not come back; else after a while."""
@@ -300,7 +309,7 @@ class _Loop:
             reason=reason,
             batch_exit=books.batch_exit,
             batch_runs=books.batch_runs,
-            batch_cpu_s=self._seen.batch_s if self._seen else 0.0,
+            batch_cpu_s=self._watch.batch_s,
             duration_s=time.monotonic() - self._started[0],
             decisions=books.decisions,
             late=books.late,

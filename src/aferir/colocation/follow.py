@@ -60,6 +60,7 @@ class Follower:
 
     def close(self) -> None:
         """Close files."""
+        self._service.close()
         self._learner.close()
 
 

@@ -79,7 +79,7 @@ class Histogram:
         Errors: ValueError where there is none.
         """
         rank = max(1, _ceil(share * self._total))
-        return next(iter(self._at((rank,))))
+        return self._at((rank,))[0]
 
     def latency(self, share: float, confidence: float = 0.95) -> Latency | None:
         """A quantile with its distribution-free interval, or None where nothing was recorded.
@@ -96,7 +96,7 @@ class Histogram:
             value = self.value(share)
             return Latency(quantile_s=value, low_s=0.0, high_s=math.inf, n=self._total)
         low, high = ranks
-        values = list(self._at((low, min(max(middle, low), high), high)))
+        values = self._at((low, min(max(middle, low), high), high))
         return Latency(quantile_s=values[1], low_s=values[0], high_s=values[2], n=self._total)
 
     def quantile(self, share: float, confidence: float = 0.95) -> Latency | None:
@@ -109,21 +109,24 @@ class Histogram:
         for bucket in sorted(self._counts):
             yield _middle_ns(bucket) / _NS, self._counts[bucket]
 
-    def _at(self, ranks: tuple[int, ...]) -> Iterator[float]:
-        """Latencies of these ranks (from 1 on, not falling), in seconds."""
+    def _at(self, ranks: tuple[int, ...]) -> list[float]:
+        """Latencies of these ranks (from 1 on, not falling), in seconds.
+
+        Counted from the longest on, since it is the tail that is asked for.
+        """
         if not 1 <= ranks[0] <= ranks[-1] <= self._total:
             raise ValueError(f"no rank {ranks[-1]} among {self._total} latencies")
-        wanted = iter(ranks)
-        rank = next(wanted)
-        seen = 0
-        for value, count in self.items():
-            seen += count
-            while seen >= rank:
-                yield value
-                following = next(wanted, None)
-                if following is None:
-                    return
-                rank = following
+        wanted = list(ranks)
+        found: list[float] = []
+        shorter = self._total
+        for bucket in sorted(self._counts, reverse=True):
+            shorter -= self._counts[bucket]
+            while wanted and shorter < wanted[-1]:
+                found.append(_middle_ns(bucket) / _NS)
+                wanted.pop()
+            if not wanted:
+                break
+        return found[::-1]
 
 
 class Windows:

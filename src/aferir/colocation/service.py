@@ -20,6 +20,8 @@ _KINDS = ("pid", "pidfile", "comm", "cgroup", "unit")
 _KERNEL_THREADS = 2
 """kthreadd, the parent of them all."""
 _PROCESSES_S = 1.0
+_BIRTHS = "/proc/loadavg"
+_BYTES = 256
 _NAMING_S = 2.0
 
 
@@ -60,12 +62,17 @@ class Processes:
         self._parents: dict[int, int] = {}
         self._members: set[int] = set()
         self._new: tuple[set[int], set[int]] = (set(), set())
+        self._births = 0
 
-    def look(self) -> tuple[int, ...]:
-        """Numbers of the processes that run now; what descends from one stays one of them."""
+    def look(self, births: int = 0) -> tuple[int, ...]:
+        """Numbers of the processes that run now; what descends from one stays one of them.
+
+        `births`: number given to the newest process, 0 where it is not known; where it is the same
+        as at the last look, nobody new is looked for.
+        """
         if self._spec.kind in ("cgroup", "unit"):
             return self._of_group()
-        self._look_at_parents()
+        self._look_at_parents(births)
         first = self._named() if self._spec.kind == "comm" else {_number(self._spec)}
         self._members |= first
         self._members &= self._parents.keys()
@@ -73,10 +80,14 @@ class Processes:
             self._members |= more
         return tuple(sorted(self._members))
 
-    def _look_at_parents(self) -> None:
+    def _look_at_parents(self, births: int) -> None:
         """Every process and its parent; kernel threads, zombies and we ourselves left out."""
-        pids = {int(name) for name in os.listdir("/proc") if name.isdecimal()}  # noqa: PTH208
-        pids -= {os.getpid(), _KERNEL_THREADS}
+        if births and births == self._births:  # who of the others has ended is no matter
+            pids = set(self._parents)
+        else:
+            pids = {int(name) for name in os.listdir("/proc") if name.isdecimal()}  # noqa: PTH208
+            pids -= {os.getpid(), _KERNEL_THREADS}
+        self._births = births
         new = pids - self._parents.keys()
         for pid in self._parents.keys() - pids:
             del self._parents[pid]
@@ -124,8 +135,8 @@ def check(spec: ServiceSpec) -> tuple[int, ...]:
 class Service:
     """A service that is looked at again and again: threads at every look, processes once a second.
 
-    A look costs some 10 us and one more for each thread; all processes of a machine cost
-    milliseconds.
+    A list of threads costs some 10 us and one to three more for each of them; all processes of a
+    machine cost milliseconds. So they are listed only where one was born or has ended.
     """
 
     def __init__(self, spec: ServiceSpec) -> None:
@@ -137,12 +148,25 @@ class Service:
         self._looked_s = -math.inf
         self._since_s: dict[int, float] = {}
         self._young: set[int] = set()
+        self._threads: dict[int, int] = {}
+        self._marks: tuple[int, ...] = ()
+        self._births = -1
 
     def look(self, time_s: float) -> dict[int, int]:
-        """Threads there are now, each with its process. `time_s`: on a clock that goes forward."""
+        """Threads there are now, each with its process. `time_s`: on a clock that goes forward.
+
+        The same dict as before where they are the same.
+        """
+        births = self._last_born()
         if time_s - self._looked_s >= _PROCESSES_S or not self.pids:
-            self.pids = self._processes.look()
+            self.pids = self._processes.look(births)
             self._looked_s = time_s
+        marks = (births, *map(_count_of_threads, self.pids))
+        if not self._has_changed(marks):
+            self._marks = marks
+            self._name_young(self._threads, time_s)
+            return self._threads
+        self._marks = marks
         found = threads(self.pids)
         if len(set(found.values())) < len(self.pids):  # one has ended
             self.pids = self._processes.look()
@@ -155,14 +179,53 @@ class Service:
             self._since_s[tid] = time_s
             self._young.add(tid)
         self._name_young(found, time_s)
+        self._threads = found
         return found
+
+    def close(self) -> None:
+        """Close the file that is kept open."""
+        if self._births >= 0:
+            os.close(self._births)
+            self._births = -1
+
+    def _last_born(self) -> int:
+        """Number given to the newest process or thread, proc(5); 0 where it cannot be read."""
+        try:
+            if self._births < 0:
+                self._births = os.open(_BIRTHS, os.O_RDONLY | os.O_CLOEXEC)
+            last = os.pread(self._births, _BYTES, 0).split()[-1]
+        except (OSError, IndexError):
+            return 0
+        return int(last) if last.isdigit() else 0
+
+    def _has_changed(self, marks: tuple[int, ...]) -> bool:
+        """Whether a thread has been born or has ended, by the counts and the last number given.
+
+        Numbers given since are looked at one by one where that is quicker than a list of all.
+        """
+        if not (marks[0] and self._marks and self.pids) or marks[1:] != self._marks[1:]:
+            return True
+        born = range(self._marks[0] + 1, marks[0] + 1)
+        if marks[0] < self._marks[0] or len(born) * len(self.pids) > len(self._threads):
+            return True
+        return any(os.path.exists(f"/proc/{pid}/task/{tid}") for tid in born for pid in self.pids)  # noqa: PTH110
 
     def _name_young(self, found: dict[int, int], time_s: float) -> None:
         """A thread has its creator's name at first, and gives itself one soon after."""
+        if not self._young:
+            return
         new = {tid: thread_name(found[tid], tid) for tid in self._young}
         if new.items() - self.names.items():
             self.names = {**self.names, **new}
         self._young = {tid for tid in self._young if time_s - self._since_s[tid] < _NAMING_S}
+
+
+def _count_of_threads(pid: int) -> int:
+    """By the links of the folder, with 2 of its own; -1 where the process has ended."""
+    try:
+        return os.stat(f"/proc/{pid}/task").st_nlink  # noqa: PTH116
+    except OSError:
+        return -1
 
 
 def threads(pids: tuple[int, ...]) -> dict[int, int]:

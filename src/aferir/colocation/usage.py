@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 import msgspec
 
@@ -18,7 +17,8 @@ from aferir.colocation.batch import Group
 from aferir.probes.cpu import STATES, parse_cpu_ticks
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_PRESSURE = Path("/proc/pressure/cpu")
+_PRESSURE = "/proc/pressure/cpu"
+_SLOW_S = 0.45
 _MOST_OPEN = 512
 """A process may open 1,024 files unless it was given more, and a JVM has thousands of threads."""
 _BYTES = 8_192
@@ -126,21 +126,27 @@ class Usage:
     def look(self, threads: Mapping[int, int], pids: Iterable[int]) -> Seen:
         """Counters of those threads (tid to pid), those processes, the batch group, the machine."""
         self._close_all_but(threads)
-        ticks = parse_cpu_ticks(self._read("/proc/stat")) or (0,) * len(STATES)
-        by_state = dict(zip(STATES, ticks, strict=True))
-        return Seen(
-            time_s=time.monotonic(),
+        return msgspec.structs.replace(
+            self.look_quickly(pids),
             threads={
                 tid: parse_schedstat(text)
                 for tid, pid in threads.items()
                 if (text := self._read(_schedstat(pid, tid)))
             },
+            throttled_s=parse_throttled(self._of_group("cpu", "cpu.stat", "cpu.stat")),
+            pressure_s=parse_pressure(self._read(_PRESSURE)),
+        )
+
+    def look_quickly(self, pids: Iterable[int]) -> Seen:
+        """Only who uses the CPUs: those processes, the batch group, nobody."""
+        ticks = parse_cpu_ticks(self._read("/proc/stat")) or (0,) * len(STATES)
+        by_state = dict(zip(STATES, ticks, strict=True))
+        return Seen(
+            time_s=time.monotonic(),
             service_s={pid: used for pid in pids if (used := process_seconds(pid)) is not None},
             batch_s=parse_usage(self._of_group("cpuacct", "cpuacct.usage", "cpu.stat")),
-            throttled_s=parse_throttled(self._of_group("cpu", "cpu.stat", "cpu.stat")),
             idle_s=(by_state["idle"] + by_state["iowait"]) / _TICKS,
             steal_s=by_state["steal"] / _TICKS,
-            pressure_s=parse_pressure(self._read(str(_PRESSURE))),
         )
 
     def close(self) -> None:
@@ -177,6 +183,46 @@ class Usage:
             if path in self._files:
                 os.close(self._files.pop(path))
             return ""
+
+
+class Watch:
+    """Use of the CPUs in every control period.
+
+    Threads, pressure and throttling, which take a file each and change what is done over seconds,
+    are read twice a second and told over that half second.
+    """
+
+    def __init__(self, group: Group | None) -> None:
+        self._usage = Usage(group)
+        self._last: Seen | None = None
+        self._whole: Seen | None = None
+        self._slow = Use()
+
+    def look(self, time_s: float, threads: Mapping[int, int], pids: Iterable[int]) -> Use:
+        """What happened since the last look. `time_s`: on a clock that goes forward."""
+        if self._whole is None or time_s >= self._whole.time_s + _SLOW_S:
+            now = self._usage.look(threads, pids)
+            self._slow = between(self._whole, now) if self._whole else Use()
+            self._whole = now
+        else:
+            now = self._usage.look_quickly(pids)
+        use = between(self._last, now) if self._last else Use()
+        self._last = now
+        return msgspec.structs.replace(
+            use,
+            threads=self._slow.threads,
+            batch_throttled=self._slow.batch_throttled,
+            pressure=self._slow.pressure,
+        )
+
+    @property
+    def batch_s(self) -> float:
+        """CPU seconds that the batch group has used."""
+        return self._last.batch_s if self._last else 0.0
+
+    def close(self) -> None:
+        """Close everything."""
+        self._usage.close()
 
 
 def _schedstat(pid: int, tid: int) -> str:

@@ -21,6 +21,8 @@ class Look(msgspec.Struct, frozen=True):
     sensor says so."""
     unread: int = 0
     """Lines or series that the sensor could make no sense of."""
+    each: int = 1
+    """Answers that each latency stands for, where there are so many that only some were read."""
     problem: str = ""
     """Why there may be no latencies although there were requests; empty: all is well."""
 

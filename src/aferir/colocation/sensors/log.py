@@ -9,12 +9,16 @@ from aferir.colocation.sensors.base import Look
 from aferir.colocation.sensors.lines import Parser
 from aferir.colocation.sensors.tail import Tail
 
+MOST_LINES = 100
+"""Read in one look: a thousand a second are enough for a narrow interval of a 95th percentile."""
+
 
 class LogSensor:
     """Reads what a log gained.
 
     Lines that tell no latency are counted and not complained about, unless no line tells any:
-    then the parser does not fit the log.
+    then the parser does not fit the log. Of very many lines only each so many-th is read: the time
+    that this takes is bounded, however busy the service is.
     """
 
     def __init__(self, path: Path, parse: Parser) -> None:
@@ -28,7 +32,9 @@ class LogSensor:
         """See `Sensor`."""
         latencies = Histogram()
         unread = 0
-        for line in self._tail.lines():
+        lines = self._tail.lines()
+        each = len(lines) // MOST_LINES + 1
+        for line in lines[::each]:
             latency_s = self._parse(line)
             if latency_s is None:
                 unread += 1
@@ -39,7 +45,7 @@ class LogSensor:
         problem = self._tail.problem
         if not problem and not self._fits and self._unread:
             problem = f"{self._path}: none of its {self._unread} new lines tells a latency"
-        return Look(latencies=latencies, unread=unread, problem=problem)
+        return Look(latencies=latencies, unread=unread, each=each, problem=problem)
 
     def close(self) -> None:
         """See `Sensor`."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 _MOST_A_LOOK = 4 << 20
 """Bytes; a log that grows faster is caught up with over several looks."""
+_A_READ = 1 << 16
+"""A buffer of more than 128 KiB would be mapped and unmapped again for every call."""
 _LONGEST_LINE = 1 << 20
 _MARK = 64
 """So many bytes before our place are remembered, to know the file again."""
@@ -25,6 +27,7 @@ class Tail:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = -1
+        self._inode = (0, 0)
         self._place = 0
         self._mark = b""
         self._rest = b""
@@ -33,14 +36,14 @@ class Tail:
         """Why nothing can be read now; empty: it can."""
         if self._open():
             self._place = os.fstat(self._file).st_size
-            self._remember()
+            before = max(0, self._place - _MARK)
+            self._mark = os.pread(self._file, self._place - before, before)
 
     def lines(self) -> list[bytes]:
         """Whole lines that came since the last call, without their ends. Never waits."""
         if self._file < 0 and not self._open():
             return []
         try:
-            self._notice_truncation()
             read = self._read()
             if len(read) < _MOST_A_LOOK and self._replaced():
                 # The writer may have gone on with the old file until just now.
@@ -66,11 +69,13 @@ class Tail:
         except OSError as error:
             self.problem = f"{self._path}: {error.strerror}"
             return False
-        if not stat.S_ISREG(os.fstat(file).st_mode):
+        opened = os.fstat(file)
+        if not stat.S_ISREG(opened.st_mode):
             os.close(file)
             self.problem = f"{self._path}: not a regular file"
             return False
         self._file, self._place, self._mark, self.problem = file, 0, b"", ""
+        self._inode = (opened.st_dev, opened.st_ino)
         return True
 
     def _leave(self) -> None:
@@ -81,17 +86,12 @@ class Tail:
     def _replaced(self) -> bool:
         """Whether the name means another file by now, or none."""
         try:
-            there = self._path.stat()
+            there = os.stat(self._path)  # noqa: PTH116 - a control period counts microseconds
         except FileNotFoundError:
             return False  # between the two steps of a rotation: the old file is still written to
-        here = os.fstat(self._file)
-        return (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino)
+        return (there.st_dev, there.st_ino) != self._inode
 
-    def _notice_truncation(self) -> None:
-        before = max(0, self._place - len(self._mark))
-        same = os.pread(self._file, len(self._mark), before) == self._mark
-        if same and os.fstat(self._file).st_size >= self._place:
-            return
+    def _begin_again(self) -> None:
         self._rest, self._skips = b"", False
         try:
             # A writer without O_APPEND goes on at its old place and leaves a hole before it.
@@ -101,15 +101,28 @@ class Tail:
         self._mark = b""
 
     def _read(self) -> bytes:
-        read = os.pread(self._file, _MOST_A_LOOK, self._place)
-        self._place += len(read)
-        if read:
-            self._remember()
-        return read
+        """What was added; from the beginning where what is before our place is no longer the same.
 
-    def _remember(self) -> None:
-        before = max(0, self._place - _MARK)
-        self._mark = os.pread(self._file, self._place - before, before)
+        Both in one call: the bytes before our place with those after it.
+        """
+        known = len(self._mark)
+        found = self._at(self._place - known)
+        shorter = not found and os.fstat(self._file).st_size < self._place
+        if shorter or not found.startswith(self._mark):
+            self._begin_again()
+            known = 0
+            found = self._at(self._place)
+        self._place += len(found) - known
+        self._mark = found[-_MARK:]
+        return found[known:]
+
+    def _at(self, place: int) -> bytes:
+        """From there to the end, or as much as one look may read."""
+        found = part = os.pread(self._file, _A_READ, place)
+        while len(part) == _A_READ and len(found) < _MOST_A_LOOK:
+            part = os.pread(self._file, _A_READ, place + len(found))
+            found += part
+        return found
 
     def _split(self, read: bytes) -> list[bytes]:
         parts = (self._rest + read).split(b"\n")
