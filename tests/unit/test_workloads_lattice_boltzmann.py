@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir import process
-from aferir.bench.cluster_lbm import read_peer
+from aferir.bench.cluster_lbm import read_peer, run_peer
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
 from aferir.workloads.kernels import kernel_path
@@ -111,6 +111,17 @@ def test_the_peers_line_is_read_and_no_other_kernels() -> None:
     for other in (PEER.replace("soa", "aos"), PEER.replace("  dp", "  sp"), PEER[3:], ""):
         with pytest.raises(ProgramError):
             read_peer(other)
+
+
+def test_what_the_peer_writes_is_gone_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer = tmp_path / "lbmbenchk"
+    peer.write_text(f"#!/bin/sh\n: > ux-progress.dat\necho '{PEER.strip()}'\n")
+    peer.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    assert run_peer(Path("lbmbenchk"), "channel", 1) == 78.826162
+    assert list(tmp_path.iterdir()) == [peer]
 
 
 def test_a_ducts_permeability_is_measured_for_real() -> None:

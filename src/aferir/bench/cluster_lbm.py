@@ -8,6 +8,7 @@ alternately, so that the noise of the machine hits both alike, and each round gi
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -106,7 +107,7 @@ def _speed(name: str, threads: int, rounds: int, peer: Path | None) -> list[Figu
                 if mine:
                     ours.append(_run_ours(run))
                 elif peer is not None:
-                    theirs.append(_run_peer(peer, peer_geometry, threads))
+                    theirs.append(run_peer(peer, peer_geometry, threads))
     except AferirError as error:
         return [_failed(f"lbm.{name}.{threads}.throughput", error.message)]
     return [
@@ -156,15 +157,19 @@ def _run_ours(parameters: Mapping[str, Parameter]) -> dict[str, float]:
     return {sample.metric: sample.value for sample in LATTICE_BOLTZMANN.parse(done.stdout)}
 
 
-def _run_peer(program: Path, geometry: str, threads: int) -> float:
-    done = process.run(
-        [
-            *(str(program), "-kernel", _KERNEL, "-geometry", geometry, "-t", str(threads)),
-            *("-dims", f"{_EDGE}x{_EDGE}x{_EDGE}", "-iterations", str(_STEPS)),
-        ],
-        environment={"OMP_NUM_THREADS": str(threads)},
-        timeout_s=_TIME_LIMIT_S,
-    )
+def run_peer(program: Path, geometry: str, threads: int) -> float:
+    """Million updates a second; it writes files into the folder that it is started in."""
+    with tempfile.TemporaryDirectory(prefix="aferir-lbm-") as folder:
+        done = process.run(
+            [
+                *(str(program.resolve()), "-kernel", _KERNEL, "-geometry", geometry),
+                *("-t", str(threads), "-iterations", str(_STEPS)),
+                *("-dims", f"{_EDGE}x{_EDGE}x{_EDGE}"),
+            ],
+            environment={"OMP_NUM_THREADS": str(threads)},
+            directory=Path(folder),
+            timeout_s=_TIME_LIMIT_S,
+        )
     return read_peer(done.stdout)
 
 

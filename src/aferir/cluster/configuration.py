@@ -24,7 +24,7 @@ INIT = f"""#!/bin/sh
 here={FOLDER}
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
 rm -f /run/*.pid /{READY}
-ip link set lo up
+if [ $$ -eq 1 ]; then ip link set lo up; fi
 mkdir -p -m 755 /run/sshd /home /etc/ssh /etc/openmpi
 if ! grep -q '^{USER}:' /etc/passwd; then
   echo '{USER}:x:{USER_ID}:{USER_ID}::{HOME}:/bin/bash' >> /etc/passwd
@@ -53,7 +53,10 @@ StrictModes no
 UsePAM no
 UseDNS no
 MaxStartups 200
+KexAlgorithms curve25519-sha256
 """
+"""The key exchange that OpenSSH prefers, safe from quantum computers, costs an emulated guest 2 s,
+this one 0.3 s; and nobody listens on a network within one host."""
 
 
 def hosts(description: Description) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from aferir import journal, process
 from aferir.cluster import configuration, disks, network
 from aferir.cluster.description import Node, number_of
-from aferir.cluster.nodes import Place, disk_folder, image_of, keeps_disk, mount_ram
+from aferir.cluster.nodes import Place, disk_folder, image_of, make_folders
 from aferir.cluster.workshop import Workshop
 from aferir.environments import cgroup, container, lxc, undo
 from aferir.errors import ProgramError
@@ -36,13 +36,7 @@ class ContainerNodes:
     def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
         """Start LXC in the background, then plug the network in."""
         folder = container.folder_of(entry)
-        folder.mkdir(parents=True)
-        folder.chmod(0o700)
-        disk = disk_folder(place, node, folder / "disk")
-        disk.mkdir(parents=True, exist_ok=True)
-        if not keeps_disk(place.description, node):
-            mount_ram(disk, place.description.memory_bytes)
-        upper = disk / "upper"
+        upper = make_folders(place, node, folder) / "upper"
         upper.mkdir(exist_ok=True)
         (upper / configuration.READY).unlink(missing_ok=True)
         text = _config(place, node, entry, upper)
@@ -64,7 +58,7 @@ class ContainerNodes:
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
         """Until its first program has said so in a file."""
-        upper = disk_folder(place, node, container.folder_of(entry) / "disk") / "upper"
+        upper = disk_folder(place, node, container.folder_of(entry)) / "upper"
         deadline = time.monotonic() + _TIME_LIMIT_S
         while not (upper / configuration.READY).exists():
             if time.monotonic() > deadline or self.process(entry) is None:

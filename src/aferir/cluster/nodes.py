@@ -76,11 +76,22 @@ def keeps_disk(description: Description, node: Node) -> bool:
     return node.name == "front" or description.boot == "disk"
 
 
-def disk_folder(place: Place, node: Node, scratch: Path) -> Path:
-    """Where it writes to; `scratch` is a node's own, in RAM, where it keeps nothing."""
+def make_folders(place: Place, node: Node, folder: Path) -> Path:
+    """Make `folder` for what goes with the node, and the folder that it writes to, its answer."""
+    folder.mkdir(parents=True)
+    folder.chmod(0o700)
+    disk = disk_folder(place, node, folder)
+    disk.mkdir(parents=True, exist_ok=True)
+    if not keeps_disk(place.description, node):
+        mount_ram(disk, place.description.memory_bytes)
+    return disk
+
+
+def disk_folder(place: Place, node: Node, folder: Path) -> Path:
+    """Where it writes to; below `folder`, its own, in RAM, where it keeps nothing."""
     if keeps_disk(place.description, node):
         return place.folder / "disks" / node.name
-    return scratch
+    return folder / "disk"
 
 
 def image_of(place: Place, node: Node) -> Path:
