@@ -44,16 +44,6 @@ def test_every_node_has_a_name_an_address_and_a_mac_of_its_own(one: int, other: 
     assert d.number_of(node) == one
 
 
-@given(st.integers(1, 40), st.integers(1, 9), st.lists(st.integers(0, 99), min_size=1, unique=True))
-def test_nodes_are_spread_evenly_over_the_host(nodes: int, cpus: int, host: list[int]) -> None:
-    chosen = d.spread(nodes, cpus, host)
-    assert len(chosen) == nodes
-    assert all(len(set(one)) == min(cpus, len(host)) for one in chosen)
-    assert {cpu for one in chosen for cpu in one} <= set(host)
-    uses = [sum(cpu in one for one in chosen) for cpu in host]
-    assert max(uses) - min(uses) <= 1
-
-
 def test_the_host_file_gives_each_node_as_many_ranks_as_it_has_cpus() -> None:
     assert configuration.hostfile(LAB) == "front slots=2\nnode1 slots=2\nnode2 slots=2\n"
 

@@ -18,11 +18,33 @@ NATIVE = '[[environment]]\nname = "native"\nkind = "native"\n'
 BOX = '[[environment]]\nname = "box"\nkind = "container"\n'
 GUEST = '[[environment]]\nname = "guest"\nkind = "vm"\n'
 EP = '[[workload]]\nname = "ep"\nprogram = "npb"\nkernel = "ep"\nclass = "S"\n'
+LAB = '[[environment]]\nname = "lab"\nkind = "cluster"\n'
+CG = '[[workload]]\nname = "cg"\nprogram = "npb-mpi"\nkernel = "cg"\nclass = "S"\n'
 GOOD = EXPERIMENT + NATIVE + EP
 LONG = "x" * 41
 
 # name: (content, the path that must be named, the reason, the remedy)
 BROKEN: dict[str, tuple[str, str, str, str]] = {
+    "nodes of what is no cluster": (
+        EXPERIMENT + NATIVE + "nodes = 2\n" + EP,
+        "environment[1].nodes", "means nothing for kind native", "remove it",
+    ),
+    "quota of a cluster": (
+        EXPERIMENT + NATIVE + LAB + "cpu_quota = 0.5\n" + EP,
+        "environment[2].cpu_quota", "means nothing for kind cluster", "remove it",
+    ),
+    "cluster that the host cannot hold": (
+        EXPERIMENT + NATIVE + LAB + 'nodes = 5\nmemory = "1 GiB"\n' + EP,
+        "workload[1]", "5 instances of `lab` with 1 GiB each", "nodes",
+    ),
+    "more processes than a cluster's CPUs": (
+        EXPERIMENT + NATIVE + LAB + "nodes = 3\n" + CG + "processes = 4\n",
+        "workload[1]", "`lab`, which has 3 CPUs", "oversubscribe",
+    ),
+    "cluster with MPICH": (
+        EXPERIMENT + NATIVE + LAB + CG + 'mpi = "mpich"\n',
+        "workload[1].mpi", "nodes of `lab` have Open MPI", "remove it",
+    ),
     "empty": ("", "experiment", "is missing", "add an [experiment]"),
     "no environment": (EXPERIMENT + EP, "environment", "there is no", "add at least one"),
     "no workload": (EXPERIMENT + NATIVE, "workload", "there is no", "add at least one"),

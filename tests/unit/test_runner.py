@@ -34,9 +34,10 @@ from aferir.journal import write
 from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
 from aferir.runner import Watch, run
-from aferir.runner.repetition import load_warning
+from aferir.runner.repetition import command_line, load_warning
 from aferir.runner.snapshots import read_host, split_files
 from aferir.store import list_runs
+from aferir.workloads.base import Command
 
 
 def test_every_cell_runs_in_every_round(tmp_path: Path) -> None:
@@ -418,3 +419,14 @@ def test_processes_that_are_the_instance_are_read_on_the_host() -> None:
 def test_files_are_split_at_marks() -> None:
     assert split_files("\x1e/a\n1\n2\n\x1e/b\n") == {"/a": "1\n2\n", "/b": ""}
     assert split_files("noise") == {}
+
+
+def test_in_a_cluster_its_own_mpirun_starts_the_program_where_all_nodes_have_it() -> None:
+    program = Path("/host/kernels/cg-openmpi")
+    arguments = ("-n", "2", str(program), "--class", "S")
+    command = Command(Path("/usr/bin/mpirun"), arguments, launched=program)
+    inside = ("mpirun", "-n", "2", "/opt/aferir/cg-openmpi", "--class", "S")
+    assert command_line("cluster", command) == inside
+    assert command_line("native", command) == ("/usr/bin/mpirun", *arguments)
+    alone = Command(Path("/host/kernels/ep"), ("--class", "S"))
+    assert command_line("cluster", alone) == ("/opt/aferir/ep", "--class", "S")

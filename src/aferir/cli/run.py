@@ -46,8 +46,7 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir import probes, runner
     from aferir.cli.progress import RunProgress
-    from aferir.environments import by_kind
-    from aferir.environments.cleaning import clean
+    from aferir.runner.kinds import by_kind, clean
 
     with RunProgress() as progress:
         run = runner.run(

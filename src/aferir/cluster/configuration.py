@@ -7,6 +7,7 @@ Sources: sshd_config(5), hosts(5), mpirun(1) of Open MPI 4.1 (host files, MCA pa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from aferir.cluster.description import Description, address, node_name
 
@@ -15,6 +16,8 @@ FOLDER = "/etc/aferir-cluster"
 USER = "user"
 USER_ID = 1000
 HOME = f"/home/{USER}"
+PROGRAMS = PurePosixPath("/opt/aferir")
+"""Where experiments have their programs on all nodes: a folder of its name below /home."""
 READY = "run/aferir-ready"
 """File, below a node's root, that says that it is ready."""
 
@@ -35,6 +38,8 @@ ln -sf $here/hosts /etc/hosts
 ln -sf $here/known_hosts /etc/ssh/ssh_known_hosts
 ln -sf $here/mpi.conf /etc/openmpi/openmpi-mca-params.conf
 ln -sf $here/hostfile /etc/openmpi/openmpi-default-hostfile
+mkdir -p {PROGRAMS.parent}
+ln -sfn /home/{PROGRAMS.name} {PROGRAMS}
 mkdir -p -m 700 ~/.ssh
 cp $here/id_ed25519 ~/.ssh/
 /usr/sbin/sshd -f $here/sshd_config

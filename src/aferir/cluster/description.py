@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from aferir.errors import UsageError
+from aferir.model.plan import Placement
 
 Kind = Literal["container", "vm"]
 Boot = Literal["diskless", "disk"]
@@ -32,6 +33,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Of each node."""
     boot: Boot = "diskless"
     slurm: bool = False
+    placement: Placement = "spread"
+    """How nodes get the host's CPUs: see `placing`."""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,15 +116,3 @@ def mac(number: int) -> str:
 def number_of(node: Node) -> int:
     """The place of a node in its cluster, 0 for the front end."""
     return 0 if node.name == FRONT else int(node.name.removeprefix("node"))
-
-
-def spread(nodes: int, cpus: int, host: Sequence[int]) -> list[tuple[int, ...]]:
-    """CPUs of the host for each node: one after the other, round again where they do not suffice.
-
-    A node that asks for more CPUs than the host has gets all of them.
-    """
-    wanted = min(cpus, len(host))
-    return [
-        tuple(sorted(host[(first * wanted + k) % len(host)] for k in range(wanted)))
-        for first in range(nodes)
-    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from aferir import journal, process
-from aferir.cluster import configuration, files, network, slurm, storing, workshop
+from aferir.cluster import configuration, files, network, placing, slurm, storing, workshop
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import (
     Description,
@@ -21,13 +21,13 @@ from aferir.cluster.description import (
     check_pins,
     node_name,
     number_of,
-    spread,
 )
 from aferir.cluster.guests import GuestNodes
 from aferir.cluster.nodes import Nodes, Place
 from aferir.environments import container, image, namespace, placement, vm
 from aferir.environments.image import Progress, silent
 from aferir.errors import MissingError, UsageError
+from aferir.machine import processors
 
 KIND = "cluster"
 PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
@@ -61,12 +61,18 @@ def create(asked: Description, progress: Progress = silent) -> State:
 
 
 def create_from(
-    description: Description, furnish: Callable[[Path], Path], progress: Progress = silent
+    description: Description,
+    furnish: Callable[[Path], Path],
+    progress: Progress = silent,
+    *,
+    host: Sequence[int] = (),
+    keep: bool = True,
 ) -> State:
     """The same from another userland.
 
     `furnish` is given the cluster's new folder, where it may make a home, and says in which folder
-    the userland is.
+    the userland is. The nodes run on the CPUs `host`, all of ours unless given. A cluster that is
+    not to be kept is listed nowhere, and an orphan when this process is dead: its maker undoes it.
     """
     kept_by = storing.state_file(description.name)
     details = {"name": description.name}
@@ -74,7 +80,8 @@ def create_from(
     try:
         with storing.claimed(description.name, entry) as folder:
             base = furnish(folder)
-            files.make(folder, description, placement.host_cpus())
+            chosen = _placed(description, host)
+            files.make(folder, description, _all(chosen))
             wires = journal.write(namespace.KIND, {}, kept_by=kept_by)
             network.make(wires)
             place = Place(description=description, folder=folder, image=base, network=wires)
@@ -84,9 +91,10 @@ def create_from(
                 entry=entry.id,
                 network=wires.id,
                 image=str(base),
-                nodes=tuple(_start(place, range(description.nodes))),
+                nodes=tuple(_start(place, range(description.nodes), dict(enumerate(chosen)))),
             )
-            storing.write(state)
+            if keep:
+                storing.write(state)
             return state
     except BaseException:
         undo_cluster(entry)
@@ -116,16 +124,16 @@ def scale(name: str, nodes: int) -> State:
         description = msgspec.structs.replace(before.description, nodes=nodes)
         place = msgspec.structs.replace(place_of(before), description=description)
         kept, surplus = before.nodes[:nodes], before.nodes[nodes:]
-        host = placement.host_cpus()
+        chosen = _placed(description)
         files.write_names(place.folder, description)
         try:
-            added = _start(place, range(len(kept), nodes))
+            added = _start(place, range(len(kept), nodes), dict(enumerate(chosen)))
         except BaseException:
             files.write_names(place.folder, before.description)
             raise
         after = msgspec.structs.replace(before, description=description, nodes=(*kept, *added))
         storing.write(after)
-        files.write(place.folder, description, host)
+        files.write(place.folder, description, _all(chosen))
         _give_back([node.entry for node in surplus])
         files.forget(place.folder, surplus)
         if description.slurm:
@@ -148,7 +156,8 @@ def repair(name: str) -> tuple[State, tuple[str, ...]]:
             return before, ()
         _give_back([node.entry for node in dead])
         state = before if connected else _reconnected(before)
-        files.write(storing.folder(name), state.description, placement.host_cpus())
+        used = _all([node.cpus for node in state.nodes])
+        files.write(storing.folder(name), state.description, used)
         pinned = {number_of(node): node.cpus for node in dead}
         fresh = {node.name: node for node in _start(place_of(state), list(pinned), pinned)}
         nodes = tuple(fresh.get(node.name, node) for node in state.nodes)
@@ -244,16 +253,21 @@ def place_of(state: State) -> Place:
     )
 
 
-def _start(
-    place: Place, numbers: Sequence[int], pinned: Mapping[int, tuple[int, ...]] | None = None
-) -> list[Node]:
-    """Start those nodes, all at once, and wait until all are ready; or none.
+def _placed(description: Description, host: Sequence[int] = ()) -> list[tuple[int, ...]]:
+    """CPUs of each node."""
+    known = processors.read(host or placement.host_cpus())
+    return placing.place(description.placement, description.nodes, description.cpus, known)
 
-    They run on the CPUs that `pinned` gives them, or are spread over those of the host.
-    """
+
+def _all(chosen: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(sorted({cpu for one in chosen for cpu in one}))
+
+
+def _start(
+    place: Place, numbers: Sequence[int], chosen: Mapping[int, tuple[int, ...]]
+) -> list[Node]:
+    """Start those nodes on those CPUs, all at once, and wait until all are ready; or none."""
     made = backend(place.description)
-    apart = spread(place.description.nodes, place.description.cpus, placement.host_cpus())
-    chosen = dict(enumerate(apart)) | dict(pinned or {})
     started: list[tuple[Node, journal.Entry]] = []
     try:
         for number in numbers:

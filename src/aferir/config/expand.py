@@ -143,6 +143,12 @@ def _check_kind(
             f"`{spec.name}` is a {spec.kind}, where `{workload.program}` cannot run",
             f"name those of kind {' or '.join(rules.kinds)}: environments = [...]",
         )
+    if spec.kind == "cluster" and workload.parameters.get("mpi", "openmpi") != "openmpi":
+        problems.add(
+            f"{workload.path}.mpi",
+            f"the nodes of `{spec.name}` have Open MPI",
+            "remove it, or name other environments: environments = [...]",
+        )
 
 
 def _misfits(
@@ -154,14 +160,17 @@ def _misfits(
     oversubscribe: bool,
 ) -> Iterator[tuple[str, str]]:
     """Why a cell cannot run as asked, each with its remedy."""
-    for name in ("threads", "processes"):
+    # Processes are on all nodes of a cluster, threads on its front end alone.
+    for name, nodes in (("threads", 1), ("processes", spec.nodes)):
         number = cell.workload.parameters.get(name, 1)
-        if isinstance(number, int) and number > spec.cpus and not oversubscribe:
+        if isinstance(number, int) and number > spec.cpus * nodes and not oversubscribe:
             yield (
-                f"asks for {number} {name} in `{spec.name}`, which has {spec.cpus} CPUs",
+                f"asks for {number} {name} in `{spec.name}`, which has {spec.cpus * nodes} CPUs",
                 f"lower `{name}`, or write `oversubscribe = true` under [experiment]",
             )
-    have = spec.memory_bytes - (_GUEST_KERNEL if spec.kind == "vm" else 0)
+    guests = spec.kind == "vm" or spec.node_kind == "vm"
+    have = spec.memory_bytes - (_GUEST_KERNEL if guests else 0)
+    have *= spec.nodes if "processes" in cell.workload.parameters else 1
     if need_bytes > have:
         yield (
             (
@@ -170,14 +179,15 @@ def _misfits(
             ),
             "give the environment more memory, or take a smaller problem",
         )
-    if spec.tenants * spec.memory_bytes > host_bytes and spec.kind != "native":
+    instances = spec.tenants * spec.nodes
+    if instances * spec.memory_bytes > host_bytes and spec.kind != "native":
         yield (
             (
-                f"would run in {spec.tenants} instances of `{spec.name}` with "
+                f"would run in {instances} instances of `{spec.name}` with "
                 f"{format_size(spec.memory_bytes)} each, and this host has "
                 f"{format_size(host_bytes)}"
             ),
-            "give each less memory, or ask for fewer tenants",
+            "give each less memory, or ask for fewer tenants or nodes",
         )
     if spec.pin and spec.cpus > len(spec.pin):
         yield (

@@ -11,6 +11,7 @@ import msgspec
 from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table, kind_of
 from aferir.config.problems import Problems, choose, shown
 from aferir.config.sections import (
+    MOST_NODES,
     MOST_TENANTS,
     ProgramRules,
     WorkloadTable,
@@ -23,7 +24,9 @@ from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
 
 MOST_FACTORS = 6
 MOST_LEVELS = 64
-ENVIRONMENT_FIELDS = ("cpus", "memory", "cpu_quota", "huge_pages", "merge_pages", "tenants")
+ENVIRONMENT_FIELDS = (
+    *("cpus", "memory", "cpu_quota", "huge_pages", "merge_pages", "tenants", "nodes"),
+)
 PREFIX = "environment."
 _TEXT_LEVEL = re.compile(r"[A-Za-z0-9._+-]{1,40}")
 
@@ -136,8 +139,8 @@ def _environment_levels(fields: Fields, name: str, host: HostLimits) -> tuple[Pa
             check_cpus(one.at(key), _integer(levels[-1]), host, fields.problems)
         elif field in ("huge_pages", "merge_pages"):
             levels.append(one.flag(key))
-        elif field == "tenants":
-            levels.append(one.integer(key, 1, MOST_TENANTS))
+        elif field in ("tenants", "nodes"):
+            levels.append(one.integer(key, 1, MOST_TENANTS if field == "tenants" else MOST_NODES))
         elif field == "memory":
             levels.append(one.size(key))
             if levels[-1] is not None:
@@ -172,8 +175,11 @@ def variant(spec: EnvironmentSpec, chosen: Sequence[tuple[Factor, Parameter]]) -
     labels = []
     for factor, level in chosen:
         if factor.field:
-            changes["memory_bytes" if factor.field == "memory" else factor.field] = level
             labels.append(label(factor, level))
-    if not changes:
+        if factor.field == "nodes" and spec.kind != "cluster":
+            continue
+        if factor.field:
+            changes["memory_bytes" if factor.field == "memory" else factor.field] = level
+    if not labels:
         return spec
     return msgspec.structs.replace(spec, name=f"{spec.name}[{','.join(labels)}]", **changes)

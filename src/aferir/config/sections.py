@@ -20,11 +20,15 @@ from aferir.model.plan import (
     EnvironmentKind,
     EnvironmentSpec,
     HostLimits,
+    NodeKind,
     Order,
     Parameter,
+    Placement,
     StoppingRule,
 )
 
+NODE_KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
+PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
 KINDS: tuple[EnvironmentKind, ...] = get_args(EnvironmentKind)
 ORDERS: tuple[Order, ...] = get_args(Order)
 MOST_REPETITIONS = 1000
@@ -36,8 +40,9 @@ LEAST_MEMORY: Mapping[EnvironmentKind, int] = {
     "native": 2**24,
     "container": 2**24,
     "vm": 2**27,
+    "cluster": 2**26,
 }
-"""Bytes below which nothing starts in an instance of that kind: 16 MiB, and 128 MiB."""
+"""Bytes below which nothing starts in an instance of that kind, or in a cluster's node."""
 RESERVED = "allocation"
 """A workload of that name would share its cells with the records of allocations."""
 _DEFAULT_MEMORY = 2**30
@@ -156,16 +161,12 @@ def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
 
 
 MOST_TENANTS = 64
+MOST_NODES = 250
+_CLUSTER_KEYS = ("nodes", "node_kind", "placement")
+_NOT_OF_CLUSTERS = ("cpu_quota", "huge_pages", "merge_pages")
 _ENVIRONMENT_KEYS = (
-    "name",
-    "kind",
-    "cpus",
-    "memory",
-    "pin",
-    "cpu_quota",
-    "huge_pages",
-    "merge_pages",
-    "tenants",
+    *("name", "kind", "cpus", "memory", "pin", "cpu_quota", "huge_pages", "merge_pages", "tenants"),
+    *_CLUSTER_KEYS,
 )
 
 
@@ -196,18 +197,32 @@ def read_environment(
         check_memory(fields.at("memory"), memory, kind, host, problems)
     if name is None or kind is None:
         return None
+    _check_keys_of_clusters(fields, kind)
     default = host.memory_bytes if kind == "native" else min(_DEFAULT_MEMORY, host.memory_bytes)
+    in_cluster = kind == "cluster"
+    node_kind = fields.choice("node_kind", NODE_KINDS)
+    placement = fields.choice("placement", PLACEMENTS)
     return EnvironmentSpec(
         name=name,
         kind=kind,
-        cpus=cpus or len(pin) or len(host.cpus),
+        cpus=cpus or (1 if in_cluster else len(pin) or len(host.cpus)),
         memory_bytes=memory or default,
+        nodes=(fields.integer("nodes", 1, MOST_NODES) or 2) if in_cluster else 1,
+        node_kind=next((known for known in NODE_KINDS if known == node_kind), "container"),
+        placement=next((known for known in PLACEMENTS if known == placement), "spread"),
         pin=pin,
         cpu_quota=quota,
         huge_pages=fields.flag("huge_pages") is not False,
         merge_pages=fields.flag("merge_pages") is True,
         tenants=tenants or 1,
     )
+
+
+def _check_keys_of_clusters(fields: Fields, kind: EnvironmentKind) -> None:
+    strangers = _NOT_OF_CLUSTERS if kind == "cluster" else _CLUSTER_KEYS
+    for key in strangers:
+        if key in fields.table:
+            fields.wrong(key, f"means nothing for kind {kind}", "remove it")
 
 
 def check_cpus(path: str, cpus: int, host: HostLimits, problems: Problems) -> None:

@@ -41,6 +41,8 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     """Host processes that *are* the instance, e.g. the emulator."""
     own_kernel: bool = False
     """True where /proc inside the instance is the instance's own, as in a VM."""
+    members: dict[str, Accounting] = {}
+    """By name, those of an instance that is several: nodes of a cluster, tenants."""
 
 
 class Instance(Protocol):

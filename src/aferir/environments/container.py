@@ -178,18 +178,14 @@ class ContainerInstance:
         mark = uuid.uuid4().hex
         variables = {"HOME": "/root", "LANG": "C.UTF-8", **(environment or {}), undo.MARK: mark}
         attach = lxc.attach_command(folder_of(entry).parent, name_of(entry), command, variables)
-        try:
-            done = process.run(
-                attach, timeout_s=timeout_s, controls=pages.controls(self.spec), check=False
-            )
-        except TimeoutExpired as error:
-            undo.kill_marked(mark)
-            said = f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
-            raise TimeoutExpired(said, remedy=error.remedy) from None
-        except BaseException:
-            undo.kill_marked(mark)
-            raise
-        return _judge(msgspec.structs.replace(done, command=tuple(command)), check=check)
+        return run_marked(
+            attach,
+            command,
+            mark=mark,
+            timeout_s=timeout_s,
+            controls=pages.controls(self.spec),
+            check=check,
+        )
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into the container's private layer, keeping its mode."""
@@ -229,6 +225,28 @@ class ContainerInstance:
         """The container's root as its first program sees it: that mount exists only there."""
         self._alive()
         return Path(f"/proc/{self.accounting.processes[0]}/root")
+
+
+def run_marked(
+    attach: Sequence[str],
+    command: Sequence[str],
+    *,
+    mark: str,
+    timeout_s: float | None,
+    controls: Sequence[tuple[int, int]] = (),
+    check: bool,
+) -> Completed:
+    """Run `attach`, which runs `command` inside with that mark; errors as of `process.run`."""
+    try:
+        done = process.run(attach, timeout_s=timeout_s, controls=controls, check=False)
+    except TimeoutExpired as error:
+        undo.kill_marked(mark)
+        said = f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
+        raise TimeoutExpired(said, remedy=error.remedy) from None
+    except BaseException:
+        undo.kill_marked(mark)
+        raise
+    return _judge(msgspec.structs.replace(done, command=tuple(command)), check=check)
 
 
 def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None) -> None:

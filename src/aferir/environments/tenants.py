@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.environments import placement, undo
-from aferir.environments.base import Environment, Instance, Phases
+from aferir.environments.base import Accounting, Environment, Instance, Phases
 from aferir.errors import AferirError
 from aferir.model.plan import EnvironmentSpec
 from aferir.process import Completed
@@ -45,9 +45,10 @@ def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:
 def of_tenant(spec: EnvironmentSpec, tenant: int, host: Sequence[int]) -> EnvironmentSpec:
     """What one tenant gets: CPUs next to those of the tenant before, and shared past the last."""
     cpus = spec.pin or tuple(host)
-    start = tenant * spec.cpus % len(cpus)
+    wanted = spec.cpus * spec.nodes
+    start = tenant * wanted % len(cpus)
     turned = (*cpus[start:], *cpus[:start])
-    return msgspec.structs.replace(spec, tenants=1, pin=turned[: spec.cpus])
+    return msgspec.structs.replace(spec, tenants=1, pin=turned[:wanted])
 
 
 class Tenants:
@@ -59,7 +60,8 @@ class Tenants:
         self.spec = spec
         self.phases = Phases(total_s=total_s)
         self.emulated = any(instance.emulated for instance in instances)
-        self.accounting = instances[0].accounting
+        each = {f"tenant {n}": own.accounting for n, own in enumerate(instances, start=1)}
+        self.accounting: Accounting = msgspec.structs.replace(instances[0].accounting, members=each)
         self._instances = tuple(instances)
 
     def run(

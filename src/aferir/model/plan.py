@@ -10,7 +10,11 @@ Parameter = str | int | float | bool
 """A workload parameter or a factor level, as TOML gives it."""
 
 Order = Literal["interleaved", "random"]
-EnvironmentKind = Literal["native", "container", "vm"]
+EnvironmentKind = Literal["native", "container", "vm", "cluster"]
+NodeKind = Literal["container", "vm"]
+"""What the nodes of a virtual cluster are made of."""
+Placement = Literal["spread", "packed", "reserve", "free"]
+"""How the nodes of a virtual cluster get the host's CPUs: see `aferir.cluster.placing`."""
 
 
 class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +42,10 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the kernel may merge equal pages (KSM), within the instance and with others."""
     tenants: int = 1
     """Instances that run the same program at the same time, each with these CPUs and memory."""
+    nodes: int = 1
+    """Of a cluster; `cpus` and `memory_bytes` are those of each."""
+    node_kind: NodeKind = "container"
+    placement: Placement = "spread"
 
 
 class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):

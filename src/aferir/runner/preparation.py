@@ -15,6 +15,9 @@ from aferir.model.record import Warning
 from aferir.runner.progress import Progress
 from aferir.workloads.base import Command, Workload
 
+CLUSTER_MPI = "openmpi"
+"""What a cluster's nodes have, whatever `mpirun` is on the host."""
+
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
     """What a run can count on."""
@@ -55,10 +58,12 @@ def prepare(
         for name in names:
             left_out["environment", name] = LeftOut(kind="environment", name=name, finding=lacking)
     commands: dict[str, Command] = {}
+    clusters = {spec.name for spec in plan.environments if spec.kind == "cluster"}
     for cell in plan.cells:
         if ("environment", cell.environment) in left_out:
             continue
-        command = _command(cell, workloads.get(cell.workload.program))
+        workload = workloads.get(cell.workload.program)
+        command = _command(cell, workload, in_cluster=cell.environment in clusters)
         if isinstance(command, Finding):
             left_out["workload", cell.workload.name] = LeftOut(
                 kind="workload", name=cell.workload.name, finding=command
@@ -124,12 +129,15 @@ def _environment(
         return findings, "", Finding(kind, "missing", error.message, error.remedy)
 
 
-def _command(cell: Cell, workload: Workload | None) -> Command | Finding:
+def _command(cell: Cell, workload: Workload | None, *, in_cluster: bool) -> Command | Finding:
     program = cell.workload.program
     if workload is None:
         return Finding(program, "missing", f"this aferir has no program `{program}`")
+    parameters = cell.workload.parameters
+    if in_cluster and "mpi" in workload.parameters:
+        parameters = {**parameters, "mpi": CLUSTER_MPI}
     try:
-        return workload.command(cell.workload.parameters)
+        return workload.command(parameters)
     except AferirError as error:
         return Finding(program, "missing", error.message, error.remedy)
 

@@ -101,10 +101,17 @@ def blank(cell: Cell, turn: Round, started_unix_ns: int, line: tuple[str, ...] =
 
 
 def command_line(kind: str, command: Command) -> tuple[str, ...]:
-    """A native program runs where it is; elsewhere it was put into `PROGRAM_FOLDER`."""
-    native = kind == "native"
-    program = str(command.program if native else PROGRAM_FOLDER / command.program.name)
-    return (program, *command.arguments)
+    """A native program runs where it is; elsewhere it was put into `PROGRAM_FOLDER`.
+
+    A cluster has an mpirun of its own.
+    """
+    if kind == "native":
+        return (str(command.program), *command.arguments)
+    if kind == "cluster" and command.launched is not None:
+        inside = str(PROGRAM_FOLDER / command.launched.name)
+        own = (inside if word == str(command.launched) else word for word in command.arguments)
+        return (command.program.name, *own)
+    return (str(PROGRAM_FOLDER / command.program.name), *command.arguments)
 
 
 def read(workload: Workload, done: Completed) -> Figures | Failure:

@@ -86,10 +86,13 @@ class Session:
     def programs(self) -> dict[str, set[Path]]:
         """What each environment needs on its disk."""
         needed: dict[str, set[Path]] = {}
+        kinds = {spec.name: spec.kind for spec in self.plan.environments}
         for cell in self.plan.cells:
             if cell.id in self.ready.commands:
                 programs = needed.setdefault(cell.environment, set())
-                programs.add(self.ready.commands[cell.id].program)
+                command = self.ready.commands[cell.id]
+                launched = command.launched if kinds[cell.environment] == "cluster" else None
+                programs.add(launched or command.program)
                 if self.watch.frequency is not None:
                     programs.add(self.watch.frequency)
         return needed

@@ -22,6 +22,8 @@ class Command(msgspec.Struct, frozen=True):
     program: Path
     arguments: tuple[str, ...]
     environment: dict[str, str] = {}
+    launched: Path | None = None
+    """What `program` starts, where it is the launcher of an MPI: it is one of the arguments."""
 
 
 class Workload(Protocol):

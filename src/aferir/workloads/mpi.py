@@ -71,6 +71,7 @@ def launch(
             *variable_options(launcher.mpi, variables),
             *("-n", str(processes), *wrapper, str(path), *arguments),
         ),
+        launched=path,
     )
 
 

@@ -1,0 +1,168 @@
+"""A cluster as an environment of experiments: made for a round, and gone after it.
+
+Programs that message passing launches run on all nodes, by the cluster's own mpirun; others on the
+front end alone.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from aferir import journal
+from aferir.cluster import configuration, files, manager
+from aferir.cluster.containers import ContainerNodes
+from aferir.cluster.description import Description, State
+from aferir.environments import container, image, kvm, placement, rooted, undo
+from aferir.environments.base import Accounting, Phases
+from aferir.errors import MissingError, ProgramError
+from aferir.machine import privileges
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentSpec
+from aferir.process import Completed
+
+KIND = "cluster"
+_SHARED = PurePosixPath("/home")
+
+
+class Cluster:
+    """Makes clusters of any specification; root may."""
+
+    kind = KIND
+
+    def __init__(self, progress: image.Progress = image.silent) -> None:
+        self._progress = progress
+
+    def check(self) -> list[Finding]:
+        """What nodes of containers need; those of guests are asked for when they are made."""
+        if not privileges.is_root():
+            said = "only root may make clusters"
+            return [Finding(KIND, "missing", said, privileges.as_root_command())]
+        return [*files.check(), *ContainerNodes().check(), *image.check(manager.PACKAGES)]
+
+    def prepare(self) -> str:
+        """Build or find the image; its content hash."""
+        return image.ensure(self._progress, manager.PACKAGES).metadata.hash
+
+    def allocate(self, spec: EnvironmentSpec) -> ClusterInstance:
+        """Make a cluster that nothing but this process keeps.
+
+        Errors: MissingError where this machine lacks something, ProgramError where a node fails.
+        """
+        clock = time.perf_counter()
+        description = Description(
+            name=f"run-{uuid.uuid4().hex[:12]}",
+            nodes=spec.nodes,
+            kind=spec.node_kind,
+            cpus=spec.cpus,
+            memory_bytes=spec.memory_bytes,
+            placement=spec.placement,
+        )
+        manager.require(description)
+        base = image.ensure(self._progress, manager.packages(description))
+        host = placement.pinned(spec, placement.host_cpus())
+        state = manager.create_from(
+            description, lambda _: base.folder, self._progress, host=host, keep=False
+        )
+        emulated = spec.node_kind == "vm" and not kvm.verdict(base).works
+        return ClusterInstance(spec, state, emulated, time.perf_counter() - clock)
+
+
+class ClusterInstance:
+    """A cluster whose nodes run."""
+
+    def __init__(self, spec: EnvironmentSpec, state: State, emulated: bool, total_s: float) -> None:
+        self.spec = spec
+        self.phases = Phases(total_s=total_s)
+        self.emulated = emulated
+        self._made = manager.backend(state.description)
+        self._place = manager.place_of(state)
+        self._nodes = {node: _entry(node.entry) for node in state.nodes}
+        self._entry: journal.Entry | None = _entry(state.entry)
+        own = {node.name: self._accounting(entry) for node, entry in self._nodes.items()}
+        self.accounting = Accounting(members=own)
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run it on the front end, as the user in the shared home."""
+        self._alive()
+        mark = uuid.uuid4().hex
+        front = next(iter(self._nodes))
+        inside = configuration.user_command(command, root=False)
+        variables = {**(environment or {}), undo.MARK: mark}
+        line = self._made.enter(self._place, front, inside, variables)
+        return container.run_marked(line, command, mark=mark, timeout_s=timeout_s, check=check)
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one host file into a folder that all nodes share."""
+        self._alive()
+        rooted.put(self._place.folder / "home", source, _shared(destination))
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file out of such a folder."""
+        self._alive()
+        rooted.get(self._place.folder / "home", _shared(source), destination)
+
+    def pause(self) -> None:
+        """Stop all nodes."""
+        self._each(paused=True)
+
+    def resume(self) -> None:
+        """Let all of them go on."""
+        self._each(paused=False)
+
+    def release(self) -> float:
+        """Remove it with everything on it; seconds that it took."""
+        clock = time.perf_counter()
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            manager.undo_cluster(entry)
+        return time.perf_counter() - clock
+
+    def _each(self, *, paused: bool) -> None:
+        self._alive()
+        for entry in self._nodes.values():
+            self._made.pause(entry, paused=paused)
+
+    def _alive(self) -> None:
+        dead = [
+            node.name
+            for node, entry in self._nodes.items()
+            if self._entry is None or self._made.process(entry) is None
+        ]
+        if dead:
+            said = f"{', '.join(dead)} of environment `{self.spec.name}` does not run"
+            raise ProgramError(said)
+
+    def _accounting(self, entry: journal.Entry) -> Accounting:
+        if self.spec.node_kind == "container":
+            return container.accounting(container.name_of(entry))
+        pid = self._made.process(entry)
+        return Accounting(processes=() if pid is None else (pid,), own_kernel=True)
+
+
+def _entry(identity: str) -> journal.Entry:
+    found = journal.read(identity)
+    if found is None:
+        raise MissingError(f"the journal has lost its entry {identity}", remedy="run it again")
+    return found
+
+
+def _shared(path: PurePosixPath) -> PurePosixPath:
+    """Where a node's file is in the folder of homes. Errors: ProgramError where it is not."""
+    if path.parent == configuration.PROGRAMS:
+        return PurePosixPath("/") / configuration.PROGRAMS.name / path.name
+    if path.is_relative_to(_SHARED):
+        return PurePosixPath("/") / path.relative_to(_SHARED)
+    raise ProgramError(
+        f"{path} is in no folder that the nodes of a cluster share",
+        remedy=f"put it below {_SHARED} or into {configuration.PROGRAMS}",
+    )

@@ -1,0 +1,49 @@
+"""How CPUs hang together: which are threads of one core, and which memory is near to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+_FOLDER = Path("/sys/devices/system/cpu")
+_NODE = re.compile(r"node(\d+)")
+
+
+class Processor(msgspec.Struct, frozen=True, kw_only=True):
+    """One CPU as the kernel numbers them: a core, or one of its threads (SMT)."""
+
+    number: int
+    core: int
+    """Unique within its package."""
+    package: int = 0
+    memory: int = 0
+    """Its NUMA node."""
+
+
+def read(numbers: Iterable[int], folder: Path = _FOLDER) -> tuple[Processor, ...]:
+    """Those CPUs; one whose place the kernel does not tell is a core of its own.
+
+    Source: Documentation/ABI/stable/sysfs-devices-system-cpu.
+    """
+    return tuple(_read(number, folder / f"cpu{number}") for number in numbers)
+
+
+def _read(number: int, folder: Path) -> Processor:
+    nodes = [int(found[1]) for p in folder.glob("node*") if (found := _NODE.fullmatch(p.name))]
+    return Processor(
+        number=number,
+        core=_whole(folder / "topology/core_id", number),
+        package=_whole(folder / "topology/physical_package_id", 0),
+        memory=min(nodes, default=0),
+    )
+
+
+def _whole(path: Path, otherwise: int) -> int:
+    try:
+        value = int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return otherwise
+    return value if value >= 0 else otherwise

@@ -1,0 +1,114 @@
+"""Clusters as environments of experiments, with real containers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+from tests.integration.support import allocated, check_timeout, leftovers, own_state
+
+from aferir import journal
+from aferir.cluster import manager, storing
+from aferir.cluster.instance import Cluster
+from aferir.environments import tenants
+from aferir.environments.base import Instance
+from aferir.errors import ProgramError
+from aferir.model.plan import EnvironmentSpec
+from aferir.runner import kinds
+
+pytestmark = pytest.mark.integration
+SPEC = EnvironmentSpec(name="lab", kind="cluster", cpus=1, memory_bytes=2**28, nodes=2)
+WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
+ALLOCATING = f"""
+import time
+from aferir.cluster.instance import Cluster
+from aferir.model.plan import EnvironmentSpec
+Cluster().allocate({SPEC!r})
+print("made", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with pytest.MonkeyPatch.context() as patch:
+        own_state(tmp_path_factory, patch)
+        made = Cluster()
+        for finding in made.check():
+            if finding.status == "missing":
+                pytest.skip(f"{finding.message}; {finding.remedy}")
+        made.prepare()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lab(environment: Cluster) -> Iterator[Instance]:
+    yield from allocated(environment, SPEC)
+
+
+def test_mpi_runs_on_all_nodes(lab: Instance) -> None:
+    assert sorted(lab.run(WHO).stdout.splitlines()) == ["2 front", "2 node1"]
+
+
+def test_programs_are_on_all_nodes(lab: Instance, tmp_path: Path) -> None:
+    (tmp_path / "who").write_text("#!/bin/sh\nhostname\n")
+    (tmp_path / "who").chmod(0o755)
+    lab.put(tmp_path / "who", PurePosixPath("/opt/aferir/who"))
+    done = lab.run(["mpirun", "-N", "1", "/opt/aferir/who"])
+    assert sorted(done.stdout.split()) == ["front", "node1"]
+    with pytest.raises(ProgramError, match="no folder that the nodes"):
+        lab.put(tmp_path / "who", PurePosixPath("/etc/who"))
+
+
+def test_a_paused_cluster_goes_on_where_it_was(lab: Instance) -> None:
+    lab.pause()
+    lab.resume()
+    assert lab.run(["hostname"]).stdout == "front\n"
+
+
+def test_a_time_limit_ends_what_runs(lab: Instance) -> None:
+    check_timeout(lab)
+
+
+def test_it_is_listed_nowhere_and_each_node_has_its_accounts(lab: Instance) -> None:
+    assert storing.names() == []
+    assert list(lab.accounting.members) == ["front", "node1"]
+    assert all(own.processes for own in lab.accounting.members.values())
+
+
+def test_two_at_once_do_not_see_one_another(environment: Cluster) -> None:
+    two = EnvironmentSpec(
+        name="two", kind="cluster", cpus=1, memory_bytes=2**28, nodes=2, tenants=2
+    )
+    instance = tenants.allocate(environment, two)
+    try:
+        done = instance.run(WHO)
+        for one in (done, *done.others):
+            assert sorted(one.stdout.splitlines()) == ["2 front", "2 node1"]
+        assert list(instance.accounting.members) == ["tenant 1", "tenant 2"]
+    finally:
+        instance.release()
+
+
+@pytest.mark.usefixtures("environment")
+def test_one_whose_maker_was_killed_is_removed_by_cleaning() -> None:
+    before = {entry.id for entry in journal.entries()}
+    child = subprocess.Popen([sys.executable, "-c", ALLOCATING], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "made\n"
+    assert kinds.clean(journal.orphans()) == []
+    assert {e.kind for e in journal.entries() if e.id not in before} >= {manager.KIND, "container"}
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    deadline = time.monotonic() + 10
+    while journal.orphans() and time.monotonic() < deadline:
+        assert kinds.clean(journal.orphans()) == []
+    assert {entry.id for entry in journal.entries()} == before
+    assert [line for line in leftovers() if not any(i in line for i in before)] == []
