@@ -1,9 +1,11 @@
 #include "common/program.hpp"
 
+#include <new>
 #include <string>
 
 #include "common/arguments.hpp"
 #include "common/memory.hpp"
+#include "common/storage.hpp"
 
 namespace aferir {
 
@@ -21,6 +23,13 @@ int run_program(std::string_view name, std::FILE* err, const std::function<int()
     } catch (const OutOfMemory& error) {
         print_line(err, std::string(name) + ": " + error.what());
         return kNoMemory;
+    } catch (const std::bad_alloc&) {
+        print_line(err, std::string(name) +
+                            ": not enough memory; choose a smaller problem or raise the limit");
+        return kNoMemory;
+    } catch (const StorageError& error) {
+        print_line(err, std::string(name) + ": " + error.what());
+        return kNoStorage;
     }
 }
 

@@ -7,7 +7,14 @@
 namespace aferir {
 
 /// Exit codes that all our native programs share.
-enum ExitCode : int { kVerified = 0, kUnverified = 1, kWrongUsage = 2, kNoMemory = 3 };
+enum ExitCode : int {
+    kVerified = 0,
+    kUnverified = 1,
+    kWrongUsage = 2,
+    kNoMemory = 3,
+    kNoStorage = 4,  ///< a file could not be written or read
+    kEnded = 5,      ///< a process of the program was ended from outside
+};
 
 void print_line(std::FILE* stream, std::string_view text);
 

@@ -16,6 +16,11 @@ NodeKind = Literal["container", "vm"]
 Placement = Literal["spread", "packed", "reserve", "free"]
 """How the nodes of a virtual cluster get the host's CPUs: see `aferir.cluster.placing`."""
 
+SCRATCH = "AFERIR_SCRATCH"
+"""Variable with the folder that a program may fill with files. Who builds the command names any
+folder there; an environment with the host's own file system puts a folder of this run alone
+in its place, which is gone after the run whatever happens."""
+
 
 class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What the machine has, so that an impossible experiment is refused before it starts."""

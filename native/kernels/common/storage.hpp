@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string_view>
+
+namespace aferir {
+
+/// A file or folder could not be made, written or read; the message says why.
+class StorageError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+    ~StorageError() override;
+};
+
+/// Errors: StorageError with what `error` (errno(3)) means for `doing` ("write") it to `path`.
+[[noreturn]] void throw_storage_error(std::string_view doing, const std::filesystem::path& path,
+                                      int error);
+
+}  // namespace aferir

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace aferir::io {
+
+/// What a program read and wrote, as it knows it itself; threads may share one.
+struct Volume {
+    std::atomic<std::uint64_t> read_bytes{0};
+    std::atomic<std::uint64_t> written_bytes{0};
+    std::atomic<std::uint64_t> reads{0};   ///< calls
+    std::atomic<std::uint64_t> writes{0};  ///< calls
+    std::atomic<std::uint64_t> syncs{0};   ///< fsync(2) calls
+};
+
+/// The same at rest, for what is passed between processes.
+struct Counts {
+    std::uint64_t read_bytes = 0;
+    std::uint64_t written_bytes = 0;
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+    std::uint64_t syncs = 0;
+
+    Counts& operator+=(const Counts& other);
+
+    /// Operations as the study of I/O counts them: 512 bytes of what was read and written.
+    [[nodiscard]] std::uint64_t operations() const;
+};
+
+Counts counts_of(const Volume& volume);
+
+/// An open file. All of a span is read or written, or StorageError thrown.
+class File {
+  public:
+    /// `flags` as of open(2); a file that is made is ours alone. Counts into `volume`.
+    File(std::filesystem::path path, int flags, Volume& volume);
+    ~File();
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    File(File&&) = delete;
+    File& operator=(File&&) = delete;
+
+    void write_at(std::span<const std::byte> data, std::uint64_t offset);
+    /// Bytes read: fewer than asked for only at the end of the file.
+    std::size_t read_at(std::span<std::byte> data, std::uint64_t offset);
+    void append(std::span<const std::byte> data);
+    void sync();
+    /// Writes what is dirty to the device and lets the page cache forget the file.
+    void forget_cache();
+    [[nodiscard]] std::uint64_t size() const;
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  private:
+    std::filesystem::path path_;
+    int descriptor_;
+    std::uint64_t end_ = 0;
+    Volume& volume_;
+};
+
+}  // namespace aferir::io
