@@ -18,6 +18,7 @@ from aferir.statistics.io_cost import (
     operations,
     quantised,
     sampled,
+    system_share,
 )
 from aferir.statistics.scaling import Scaling, fit, project
 
@@ -136,3 +137,20 @@ def test_a_projection_that_misses_what_was_measured_is_refused() -> None:
 def test_costs_that_are_none_give_no_law(costs: dict[int, list[float]]) -> None:
     with pytest.raises(ValueError, match="cost"):
         fit(costs)
+
+
+def test_shares_of_ticks_and_looks_are_weighted_by_how_often_each_looked() -> None:
+    told = system_share((5.0, 5.0), (5.2, 4.8), 2500)
+    assert told is not None
+    assert told.value == pytest.approx((0.5 + 0.48) / 2)
+    assert told.error == pytest.approx(math.sqrt(0.49 * 0.51 / 5000), rel=1e-3)
+
+
+def test_ticks_that_a_program_keeps_step_with_are_not_believed() -> None:
+    told = system_share((10.0, 0.0), (5.0, 5.0), 5000)
+    assert told is not None
+    assert told.value == 0.5
+
+
+def test_a_share_that_nobody_saw_is_none() -> None:
+    assert system_share((0.0, 0.0), (0.0, 0.0), 0) is None

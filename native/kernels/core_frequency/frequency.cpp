@@ -42,6 +42,7 @@ constexpr int kUnrolled = 64;
 // About 50 microseconds at 4 GHz: long beside the 25 ns of a look at the clock (0.05 %), short
 // beside the milliseconds between two timer ticks.
 constexpr int kRounds = 200'000 / (kUnrolled * kLatency);
+constexpr int kAddRounds = kRounds * kLatency;
 constexpr double kWindowCycles = double{kRounds} * kUnrolled * kLatency;
 
 std::int64_t raw_nanoseconds() {
@@ -70,7 +71,7 @@ std::uint64_t read_ticks() {
 #endif
 }
 
-void run_chain() {
+void run_multiplications() {
     std::uint64_t value = 1;
     for (int round = 0; round < kRounds; ++round) {
 #if defined(__x86_64__)
@@ -86,17 +87,35 @@ void run_chain() {
     }
 }
 
-double time_window() {
-    const double start = now();
-    run_chain();
-    return now() - start;
+// Of two registers: additions of small constants are folded before they are executed (Golden Cove).
+void run_additions() {
+    std::uint64_t value = 1;
+    for (int round = 0; round < kAddRounds; ++round) {
+#if defined(__x86_64__)
+        asm volatile(".rept 64\n\tadd %0, %0\n\t.endr" : "+r"(value) : : "cc");
+#elif defined(__aarch64__)
+        asm volatile(".rept 64\n\teor %0, %0, %0\n\t.endr" : "+r"(value));
+#else
+        for (int i = 0; i < kUnrolled; ++i) {
+            asm volatile("" : "+r"(value));
+            value += value;
+        }
+#endif
+    }
 }
 
-std::vector<double> run_windows(double duration) {
-    std::vector<double> seconds;
+struct Windows {
+    std::vector<double> multiply;
+    std::vector<double> add;
+};
+
+// The chains by turns, so that both see the same frequency.
+Windows run_windows(double duration) {
+    Windows seconds;
     const double end = now() + duration;
     do {
-        seconds.push_back(time_window());
+        seconds.multiply.push_back(time_window(Chain::multiply));
+        seconds.add.push_back(time_window(Chain::add));
     } while (now() < end);
     return seconds;
 }
@@ -118,19 +137,37 @@ std::string measure(double duration) {
     const auto first = read_counter();
     const auto seconds = run_windows(duration);
     const auto last = read_counter();
-    const auto result = frequencies(seconds, kWindowCycles);
+    const auto result = frequencies(seconds.multiply, kWindowCycles);
+    const auto check = frequencies(seconds.add, kWindowCycles);
     return JsonObject()
         .text("program", kProgram)
         .integer("cpu", sched_getcpu())
         .number("frequency_hz", result.highest_hz)
         .number("median_hz", result.median_hz)
+        .number("add_frequency_hz", check.highest_hz)
         .number("tsc_hz", counter_rate(first, last))
         .number("duration_s", last.seconds - first.seconds)
-        .integer("windows", seconds.size())
+        .integer("windows", seconds.multiply.size())
         .str();
 }
 
 }  // namespace
+
+double window_cycles() { return kWindowCycles; }
+
+void run_chain(Chain chain) {
+    if (chain == Chain::add) {
+        run_additions();
+    } else {
+        run_multiplications();
+    }
+}
+
+double time_window(Chain chain) {
+    const double start = now();
+    run_chain(chain);
+    return now() - start;
+}
 
 CounterReading read_counter() {
     constexpr int kTries = 16;

@@ -27,6 +27,22 @@ struct Frequencies {
     double median_hz = 0;
 };
 
+/// Dependent instructions, each of which waits for the one before.
+enum class Chain {
+    /// Integer multiplications, 3 cycles each on x86-64: what the frequency is told by.
+    multiply,
+    /// Additions, 1 cycle each: another latency, by which the first is checked.
+    add,
+};
+
+/// One window of a chain: `window_cycles()` cycles, where the latencies are what they are taken
+/// for.
+void run_chain(Chain chain);
+double window_cycles();
+
+/// Seconds of CLOCK_MONOTONIC_RAW that one window takes.
+double time_window(Chain chain);
+
 /// From the seconds that windows of `cycles` core cycles took. An interruption only ever lengthens
 /// a window, so the shortest is the core's own speed. Needs at least one window.
 Frequencies frequencies(std::span<const double> seconds, double cycles);

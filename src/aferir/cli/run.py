@@ -46,6 +46,7 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir import probes, runner
     from aferir.cli.progress import RunProgress
+    from aferir.probes import account, frequency
     from aferir.runner.kinds import by_kind, clean
 
     with RunProgress() as progress:
@@ -55,7 +56,11 @@ def execute(options: argparse.Namespace) -> int:
             experiment=experiment,
             environments={spec.kind: by_kind(spec.kind) for spec in plan.environments},
             workloads=programs,
-            watch=runner.Watch(probes.all_probes(), _frequency_program()),
+            watch=runner.Watch(
+                probes.all_probes(),
+                _program(frequency.PROGRAM),
+                _program(account.PROGRAM) if plan.server is not None else None,
+            ),
             facts=machine.describe(),
             clean=clean,
             progress=progress,
@@ -64,13 +69,12 @@ def execute(options: argparse.Namespace) -> int:
     return _report(run, json=options.json)
 
 
-def _frequency_program() -> Path | None:
+def _program(name: str) -> Path | None:
     from aferir.errors import MissingError
-    from aferir.probes.frequency import PROGRAM
     from aferir.workloads.kernels import kernel_path
 
     try:
-        return kernel_path(PROGRAM)
+        return kernel_path(name)
     except MissingError:
         return None
 

@@ -6,6 +6,8 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from aferir.config.expand import expand
 from aferir.config.factors import read_factors
 from aferir.config.fields import Fields, is_table, kind_of
@@ -22,10 +24,11 @@ from aferir.config.sections import (
     read_workload,
     tables_of,
 )
+from aferir.config.server import read_server
 from aferir.errors import UsageError
 from aferir.model.plan import EnvironmentSpec, HostLimits, Plan
 
-_SECTIONS = ("experiment", "stop", "environment", "workload", "factors")
+_SECTIONS = ("experiment", "stop", "server", "environment", "workload", "factors")
 _LARGEST_FILE = 2**20
 
 
@@ -95,7 +98,10 @@ def plan_of(
             problems.add(shown(key).strip('"'), "is not a section", choose(key, _SECTIONS))
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
+    server = read_server(_section(document, "server", problems, optional=True), host, problems)
     environments, names = _environments(document, host, experiment, problems)
+    if server is not None:
+        environments = [msgspec.structs.replace(one, accounted=True) for one in environments]
     workloads = _workloads(document, programs, names, experiment, problems=problems)
     factors = read_factors(
         _section(document, "factors", problems, optional=True),
@@ -125,6 +131,7 @@ def plan_of(
         stop=stop,
         time_limit_s=experiment.time_limit_s,
         metric=experiment.metric,
+        server=server,
         environments=specs,
         cells=cells,
     )

@@ -51,6 +51,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cpus: float | None = None
     """CPU seconds per second."""
     memory_bytes: int | None = None
+    accounted: bool = False
+    """Groups without a limit, too, where what the members use can be read."""
+
+
+_ACCOUNTS = ("cpuacct", "blkio")
 
 
 def parse_mounts(text: str) -> tuple[dict[str, Path], Path | None]:
@@ -125,6 +130,9 @@ def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
     wanted = settings(limits, have)
     folders: dict[str, Path] = {}
     try:
+        for controller, root in _accounts(have) if limits.accounted else ():
+            folders[controller] = root / name
+            folders[controller].mkdir(exist_ok=True)
         for root, file, value in wanted:
             folder = root / name
             controller = file.partition(".")[0]
@@ -143,6 +151,13 @@ def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
             f"control group {name} cannot be made: {error}", remedy="run as root: sudo aferir ..."
         ) from None
     return folders
+
+
+def _accounts(have: Layout) -> Iterator[tuple[str, Path]]:
+    """Hierarchies that account for their members; version 2 does so for looks at them, too."""
+    yield from ((name, have.v1[name]) for name in _ACCOUNTS if name in have.v1)
+    if have.v2 is not None:
+        yield "unified", have.v2
 
 
 def find(name: str, have: Layout) -> list[Path]:

@@ -67,7 +67,7 @@ def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, root: bool) -> c
             remedy="run as root: sudo aferir ..., or remove its `cpu_quota`",
         )
     memory = spec.memory_bytes if root and 0 < spec.memory_bytes < host_memory_bytes else None
-    return cgroup.Limits(cpus=cpus, memory_bytes=memory)
+    return cgroup.Limits(cpus=cpus, memory_bytes=memory, accounted=spec.accounted and root)
 
 
 class NativeInstance:

@@ -52,7 +52,10 @@ def of_tenant(spec: EnvironmentSpec, tenant: int, host: Sequence[int]) -> Enviro
 
 
 class Tenants:
-    """One instance to the outside. What accounts say of it is what they say of the first tenant."""
+    """One instance to the outside.
+
+    What control groups say of it is what they say of the first tenant; its processes are all.
+    """
 
     def __init__(
         self, spec: EnvironmentSpec, instances: Sequence[Instance], total_s: float
@@ -61,7 +64,11 @@ class Tenants:
         self.phases = Phases(total_s=total_s)
         self.emulated = any(instance.emulated for instance in instances)
         each = {f"tenant {n}": own.accounting for n, own in enumerate(instances, start=1)}
-        self.accounting: Accounting = msgspec.structs.replace(instances[0].accounting, members=each)
+        self.accounting: Accounting = msgspec.structs.replace(
+            instances[0].accounting,
+            processes=tuple(pid for own in each.values() for pid in own.processes),
+            members=each,
+        )
         self._instances = tuple(instances)
 
     def run(

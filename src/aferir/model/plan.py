@@ -51,6 +51,22 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Of a cluster; `cpus` and `memory_bytes` are those of each."""
     node_kind: NodeKind = "container"
     placement: Placement = "spread"
+    accounted: bool = False
+    """What it uses is to be told from what everything else uses: it gets control groups."""
+
+
+class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """The server that costs of I/O are reckoned for, see `statistics.io_cost`."""
+
+    cores: int
+    peak_w: float
+    """All cores busy, without storage."""
+    peak_error_w: float = 0.0
+    """Standard uncertainty, e.g. of a UPS that shows its load in whole percent."""
+    idle_fractions: tuple[float, ...] = (0.0, 0.7)
+    """Power when idle over `peak_w`: costs are reckoned for each of them."""
+    results_per_day: float | None = None
+    """How often a year's sum has each program run; None: as often as the baseline can."""
 
 
 class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +125,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     metric: str = ""
     """What the study asks about, which its levels are compared by; empty: `duration_s`, where
     there is one environment alone and so no other comparison."""
+    server: ServerSpec | None = None
+    """Where it is given, what each program costs per I/O is accounted for."""
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
 

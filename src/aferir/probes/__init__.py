@@ -5,6 +5,7 @@ from __future__ import annotations
 from aferir.probes.base import Probe
 from aferir.probes.block import BlockProbe
 from aferir.probes.cpu import CpuProbe
+from aferir.probes.io import IoProbe
 from aferir.probes.memory import MemoryProbe
 from aferir.probes.network import NetworkProbe
 from aferir.probes.others import OthersProbe
@@ -17,6 +18,7 @@ def all_probes() -> tuple[Probe, ...]:
         CpuProbe(),
         MemoryProbe(),
         BlockProbe(),
+        IoProbe(),
         NetworkProbe(),
         SwitchesProbe(),
         OthersProbe(),

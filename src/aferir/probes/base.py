@@ -14,6 +14,8 @@ whoever takes the snapshot resolves on the host for the instance that runs:
 
 - `cgroup:CONTROLLER/FILE`, e.g. `cgroup:cpuacct/cpuacct.usage`, in the instance's control group;
 - `process:stat`, /proc/PID/stat of the processes that are the instance, a line each;
+- `process:io`, /proc/PID/io of the same processes, one after the other;
+- `children:io`, /proc/self/io, which holds what ended children of this process read and wrote;
 - `children:rusage`, user and system seconds of the ended children of this process (getrusage(2)).
 """
 

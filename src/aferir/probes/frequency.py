@@ -17,15 +17,31 @@ ARGUMENTS = ("--milliseconds", "10")
 """Windows of tens of microseconds, so that some of them are undisturbed."""
 
 
+_APART = 0.03
+"""Two chains of other latencies that differ by more: one latency is not what it is taken for."""
+
+
 def parse(stdout: str) -> float | None:
-    """Hz of the fastest window that the program printed; None where the text is no such line."""
+    """Hz of the fastest window that the program printed; None where the text is no such line.
+
+    None, too, where its chain of multiplications and its chain of additions do not agree: then
+    this processor's latencies are not those that the cycles were counted by.
+    """
     try:
-        found = json.loads(stdout)["frequency_hz"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        document = json.loads(stdout)
+        found = document["frequency_hz"]
+        check = document.get("add_frequency_hz", found)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    if not isinstance(found, int | float) or isinstance(found, bool):
+    if not all(_positive(value) for value in (found, check)) or abs(check / found - 1) > _APART:
         return None
-    return float(found) if math.isfinite(found) and found > 0 else None
+    return float(found)
+
+
+def _positive(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and value > 0
 
 
 def samples(before_hz: float | None, after_hz: float | None, side: Side) -> tuple[Sample, ...]:

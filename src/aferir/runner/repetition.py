@@ -11,7 +11,9 @@ from aferir.environments.base import Instance
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired, UnverifiedError
 from aferir.model.plan import Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
+from aferir.probes import account
 from aferir.process import Completed, explain_exit
+from aferir.runner.accounting import watching
 from aferir.runner.estimate import ELAPSED
 from aferir.runner.pool import IS_EMULATED
 from aferir.runner.snapshots import Watch, compare, take_after, take_before
@@ -164,9 +166,12 @@ def _run(
 ) -> _Ran:
     try:
         instance.resume()
-        before = take_before(watch, instance)
-        done = instance.run(line, timeout_s=timeout_s, environment=command.environment, check=False)
-        after = take_after(watch, instance)
+        with watching(watch.account, instance.accounting) as watched:
+            before = take_before(watch, instance)
+            done = instance.run(
+                line, timeout_s=timeout_s, environment=command.environment, check=False
+            )
+            after = take_after(watch, instance)
         if any(one.exit_code for one in (done, *done.others)) and not _alive(instance):
             message = f"the instance died: `{line[0]}` {explain_exit(done)}"
             return _Ran(done, failure=Failure("instance", message), lost=True)
@@ -177,7 +182,10 @@ def _run(
         return _Ran(failure=Failure("missing", error.message), lost=True)
     except (AferirError, OSError) as error:
         return _Ran(failure=Failure("instance", f"the instance died: {error}"), lost=True)
-    return _Ran(done, compare(watch, before, after))
+    seen = compare(watch, before, after)
+    if watched.account is not None:
+        seen += account.samples(watched.account)
+    return _Ran(done, seen)
 
 
 def _alive(instance: Instance) -> bool:

@@ -1,7 +1,8 @@
 """Taking the snapshots that probes compare: of the host, and of the instance where it has its own.
 
 The instance is read first before a run and last after it, so that what reading costs inside of it
-is not seen by the host's probes. The core's frequency is measured closest to the run of all.
+is not seen by the host's probes. The core's frequency is measured outside of what
+the host's files tell of, since it takes CPU time itself.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from aferir.errors import AferirError
 from aferir.model.record import Sample, Side
 from aferir.probes import frequency
 from aferir.probes.base import Probe, Snapshot
+from aferir.probes.io import CHILDREN_IO, PROCESS_IO
 from aferir.workloads.base import PROGRAM_FOLDER
 
 _CGROUP = "cgroup:"
 _PROCESS = "process:stat"
 _CHILDREN = "children:rusage"
 _MARK = "\x1e"  # ASCII's record separator, which no file in /proc holds
-_SCRIPT = r'for f; do [ -r "$f" ] && printf "\036%s\n" "$f" && cat "$f"; done; :'
+_SCRIPT = (
+    r"for f; do case $f in /proc/PPID/*) p=/proc/$PPID/${f#/proc/PPID/};; *) p=$f;; esac; "
+    r'[ -r "$p" ] && printf "\036%s\n" "$f" && cat "$p"; done; :'
+)
 _READ_LIMIT_S = 60.0
 
 
@@ -36,6 +41,8 @@ class Watch(msgspec.Struct, frozen=True):
     probes: tuple[Probe, ...] = ()
     frequency: Path | None = None
     """The program that measures a core's frequency; None: it is not measured."""
+    account: Path | None = None
+    """The program that watches the processors while a program runs; None: nothing does."""
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -51,22 +58,22 @@ Pair = dict[Side, Taken]
 
 def take_before(watch: Watch, instance: Instance) -> Pair:
     """Both sides, the host last."""
+    meter = frequency_inside(watch, instance)  # before the files, which tell of its time too
     inside = read_instance(wanted(watch.probes, "instance"), instance)
-    first = Taken(inside, time.perf_counter(), frequency_inside(watch, instance))
+    first = Taken(inside, time.perf_counter(), meter)
+    here = frequency_here(watch, instance)
     outside = read_host(wanted(watch.probes, "host"), instance.accounting)
-    clock = time.perf_counter()
-    return {"instance": first, "host": Taken(outside, clock, frequency_here(watch, instance))}
+    return {"instance": first, "host": Taken(outside, time.perf_counter(), here)}
 
 
 def take_after(watch: Watch, instance: Instance) -> Pair:
     """Both sides, the host first."""
-    here = frequency_here(watch, instance)
     clock = time.perf_counter()
-    host = Taken(read_host(wanted(watch.probes, "host"), instance.accounting), clock, here)
-    inside = frequency_inside(watch, instance)
+    outside = read_host(wanted(watch.probes, "host"), instance.accounting)
+    host = Taken(outside, clock, frequency_here(watch, instance))
     clock = time.perf_counter()
     files = read_instance(wanted(watch.probes, "instance"), instance)
-    return {"host": host, "instance": Taken(files, clock, inside)}
+    return {"host": host, "instance": Taken(files, clock, frequency_inside(watch, instance))}
 
 
 def compare(watch: Watch, before: Pair, after: Pair) -> tuple[Sample, ...]:
@@ -167,8 +174,11 @@ def _account(path: str, accounting: Accounting) -> str | None:
     if path == _CHILDREN:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return f"{usage.ru_utime} {usage.ru_stime}"
-    if path == _PROCESS:
-        lines = [_text(Path(f"/proc/{pid}/stat")) for pid in accounting.processes]
+    if path == CHILDREN_IO:
+        return _text(Path("/proc/self/io"))
+    if path in (_PROCESS, PROCESS_IO):
+        name = path.partition(":")[2]
+        lines = [_text(Path(f"/proc/{pid}/{name}")) for pid in accounting.processes]
         known = [line.strip() for line in lines if line]
         return "\n".join(known) if known else None
     controller, _, name = path.removeprefix(_CGROUP).partition("/")

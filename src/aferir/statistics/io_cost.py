@@ -103,6 +103,44 @@ def sampled(seconds: float, total_s: float, tick_hz: float) -> Uncertain:
     return Uncertain(seconds, max(math.sqrt(looks * share * (1 - share)), 1.0) / tick_hz)
 
 
+TICK_HZ = 250.0
+"""How often a kernel looks what runs; where CONFIG_HZ is another, only the weights are off."""
+_APART = 4.0
+"""Standard uncertainties past which two accounts cannot both be true."""
+
+
+def system_share(
+    ticks_s: tuple[float, float], looked_s: tuple[float, float], looks: float
+) -> Uncertain | None:
+    """System time over user and system time, from (user, system) seconds by ticks and by looks.
+
+    Both are looks at what runs, and are weighted by how many they are. But a program that sleeps
+    keeps step with the tick: where the two cannot both be true, looks of our own are believed.
+    None where neither saw anything.
+    """
+    known = [
+        (system / (user + system), count)
+        for (user, system), count in ((ticks_s, sum(ticks_s) * TICK_HZ), (looked_s, looks))
+        if user + system > 0 and count > 0
+    ]
+    if len(known) == 2 and not _agree(known[0], known[1]):
+        known = known[1:]
+    if not known:
+        return None
+    total = sum(count for _, count in known)
+    share = sum(value * count for value, count in known) / total
+    # One more look of each kind, so that none seen is not taken for none there (Laplace).
+    cautious = (share * total + 1) / (total + 2)
+    return Uncertain(share, math.sqrt(cautious * (1 - cautious) / total))
+
+
+def _agree(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    count = first[1] + second[1]
+    together = (first[0] * first[1] + second[0] * second[1]) / count
+    variance = together * (1 - together) * (1 / first[1] + 1 / second[1])
+    return abs(first[0] - second[0]) <= _APART * math.sqrt(variance)
+
+
 def between(before: float, after: float) -> Uncertain:
     """A quantity that was looked at before and after: the mean, and half of what they differ by."""
     return Uncertain((before + after) / 2, abs(after - before) / 2)

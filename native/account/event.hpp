@@ -1,0 +1,43 @@
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace aferir::account {
+
+/// A performance event of the kernel (perf_event_open(2)), closed when it goes. It counts from when
+/// it is opened.
+class Event {
+  public:
+    Event() = default;
+    /// All processes on `cpu`; with `group`, a descriptor of a control group's folder, its members
+    /// alone. Where the kernel refuses, `open` is false and errno says why.
+    Event(const perf_event_attr& attributes, int cpu, int group = -1);
+    ~Event();
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    Event(Event&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Event& operator=(Event&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+
+    [[nodiscard]] bool open() const { return number_ >= 0; }
+    [[nodiscard]] int number() const { return number_; }
+    /// The count so far, scaled up where the event had to share a counter with others.
+    [[nodiscard]] std::optional<std::uint64_t> count() const;
+
+  private:
+    int number_ = -1;
+};
+
+/// Attributes of an event of `type` and `config` that counts.
+perf_event_attr counting(std::uint32_t type, std::uint64_t config);
+
+/// Processors that are online.
+int processors();
+
+}  // namespace aferir::account

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+namespace aferir::account {
+
+/// account-known but for `main`; returns the exit code.
+int known(std::span<const std::string_view> given, std::FILE* out, std::FILE* err);
+
+}  // namespace aferir::account

@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+#include <sys/sysmacros.h>
+
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "account/blocks.hpp"
+#include "account/sampler.hpp"
+
+namespace aferir::account {
+namespace {
+
+/// A record of a look as the kernel writes it: process, thread, period, control group.
+void add_look(std::vector<std::byte>& ring, std::uint16_t mode, std::uint32_t process,
+              std::uint64_t group) {
+    constexpr std::uint64_t kPeriodNs = 1'000'000;
+    const std::array<std::uint64_t, 3> body{(std::uint64_t{process} << 32U) | process, kPeriodNs,
+                                            group};
+    const perf_event_header header{
+        .type = PERF_RECORD_SAMPLE, .misc = mode, .size = sizeof header + sizeof body};
+    const auto old = ring.size();
+    ring.resize(old + header.size);
+    std::memcpy(&ring[old], &header, sizeof header);
+    std::memcpy(&ring[old + sizeof header], body.data(), sizeof body);
+}
+
+TEST(Account, LooksStandForTheTimeSinceTheLast) {
+    std::vector<std::byte> ring;
+    add_look(ring, PERF_RECORD_MISC_USER, 7, 1);
+    add_look(ring, PERF_RECORD_MISC_KERNEL, 7, 1);
+    add_look(ring, PERF_RECORD_MISC_KERNEL, 0, 1);
+    add_look(ring, PERF_RECORD_MISC_GUEST_KERNEL, 8, 1);
+    Samples samples;
+    add_records(ring, {}, samples);
+    EXPECT_DOUBLE_EQ(samples.all.user_s, 1e-3);
+    EXPECT_DOUBLE_EQ(samples.all.system_s, 1e-3);
+    EXPECT_DOUBLE_EQ(samples.all.idle_s, 1e-3);
+    EXPECT_DOUBLE_EQ(samples.all.guest_s, 1e-3);
+    EXPECT_EQ(samples.all.looks, 4U);
+    EXPECT_EQ(samples.target.looks, 0U);
+}
+
+TEST(Account, ProcessesAndGroupsThatAreAskedForAreCountedApart) {
+    std::vector<std::byte> ring;
+    add_look(ring, PERF_RECORD_MISC_USER, 7, 1);
+    add_look(ring, PERF_RECORD_MISC_KERNEL, 8, 2);
+    add_look(ring, PERF_RECORD_MISC_USER, 9, 3);
+    Samples samples;
+    add_records(ring, {.processes = {7}, .groups = {2}}, samples);
+    EXPECT_EQ(samples.target.looks, 2U);
+    EXPECT_DOUBLE_EQ(samples.target.user_s, 1e-3);
+    EXPECT_DOUBLE_EQ(samples.target.system_s, 1e-3);
+}
+
+TEST(Account, LostLooksAreCountedAndTornRecordsLeftAlone) {
+    const std::array<std::uint64_t, 2> body{0, 5};
+    const perf_event_header header{
+        .type = PERF_RECORD_LOST, .misc = 0, .size = sizeof header + sizeof body};
+    std::vector<std::byte> ring(header.size);
+    std::memcpy(ring.data(), &header, sizeof header);
+    std::memcpy(&ring[sizeof header], body.data(), sizeof body);
+    add_look(ring, PERF_RECORD_MISC_USER, 7, 1);
+    ring.resize(ring.size() - 1);
+    Samples samples;
+    add_records(ring, {}, samples);
+    EXPECT_EQ(samples.lost, 5U);
+    EXPECT_EQ(samples.all.looks, 0U);
+}
+
+TEST(Account, BusyProcessorsGetMoreLooksAndAllTogetherTheSame) {
+    const std::array<double, 4> busy{1.0, 0.5, 0.0, 0.0};
+    const auto found = rates(busy, 700);
+    EXPECT_NEAR(std::accumulate(found.begin(), found.end(), 0.0), 700, 1e-9);
+    EXPECT_DOUBLE_EQ(found[0], 2 * found[1]);
+    EXPECT_GT(found[3], 0);
+}
+
+TEST(Account, FilterNamesTheDeviceAsTheKernelNumbersIt) {
+    EXPECT_EQ(block_filter(std::nullopt, ""), "");
+    EXPECT_EQ(block_filter(makedev(7, 3), ""), "dev == 7340035");
+    EXPECT_EQ(block_filter(makedev(7, 3), "a"), "dev == 7340035 && a");
+    EXPECT_EQ(block_filter(std::nullopt, "a"), "a");
+}
+
+}  // namespace
+}  // namespace aferir::account

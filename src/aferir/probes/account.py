@@ -1,0 +1,104 @@
+"""What `io-account` tells of a run: modes by looks, a core's frequency, block requests."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from aferir.model.record import Sample
+
+PROGRAM = "io-account"
+
+
+class Modes(msgspec.Struct, frozen=True):
+    """Seconds of processors by looks."""
+
+    user_s: float = 0.0
+    system_s: float = 0.0
+    guest_s: float = 0.0
+    idle_s: float = 0.0
+    looks: int = 0
+
+
+class Frequency(msgspec.Struct, frozen=True):
+    """Of the cores during a run."""
+
+    looks: int = 0
+    mean_hz: float = 0.0
+    least_hz: float = 0.0
+    most_hz: float = 0.0
+
+
+class Cycles(msgspec.Struct, frozen=True):
+    """By the hardware's counters."""
+
+    user: int
+    system: int
+
+
+class Block(msgspec.Struct, frozen=True):
+    """Requests by the tracepoint block:block_rq_issue."""
+
+    reads: int
+    writes: int
+    others: int
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """One run."""
+
+    duration_s: float
+    cpus: int
+    all: Modes | None
+    target: Modes | None
+    lost: int
+    look_cost_s: float
+    frequency: Frequency
+    cycles: Cycles | None
+    block: Block | None
+    own_cpu_s: float
+
+    @property
+    def cost_share(self) -> float:
+        """Of one core, that the watching took: its own time, and what its looks took of others."""
+        looks = self.all.looks if self.all is not None else 0
+        return (self.own_cpu_s + looks * self.look_cost_s) / self.duration_s
+
+
+def parse(stdout: str) -> Account | None:
+    """The last line that `io-account` printed; None where that is none."""
+    lines = stdout.strip().splitlines()
+    try:
+        document = json.loads(lines[-1])
+        if document.get("program") != PROGRAM or document.get("verified") is not True:
+            return None
+        return msgspec.convert(document, Account)
+    except (ValueError, IndexError, AttributeError, RecursionError):
+        return None
+
+
+def samples(account: Account) -> tuple[Sample, ...]:
+    """The run's frequency, block requests, cycles of counters, and what the watching cost."""
+    found = []
+    if account.frequency.looks:
+        found.append(Sample("core_frequency_during_hz", account.frequency.mean_hz, "Hz", "host"))
+    if account.block is not None:
+        counts = (("read", account.block.reads), ("write", account.block.writes))
+        found += [
+            Sample(f"issued_{word}_operations", float(count), "operations", "host")
+            for word, count in counts
+        ]
+    if account.cycles is not None:
+        found += [
+            Sample("counted_user_cycles", float(account.cycles.user), "cycles", "host"),
+            Sample("counted_system_cycles", float(account.cycles.system), "cycles", "host"),
+        ]
+    if account.target is not None and account.target.looks:
+        found += [
+            Sample("looked_user_s", account.target.user_s, "s", "host"),
+            Sample("looked_system_s", account.target.system_s, "s", "host"),
+            Sample("looks", float(account.target.looks), "count", "host"),
+        ]
+    found.append(Sample("watching_cpus", account.cost_share, "CPUs", "host"))
+    return tuple(found)

@@ -1,0 +1,291 @@
+"""What I/O costs, from the samples of a run: cycles, joules, layers and a year's sum (Akram 2012).
+
+An instance's own user and system time are told apart from what else the host does; what is left of
+the cores' time is idle, or waiting for I/O as the host's kernel has it. In a virtual machine the
+host's account of the emulator holds all, and the guest's own kernel tells which of it was its
+programs' and its own: what remains is what virtualisation costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from aferir.model.plan import EnvironmentSpec, Plan, ServerSpec
+from aferir.model.record import Record, Sample, Side
+from aferir.report.model import EMULATED
+from aferir.statistics.io_cost import (
+    CpuTime,
+    IoCost,
+    Server,
+    Uncertain,
+    io_cost,
+    operations,
+    system_share,
+)
+
+STATES = ("user", "system", "virtual", "idle", "iowait")
+LAYERS = ("user", "os", "vm")
+_PARTS = ("user", "system")
+_Seen = Mapping[tuple[str, Side], float]
+_DAYS = 365.0
+_J_PER_KWH = 3.6e6
+
+
+class IoRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One repetition."""
+
+    operations: float
+    elapsed_s: float
+    states_s: dict[str, float]
+    """Seconds of all cores by STATES."""
+    layers: dict[str, float]
+    """Cycles an operation by LAYERS; they add up to cpio."""
+    cpio: Uncertain
+    system_cpio: float
+    eio_j: tuple[Uncertain, ...]
+    """By idle fraction of the plan's server."""
+
+    @property
+    def result_j(self) -> tuple[float, ...]:
+        """Joules of one result, the run itself, by idle fraction."""
+        return tuple(eio.value * self.operations for eio in self.eio_j)
+
+
+class IoCell(msgspec.Struct, frozen=True, kw_only=True):
+    """One environment in one group: means over its repetitions."""
+
+    cell: str
+    group: str
+    environment: str
+    emulated: bool
+    n: int
+    operations: float
+    states_percent: dict[str, float]
+    layers: dict[str, float]
+    cpio: Uncertain
+    """Its uncertainty is that of frequency and ticks, and of the mean over repetitions."""
+    eio_j: tuple[Uncertain, ...]
+    result_j: tuple[float, ...]
+    year_kwh: tuple[float, ...] = ()
+    """Of so many results a day as the server's specification says, all year."""
+
+
+class IoStudy(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    server: ServerSpec
+    cells: tuple[IoCell, ...]
+    results_per_day: dict[str, float]
+    """By group."""
+
+
+def study(plan: Plan, records: Sequence[Record]) -> IoStudy | None:
+    """None where the plan has no server, or nothing was accounted for."""
+    if plan.server is None:
+        return None
+    specs = {spec.name: spec for spec in plan.environments}
+    good = [r for r in records if not r.warmup and r.failure is None and r.environment in specs]
+    cells = []
+    for cell in plan.cells:
+        own = [record for record in good if record.cell == cell.id]
+        found = [cost_of(record, specs[cell.environment], plan.server) for record in own]
+        runs = [run for run in found if run is not None]
+        if runs:
+            emulated = any(w.code == EMULATED for record in own for w in record.warnings)
+            cells.append(_mean(cell.id, cell.group, cell.environment, emulated, runs))
+    if not cells:
+        return None
+    rates = _rates(plan, good)
+    return IoStudy(
+        server=plan.server,
+        cells=tuple(
+            msgspec.structs.replace(
+                cell,
+                year_kwh=tuple(
+                    joules * rates[cell.group] * _DAYS / _J_PER_KWH for joules in cell.result_j
+                ),
+            )
+            if cell.group in rates
+            else cell
+            for cell in cells
+        ),
+        results_per_day=rates,
+    )
+
+
+def with_costs(plan: Plan, records: Sequence[Record]) -> list[Record]:
+    """Records with `cpio_cycles`, `system_cpio_cycles` and `eio_idle<percent>_j` among theirs."""
+    if plan.server is None:
+        return list(records)
+    specs = {spec.name: spec for spec in plan.environments}
+    found = []
+    for record in records:
+        spec = specs.get(record.environment)
+        run = cost_of(record, spec, plan.server) if spec is not None else None
+        found.append(record if run is None else _with(record, run, plan.server))
+    return found
+
+
+def cost_of(record: Record, spec: EnvironmentSpec, server: ServerSpec) -> IoRun | None:
+    """What one repetition cost; None where it moved nothing, or was not accounted for."""
+    seen: _Seen = {(s.metric, s.side): s.value for s in record.samples}
+    count = operations(volume(seen, spec.tenants))
+    elapsed = seen.get(("elapsed_s", "environment"), 0.0)
+    frequency = _frequency(seen)
+    layers_s = _layers(seen, spec)
+    if count <= 0 or elapsed <= 0 or frequency is None or layers_s is None:
+        return None
+    cpu = _cpu_time(seen, layers_s, elapsed, server.cores)
+    costs = [
+        io_cost(cpu, _server(server, frequency, idle), count) for idle in server.idle_fractions
+    ]
+    known: list[IoCost] = [cost for cost in costs if cost is not None]
+    hertz = frequency.value
+    states = {
+        "user": layers_s["user"],
+        "system": layers_s["os"],
+        "virtual": layers_s["vm"],
+        "idle": cpu.idle_s.value,
+        "iowait": cpu.iowait_s.value,
+    }
+    return IoRun(
+        operations=count,
+        elapsed_s=elapsed,
+        states_s=states,
+        layers={layer: seconds * hertz / count for layer, seconds in layers_s.items()},
+        cpio=known[0].cpio,
+        system_cpio=known[0].system_cycles.value,
+        eio_j=tuple(cost.eio_j for cost in known),
+    )
+
+
+def volume(seen: _Seen, tenants: int = 1) -> float:
+    """Bytes of data: as the program knows them, else what system calls moved."""
+    if ("io_volume_bytes", "program") in seen:
+        return seen["io_volume_bytes", "program"] * tenants
+    sides: tuple[Side, ...] = ("instance", "host")
+    for side in sides:
+        parts = [seen.get((f"program_{way}_bytes", side)) for way in ("read", "write")]
+        known = [part for part in parts if part is not None]
+        if len(known) == len(parts):
+            return sum(known)
+    return 0.0
+
+
+def _layers(seen: _Seen, spec: EnvironmentSpec) -> dict[str, float] | None:
+    """Busy seconds of all tenants by layer."""
+    user, system = (seen.get((f"instance_{part}_s", "host")) for part in _PARTS)
+    if user is None or system is None:
+        return None
+    if spec.kind != "vm":
+        looked = [seen.get((f"looked_{part}_s", "host"), 0.0) for part in _PARTS]
+        told = system_share(
+            (user, system), (looked[0], looked[1]), seen.get(("looks", "host"), 0.0)
+        )
+        share = told.value if told is not None else 0.0
+        total = (user + system) * spec.tenants
+        return {"user": total * (1 - share), "os": total * share, "vm": 0.0}
+    total = user + system + seen.get(("instance_guest_s", "host"), 0.0)
+    inside = [seen.get((f"guest_{part}_s", "instance"), 0.0) * spec.tenants for part in _PARTS]
+    guest = sum(inside)
+    if guest > total:  # a guest counts as its own what the host has taken from it
+        inside = [part * total / guest for part in inside]
+    return {"user": inside[0], "os": inside[1], "vm": total - sum(inside)}
+
+
+def _cpu_time(seen: _Seen, layers: Mapping[str, float], elapsed: float, cores: int) -> CpuTime:
+    """All cores' time: what is not the instance's is idle, or waiting for I/O."""
+    total = elapsed * cores
+    busy = sum(layers.values())
+    waiting = seen.get(("cpu_iowait_percent", "host"), 0.0) / 100 * total
+    iowait = min(waiting, max(0.0, total - busy))
+    return CpuTime(
+        user_s=Uncertain(layers["user"]),
+        system_s=Uncertain(busy - layers["user"]),
+        idle_s=Uncertain(max(0.0, total - busy - iowait)),
+        iowait_s=Uncertain(iowait),
+    )
+
+
+def _frequency(seen: _Seen) -> Uncertain | None:
+    """Before, after and, where it was watched, meanwhile; half of their range is uncertain."""
+    names = ("before", "after", "during")
+    found = [seen.get((f"core_frequency_{name}_hz", "host")) for name in names]
+    known = [hertz for hertz in found if hertz is not None]
+    if not known:
+        return None
+    middle = found[2] if found[2] is not None else sum(known) / len(known)
+    return Uncertain(middle, (max(known) - min(known)) / 2)
+
+
+def _server(spec: ServerSpec, frequency: Uncertain, idle: float) -> Server:
+    return Server(
+        cores=spec.cores,
+        frequency_hz=frequency,
+        peak_w=Uncertain(spec.peak_w, spec.peak_error_w),
+        idle_fraction=idle,
+    )
+
+
+def _mean(
+    cell: str,
+    group: str,
+    environment: str,
+    emulated: bool,
+    runs: Sequence[IoRun],
+) -> IoCell:
+    totals = {state: sum(run.states_s[state] for run in runs) for state in STATES}
+    whole = sum(totals.values())
+    return IoCell(
+        cell=cell,
+        group=group,
+        environment=environment,
+        emulated=emulated,
+        n=len(runs),
+        operations=float(np.mean([run.operations for run in runs])),
+        states_percent={state: 100 * value / whole for state, value in totals.items()},
+        layers={layer: float(np.mean([run.layers[layer] for run in runs])) for layer in LAYERS},
+        cpio=_averaged([run.cpio for run in runs]),
+        eio_j=tuple(_averaged(list(same)) for same in zip(*(r.eio_j for r in runs), strict=True)),
+        result_j=tuple(
+            float(np.mean(same)) for same in zip(*(r.result_j for r in runs), strict=True)
+        ),
+    )
+
+
+def _averaged(values: Sequence[Uncertain]) -> Uncertain:
+    """The mean; what each is uncertain by does not lessen by repeating, their scatter does."""
+    means = [value.value for value in values]
+    scatter = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
+    own = float(np.mean([value.error for value in values]))
+    return Uncertain(float(np.mean(means)), float(np.hypot(own, scatter)))
+
+
+def _rates(plan: Plan, records: Sequence[Record]) -> dict[str, float]:
+    """Results a day by group: the server's, else what fits into the baseline's day."""
+    assert plan.server is not None
+    found: dict[str, float] = {}
+    for cell in plan.cells:
+        if plan.server.results_per_day is not None:
+            found[cell.group] = plan.server.results_per_day
+        elif cell.environment.partition("[")[0] == plan.baseline:
+            own = (r.samples for r in records if r.cell == cell.id)
+            took = [s.value for one in own for s in one if s.metric == "elapsed_s"]
+            if took:
+                found[cell.group] = 86400.0 / float(np.median(took))
+    return found
+
+
+def _with(record: Record, run: IoRun, server: ServerSpec) -> Record:
+    added = [
+        Sample("cpio_cycles", run.cpio.value, "cycles"),
+        Sample("system_cpio_cycles", run.system_cpio, "cycles"),
+    ]
+    added += [
+        Sample(f"eio_idle{round(100 * idle)}_j", eio.value, "J")
+        for idle, eio in zip(server.idle_fractions, run.eio_j, strict=True)
+    ]
+    return msgspec.structs.replace(record, samples=(*record.samples, *added))

@@ -1,0 +1,54 @@
+"""`io-account` beside one run: started before the first snapshot, ended after the last."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aferir import process
+from aferir.environments.base import Accounting
+from aferir.probes import account
+
+_END_S = 30.0
+
+
+class Watching:
+    """What came of it, once the program has ended."""
+
+    def __init__(self) -> None:
+        self.account: account.Account | None = None
+
+
+@contextmanager
+def watching(program: Path | None, accounting: Accounting, *arguments: str) -> Iterator[Watching]:
+    """Have `program` watch the processors within the block; nothing where it is None.
+
+    Its figures are there after the block; None where it could not watch, as without root.
+    """
+    found = Watching()
+    if program is None:
+        yield found
+        return
+    line = [str(program), *target(accounting), *arguments]
+    child = process.start(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None
+        child.stdout.readline()
+        yield found
+        stdout, _ = child.communicate(timeout=_END_S)
+        found.account = account.parse(stdout)
+    finally:
+        process.end(child)
+
+
+def target(accounting: Accounting) -> tuple[str, ...]:
+    """Whom it counts apart: the instance's control group, or the processes that are it."""
+    folder = accounting.cgroups.get("unified")
+    if folder is not None and os.access(folder, os.R_OK):
+        return ("--group", str(folder))
+    if accounting.processes:
+        return ("--process", str(accounting.processes[0]))
+    return ()

@@ -1,0 +1,151 @@
+"""I/O by level and time by layer, from texts of the kernel and of `io-account`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir.model.record import Sample
+from aferir.probes import account, frequency, perf_stat
+from aferir.probes.base import Snapshot
+from aferir.probes.io import IoProbe, Spent, parse_blkio, parse_io, parse_stat, spent
+
+FIXTURES = Path(__file__).parent / "fixtures"
+IO = "rchar: 100\nwchar: 20\nsyscr: 3\nsyscw: 2\nread_bytes: 4096\nwrite_bytes: 0\n"
+
+
+def by_name(samples: tuple[Sample, ...]) -> dict[str, float]:
+    return {sample.metric: sample.value for sample in samples}
+
+
+def stat_line(name: str, *, user: int, system: int, guest: int) -> str:
+    fields = ["0"] * 50
+    fields[11], fields[12], fields[40] = str(user), str(system), str(guest)
+    return f"7 ({name}) " + " ".join(fields)
+
+
+def test_io_of_several_processes_is_added_up() -> None:
+    assert parse_io(IO + IO)["rchar"] == 200
+    assert parse_io("rchar: x\nnonsense") == {}
+
+
+def test_volume_is_what_ended_children_and_the_instances_first_process_moved() -> None:
+    before: Snapshot = {"children:io": IO, "process:io": IO}
+    after: Snapshot = {
+        "children:io": IO.replace("100", "612"),
+        "process:io": IO.replace("20", "532"),
+    }
+    found = by_name(IoProbe().samples(before, after, 1.0, "host"))
+    assert (found["program_read_bytes"], found["program_write_bytes"]) == (512, 512)
+    assert found["cache_read_bytes"] == 0
+
+
+def test_what_we_write_ourselves_is_no_volume_of_a_guest() -> None:
+    line = stat_line("qemu-system-x86", user=0, system=0, guest=0)
+    before: Snapshot = {"process:stat": line, "children:io": IO, "process:io": IO}
+    after = {**before, "children:io": IO.replace("100", "999")}
+    assert by_name(IoProbe().samples(before, after, 1.0, "host"))["program_read_bytes"] == 0
+
+
+def test_a_guests_time_is_no_time_of_its_emulator() -> None:
+    assert parse_stat(stat_line("a b) c", user=300, system=50, guest=200), 100) == Spent(1, 0.5, 2)
+
+
+def test_the_parts_of_a_control_groups_time_are_scaled_to_its_exact_sum() -> None:
+    usage = "cgroup:cpuacct/cpuacct.usage"
+    files = {usage: "4000000000\n", f"{usage}_user": "1000000000", f"{usage}_sys": "1000000000"}
+    assert spent(files, 100) == Spent(2.0, 2.0)
+
+
+def test_version_2_and_ended_children_tell_the_time_too() -> None:
+    text = "usage_usec 3000000\nuser_usec 1000000\nsystem_usec 2000000\n"
+    assert spent({"cgroup:unified/cpu.stat": text}, 100) == Spent(1.0, 2.0)
+    assert spent({"children:rusage": "1.5 0.5"}, 100) == Spent(1.5, 0.5)
+    assert spent({}, 100) is None
+
+
+def test_a_groups_operations_are_those_of_all_devices() -> None:
+    assert parse_blkio("8:0 Read 3\n8:0 Write 1\n7:0 Read 2\nTotal 6\n") == {"Read": 5, "Write": 1}
+
+
+def test_paged_volume_is_counted_in_kibibytes() -> None:
+    before, after = {"/proc/vmstat": "pgpgin 1\npgpgout 2\n"}, {"/proc/vmstat": "pgpgin 3\n"}
+    assert by_name(IoProbe().samples(before, after, 1.0, "host")) == {"paged_in_bytes": 2048}
+
+
+def document(**changes: object) -> str:
+    fields: dict[str, object] = {
+        "program": "io-account",
+        "verified": True,
+        "duration_s": 10.0,
+        "cpus": 2,
+        "all": {"user_s": 5, "system_s": 5, "guest_s": 0, "idle_s": 10, "looks": 1000},
+        "target": {"user_s": 4, "system_s": 4, "guest_s": 0, "idle_s": 0, "looks": 400},
+        "lost": 0,
+        "look_cost_s": 1e-5,
+        "frequency": {"looks": 3, "mean_hz": 3e9, "least_hz": 2.9e9, "most_hz": 3.1e9},
+        "cycles": None,
+        "block": {"reads": 1, "writes": 2, "others": 0},
+        "own_cpu_s": 0.02,
+    }
+    return json.dumps({**fields, **changes})
+
+
+def test_watching_costs_its_own_time_and_what_its_looks_took() -> None:
+    found = account.parse('{"program":"io-account","ready":true}\n' + document())
+    assert found is not None
+    assert found.cost_share == pytest.approx((0.02 + 1000e-5) / 10)
+    figures = by_name(account.samples(found))
+    assert figures["issued_write_operations"] == 2
+    assert figures["core_frequency_during_hz"] == 3e9
+    assert "counted_user_cycles" not in figures
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "null", document(verified=False), "{" * 9999])
+def test_what_is_no_account_is_none(text: str) -> None:
+    assert account.parse(text) is None
+
+
+def test_a_frequency_that_two_chains_do_not_agree_on_is_none() -> None:
+    assert frequency.parse('{"frequency_hz": 3e9, "add_frequency_hz": 3.01e9}') == 3e9
+    assert frequency.parse('{"frequency_hz": 3e9, "add_frequency_hz": 1e9}') is None
+
+
+def test_the_manuals_example_of_perf_stat_is_read() -> None:
+    counts = perf_stat.parse((FIXTURES / "perf-stat-manual.txt").read_text(encoding="utf-8"))
+    assert counts["cycles:u"] == 229_570_665_834
+    assert counts["branches:u"] == 69_704_684_856
+    assert counts["cycles:u"] / counts["task-clock:u"] / 1e6 == pytest.approx(2.742, abs=5e-4)
+    assert not any("elapsed" in name or name == "user" for name in counts)
+
+
+def test_recordings_of_a_machine_without_counters_have_no_cycles() -> None:
+    for name in ("perf-stat-no-counters.csv", "perf-stat-no-counters.jsonl"):
+        counts = perf_stat.parse((FIXTURES / name).read_text(encoding="utf-8"))
+        assert counts["task-clock"] > 0
+        assert "context-switches" in counts
+        assert perf_stat.cycles(counts) is None
+
+
+def test_columns_before_the_count_do_not_matter() -> None:
+    line = "700,,cycles:u,1000,100.00,,"
+    for text in (line, f"1.0002,{line}", f"CPU0,{line}", f"1.0002,S0,2,{line}"):
+        assert perf_stat.parse(text) == {"cycles:u": 700.0}
+
+
+def test_either_part_of_the_cycles_follows_from_the_other_and_the_sum() -> None:
+    assert perf_stat.cycles({"cycles:u": 5, "cycles:k": 3}) == (5, 3)
+    assert perf_stat.cycles({"cycles": 8, "cycles:k": 3}) == (5, 3)
+    assert perf_stat.cycles({"cycles": 8}) is None
+
+
+@given(st.text())
+def test_no_text_breaks_a_reader(text: str) -> None:
+    perf_stat.parse(text)
+    parse_io(text)
+    parse_blkio(text)
+    account.parse(text)
