@@ -127,6 +127,12 @@ class ClusterInstance:
             manager.undo_cluster(entry)
         return time.perf_counter() - clock
 
+    def entering(self, command: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Into guests; containers share the host's kernel."""
+        if self.spec.node_kind == "container":
+            return {}
+        return {node.name: self._made.enter(self._place, node, command, {}) for node in self._nodes}
+
     def _each(self, *, paused: bool) -> None:
         self._alive()
         for entry in self._nodes.values():

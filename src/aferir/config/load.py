@@ -132,6 +132,7 @@ def plan_of(
         time_limit_s=experiment.time_limit_s,
         metric=experiment.metric,
         server=server,
+        load_period_s=experiment.load_period_s,
         environments=specs,
         cells=cells,
     )

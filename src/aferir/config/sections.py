@@ -33,6 +33,8 @@ KINDS: tuple[EnvironmentKind, ...] = get_args(EnvironmentKind)
 ORDERS: tuple[Order, ...] = get_args(Order)
 MOST_REPETITIONS = 1000
 MOST_WARMUPS = 20
+LEAST_LOAD_PERIOD_S = 0.05
+"""The kernel counts ticks of 10 ms."""
 MOST_CPUS = 4096
 MOST_ENVIRONMENTS = 16
 MOST_WORKLOADS = 64
@@ -85,6 +87,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_s: float
     oversubscribe: bool
     metric: str = ""
+    load_period_s: float | None = None
 
 
 class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +105,7 @@ class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
 
 _EXPERIMENT_KEYS = (
     "name", "title", "baseline", "seed", "order", "warmup", "time_limit", "oversubscribe", "metric",
+    "load_period",
 )  # fmt: skip
 
 
@@ -123,6 +127,7 @@ def read_experiment(table: Mapping[str, object], problems: Problems) -> Experime
         time_limit_s=fields.duration("time_limit", 1.0, _MONTH_S) or _DEFAULT_TIME_LIMIT_S,
         oversubscribe=fields.flag("oversubscribe") or False,
         metric=fields.text("metric") or "",
+        load_period_s=fields.duration("load_period", LEAST_LOAD_PERIOD_S, 60.0),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -82,6 +82,15 @@ class Instance(Protocol):
 
     def release(self) -> float:
         """Give everything back; seconds that it took (TlR)."""
+        ...
+
+
+@runtime_checkable
+class Entered(Protocol):
+    """An instance some of whose members have a kernel, and so a load, of their own."""
+
+    def entering(self, command: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """By member, the host's command that runs `command` inside."""
         ...
 
 

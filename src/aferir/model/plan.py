@@ -127,6 +127,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     there is one environment alone and so no other comparison."""
     server: ServerSpec | None = None
     """Where it is given, what each program costs per I/O is accounted for."""
+    load_period_s: float | None = None
+    """How often the load of each core is looked at during runs; None: never."""
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
 

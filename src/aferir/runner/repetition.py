@@ -16,6 +16,7 @@ from aferir.process import Completed, explain_exit
 from aferir.runner.accounting import watching
 from aferir.runner.estimate import ELAPSED
 from aferir.runner.pool import IS_EMULATED
+from aferir.runner.sampling import sampled
 from aferir.runner.snapshots import Watch, compare, take_after, take_before
 from aferir.runner.stopping import Round
 from aferir.runner.tenancy import Figures, together
@@ -42,6 +43,7 @@ class Repetition(msgspec.Struct, frozen=True):
 class _Ran(msgspec.Struct, frozen=True):
     done: Completed | None = None
     observed: tuple[Sample, ...] = ()
+    loads: tuple[Series, ...] = ()
     failure: Failure | None = None
     lost: bool = False
 
@@ -73,7 +75,8 @@ def repeat(
             elapsed = Sample(ELAPSED, ran.done.duration_s, "s", "environment")
             own = (figure for figure in figures if isinstance(figure, Sample))
             samples = (*own, elapsed, *ran.observed)
-            series = tuple(figure for figure in figures if isinstance(figure, Series))
+            own_series = (figure for figure in figures if isinstance(figure, Series))
+            series = (*own_series, *ran.loads)
             doubts = tuple(figure for figure in figures if isinstance(figure, Warning))
     warnings = (*doubts, IS_EMULATED) if instance.emulated else doubts
     if ran.done is not None:
@@ -168,9 +171,10 @@ def _run(
         instance.resume()
         with watching(watch.account, instance.accounting) as watched:
             before = take_before(watch, instance)
-            done = instance.run(
-                line, timeout_s=timeout_s, environment=command.environment, check=False
-            )
+            with sampled(watch.load_period_s, instance) as load:
+                done = instance.run(
+                    line, timeout_s=timeout_s, environment=command.environment, check=False
+                )
             after = take_after(watch, instance)
         if any(one.exit_code for one in (done, *done.others)) and not _alive(instance):
             message = f"the instance died: `{line[0]}` {explain_exit(done)}"
@@ -182,10 +186,10 @@ def _run(
         return _Ran(failure=Failure("missing", error.message), lost=True)
     except (AferirError, OSError) as error:
         return _Ran(failure=Failure("instance", f"the instance died: {error}"), lost=True)
-    seen = compare(watch, before, after)
+    seen = (*compare(watch, before, after), *load.samples)
     if watched.account is not None:
         seen += account.samples(watched.account)
-    return _Ran(done, seen)
+    return _Ran(done, seen, load.series)
 
 
 def _alive(instance: Instance) -> bool:

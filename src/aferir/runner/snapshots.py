@@ -43,6 +43,8 @@ class Watch(msgspec.Struct, frozen=True):
     """The program that measures a core's frequency; None: it is not measured."""
     account: Path | None = None
     """The program that watches the processors while a program runs; None: nothing does."""
+    load_period_s: float | None = None
+    """How often the load of each core is looked at meanwhile; None: never."""
 
 
 class Taken(msgspec.Struct, frozen=True):

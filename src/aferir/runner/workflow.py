@@ -83,7 +83,7 @@ def run(
                     writer=writer,
                     environments=environments,
                     workloads=workloads,
-                    watch=watch,
+                    watch=msgspec.structs.replace(watch, load_period_s=plan.load_period_s),
                     progress=progress,
                     spent_s=spent_before_s(provenance.segments, writer.records),
                 )

@@ -156,10 +156,13 @@ def _axis(axes: Axes, which: str, values: list[float], unit: str) -> None:
     low, high = min(values), max(values)
     largest = max(abs(low), abs(high))
     usual = float(np.median(np.abs(values)))
-    if low > 0 and high / low >= WIDE:
+    whole = which == "y" and unit == "%" and low >= 0 and high <= 100
+    if whole:  # a load is read against what there is
+        axes.set_ylim(0, 104)
+    if low > 0 and high / low >= WIDE and not whole:
         set_scale("log")
         axis.set_major_locator(LogLocator(numticks=10))
-    elif low <= 0 and 0 < usual <= largest / WIDE:
+    elif low <= 0 and 0 < usual <= largest / WIDE and not whole:
         set_scale("symlog", linthresh=10.0 ** math.floor(math.log10(usual)))
     else:
         axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=_whole(values, unit)))

@@ -1,0 +1,138 @@
+"""Looking at the load of each core while a program runs, on the host and in guests side by side."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from statistics import fmean
+
+from aferir import process
+from aferir.environments import placement
+from aferir.environments.base import Accounting, Entered, Instance
+from aferir.model.record import Sample, Series
+from aferir.probes import load
+from aferir.probes.load import Look, Used
+from aferir.runner.snapshots import read_host
+from aferir.statistics.fairness import jain
+
+_GUEST_PERIOD_S = 1.0
+"""What looks costs an emulated guest much more than the host."""
+_GUEST = 'while :; do cat /proc/uptime; grep ^cpu /proc/stat; echo; sleep "$1"; done'
+
+
+class Found:
+    """What came of it, once the program has ended."""
+
+    samples: tuple[Sample, ...] = ()
+    series: tuple[Series, ...] = ()
+
+
+@contextmanager
+def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
+    """Look every `period_s`, and at the start and the end, until the block is left."""
+    found = Found()
+    if period_s is None:
+        yield found
+        return
+    guests = _start_guests(instance, max(period_s, _GUEST_PERIOD_S))
+    looks = [_look(instance.accounting, 0.0)]
+    start, ended = time.perf_counter(), threading.Event()
+
+    def watch() -> None:
+        for number in range(1, 10**9):
+            if ended.wait(max(0.0, start + number * period_s - time.perf_counter())):
+                return
+            looks.append(_look(instance.accounting, time.perf_counter() - start))
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        watching.join()
+        elapsed_s = time.perf_counter() - start
+        said = {name: _end(child) for name, child in guests.items()}
+    looks.append(_look(instance.accounting, elapsed_s))
+    cpus = instance.spec.pin or placement.host_cpus()
+    found.samples, found.series = summarise(looks, cpus, period_s)
+    for name, text in said.items():
+        found.series += tuple(_of_guest(name, text))
+
+
+def summarise(
+    looks: Sequence[Look], cpus: Sequence[int], period_s: float
+) -> tuple[tuple[Sample, ...], tuple[Series, ...]]:
+    """Pictures over time, and two indices of fairness: of members, and of how cores are used.
+
+    What is left at the end of a run is often too short for the kernel's ticks to say anything.
+    """
+    even = list(looks)
+    if len(even) > 2 and even[-1].time_s - even[-2].time_s < period_s / 2:
+        del even[-2]
+    series = (
+        *load.core_loads(even, cpus),
+        *load.member_loads(even),
+        *load.core_shares(looks, cpus),
+    )
+    means = load.mean_loads(looks, cpus)
+    shares = load.shares(looks)
+    samples = []
+    if means:
+        samples.append(Sample("core_load_percent", fmean(means.values()), "%", "host"))
+    if len(means) > 1 and (balance := jain(list(means.values()))) is not None:
+        samples.append(Sample("core_balance", balance, "1", "host"))
+    if len(shares) > 1 and (fairness := jain(list(shares.values()))) is not None:
+        samples.append(Sample("cpu_fairness", fairness, "1", "host"))
+    return tuple(samples), series
+
+
+def _look(accounting: Accounting, time_s: float) -> Look:
+    cores = load.core_ticks(read_host(load.HOST, accounting).get(load.HOST[0], ""))
+    members = {name: _used(own) for name, own in _members(accounting).items()}
+    known = {name: used for name, used in members.items() if used is not None}
+    return Look(time_s, cores, known)
+
+
+def _members(accounting: Accounting) -> dict[str, Accounting]:
+    if accounting.members:
+        return accounting.members
+    alone = accounting.cgroups or accounting.processes
+    return {"instance": accounting} if alone else {}
+
+
+def _used(accounting: Accounting) -> Used | None:
+    """Of a tenant that is a cluster, all its nodes."""
+    if accounting.members and not (accounting.cgroups or accounting.processes):
+        return load.together([_used(own) for own in accounting.members.values()])
+    return load.used(read_host(load.MEMBER, accounting))
+
+
+def _start_guests(instance: Instance, period_s: float) -> dict[str, subprocess.Popen[str]]:
+    if not isinstance(instance, Entered):
+        return {}
+    lines = instance.entering(["sh", "-c", _GUEST, "sh", str(period_s)])
+    return {name: process.start(line, stdout=subprocess.PIPE) for name, line in lines.items()}
+
+
+def _end(child: subprocess.Popen[str]) -> str:
+    """End it and take what it said: some hundred looks, which a pipe holds."""
+    child.terminate()
+    said, _ = child.communicate()
+    return said
+
+
+def _of_guest(name: str, text: str) -> list[Series]:
+    """Load of a guest's own CPUs by its own clock, from when it was first looked at."""
+    looks = []
+    for part in text.split("\n\n")[:-1]:  # the last one may be cut
+        head, _, rest = part.partition("\n")
+        if cores := load.core_ticks(rest):
+            looks.append((float(head.split()[0]), cores))
+    if len(looks) < 2:
+        return []
+    even = [Look(at - looks[0][0], cores) for at, cores in looks]
+    return load.core_loads(even, sorted(even[0].cores), label=f"{name}'s CPU")
