@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aferir.bench.cluster_life import judge, judge_leftovers
+from aferir.bench.cluster_life import Plan, judge, judge_leftovers
 from aferir.bench.options import BenchOptions, Note
 from aferir.bench.parts import Part, run_parts
 from aferir.errors import UsageError
@@ -12,15 +12,24 @@ from aferir.model.bench import Figure
 
 
 def test_the_longest_life_is_judged() -> None:
-    found = {figure.name: figure for figure in judge({"first_mpi": [3, 4], "destroy": [1, 5.05]})}
+    plan = Plan(
+        part="life",
+        kind="container",
+        nodes=4,
+        lives=2,
+        creations=0,
+        targets_s={"first_mpi": 20, "destroy": 5},
+    )
+    seconds = {"first_mpi": [3.0, 4.0], "destroy": [1.0, 5.05]}
+    found = {figure.name: figure for figure in judge(plan, seconds)}
     assert found["life.first_mpi"].holds
     assert not found["life.destroy"].holds
     assert found["life.destroy"].value == 5.05
 
 
 def test_anything_left_is_too_much() -> None:
-    assert judge_leftovers([], 3).holds
-    assert not judge_leftovers(["mount /x"], 3).holds
+    assert judge_leftovers("life", [], 3).holds
+    assert not judge_leftovers("life", ["mount /x"], 3).holds
 
 
 def part(name: str) -> Part:

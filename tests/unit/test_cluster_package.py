@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import struct
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -13,10 +16,12 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import foreign_packages
 
+from aferir import process
 from aferir.cluster import disks, ova, ovf
 from aferir.cluster.description import Description
-from aferir.errors import UsageError
+from aferir.errors import ProgramError, UsageError
 
 LAB = Description(name="lab", nodes=3, cpus=2, memory_bytes=2**29, boot="disk", slurm=True)
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=20)
@@ -90,6 +95,21 @@ def test_elements_are_in_the_order_of_the_schema() -> None:
         names = [tag(e) for e in item]
         assert names == sorted(names)
         assert {"ElementName", "InstanceID", "ResourceType"} <= set(names)
+
+
+def test_the_descriptor_is_valid_by_the_schema_of_the_dmtf(tmp_path: Path) -> None:
+    """Of DSP8023, which is the DMTF's to give away."""
+    folder, validator = os.environ.get("AFERIR_OVF_SCHEMA"), shutil.which("xmllint")
+    if folder is None or validator is None:
+        pytest.skip("set AFERIR_OVF_SCHEMA to a folder with dsp8023's .xsd files; xmllint checks")
+    schema = next(path for path in Path(folder).glob("*.xsd") if b"DSP8023" in path.read_bytes())
+    command = [validator, "--nonet", "--noout", "--schema", str(schema)]
+    text = ovf.write(package())
+    for name, content in (("good", text), ("bad", text.replace("<Info>One node</Info>", ""))):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    process.run([*command, str(tmp_path / "good")])
+    with pytest.raises(ProgramError, match="not expected"):
+        process.run([*command, str(tmp_path / "bad")])
 
 
 def tag(element: ET.Element) -> str:
@@ -202,6 +222,19 @@ def test_a_package_of_another_tool_is_read_without_a_manifest() -> None:
     assert ovf.description(found, "mine", None) == Description(
         name="mine", nodes=1, cpus=2, memory_bytes=2**29
     )
+
+
+@pytest.mark.parametrize("tool", [foreign_packages.virtualbox, foreign_packages.ovftool])
+def test_packages_of_other_tools_are_read_with_their_habits(tool: Callable[[bytes], bytes]) -> None:
+    found, files = unpack(tool(b"a disk"))
+    disk = next(one for one in found.disks if one.id == found.systems[0].disk)
+    assert (disk.file, disk.capacity) == ("file1", 4 << 30)
+    assert files[found.files[0].href] == b"a disk"
+    assert ovf.description(found, "mine", None) == Description(
+        name="mine", nodes=1, cpus=2, memory_bytes=2**29
+    )
+    with pytest.raises(UsageError, match="not what the manifest says"):
+        unpack(tool(b"a disk").replace(b"a disk", b"a risk"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ HELP = "clusters made and healed; b_eff beside HPCC, lattice Boltzmann beside th
 PEERS = (*cluster_network.PEERS, *cluster_lbm.PEERS)
 SELECTABLE = True
 _PARTS = {
-    "life": cluster_life.figures,
+    "life": cluster_life.containers,
+    "guests": cluster_life.guests,
     "network": cluster_network.figures,
     "lattice-boltzmann": cluster_lbm.figures,
 }

@@ -1,6 +1,7 @@
-"""The life of a cluster of containers: made, scaled, healed, destroyed, and gone without a trace.
+"""The life of a cluster: made, scaled, healed, destroyed, and gone without a trace.
 
-By the command line, as a user would, in a state folder of the bench's own.
+Of containers and of guests; by the command line, as a user would, in a state folder of the bench's
+own.
 """
 
 from __future__ import annotations
@@ -8,86 +9,129 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
+
+import msgspec
 
 from aferir import journal, process
 from aferir.bench.leftovers import leftovers
 from aferir.bench.options import BenchOptions, Note
-from aferir.cluster import manager, storing
-from aferir.cluster.description import Description
+from aferir.cluster import configuration, manager, storing
+from aferir.cluster.description import Description, Kind
 from aferir.environments import image
 from aferir.errors import AferirError, ProgramError
 from aferir.model.bench import Figure
 
 _NAME = "bench"
-_NODES, _MORE = 4, 8
-_LIVES, _QUICK_LIVES = 5, 1
-_CREATIONS, _QUICK_CREATIONS = 100, 3
-_TARGETS_S = {"first_mpi": 20.0, "scale": 20.0, "destroy": 5.0, "heal": 30.0}
-_LIMIT_S = 120.0
-_MEANS = {
-    "first_mpi": f"from `create` of {_NODES} nodes to the end of the first MPI program",
-    "scale": f"to {_MORE} nodes and back to {_NODES}",
-    "destroy": f"of {_NODES} nodes",
-    "heal": "from the death of an idle node to MPI on all nodes again",
-}
+_LIMIT_S = 300.0
+_JOB = ("mpirun", "-N", "1", "sh", "-c", "touch started-$(hostname); exec sleep 200")
 
 Lives = dict[str, list[float]]
 
 
-def figures(options: BenchOptions, note: Note) -> list[Figure]:
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done with clusters of one kind, and how long a user may wait for it."""
+
+    part: str
+    kind: Kind
+    nodes: int
+    more: int = 0
+    """To scale to and back from; 0: it is not scaled."""
+    lives: int
+    creations: int
+    targets_s: Mapping[str, float]
+
+
+_CONTAINERS = Plan(
+    part="life",
+    kind="container",
+    nodes=4,
+    more=8,
+    lives=5,
+    creations=100,
+    targets_s={"first_mpi": 20.0, "scale": 20.0, "heal": 30.0, "job": 60.0, "destroy": 5.0},
+)
+_GUESTS = Plan(
+    part="guests",
+    kind="vm",
+    nodes=3,
+    lives=3,
+    creations=0,
+    targets_s={"first_mpi": 180.0, "heal": 30.0, "job": 180.0, "destroy": 5.0},
+)
+
+
+def containers(options: BenchOptions, note: Note) -> list[Figure]:
     """Times of some lives, and what many creations leave behind."""
-    lives = _QUICK_LIVES if options.quick else _LIVES
-    creations = _QUICK_CREATIONS if options.quick else _CREATIONS
-    seconds: Lives = {name: [] for name in _TARGETS_S}
+    return _figures(_CONTAINERS, options, note)
+
+
+def guests(options: BenchOptions, note: Note) -> list[Figure]:
+    """The same of guests, which QEMU may have to emulate."""
+    return _figures(_GUESTS, options, note)
+
+
+def _figures(plan: Plan, options: BenchOptions, note: Note) -> list[Figure]:
+    lives = 1 if options.quick else plan.lives
+    creations = min(3, plan.creations) if options.quick else plan.creations
+    seconds: Lives = {name: [] for name in plan.targets_s}
     try:
-        asked = Description(name=_NAME, nodes=_NODES)
+        asked = Description(name=_NAME, nodes=plan.nodes, kind=plan.kind)
         manager.require(asked)
         note("building the image of a node", 0.0)
         image.ensure(extra=manager.packages(asked))
-        with _own_state():
-            before = set(leftovers(frozenset()))
+        with _own_state() as folder:
+            marks = {folder}
             for life in range(lives):
-                note("a cluster's life", 0.5 * life / lives)
-                _live(seconds)
+                note(f"a cluster's life, {plan.kind}", 0.5 * life / lives)
+                _live(plan, seconds, marks)
             for made in range(creations):
                 note("made and destroyed", 0.5 + 0.5 * made / creations)
                 _cluster("create", _NAME, "--nodes", "2")
+                marks |= _ids()
                 _cluster("destroy", _NAME)
-            left = sorted(set(leftovers(frozenset())) - before)
+            left = [one for one in leftovers(frozenset()) if any(m in one for m in marks)]
     except AferirError as error:
         return [
-            Figure(name=f"life.{name}", value=None, unit="s", n=0, note=error.message)
-            for name in _TARGETS_S
+            Figure(name=f"{plan.part}.{name}", value=None, unit="s", n=0, note=error.message)
+            for name in plan.targets_s
         ]
-    return [*judge(seconds), judge_leftovers(left, lives + creations)]
+    return [*judge(plan, seconds), judge_leftovers(plan.part, left, lives + creations)]
 
 
-def judge(seconds: Lives) -> list[Figure]:
+def judge(plan: Plan, seconds: Lives) -> list[Figure]:
     """The longest of each, against what a user may wait for."""
+    means = {
+        "first_mpi": f"from `create` of {plan.nodes} nodes to the end of the first MPI program",
+        "scale": f"to {plan.more} nodes and back to {plan.nodes}",
+        "heal": "from the death of an idle node to MPI on all nodes again",
+        "job": "from the death of a node to the job's failure, which names it, and the next job",
+        "destroy": f"of {plan.nodes} nodes",
+    }
     return [
         Figure(
-            name=f"life.{name}",
+            name=f"{plan.part}.{name}",
             value=max(values),
             unit="s",
             n=len(values),
-            target=f"<= {_TARGETS_S[name]:g}",
-            holds=max(values) <= _TARGETS_S[name],
-            note=f"{_MEANS[name]}; the longest, median {median(values):.1f} s",
+            target=f"<= {plan.targets_s[name]:g}",
+            holds=max(values) <= plan.targets_s[name],
+            note=f"{means[name]}; the longest, median {median(values):.1f} s",
         )
         for name, values in seconds.items()
     ]
 
 
-def judge_leftovers(left: Sequence[str], lives: int) -> Figure:
+def judge_leftovers(part: str, left: Sequence[str], lives: int) -> Figure:
     """Anything that was not there before is too much."""
     return Figure(
-        name="life.left_behind",
+        name=f"{part}.left_behind",
         value=float(len(left)),
         unit="things",
         n=lives,
@@ -97,26 +141,73 @@ def judge_leftovers(left: Sequence[str], lives: int) -> Figure:
     )
 
 
-def _live(seconds: Lives) -> None:
-    start = time.monotonic()
+def _live(plan: Plan, seconds: Lives, marks: set[str]) -> None:
+    """What is made bears one of the `marks`, which are added."""
     try:
-        _cluster("create", _NAME, "--nodes", str(_NODES))
-        _runs_on(_NODES)
-        seconds["first_mpi"].append(time.monotonic() - start)
-        start = time.monotonic()
-        _cluster("scale", _NAME, str(_MORE))
-        _cluster("scale", _NAME, str(_NODES))
-        seconds["scale"].append(time.monotonic() - start)
-        _runs_on(_NODES)
-        start = time.monotonic()
-        _kill("node2")
-        _until(lambda: _runs_on(_NODES))
-        seconds["heal"].append(time.monotonic() - start)
-        start = time.monotonic()
-    finally:
+        with _timed(seconds, "first_mpi"):
+            _cluster("create", _NAME, "--nodes", str(plan.nodes), "--kind", plan.kind)
+            _runs_on(plan.nodes)
+        marks |= _ids()
+        if plan.more:
+            with _timed(seconds, "scale"):
+                _cluster("scale", _NAME, str(plan.more))
+                marks |= _ids()
+                _cluster("scale", _NAME, str(plan.nodes))
+            _runs_on(plan.nodes)
+        with _timed(seconds, "heal"):
+            _kill("node2")
+            _until(lambda: _runs_on(plan.nodes))
+        with _job() as job, _timed(seconds, "job"):
+            _kill("node1")
+            _fails_because_of("node1", job)
+            _until(lambda: _runs_on(plan.nodes))
+        marks |= _ids()
+    except BaseException:
         with contextlib.suppress(AferirError):
             _cluster("destroy", _NAME)
-    seconds["destroy"].append(time.monotonic() - start)
+        raise
+    with _timed(seconds, "destroy"):
+        _cluster("destroy", _NAME)
+
+
+def _ids() -> set[str]:
+    """Of all that is there now, as others on this machine make instances, too."""
+    return {entry.id for entry in journal.entries()}
+
+
+@contextlib.contextmanager
+def _timed(seconds: Lives, name: str) -> Iterator[None]:
+    start = time.monotonic()
+    yield
+    seconds[name].append(time.monotonic() - start)
+
+
+@contextlib.contextmanager
+def _job() -> Iterator[subprocess.Popen[str]]:
+    """One on all nodes, which has started, and would run for long."""
+    command = [sys.executable, "-m", "aferir", "cluster", "run", _NAME, "--", *_JOB]
+    job = process.start(command, stderr=subprocess.PIPE)
+    try:
+        home = storing.folder(_NAME) / "home" / configuration.USER
+        names = [node.name for node in storing.read(_NAME).nodes]
+        _until(lambda: _has_started(home, names))
+        yield job
+    finally:
+        process.end(job)
+
+
+def _has_started(home: Path, names: Sequence[str]) -> None:
+    if absent := [name for name in names if not (home / f"started-{name}").exists()]:
+        raise ProgramError(f"the job has not started on {', '.join(absent)}")
+
+
+def _fails_because_of(name: str, job: subprocess.Popen[str]) -> None:
+    try:
+        _, said = job.communicate(timeout=_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise ProgramError(f"a job goes on though {name} died") from None
+    if job.returncode == 0 or f"because {name} died" not in said:
+        raise ProgramError(f"a job does not say that {name} died: {said[-200:]}")
 
 
 def _cluster(*words: str) -> str:
@@ -156,13 +247,13 @@ def _kill(name: str) -> None:
 
 
 @contextlib.contextmanager
-def _own_state() -> Iterator[None]:
-    """The user's clusters are none of the bench's business."""
+def _own_state() -> Iterator[str]:
+    """The folder; the user's clusters are none of the bench's business."""
     given = os.environ.get("AFERIR_STATE")
     with tempfile.TemporaryDirectory(prefix="aferir-bench-") as folder:
-        os.environ["AFERIR_STATE"] = str(Path(folder))
+        os.environ["AFERIR_STATE"] = folder
         try:
-            yield
+            yield folder
         finally:
             if given is None:
                 del os.environ["AFERIR_STATE"]
