@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path, PurePosixPath
 
@@ -15,9 +16,10 @@ from tests.integration.support import (
     throttled,
 )
 
-from aferir import environments, journal
+from aferir import environments, journal, process
+from aferir.environments import cleaning
 from aferir.errors import MissingError, ProgramError
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import SCRATCH, EnvironmentSpec
 
 pytestmark = pytest.mark.integration
 HOST = 2**60
@@ -96,3 +98,50 @@ def _used_by_spinning(instance: environments.base.Instance) -> float:
     elapsed = time.perf_counter() - clock
     minutes, seconds = done.stdout.splitlines()[1].split()[0].rstrip("s").split("m")
     return (60 * float(minutes) + float(seconds)) / elapsed
+
+
+WRITES = 'echo "$AFERIR_SCRATCH"; echo 1 > "$AFERIR_SCRATCH/file"'
+
+
+def test_files_of_a_run_are_in_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
+    instance = environments.by_kind("native").allocate(spec())
+    wanted = {SCRATCH: str(tmp_path)}
+    done = instance.run(
+        ["sh", "-c", f"{WRITES}; setsid sleep 4321 > /dev/null 2>&1 &"], environment=wanted
+    )
+    assert Path(done.stdout.strip()).parent == tmp_path
+    with pytest.raises(ProgramError):
+        instance.run(["sh", "-c", f"{WRITES}; exit 3"], environment=wanted)
+    with pytest.raises(MissingError, match="no files can be put"):
+        instance.run(["true"], environment={SCRATCH: str(tmp_path / "none")})
+    assert list(tmp_path.iterdir()) == []
+    assert leftovers() == []
+    lines = Path("/proc").glob("[0-9]*/cmdline")
+    assert not [line for line in lines if _reads(line) == b"sleep\x004321\x00"]
+
+
+def test_what_a_kill_leaves_of_a_run_is_cleaned(tmp_path: Path) -> None:
+    code = (
+        "from aferir import environments; from aferir.model.plan import EnvironmentSpec as S\n"
+        "s = S(name='n', kind='native', cpus=1, memory_bytes=2**60)\n"
+        f"v = {{'{SCRATCH}': '{tmp_path}'}}\n"
+        "i = environments.by_kind('native').allocate(s)\n"
+        f"i.run(['sh', '-c', '{WRITES}; sleep 100'], environment=v)\n"
+    )
+    child = process.start([sys.executable, "-c", code])
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.glob("*/file")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child.kill()
+    child.wait()
+    assert [path.read_text() for path in tmp_path.glob("*/file")] == ["1\n"]
+    assert cleaning.clean(journal.orphans()) == []
+    assert list(tmp_path.iterdir()) == []
+    assert leftovers() == []
+
+
+def _reads(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

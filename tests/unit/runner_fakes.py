@@ -139,7 +139,7 @@ class FakeEnvironment:
             return [Finding(self.kind, "missing", self.missing, "apt-get install it")]
         return [Finding(self.kind, "ok", "fine")]
 
-    def prepare(self) -> str:
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
         return f"image-of-{self.kind}"
 
     def allocate(self, spec: EnvironmentSpec) -> Instance:

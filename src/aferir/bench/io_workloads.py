@@ -13,6 +13,7 @@ from pathlib import Path
 from aferir import machine, runner, workloads
 from aferir.bench.leftovers import leftovers
 from aferir.bench.options import BenchOptions, Note
+from aferir.config.expand import image_packages
 from aferir.environments import by_kind
 from aferir.errors import MissingError
 from aferir.model.bench import Figure
@@ -84,7 +85,11 @@ def plan_of(programs: Mapping[str, IoWorkload], *, quick: bool, seed: int) -> Pl
             name="native", kind="native", cpus=len(limits.cpus), memory_bytes=limits.memory_bytes
         ),
         EnvironmentSpec(
-            name="container", kind="container", cpus=len(limits.cpus), memory_bytes=memory
+            name="container",
+            kind="container",
+            cpus=len(limits.cpus),
+            memory_bytes=memory,
+            packages=image_packages(programs.values()),
         ),
     )
     specs = [

@@ -42,8 +42,8 @@ class Cluster:
             return [Finding(KIND, "missing", said, privileges.as_root_command())]
         return [*files.check(), *ContainerNodes().check(), *image.check(manager.PACKAGES)]
 
-    def prepare(self) -> str:
-        """Build or find the image; its content hash."""
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
+        """Build or find the image, which no experiment adds to; its content hash."""
         return image.ensure(self._progress, manager.PACKAGES).metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> ClusterInstance:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
 
 from aferir.config.factors import PREFIX, Factor, label, variant
 from aferir.config.problems import Problems
-from aferir.config.sections import Experiment, PlacedProgram, ProgramRules, WorkloadTable
+from aferir.config.sections import (
+    Experiment,
+    PackagedProgram,
+    PlacedProgram,
+    ProgramRules,
+    WorkloadTable,
+)
 from aferir.config.units import format_size
 from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, WorkloadSpec
 
@@ -65,7 +73,19 @@ def expand(
                     problems.add(workload.path, message, remedy)
                 specs[made.name] = made
                 cells.append(cell)
-    return tuple(specs.values()), tuple(cells)
+    packages = image_packages(programs[workload.program] for workload in workloads)
+    return tuple(_with_packages(spec, packages) for spec in specs.values()), tuple(cells)
+
+
+def image_packages(used: Iterable[ProgramRules]) -> tuple[str, ...]:
+    """What the images of the experiment need: one image serves all its programs."""
+    needed = (rules.packages for rules in used if isinstance(rules, PackagedProgram))
+    return tuple(sorted(set(itertools.chain.from_iterable(needed))))
+
+
+def _with_packages(spec: EnvironmentSpec, packages: tuple[str, ...]) -> EnvironmentSpec:
+    own = spec.kind in ("container", "vm")
+    return msgspec.structs.replace(spec, packages=packages) if own else spec
 
 
 def _used(

@@ -75,6 +75,13 @@ class PlacedProgram(Protocol):
     kinds: tuple[EnvironmentKind, ...]
 
 
+@runtime_checkable
+class PackagedProgram(Protocol):
+    """A program that is made of Debian packages, which an image has to have."""
+
+    packages: tuple[str, ...]
+
+
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """The `[experiment]` table."""
 

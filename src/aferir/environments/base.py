@@ -103,8 +103,11 @@ class Environment(Protocol):
         """What this machine lacks for it, with the command that mends it. Changes nothing."""
         ...
 
-    def prepare(self) -> str:
-        """Build or find the image; its content hash for provenance, empty where there is none."""
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
+        """Build or find the image with those packages besides its own.
+
+        Its content hash for provenance, empty where there is none.
+        """
         ...
 
     def allocate(self, spec: EnvironmentSpec) -> Instance:

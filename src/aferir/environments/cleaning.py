@@ -10,7 +10,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from aferir import journal
-from aferir.environments import cgroup, container, image, kvm, lxd, namespace, pages, undo, vm
+from aferir.environments import (
+    cgroup,
+    container,
+    image,
+    kvm,
+    lxd,
+    namespace,
+    pages,
+    scratch,
+    undo,
+    vm,
+)
 from aferir.journal import Entry
 
 
@@ -87,5 +98,6 @@ _CLEANERS: dict[str, Callable[[Entry], None]] = {
     lxd.KIND: lxd.give_back,
     namespace.KIND: namespace.give_back,
     pages.KIND: pages.give_back,
+    scratch.KIND: scratch.give_back,
     vm.KIND: vm.give_back,
 }

@@ -65,9 +65,9 @@ class Container:
             return [Finding(KIND, f.status, f.message, f.remedy) for f in found]
         return [Finding(KIND, "ok", f"LXC {facts.tool_version('lxc')}")]
 
-    def prepare(self) -> str:
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
         """Build or find the image; its content hash."""
-        return image.ensure(self._progress).metadata.hash
+        return image.ensure(self._progress, packages).metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> ContainerInstance:
         """Make and start a container; from the main thread, see `aferir.process.start`.
@@ -77,7 +77,7 @@ class Container:
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
-        tree = self._tree or image.ensure(self._progress).tree
+        tree = self._tree or image.ensure(self._progress, spec.packages).tree
         cpus = placement.cpu_set(spec, placement.host_cpus())
         clock = time.perf_counter()
         entry = journal.write(KIND, {"containers": str(journal.state_folder() / "containers")})

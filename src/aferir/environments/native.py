@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import journal, process
-from aferir.environments import cgroup, cleaning, pages, placement, undo
+from aferir.environments import cgroup, cleaning, pages, placement, scratch, undo
 from aferir.environments.base import Accounting, Phases
 from aferir.errors import MissingError, TimeoutExpired
 from aferir.machine import facts
@@ -28,7 +28,7 @@ class Native:
         """Everything that aferir runs on has it."""
         return [Finding("native", "ok", "programs run on the host itself")]
 
-    def prepare(self) -> str:
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
         """No image."""
         return ""
 
@@ -98,19 +98,20 @@ class NativeInstance:
         check: bool = True,
     ) -> Completed:
         """Run a program as our own child; one that is ended takes with it what it started."""
-        mark = uuid.uuid4().hex
+        marked = {**(environment or {}), undo.MARK: uuid.uuid4().hex}
         try:
-            return process.run(
-                command,
-                timeout_s=timeout_s,
-                environment={**(environment or {}), undo.MARK: mark},
-                cpus=self._cpus,
-                cgroups=tuple(self.accounting.cgroups.values()),
-                controls=pages.controls(self.spec),
-                check=check,
-            )
+            with scratch.private(marked) as marked:
+                return process.run(
+                    command,
+                    timeout_s=timeout_s,
+                    environment=marked,
+                    cpus=self._cpus,
+                    cgroups=tuple(self.accounting.cgroups.values()),
+                    controls=pages.controls(self.spec),
+                    check=check,
+                )
         except (TimeoutExpired, KeyboardInterrupt):
-            undo.kill_marked(mark)
+            undo.kill_marked(marked[undo.MARK])
             cleaning.clean(journal.orphans())  # a program that made a network had no time to undo
             raise
 

@@ -105,9 +105,9 @@ class VirtualMachine:
         said = f"{version} emulates guests in software: {found_kvm.reason}"
         return [Finding(KIND, "degraded", said, "use a host with hardware virtualisation")]
 
-    def prepare(self) -> str:
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
         """Build or find the image, and ask KVM; the image's content hash."""
-        base = image.ensure(self._progress)
+        base = image.ensure(self._progress, packages)
         kvm.verdict(base)
         return base.metadata.hash
 
@@ -119,7 +119,7 @@ class VirtualMachine:
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
-        base = image.ensure(self._progress)
+        base = image.ensure(self._progress, spec.packages)
         accelerator: qemu.Accelerator = "counted"
         if not self._counted:
             accelerator = "kvm" if kvm.verdict(base).works else "tcg"

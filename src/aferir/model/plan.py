@@ -53,6 +53,9 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     placement: Placement = "spread"
     accounted: bool = False
     """What it uses is to be told from what everything else uses: it gets control groups."""
+    packages: tuple[str, ...] = ()
+    """Debian packages that its image needs for the programs of the experiment; natively the host
+    has them or the program is left out."""
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):

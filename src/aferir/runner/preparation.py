@@ -48,9 +48,13 @@ def prepare(
     left_out: dict[tuple[str, str], LeftOut] = {(item.kind, item.name): item for item in earlier}
     findings: list[Finding] = []
     images: dict[str, str] = {}
+    packages: dict[str, tuple[str, ...]] = {
+        spec.kind: spec.packages
+        for spec in plan.environments  # all of a kind have the same
+    }
     for kind, names in _by_kind(plan, left_out).items():
         progress.preparing(f"checking {kind}")
-        found, image, lacking = _environment(environments.get(kind), kind)
+        found, image, lacking = _environment(environments.get(kind), kind, packages[kind])
         findings += [finding for finding in found if finding.status != "ok"]
         if lacking is None:
             images[kind] = image
@@ -114,7 +118,7 @@ def _by_kind(plan: Plan, left_out: Mapping[tuple[str, str], LeftOut]) -> dict[st
 
 
 def _environment(
-    environment: Environment | None, kind: str
+    environment: Environment | None, kind: str, packages: tuple[str, ...]
 ) -> tuple[list[Finding], str, Finding | None]:
     """Findings, the image's hash, and what forbids this kind of environment here."""
     if environment is None:
@@ -124,7 +128,7 @@ def _environment(
     if lacking is not None:
         return findings, "", lacking
     try:
-        return findings, environment.prepare(), None
+        return findings, environment.prepare(packages), None
     except AferirError as error:
         return findings, "", Finding(kind, "missing", error.message, error.remedy)
 

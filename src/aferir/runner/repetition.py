@@ -112,11 +112,11 @@ def command_line(kind: str, command: Command) -> tuple[str, ...]:
     """
     if kind == "native":
         return (str(command.program), *command.arguments)
-    if kind == "cluster" and command.launched is not None:
-        inside = str(PROGRAM_FOLDER / command.launched.name)
-        own = (inside if word == str(command.launched) else word for word in command.arguments)
-        return (command.program.name, *own)
-    return (str(PROGRAM_FOLDER / command.program.name), *command.arguments)
+    launched = command.launched if kind == "cluster" else None
+    paths = (launched or command.program, *command.files)
+    put = {str(path): str(PROGRAM_FOLDER / path.name) for path in paths}
+    first = command.program.name if launched else put[str(command.program)]
+    return (first, *(put.get(word, word) for word in command.arguments))
 
 
 def read(workload: Workload, done: Completed) -> Figures | Failure:

@@ -93,6 +93,7 @@ class Session:
                 command = self.ready.commands[cell.id]
                 launched = command.launched if kinds[cell.environment] == "cluster" else None
                 programs.add(launched or command.program)
+                programs.update(command.files)
                 if self.watch.frequency is not None:
                     programs.add(self.watch.frequency)
         return needed

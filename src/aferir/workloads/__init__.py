@@ -20,6 +20,7 @@ from aferir.workloads.npb import NPB
 from aferir.workloads.npb_mpi import NPB_MPI
 from aferir.workloads.npb_reference import NPB_REFERENCE
 from aferir.workloads.ocean import OCEAN
+from aferir.workloads.stores.blast import BLAST
 from aferir.workloads.wordcount import WORDCOUNT
 
 
@@ -28,7 +29,7 @@ def all_workloads() -> dict[str, Workload]:
     known: tuple[Workload, ...] = (
         *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
-        *(WORDCOUNT,),
+        *(WORDCOUNT, BLAST),
         *(ALLOCATION, CAPACITY, MOVIE),
     )
     return {workload.program: workload for workload in known}

@@ -24,6 +24,9 @@ class Command(msgspec.Struct, frozen=True):
     environment: dict[str, str] = {}
     launched: Path | None = None
     """What `program` starts, where it is the launcher of an MPI: it is one of the arguments."""
+    files: tuple[Path, ...] = ()
+    """Other files on the host's disk that it reads, put beside it; an argument that names one
+    is changed to where it is then."""
 
 
 class Workload(Protocol):

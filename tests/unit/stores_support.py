@@ -1,0 +1,45 @@
+"""Runs of the store workloads as the native environment makes them, for several test files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from aferir import process
+from aferir.model.plan import SCRATCH, Parameter
+from aferir.process import Completed
+from aferir.workloads.stores.store import StoreWorkload
+
+
+def usable(workload: StoreWorkload) -> None:
+    """Skips with the remedy where this machine lacks the program."""
+    for finding in workload.check():
+        if finding.status == "missing":
+            pytest.skip(f"{finding.message}; {finding.remedy}")
+
+
+def run(
+    workload: StoreWorkload, parameters: dict[str, Parameter], folder: Path, prefix: str = ""
+) -> Completed:
+    """One run in `folder`, `prefix` being a shell's command in front; its folder has to be empty.
+
+    The check that nothing is left is here, so that no test forgets it.
+    """
+    assert workload.validate(parameters) == []
+    command = workload.command(parameters)
+    line = [str(command.program), *command.arguments]
+    if prefix:
+        line = ["unshare", "--mount", "sh", "-c", f'{prefix} exec "$0" "$@"', *line]
+    done = process.run(
+        line, environment={**command.environment, SCRATCH: str(folder)}, check=False, timeout_s=120
+    )
+    assert list(folder.iterdir()) == []
+    return done
+
+
+def needs_root() -> None:
+    """Skips where nothing can be mounted."""
+    if os.geteuid() != 0:
+        pytest.skip("a small file system takes root")
