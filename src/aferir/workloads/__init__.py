@@ -8,6 +8,7 @@ from aferir.errors import UsageError
 from aferir.workloads.aggregation import AGGREGATION
 from aferir.workloads.base import Workload
 from aferir.workloads.clock import CLOCK
+from aferir.workloads.dedup import DEDUP
 from aferir.workloads.effective_bandwidth import EFFECTIVE_BANDWIDTH
 from aferir.workloads.elastic import ALLOCATION, CAPACITY, MOVIE
 from aferir.workloads.iperf3 import IPERF3
@@ -29,7 +30,8 @@ def all_workloads() -> dict[str, Workload]:
     known: tuple[Workload, ...] = (
         *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
-        *(WORDCOUNT, BLAST),
+        *(DEDUP, WORDCOUNT),
+        *(BLAST,),
         *(ALLOCATION, CAPACITY, MOVIE),
     )
     return {workload.program: workload for workload in known}

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+namespace aferir::dedup {
+
+/// An archive that is damaged, or none.
+class ArchiveError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+    ~ArchiveError() override;
+};
+
+using Bytes = std::vector<std::byte>;
+
+/// zlib's deflate at `level` (1 to 9) of one chunk. Errors: std::bad_alloc.
+Bytes compress(std::span<const std::byte> chunk, int level);
+
+/// Writes an archive, in order: magic, then a record for each chunk, then the end. A record is one
+/// byte and little-endian numbers: 1, raw bytes (4), packed bytes (4), packed data; or 2 and the
+/// number of the earlier data record that has the same content (8); or 0 and the raw bytes of all
+/// (8), the end.
+class ArchiveWriter {
+  public:
+    using Put = std::function<void(std::span<const std::byte>)>;
+
+    explicit ArchiveWriter(Put put);
+
+    /// Returns the record's number among the data records.
+    std::uint64_t data(std::span<const std::byte> packed, std::uint32_t raw_bytes);
+    void repeat(std::uint64_t number, std::uint32_t raw_bytes);
+    void finish();
+
+  private:
+    void number(std::uint64_t value, unsigned bytes);
+    void flush();
+
+    Put put_;
+    Bytes pending_;
+    std::uint64_t records_ = 0;
+    std::uint64_t raw_ = 0;
+};
+
+/// Reads any place of an archive; fewer bytes than asked for at its end.
+using ReadAt = std::function<std::size_t(std::span<std::byte>, std::uint64_t)>;
+
+/// Gives what an archive holds to `take`, chunk by chunk, in order. Returns the bytes.
+/// Errors: ArchiveError for whatever is no whole archive.
+std::uint64_t restore(const ReadAt& read, const ArchiveWriter::Put& take);
+
+}  // namespace aferir::dedup
