@@ -1,5 +1,6 @@
 #include "account/sampler.hpp"
 
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -145,16 +146,22 @@ std::optional<double> cost_of_look(int cpu) {
     constexpr int kWindows = 600;
     constexpr double kHertz = 4000;  // a look in every fifth window or so
     const Sampler sampler(cpu, kHertz);
-    if (!sampler.open()) {
+    cpu_set_t before;
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(static_cast<std::size_t>(cpu), &here);
+    if (!sampler.open() || sched_getaffinity(0, sizeof before, &before) != 0 ||
+        sched_setaffinity(0, sizeof here, &here) != 0) {
         return std::nullopt;
     }
     std::vector<double> without;
     std::vector<double> with;
     for (int i = 0; i < kWindows; ++i) {
-        const auto before = sampler.written();
+        const auto earlier = sampler.written();
         const double seconds = time_window(Chain::multiply);
-        (sampler.written() == before ? without : with).push_back(seconds);
+        (sampler.written() == earlier ? without : with).push_back(seconds);
     }
+    sched_setaffinity(0, sizeof before, &before);
     if (without.empty() || with.empty()) {
         return std::nullopt;
     }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ constexpr std::string_view kHelp =
     "  --group    folder of a control group of version 2, with those below it, counted apart\n"
     "  --device   block device whose requests are counted (default: all)\n"
     "  --budget   share of one processor that looks at what the processors do may take together,\n"
-    "             in parts of ten thousand (default: 70; 0: no looks)\n"
+    "             in parts of ten thousand (default: 50; 0: no looks)\n"
     "  --look-ms  milliseconds between looks at a core's frequency (default: 250; 0: none)\n"
     "exit code: 0 accounted, 2 wrong command line";
 constexpr int kWindows = 3;
@@ -43,6 +44,13 @@ constexpr int kWindows = 3;
 double now() {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration<double>(since).count();
+}
+
+/// CPU time, in which interruptions are, too.
+double thread_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 /// A descriptor that is closed when it goes.
@@ -113,7 +121,9 @@ class Frequency {
             return;
         }
         std::array<double, kWindows> seconds{};
+        const double before = thread_seconds();
         std::generate(seconds.begin(), seconds.end(), [] { return time_window(Chain::multiply); });
+        spent_ += thread_seconds() - before;
         const double hertz = frequencies(seconds, window_cycles()).highest_hz;
         sum_ += hertz;
         ++looks_;
@@ -125,6 +135,7 @@ class Frequency {
         return JsonObject()
             .integer("looks", looks_)
             .number("mean_hz", looks_ > 0 ? sum_ / looks_ : 0)
+            .number("effective_hz", spent_ > 0 ? looks_ * kWindows * window_cycles() / spent_ : 0)
             .number("least_hz", least_)
             .number("most_hz", most_)
             .str();
@@ -134,6 +145,7 @@ class Frequency {
     int next_ = 0;
     int looks_ = 0;
     double sum_ = 0;
+    double spent_ = 0;
     double least_ = 0;
     double most_ = 0;
 };
@@ -189,7 +201,7 @@ Wishes read_wishes(const Arguments& arguments) {
         .process = static_cast<std::uint32_t>(arguments.integer("--process", 0, 0, kMostProcess)),
         .group = std::string(arguments.value("--group").value_or("")),
         .device = device_number(arguments.value("--device")),
-        .budget = 1e-4 * static_cast<double>(arguments.integer("--budget", 70, 0, 10'000)),
+        .budget = 1e-4 * static_cast<double>(arguments.integer("--budget", 50, 0, 10'000)),
         .look_ms = static_cast<int>(arguments.integer("--look-ms", 250, 0, 10'000)),
     };
 }
@@ -215,7 +227,8 @@ class Looks {
         }
         cost_s_ = *cost;
         const double count = processors();
-        per_s_ = std::clamp(budget / std::max(cost_s_, 1e-7), kLeast * count, kMost * count);
+        constexpr double kLeastCost = 1e-6;  // no machine is known that is quicker
+        per_s_ = std::clamp(budget / std::max(cost_s_, kLeastCost), kLeast * count, kMost * count);
         for (int cpu = 0; cpu < processors(); ++cpu) {
             samplers_.emplace_back(cpu, per_s_ / count);
         }

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
 
 import msgspec
+import pytest
 
+from aferir.bench.io_devices import nonsense
 from aferir.bench.io_workloads import marked, plan_of
+from aferir.bench.options import BenchOptions
+from aferir.environments import limited_disk
 from aferir.model.plan import Parameter
 from aferir.workloads import all_workloads
 from aferir.workloads.base import IoWorkload
@@ -39,3 +45,30 @@ def test_every_registered_short_form_is_valid() -> None:
     for one in marked().values():
         for parameters in one.short_io:
             assert one.validate(parameters) == []
+
+
+def test_readings_of_a_ups_that_cannot_be_true_are_refused() -> None:
+    [figure] = nonsense(BenchOptions(), lambda *_: None)
+    assert figure.holds
+    assert figure.value == figure.n
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a block device of one's own takes root")
+def test_a_disk_of_ones_own_is_held_to_its_rate_and_leaves_nothing() -> None:
+    rate = 20_000_000
+    entry, device = limited_disk.make(32 * 2**20, rate)
+    try:
+        folder = limited_disk.mount(entry, device)
+        block = bytes(2**20)
+        clock = time.monotonic()
+        with (folder / "file").open("wb", buffering=0) as stream:
+            for _ in range(8):
+                stream.write(block)
+            os.fsync(stream.fileno())
+        taken = time.monotonic() - clock
+    finally:
+        limited_disk.give_back(entry)
+    assert taken >= 0.5 * 8 * 2**20 / rate
+    assert not limited_disk.file_of(entry).exists()
+    assert not folder.exists()
+    limited_disk.give_back(entry)

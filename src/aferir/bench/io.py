@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aferir.bench import io_workloads
+from aferir.bench import io_accounts, io_devices, io_workloads
 from aferir.bench.options import BenchOptions, Note
 from aferir.bench.parts import run_parts
 from aferir.model.bench import BenchResult
@@ -10,7 +10,15 @@ from aferir.model.bench import BenchResult
 HELP = "I/O: known cycles, mixes and block operations; cost of the probes; programs of the study"
 PEERS = ()
 SELECTABLE = True
-_PARTS = {"workloads": io_workloads.figures}
+_PARTS = {
+    "cycles": io_accounts.cycles,
+    "mix": io_accounts.mixes,
+    "split": io_accounts.split,
+    "block": io_devices.blocks,
+    "cost": io_accounts.cost,
+    "ups": io_devices.nonsense,
+    "workloads": io_workloads.figures,
+}
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:

@@ -26,6 +26,8 @@ class Frequency(msgspec.Struct, frozen=True):
 
     looks: int = 0
     mean_hz: float = 0.0
+    effective_hz: float = 0.0
+    """Cycles of a program's own in a second of its CPU time: less by what interrupts it."""
     least_hz: float = 0.0
     most_hz: float = 0.0
 
