@@ -18,22 +18,26 @@ from aferir.model.plan import SCRATCH, Parameter
 from aferir.process import Completed
 from aferir.workloads.base import VOLUME
 from aferir.workloads.dedup import DEDUP
+from aferir.workloads.index import INDEX
 from aferir.workloads.io_programs import IoProgram
 from aferir.workloads.wordcount import WORDCOUNT
 
 SMALL: Mapping[str, Mapping[str, Parameter]] = {
     "dedup": {"instances": 2, "threads": 1, "file_bytes": 900_000, "duplicate_percent": 40},
+    "index": {"processes": 2, "tree_bytes": 600_000, "table_bytes": 30_000, "terms": 2000},
     "wordcount": {"instances": 2, "file_bytes": 400_000, "terms": 2000, "cold": True},
 }
 HUGE: Mapping[str, Mapping[str, Parameter]] = {
     "dedup": {"instances": 1024, "threads": 1024, "file_bytes": 2**30},
+    "index": {"processes": 1024, "table_bytes": 2**30, "cache_bytes": 2**30},
     "wordcount": {"instances": 1024, "maps": 1024, "terms": 2**24, "file_bytes": 2**30},
 }
 LARGE: Mapping[str, Mapping[str, Parameter]] = {
     "dedup": {"file_bytes": 2**30},
+    "index": {"tree_bytes": 2**30},
     "wordcount": {"file_bytes": 2**30},
 }
-PROGRAMS = (DEDUP, WORDCOUNT)
+PROGRAMS = (DEDUP, INDEX, WORDCOUNT)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

@@ -11,6 +11,7 @@ from aferir.workloads.clock import CLOCK
 from aferir.workloads.dedup import DEDUP
 from aferir.workloads.effective_bandwidth import EFFECTIVE_BANDWIDTH
 from aferir.workloads.elastic import ALLOCATION, CAPACITY, MOVIE
+from aferir.workloads.index import INDEX
 from aferir.workloads.iperf3 import IPERF3
 from aferir.workloads.lattice_boltzmann import LATTICE_BOLTZMANN
 from aferir.workloads.memory import MEMORY
@@ -30,7 +31,7 @@ def all_workloads() -> dict[str, Workload]:
     known: tuple[Workload, ...] = (
         *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
-        *(DEDUP, WORDCOUNT),
+        *(DEDUP, INDEX, WORDCOUNT),
         *(BLAST,),
         *(ALLOCATION, CAPACITY, MOVIE),
     )
