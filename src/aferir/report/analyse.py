@@ -12,6 +12,7 @@ import numpy as np
 from aferir.model.plan import Cell, EnvironmentKind, Plan, environment_family
 from aferir.model.record import Failure, Record, Sample, Side, Warning
 from aferir.report.curves import curve_families
+from aferir.report.io_costs import study, with_costs
 from aferir.report.levels import level_sentences
 from aferir.report.model import (
     EMULATED,
@@ -49,7 +50,7 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
     claim.
     """
     rule = rule or Rule()
-    counted = [record for record in records if not record.warmup]
+    counted = [record for record in with_costs(plan, records) if not record.warmup]
     emulated = {
         record.environment
         for record in records
@@ -79,6 +80,7 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         groups=tuple(dict.fromkeys(cell.group for cell in plan.cells)),
         cells=cells,
         curves=curve_families(cells, counted),
+        io=study(plan, counted),
         allocations=_allocations(counted, kinds, emulated, rule),
         ranking=ranking,
         sentences=_sentences(plan, cells, rule),

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from aferir.model.plan import EnvironmentSpec, Plan, ServerSpec
+from aferir.model.plan import EnvironmentSpec, Plan, ServerSpec, environment_family
 from aferir.model.record import Record, Sample, Side
-from aferir.report.model import EMULATED
+from aferir.report.model import EMULATED, IoCell, IoProjection, IoStudy
 from aferir.statistics.io_cost import (
     CpuTime,
     IoCost,
@@ -25,11 +25,15 @@ from aferir.statistics.io_cost import (
     operations,
     system_share,
 )
+from aferir.statistics.scaling import Projection, project
 
 STATES = ("user", "system", "virtual", "idle", "iowait")
 LAYERS = ("user", "os", "vm")
 _PARTS = ("user", "system")
 _Seen = Mapping[tuple[str, Side], float]
+PROJECTED_CORES = 1000
+_CORES = "environment.cpus"
+_FEWEST_SIZES = 3
 _DAYS = 365.0
 _J_PER_KWH = 3.6e6
 
@@ -52,34 +56,6 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
     def result_j(self) -> tuple[float, ...]:
         """Joules of one result, the run itself, by idle fraction."""
         return tuple(eio.value * self.operations for eio in self.eio_j)
-
-
-class IoCell(msgspec.Struct, frozen=True, kw_only=True):
-    """One environment in one group: means over its repetitions."""
-
-    cell: str
-    group: str
-    environment: str
-    emulated: bool
-    n: int
-    operations: float
-    states_percent: dict[str, float]
-    layers: dict[str, float]
-    cpio: Uncertain
-    """Its uncertainty is that of frequency and ticks, and of the mean over repetitions."""
-    eio_j: tuple[Uncertain, ...]
-    result_j: tuple[float, ...]
-    year_kwh: tuple[float, ...] = ()
-    """Of so many results a day as the server's specification says, all year."""
-
-
-class IoStudy(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
-
-    server: ServerSpec
-    cells: tuple[IoCell, ...]
-    results_per_day: dict[str, float]
-    """By group."""
 
 
 def study(plan: Plan, records: Sequence[Record]) -> IoStudy | None:
@@ -113,6 +89,7 @@ def study(plan: Plan, records: Sequence[Record]) -> IoStudy | None:
             for cell in cells
         ),
         results_per_day=rates,
+        projections=_projections(plan, good),
     )
 
 
@@ -271,12 +248,55 @@ def _rates(plan: Plan, records: Sequence[Record]) -> dict[str, float]:
     for cell in plan.cells:
         if plan.server.results_per_day is not None:
             found[cell.group] = plan.server.results_per_day
-        elif cell.environment.partition("[")[0] == plan.baseline:
+        elif environment_family(cell.environment) == plan.baseline:
             own = (r.samples for r in records if r.cell == cell.id)
             took = [s.value for one in own for s in one if s.metric == "elapsed_s"]
             if took:
                 found[cell.group] = 86400.0 / float(np.median(took))
     return found
+
+
+def _projections(plan: Plan, records: Sequence[Record]) -> tuple[IoProjection, ...]:
+    """For each workload and environment that was run with several numbers of cores."""
+    assert plan.server is not None
+    specs = {spec.name: spec for spec in plan.environments}
+    costs: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for record in records:
+        spec = specs[record.environment]
+        run = cost_of(record, spec, plan.server)
+        if run is not None and _CORES in record.factors:
+            key = (record.workload, environment_family(record.environment))
+            costs.setdefault(key, {}).setdefault(spec.cpus, []).append(run.system_cpio)
+    return tuple(
+        _projection(workload, environment, by_cores)
+        for (workload, environment), by_cores in costs.items()
+        if len(by_cores) > 1
+    )
+
+
+def _projection(
+    workload: str, environment: str, costs: Mapping[int, Sequence[float]]
+) -> IoProjection:
+    laws: list[Projection | None] = []
+    note = ""
+    for linear in (False, True):
+        if len(costs) < _FEWEST_SIZES:
+            laws.append(None)
+            note = f"{len(costs)} numbers of cores make no law: {_FEWEST_SIZES} at least"
+            continue
+        try:
+            laws.append(project(costs, PROJECTED_CORES, linear=linear))
+        except ValueError as error:
+            laws.append(None)
+            note = str(error)
+    return IoProjection(
+        workload=workload,
+        environment=environment,
+        measured={n: float(np.mean(costs[n])) for n in sorted(costs)},
+        usl=laws[0],
+        linear=laws[1],
+        note=note,
+    )
 
 
 def _with(record: Record, run: IoRun, server: ServerSpec) -> Record:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from aferir.model.plan import EnvironmentKind, Parameter
+from aferir.model.plan import EnvironmentKind, Parameter, ServerSpec
 from aferir.model.record import Failure, Side, Warning
 from aferir.statistics.intervals import Interval
+from aferir.statistics.io_cost import Uncertain
 from aferir.statistics.ratio import Ratio
+from aferir.statistics.scaling import Projection
 from aferir.statistics.summary import Summary
 from aferir.statistics.verdict import Outcome, Rule, Verdict
 
@@ -167,6 +169,49 @@ class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     curves: tuple[Curve, ...]
 
 
+class IoCell(msgspec.Struct, frozen=True, kw_only=True):
+    """One environment in one group: means over its repetitions."""
+
+    cell: str
+    group: str
+    environment: str
+    emulated: bool
+    n: int
+    operations: float
+    states_percent: dict[str, float]
+    layers: dict[str, float]
+    cpio: Uncertain
+    """Its uncertainty is that of frequency and ticks, and of the mean over repetitions."""
+    eio_j: tuple[Uncertain, ...]
+    result_j: tuple[float, ...]
+    year_kwh: tuple[float, ...] = ()
+    """Of so many results a day as the server's specification says, all year."""
+
+
+class IoProjection(msgspec.Struct, frozen=True, kw_only=True):
+    """System cycles per operation over cores, and what is said of a number not measured."""
+
+    workload: str
+    environment: str
+    measured: dict[int, float]
+    """Mean system cycles per operation by cores."""
+    usl: Projection | None
+    """By the Universal Scalability Law; None where too few numbers of cores make no law."""
+    linear: Projection | None
+    """By the linear model of Akram 2012, beside it."""
+    note: str = ""
+
+
+class IoStudy(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    server: ServerSpec
+    cells: tuple[IoCell, ...]
+    results_per_day: dict[str, float]
+    """By group."""
+    projections: tuple[IoProjection, ...] = ()
+
+
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """All that is said about one run."""
 
@@ -179,6 +224,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[CellResult, ...]
     """Group by group, environments in the order of the plan."""
     curves: tuple[CurveFamily, ...] = ()
+    io: IoStudy | None = None
+    """Costs of I/O, where the plan says what the server takes."""
     allocations: tuple[AllocationResult, ...]
     ranking: tuple[Rank, ...]
     """Fastest first."""

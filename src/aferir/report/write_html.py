@@ -12,11 +12,12 @@ from markupsafe import Markup
 from aferir.model.plan import environment_family
 from aferir.model.provenance import Provenance
 from aferir.model.record import Warning
-from aferir.report import formatting, tables
+from aferir.report import formatting, io_tables, tables
 from aferir.report.charts.allocations import allocation_chart
 from aferir.report.charts.cpu import cpu_chart
 from aferir.report.charts.curves import curve_charts
 from aferir.report.charts.distributions import distribution_charts
+from aferir.report.charts.io_costs import io_charts
 from aferir.report.charts.ratios import ratio_chart
 from aferir.report.charts.style import ENVIRONMENT_COLOURS
 from aferir.report.model import Evaluation
@@ -77,6 +78,7 @@ def html(
         overheads_differ=OVERHEADS_DIFFER,
         level=formatting.percent(evaluation.rule.level),
         **_rows(evaluation),
+        **_io_rows(evaluation),
     )
 
 
@@ -118,10 +120,33 @@ def _rows(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
+def _io_rows(evaluation: Evaluation) -> dict[str, Any]:
+    study = evaluation.io
+    if study is None:
+        return {}
+    return {
+        "io_header": io_tables.cost_header(study),
+        "io_costs": io_tables.costs(study),
+        "io_method": io_tables.method(study),
+        "io_projection_header": io_tables.PROJECTION_HEADER,
+        "io_projections": io_tables.projections(study),
+    }
+
+
 def _started(provenance: Provenance | None) -> str:
     if provenance is None or not provenance.segments:
         return ""
     return formatting.instant(provenance.segments[0].started_unix_ns)
+
+
+def _io_charts(evaluation: Evaluation, hatched: str) -> list[tuple[str, str, list[str]]]:
+    if evaluation.io is None:
+        return []
+    caption = (
+        "Means over repetitions of what each instance itself used; what is left of all cores' "
+        f"time is idle or waits for I/O.{hatched}"
+    )
+    return [(f"I/O: {title}", caption, [svg]) for title, svg in io_charts(evaluation.io)]
 
 
 def _accents(evaluation: Evaluation) -> dict[str, int]:
@@ -163,6 +188,7 @@ def _charts(evaluation: Evaluation, published: Published) -> list[_Chart]:
     drawn = [
         ("Cost of each environment", ratios, [ratio_chart(evaluation)]),
         *(() if sole else (repetitions,)),
+        *_io_charts(evaluation, hatched),
         ("Curves and series", curves, curve_charts(evaluation)),
         *((repetitions,) if sole else ()),  # nothing to compare there: what varies comes first
         ("Allocation phases", allocations, [allocation_chart(evaluation, published.allocations)]),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from aferir.model.provenance import Provenance
-from aferir.report import tables
+from aferir.report import io_tables, tables
 from aferir.report.formatting import (
     NOTHING,
     change,
@@ -35,6 +35,7 @@ def markdown(evaluation: Evaluation, *, provenance: Provenance | None = None) ->
         _run_warnings(provenance),
         _ranking(evaluation),
         _durations(evaluation),
+        _io(evaluation),
         _figures(evaluation),
         _allocations(evaluation),
         _failures(evaluation),
@@ -141,6 +142,18 @@ def _figures(evaluation: Evaluation) -> str:
     ]
     header = ("group", "environment", "figure", "n", f"mean [{percent(evaluation.rule.level)}]")
     return _section("What the programs reported", header, rows)
+
+
+def _io(evaluation: Evaluation) -> str:
+    study = evaluation.io
+    if study is None:
+        return ""
+    parts = [
+        _section("What I/O costs", io_tables.cost_header(study), io_tables.costs(study)),
+        escape(io_tables.method(study)),
+        _section("Growth with cores", io_tables.PROJECTION_HEADER, io_tables.projections(study)),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _allocations(evaluation: Evaluation) -> str:

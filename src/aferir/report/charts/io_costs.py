@@ -1,0 +1,206 @@
+"""Costs of I/O: where the time of all cores went, cycles by layer, joules by idle power."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from aferir.report.charts.style import (
+    HATCH,
+    INK,
+    MUTED,
+    SURFACE,
+    labelled,
+    note,
+    plain_axis,
+    render,
+    state_colour,
+)
+from aferir.report.formatting import percent, quantity
+from aferir.report.model import IoCell, IoProjection, IoStudy
+
+_STATES = {
+    "user": ("user", "user"),
+    "system": ("system", "system"),
+    "virtual": ("virtualisation", "steal"),
+    "iowait": ("iowait", "iowait"),
+    "idle": ("idle", "idle"),
+}
+_LAYERS = {
+    "user": ("user", "user"),
+    "os": ("operating system", "system"),
+    "vm": ("virtualisation", "steal"),
+}
+"""Name in the legend, and the state of the CPU whose colour it has."""
+_MARKS = ("o", "D", "s", "^", "v")
+
+
+def io_charts(study: IoStudy) -> list[tuple[str, str]]:
+    """Title and SVG of each chart."""
+    return [
+        ("Time of all cores", _split(study)),
+        ("Cycles per operation by layer", _layers(study)),
+        ("Energy per operation", _energy(study)),
+        *[
+            (f"System cycles per operation, {one.workload} in {one.environment}", _growth(one, k))
+            for k, one in enumerate(study.projections)
+        ],
+    ]
+
+
+def _label(cell: IoCell) -> str:
+    return f"{cell.group} \u00b7 {labelled(cell.environment, cell.emulated)}"
+
+
+def _split(study: IoStudy) -> str:
+    rows = [(cell, cell.states_percent, f"n = {cell.n}") for cell in study.cells]
+
+    def axis(axes: Axes) -> None:
+        axes.set_xlim(0, 100)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f} %"))
+
+    return _stacked("io-split", "Where the time of all cores went", rows, _STATES, axis)
+
+
+def _layers(study: IoStudy) -> str:
+    rows = [
+        (cell, cell.layers, f"{cell.cpio.value:,.0f} \u00b1 {cell.cpio.error:,.0f}")
+        for cell in study.cells
+    ]
+
+    def axis(axes: Axes) -> None:
+        axes.set_xlabel("cycles per operation of 512 bytes")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+
+    return _stacked("io-layers", "Cycles per operation by layer", rows, _LAYERS, axis)
+
+
+def _stacked(
+    name: str,
+    title: str,
+    rows: Sequence[tuple[IoCell, Mapping[str, float], str]],
+    parts: Mapping[str, tuple[str, str]],
+    axis: object,
+) -> str:
+    """Bars one after the other, a row for each cell, its figures at the right."""
+    shown = [part for part in parts if any(values.get(part, 0) > 0 for _, values, _ in rows)]
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        plain_axis(axes, [_label(cell) for cell, _, _ in rows])
+        for row, (cell, values, text) in enumerate(rows):
+            left = 0.0
+            for part in shown:
+                colour = state_colour(parts[part][1])
+                axes.barh(row, values[part], left=left, height=0.66, facecolor=colour, zorder=2)
+                left += values[part]
+            if cell.emulated:
+                axes.barh(
+                    row,
+                    left,
+                    height=0.66,
+                    facecolor="none",
+                    edgecolor=MUTED,
+                    hatch=HATCH,
+                    zorder=3,
+                )
+            note(axes, row, text)
+        if callable(axis):
+            axis(axes)
+        handles = [Patch(facecolor=state_colour(parts[p][1]), label=parts[p][0]) for p in shown]
+        figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), fontsize=8.5)
+
+    words = "; ".join(
+        f"{_label(cell)}: " + ", ".join(f"{parts[p][0]} {values[p]:.4g}" for p in shown)
+        for cell, values, _ in rows
+    )
+    height = 1.1 + 0.28 * len(rows)
+    return render(draw, height=height, name=name, title=title, description=words)
+
+
+def _energy(study: IoStudy) -> str:
+    idle = study.server.idle_fractions
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        plain_axis(axes, [_label(cell) for cell in study.cells])
+        axes.set_xscale("log")
+        for row, cell in enumerate(study.cells):
+            values = [one.value for one in cell.eio_j]
+            axes.plot([min(values), max(values)], [row, row], color=MUTED, linewidth=1, zorder=2)
+            for mark, one in zip(_MARKS, cell.eio_j, strict=False):
+                axes.errorbar(
+                    one.value,
+                    row,
+                    xerr=min(one.error, 0.9 * one.value),
+                    marker=mark,
+                    markersize=6,
+                    color=INK,
+                    markeredgecolor=SURFACE,
+                    linewidth=1,
+                    zorder=3,
+                )
+            note(axes, row, " \u2013 ".join(quantity(value, "J") for value in values))
+        low = min(one.value for cell in study.cells for one in cell.eio_j)
+        high = max(one.value for cell in study.cells for one in cell.eio_j)
+        axes.set_xlim(low / 1.5, high * 1.5)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: quantity(x, "J")))
+        axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+        handles = [
+            Line2D(
+                [], [], marker=mark, linestyle="", color=INK, label=f"idle power {percent(share)}"
+            )
+            for mark, share in zip(_MARKS, idle, strict=False)
+        ]
+        figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), fontsize=8.5)
+
+    words = "; ".join(
+        f"{_label(cell)}: " + ", ".join(quantity(one.value, "J") for one in cell.eio_j)
+        for cell in study.cells
+    )
+    return render(
+        draw,
+        height=1.1 + 0.28 * len(study.cells),
+        name="io-energy",
+        title="Energy per operation by idle power",
+        description=words,
+    )
+
+
+def _growth(projection: IoProjection, place: int) -> str:
+    """Measured costs, and the laws through them as far as each may be projected."""
+    measured = projection.measured
+    first = measured[min(measured)]
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        axes.plot(
+            list(measured), [v / first for v in measured.values()], "o", color=INK, label="measured"
+        )
+        laws = (("USL", projection.usl, "-"), ("linear", projection.linear, "--"))
+        for name, law, style in laws:
+            if law is None:
+                continue
+            last = max(measured) if law.refused else law.cores
+            cores = [1 + (last - 1) * k / 100 for k in range(101)]
+            shown = f"{name}, not projected" if law.refused else name
+            growth = [law.law.at(n) / first for n in cores]
+            axes.plot(cores, growth, style, color=MUTED, label=shown)
+        axes.set_xlabel("cores")
+        axes.set_ylabel("times the cost on one core")
+        axes.grid(visible=True)
+        axes.legend(fontsize=8.5)
+
+    words = ", ".join(f"{cores} cores: {cost:.4g} cycles" for cores, cost in measured.items())
+    return render(
+        draw,
+        height=3.2,
+        name=f"io-growth-{place}",
+        title=f"Growth of system cycles per operation of {projection.workload}",
+        description=words,
+    )

@@ -1,0 +1,81 @@
+"""Rows of the tables of I/O costs, for the page and for Markdown."""
+
+from __future__ import annotations
+
+from aferir.report.charts.style import labelled
+from aferir.report.formatting import NOTHING, percent, quantity
+from aferir.report.model import IoProjection, IoStudy
+from aferir.statistics.io_cost import Uncertain
+from aferir.statistics.scaling import Projection
+
+_MILLION = 1e6
+
+
+def cost_header(study: IoStudy) -> tuple[str, ...]:
+    """Of `costs`: energies stand for each idle power."""
+    idle = [percent(share) for share in study.server.idle_fractions]
+    return (
+        *("group", "environment", "n", "operations", "cycles per operation"),
+        *(f"J per operation, idle {share}" for share in idle),
+        *(f"J per million, idle {share}" for share in idle),
+        *(f"J per result, idle {share}" for share in idle),
+        *(f"kWh a year, idle {share}" for share in idle),
+    )
+
+
+def costs(study: IoStudy) -> list[tuple[str, ...]]:
+    """A row for each cell: cpio, eio, emio, energy of a result, and a year's sum."""
+    return [
+        (
+            cell.group,
+            labelled(cell.environment, cell.emulated),
+            str(cell.n),
+            f"{cell.operations:,.0f}",
+            f"{cell.cpio.value:,.0f} \u00b1 {cell.cpio.error:,.0f}",
+            *(_joules(one) for one in cell.eio_j),
+            *(quantity(one.value * _MILLION, "J") for one in cell.eio_j),
+            *(quantity(one, "J") for one in cell.result_j),
+            *(f"{one:,.2f}" for one in cell.year_kwh or (float("nan"),) * len(cell.result_j)),
+        )
+        for cell in study.cells
+    ]
+
+
+PROJECTION_HEADER = (
+    *("workload", "environment", "cores measured", "law", "growth to 1,000 cores [95 %]"),
+    "largest size held out",
+)
+
+
+def projections(study: IoStudy) -> list[tuple[str, ...]]:
+    """Two rows for each: the law with coherency, and the linear one beside it."""
+    return [
+        (one.workload, one.environment, ", ".join(map(str, one.measured)), name, *_said(one, law))
+        for one in study.projections
+        for name, law in (("USL", one.usl), ("linear", one.linear))
+    ]
+
+
+def method(study: IoStudy) -> str:
+    """What the figures mean, in words."""
+    rates = "; ".join(f"{group} {rate:,.0f}" for group, rate in study.results_per_day.items())
+    server = study.server
+    return (
+        f"An operation is 512 bytes read or written. {server.cores} cores, {server.peak_w:g} W "
+        f"\u00b1 {server.peak_error_w:g} W with all of them busy, without storage (Akram 2012). "
+        "\u00b1 is the standard uncertainty from frequency, power and repetitions. Idle time is of "
+        f"the whole server while a program ran. A year's sum has so many results a day: {rates}."
+    )
+
+
+def _joules(one: Uncertain) -> str:
+    return f"{quantity(one.value, 'J')} \u00b1 {percent(one.relative)}"
+
+
+def _said(one: IoProjection, law: Projection | None) -> tuple[str, str]:
+    if law is None:
+        return f"refused: {one.note}", NOTHING
+    held = NOTHING if law.held_out_error is None else percent(law.held_out_error, sign=True)
+    if law.growth is None:
+        return f"refused: {law.refused}", held
+    return f"{law.growth:.3g} [{law.low:.3g}, {law.high:.3g}]", held

@@ -1,0 +1,169 @@
+"""What I/O costs in a report: layers that add up, idle power, a year's sum, and projections."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from aferir.model.plan import (
+    Cell,
+    EnvironmentKind,
+    EnvironmentSpec,
+    Plan,
+    ServerSpec,
+    StoppingRule,
+    WorkloadSpec,
+)
+from aferir.model.record import Record, Sample, Side
+from aferir.report.analyse import analyse
+from aferir.report.io_costs import cost_of, study
+from aferir.report.write_html import html
+from aferir.report.write_markdown import markdown
+
+SERVER = ServerSpec(cores=2, peak_w=400.0, idle_fractions=(0.0, 0.7), results_per_day=10.0)
+HERTZ = 2e9
+
+
+def spec(kind: EnvironmentKind, cpus: int = 2) -> EnvironmentSpec:
+    name = kind if cpus == 2 else f"{kind}[cpus={cpus}]"
+    return EnvironmentSpec(name=name, kind=kind, cpus=cpus, memory_bytes=2**30)
+
+
+def record(environment: EnvironmentSpec, *, system: float = 2.0, repetition: int = 1) -> Record:
+    """10 s on two cores: 4 s of user time, 1 s waiting, a million operations."""
+    seen: list[tuple[str, float, Side]] = [
+        ("elapsed_s", 10.0, "environment"),
+        ("duration_s", 9.9, "program"),
+        ("io_volume_bytes", 512e6, "program"),
+        ("cpu_iowait_percent", 5.0, "host"),
+        ("core_frequency_before_hz", HERTZ, "host"),
+        ("core_frequency_after_hz", HERTZ, "host"),
+        ("instance_user_s", 4.0, "host"),
+        ("instance_system_s", system, "host"),
+    ]
+    if environment.kind == "vm":
+        seen += [("guest_user_s", 3.0, "instance"), ("guest_system_s", 1.0, "instance")]
+    return Record(
+        cell=f"{environment.name}/w",
+        group="w",
+        environment=environment.name,
+        workload="w",
+        factors={} if environment.cpus == 2 else {"environment.cpus": environment.cpus},
+        repetition=repetition,
+        started_unix_ns=0,
+        samples=tuple(Sample(metric, value, "s", side) for metric, value, side in seen),
+    )
+
+
+def plan(*environments: EnvironmentSpec) -> Plan:
+    workload = WorkloadSpec(name="w", program="w", parameters={}, time_limit_s=60)
+    return Plan(
+        name="io",
+        title="io",
+        baseline="native",
+        seed=1,
+        order="interleaved",
+        warmup=0,
+        stop=StoppingRule(minimum=1, maximum=1, emulated=1),
+        time_limit_s=60,
+        server=SERVER,
+        environments=environments,
+        cells=tuple(
+            Cell(id=f"{one.name}/w", group="w", environment=one.name, workload=workload)
+            for one in environments
+        ),
+    )
+
+
+def test_the_split_closes_and_layers_add_up_to_all_busy_cycles() -> None:
+    for kind in ("native", "vm"):
+        run = cost_of(record(spec(kind)), spec(kind), SERVER)
+        assert run is not None
+        assert sum(run.states_s.values()) == pytest.approx(20.0)
+        assert sum(run.layers.values()) == pytest.approx(run.cpio.value)
+        assert run.cpio.value == pytest.approx(6.0 * HERTZ / 1e6)
+        assert run.states_s["iowait"] == pytest.approx(1.0)
+
+
+def test_a_virtual_machine_costs_what_neither_its_programs_nor_its_kernel_used() -> None:
+    run = cost_of(record(spec("vm")), spec("vm"), SERVER)
+    assert run is not None
+    seconds = {layer: cycles * 1e6 / HERTZ for layer, cycles in run.layers.items()}
+    assert seconds == pytest.approx({"user": 3.0, "os": 1.0, "vm": 2.0})
+
+
+def test_idle_power_makes_idle_time_cost() -> None:
+    run = cost_of(record(spec("native")), spec("native"), SERVER)
+    assert run is not None
+    assert run.eio_j[0].value == pytest.approx(400 * 6 / 2 / 1e6)
+    assert run.eio_j[1].value == pytest.approx(400 * (6 + 0.7 * 14) / 2 / 1e6)
+
+
+def test_two_tenants_cost_both_of_theirs() -> None:
+    two = msgspec.structs.replace(spec("native"), tenants=2)
+    one, both = (
+        cost_of(record(spec("native")), spec("native"), SERVER),
+        cost_of(record(two), two, SERVER),
+    )
+    assert one is not None
+    assert both is not None
+    assert both.operations == 2 * one.operations
+    assert both.cpio.value == pytest.approx(one.cpio.value)
+
+
+def test_a_year_has_so_many_results_a_day() -> None:
+    found = study(plan(spec("native")), [record(spec("native"))])
+    assert found is not None
+    [cell] = found.cells
+    assert cell.result_j[0] == pytest.approx(1200.0)
+    assert cell.year_kwh[0] == pytest.approx(1200.0 * 10 * 365 / 3.6e6)
+
+
+def test_without_a_server_nothing_is_reckoned() -> None:
+    bare = msgspec.structs.replace(plan(spec("native")), server=None)
+    assert study(bare, [record(spec("native"))]) is None
+    assert analyse(bare, [record(spec("native"))]).io is None
+
+
+def test_what_moved_nothing_costs_nothing_per_operation() -> None:
+    idle = record(spec("native"))
+    samples = tuple(s for s in idle.samples if s.metric != "io_volume_bytes")
+    still = msgspec.structs.replace(idle, samples=samples)
+    assert cost_of(still, spec("native"), SERVER) is None
+
+
+def test_growth_over_cores_is_projected_beside_the_linear_model() -> None:
+    sizes = (1, 4, 8, 16)
+    environments = [spec("native", cpus) for cpus in sizes]
+    records = [
+        record(one, system=1 + 0.1 * (one.cpus - 1) + 0.001 * k, repetition=k)
+        for one in environments
+        for k in range(1, 6)
+    ]
+    found = study(plan(*environments), records)
+    assert found is not None
+    [projection] = found.projections
+    assert list(projection.measured) == list(sizes)
+    assert projection.linear is not None
+    assert projection.linear.growth == pytest.approx(1 + 0.1 * 999, rel=0.05)
+    assert projection.usl is not None
+    assert projection.usl.held_out_error == pytest.approx(0, abs=0.05)
+
+
+def test_two_sizes_make_no_law() -> None:
+    environments = [spec("native", 1), spec("native", 4)]
+    found = study(plan(*environments), [record(one) for one in environments])
+    assert found is not None
+    [projection] = found.projections
+    assert projection.usl is None
+    assert "make no law" in projection.note
+
+
+def test_page_and_markdown_show_costs_and_pictures() -> None:
+    environments = (spec("native"), spec("vm"))
+    evaluation = analyse(plan(*environments), [record(one) for one in environments])
+    page = html(evaluation)
+    for title in ("Time of all cores", "Cycles per operation by layer", "Energy per operation"):
+        assert f"I/O: {title}" in page
+    assert "kWh a year, idle 70 %" in page
+    assert "What I/O costs" in markdown(evaluation)
