@@ -156,11 +156,13 @@ def test_containers_have_an_interface_to_each_link_and_the_method_in_them(name: 
     assert stream.addresses[0] == ("10.1.0.12" if name == "multipath" else "10.0.0.12")
 
 
-def test_subflows_are_limited_to_the_other_links() -> None:
+def test_subflows_are_limited_to_the_other_links_and_as_many_that_are_refused() -> None:
     made = commands(Network(links=3, rate_bits=RATE), Mptcp())
     endpoints = [c for c in made if "endpoint" in c]
     assert [c[c.index("dev") + 1] for c in endpoints] == ["eth1", "eth2"] * 2
-    assert any(c[-4:] == ("subflow", "2", "add_addr_accepted", "2") for c in made)
+    assert any(c[-4:] == ("subflow", "4", "add_addr_accepted", "2") for c in made)
+    most = commands(Network(links=8, rate_bits=RATE), Mptcp())
+    assert any(c[-4:] == ("subflow", "8", "add_addr_accepted", "7") for c in most)
 
 
 def test_a_route_has_a_next_hop_over_each_link() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from aferir.aggregation.subnets import Command
+from aferir.aggregation.subnets import Command, most_subflows
 from aferir.aggregation.wiring import bond_options
 from aferir.errors import UsageError
 from aferir.model.network import Bonding, Method, Mptcp, Multipath, Tuning
@@ -217,8 +217,9 @@ def _mptcp(links: Sequence[Interface], state: State, inside: Command) -> Steps:
     """
     do: list[Command] = []
     undo: list[Command] = []
-    most = str(min(len(links), 8))
-    do.append((*inside, "mptcp", "limits", "set", "subflow", most, "add_addr_accepted", most))
+    accepted = str(min(len(links), 8))
+    limits = ("subflow", str(most_subflows(len(links))), "add_addr_accepted", accepted)
+    do.append((*inside, "mptcp", "limits", "set", *limits))
     for number, link in enumerate(links, 101):
         known = [one for one in link.addr_info if one.family == "inet" and one.scope == "global"]
         if not known:
@@ -229,8 +230,8 @@ def _mptcp(links: Sequence[Interface], state: State, inside: Command) -> Steps:
         do.append((*inside, *add, "id", str(number), "subflow", "signal"))
         undo.append((*inside, "mptcp", "endpoint", "delete", "id", str(number)))
     subflows, accepted = (str(limit) for limit in state.mptcp_limits)
-    limits = ("mptcp", "limits", "set", "subflow", subflows, "add_addr_accepted", accepted)
-    undo.append((*inside, *limits))
+    limits = ("subflow", subflows, "add_addr_accepted", accepted)
+    undo.append((*inside, "mptcp", "limits", "set", *limits))
     return Steps(tuple(do), tuple(undo))
 
 

@@ -9,6 +9,8 @@ import msgspec
 from aferir.model.network import Method, Mptcp, Multipath, MultiRail, Setting, Single
 
 Command = tuple[str, ...]
+_MOST_SUBFLOWS = 8
+"""MPTCP_PM_ADDR_MAX of net/mptcp/protocol.h."""
 
 
 class End(msgspec.Struct, frozen=True):
@@ -63,9 +65,10 @@ def _mptcp(method: Mptcp, end: End) -> list[Command]:
     strict about the link they come from, because each link is a subnet of its own.
     """
     inside = ("ip", "-n", end.namespace, "mptcp")
-    most = str(len(end.devices) - 1)
+    others = len(end.devices) - 1
+    limits = ("subflow", str(most_subflows(others)), "add_addr_accepted", str(others))
     made: list[Command] = [
-        (*inside, "limits", "set", "subflow", most, "add_addr_accepted", most),
+        (*inside, "limits", "set", *limits),
         *settings(end.namespace, _mptcp_settings(method)),
     ]
     made += [
@@ -74,6 +77,16 @@ def _mptcp(method: Mptcp, end: End) -> list[Command]:
         if link > 0
     ]
     return made
+
+
+def most_subflows(told: int) -> int:
+    """Limit for a host that is told so many addresses; the kernel's own is 8.
+
+    Who accepts the connection is told addresses, too, connects to each, and is refused, for nobody
+    listens there. Where that attempt counts just as the other end's subflow arrives, a limit of no
+    more than the links refuses that one instead, and its link is never used again.
+    """
+    return min(2 * told, _MOST_SUBFLOWS)
 
 
 def _mptcp_settings(method: Mptcp) -> list[Setting]:
