@@ -54,17 +54,17 @@ def test_threads_of_equal_weight_get_equal_time_and_nice_ones_less() -> None:
     assert tasks[0].used_s + tasks[1].used_s == pytest.approx(20.0)
 
 
-def test_an_idle_thread_gives_way_at_once_and_an_equal_one_at_the_end_of_its_slice() -> None:
-    for policy, most_s in (("idle", 1e-9), ("other", 0.0081)):
+def test_an_idle_group_gives_way_at_once_and_sched_idle_alone_at_the_end_of_its_slice() -> None:
+    for idle, most_s in ((True, 1e-9), (False, 0.0081)):
         batch, service = Task(1, "batch"), Task(2, "service")
         processors = Processors(Machine(cpus=1), [batch, service])
-        processors.apply(Settings(batch=Batch(policy=policy)))  # type: ignore[arg-type]
+        processors.apply(Settings(batch=Batch(policy="idle", idle=idle)))
         processors.wake(batch, math.inf)
         lived(processors, 0.0301)
         processors.wake(service, 0.001)
         waited_s = until_ended(processors, service) - 0.001
         assert waited_s <= most_s
-        assert policy == "idle" or waited_s > 0.0005
+        assert idle or waited_s > 0.0005
 
 
 def test_a_control_group_gets_its_weight_however_many_threads_it_has() -> None:
@@ -209,12 +209,18 @@ def test_our_policy_keeps_the_sla_and_gives_the_batch_all_that_is_left(load: flo
     assert ours.meets(Sla())
     assert ours.batch_share > 0.95 * max(
         other.batch_share
-        for other in (tried("idle", load), tried("fifo", load), tried("koordinator", load))
+        for other in (tried("cpu-idle", load), tried("fifo", load), tried("koordinator", load))
     )
 
 
+def test_sched_idle_in_a_group_of_everybodys_weight_costs_what_an_idle_group_does_not() -> None:
+    ranked, idle = tried("idle", 0.5), tried("cpu-idle", 0.5)
+    assert p95(idle) < 0.8 * p95(ranked)
+    assert idle.batch_share > 0.95 * ranked.batch_share
+
+
 def test_others_work_costs_our_service_little_because_it_is_reserved() -> None:
-    ours, idle = (tried(name, 0.5, other_threads=2) for name in ("aferir", "idle"))
+    ours, idle = (tried(name, 0.5, other_threads=2) for name in ("aferir", "cpu-idle"))
     assert p95(ours) < 0.8 * p95(idle)
     assert ours.batch_share > 2 * idle.batch_share
 
@@ -227,7 +233,7 @@ def test_where_the_batch_slows_requests_through_caches_it_is_shrunk_until_the_sl
         "sla": Sla(bound_s=0.045),
         "duration_s": 30.0,
     }
-    ours, idle, alone = (tried(name, **scenario) for name in ("aferir", "idle", "alone"))
+    ours, idle, alone = (tried(name, **scenario) for name in ("aferir", "cpu-idle", "alone"))
     assert p95(alone) < 0.045 < p95(idle)
     late = [latency_s for arrived, latency_s in ours.answers if arrived >= 10]
     assert np.quantile(late, 0.95) < 0.045

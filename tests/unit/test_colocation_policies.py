@@ -178,7 +178,7 @@ def test_the_static_split_of_one_processor_leaves_it_to_the_service() -> None:
 def test_as_long_as_nobody_competes_the_batch_only_gives_way() -> None:
     made = live(aferir(), 30)
     assert made.threads == {}
-    assert made.batch == Batch(policy="idle")
+    assert made.batch == Batch(policy="idle", idle=True)
 
 
 def test_where_others_compete_all_threads_are_reserved_within_what_is_admitted() -> None:
@@ -272,7 +272,7 @@ def test_a_service_that_has_nothing_to_do_leaves_the_machine_to_the_batch() -> N
         "service_cpus": 0.0,
         "idle_cpus": 0.6,
     }
-    assert live(aferir(), 5, **asleep).batch == Batch(policy="idle")
+    assert live(aferir(), 5, **asleep).batch == Batch(policy="idle", idle=True)
 
 
 def test_an_interval_that_reaches_below_the_bound_is_no_certain_breach() -> None:

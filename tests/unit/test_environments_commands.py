@@ -191,3 +191,14 @@ def test_the_reason_why_a_container_did_not_start_is_lxcs_first_error() -> None:
     assert lxc.reason(log) == "Invalid argument - Failed to pivot_root()"
     assert lxc.reason("something else\n") == "something else"
     assert lxc.reason("") == ""
+
+
+def test_what_keeps_a_group_from_dying_is_lifted(tmp_path: Path) -> None:
+    for file in ("freezer.state", "cpu.idle", "cpu.cfs_quota_us"):
+        (tmp_path / file).touch()
+    cgroup.let_die(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "freezer.state": "THAWED",
+        "cpu.idle": "0",
+        "cpu.cfs_quota_us": "-1",
+    }

@@ -26,6 +26,16 @@ _PERIOD_US = (10_000, 1_000_000)
 not feel a quota of 0.9 at all; its longest is 1 s."""
 _V1 = ("cpu", "cpuacct", "cpuset", "memory", "blkio", "freezer", "devices", "pids")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
+_LIVELY = (
+    ("freezer.state", "THAWED"),
+    ("cgroup.freeze", "0"),
+    ("cpu.idle", "0"),
+    ("cpu.cfs_quota_us", "-1"),
+    ("cpu.max", "max"),
+    ("cpu.shares", "262144"),
+    ("cpu.weight", "10000"),
+)
+"""Files of both versions and what they are to hold while a group is given up."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -189,7 +199,7 @@ def remove(name: str, have: Layout, *, wait_s: float = 5.0) -> None:
     deadline = time.monotonic() + wait_s
     while folders := find(name, have):
         for folder in folders:
-            _thaw(folder)
+            let_die(folder)
         for pid in {pid for folder in folders for pid in members(folder)}:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -206,9 +216,13 @@ def remove(name: str, have: Layout, *, wait_s: float = 5.0) -> None:
             time.sleep(0.005)
 
 
-def _thaw(folder: Path) -> None:
-    """A frozen process does not die of SIGKILL before it is thawed (freezer-subsystem.rst)."""
-    for file, value in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
+def let_die(folder: Path) -> None:
+    """Lift what would keep the group's processes from dying of SIGKILL.
+
+    A frozen one does not before it is thawed (freezer-subsystem.rst), and one that gets no CPU,
+    beside others or for its quota, does not either: ending takes some.
+    """
+    for file, value in _LIVELY:
         if (folder / file).exists():
             with contextlib.suppress(OSError):
                 (folder / file).write_text(value, encoding="ascii")

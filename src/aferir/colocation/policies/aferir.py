@@ -1,8 +1,9 @@
 """aferir's own policy: give way first, reserve when others compete, shrink when that is too little.
 
-Batch work under SCHED_IDLE gives a processor back the moment that a request wakes a thread, so as
-long as nobody else competes it costs the service nothing, and it gets all that is left. What that
-cannot mend is seen by its signs:
+Batch work whose whole control group is idle gives a processor back the moment that a request wakes a
+thread, so as long as nobody else competes it costs the service nothing, and it gets all that is
+left. SCHED_IDLE alone does not: within a group it ranks threads among themselves, and the group has
+everybody's weight (se_is_idle in kernel/sched/fair.c). What that cannot mend is seen by its signs:
 
 - others' work in the fair class (neither the service nor the batch): the critical threads get
   reservations, all of them at once and scaled to what the kernel admits, with a period far below
@@ -321,8 +322,9 @@ def _hopeless(state: State) -> bool:
 
 
 def _batch(state: State, share: float, rank: Literal["other", "idle"]) -> Batch:
+    idle = rank == "idle"
     if share <= 0:
-        return Batch(policy=rank, suspended=True)
+        return Batch(policy=rank, idle=idle, suspended=True)
     steps = math.floor(share / _STEP + 1e-9)
     quota = None if share >= _FULL else max(steps, 1) * _STEP * state.cores
-    return Batch(policy=rank, quota_cpus=quota)
+    return Batch(policy=rank, idle=idle, quota_cpus=quota)

@@ -164,14 +164,14 @@ class Processors:
         workers = [task for task in self.tasks if task.owner == "batch"]
         for place, task in enumerate(workers):
             self._reschedule(task, schedule)
-            task.idle = batch.idle or batch.policy == "idle"
+            task.idle = batch.idle  # SCHED_IDLE ranks threads within their group alone
             task.cpus = frozenset(batch.cpus) or None
             task.stopped = batch.suspended or (batch.threads is not None and place >= batch.threads)
         if batch.quota_cpus != self._batch.quota_cpus:
             self._quota_left_s = math.inf
             self._refill_s = self.now_s
         self._batch = batch
-        self._grouped = batch.idle or batch.weight != _UNIT
+        self._grouped = batch.idle or batch.weight != _UNIT or batch.policy == "idle"
         for task in self.tasks:
             self._place(task)
 

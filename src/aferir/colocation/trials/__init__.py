@@ -1,0 +1,1 @@
+"""What policies are worth on a real service: one arm at a time, interleaved, under an open loop."""

@@ -1,0 +1,228 @@
+"""One arm: a policy, a load of the service and a batch program, for some seconds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from aferir import process
+from aferir.colocation.histogram import Histogram
+from aferir.colocation.settings import Latency, Sla
+from aferir.colocation.trials import programs
+from aferir.colocation.trials.service import Running
+from aferir.colocation.trials.system import typing
+from aferir.errors import ProgramError
+from aferir.workloads.kernels import kernel_path, read_figures
+
+_STARTING_S = 40.0
+_POLL_S = 0.02
+_PATIENCE_S = 5.0
+_FIRST = ("chrt", "-d", "-T", "400000", "-D", "2000000", "-P", "2000000", "0")
+"""The load generator sends when it is due, whoever else would like to run: it stands for users who
+are elsewhere. SCHED_FIFO would have it wait behind reservations; its own is the most urgent."""
+Rate = float | str
+"""Requests a second, or `S:N,...` as `request-clients --rate` has it."""
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """A program of `programs`, and with how many threads."""
+
+    program: str
+    threads: int
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One request: its intended moment in seconds from the start of the load, and its latency."""
+
+    intended_s: float
+    latency_s: float
+    status: int
+    url: int
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an open loop of requests."""
+
+    asked: tuple[Asked, ...]
+    healthy: bool
+    """Whether the program that sends them was on time itself."""
+    failed: int
+
+    def latencies(self) -> Histogram:
+        """Of all requests that were counted."""
+        return Histogram(one.latency_s for one in self.asked)
+
+
+class Arm(msgspec.Struct, frozen=True, kw_only=True):
+    """What one arm gave."""
+
+    policy: str
+    load: Load
+    batch_per_s: float
+    """Pieces of batch work done a second."""
+    system_s: tuple[float, ...]
+    """Each answer of a small task of the system, ten a second."""
+    own_cpus: float
+    """Share of a CPU that the controller used."""
+    own_memory_bytes: float
+    leaked_cpus: float
+    problems: tuple[str, ...] = ()
+
+    def latency(self, sla: Sla) -> Latency | None:
+        """The SLA's quantile; None where the answers are too few for an interval."""
+        return self.load.latencies().quantile(sla.quantile)
+
+    def violations(self, sla: Sla) -> float:
+        """Share of the requests that took longer than the bound."""
+        found = self.load.latencies()
+        return found.above(sla.bound_s) / max(found.total, 1)
+
+    def meets(self, sla: Sla) -> bool:
+        """Whether the whole interval of the quantile is within the bound."""
+        found = self.latency(sla)
+        return found is not None and found.high_s <= sla.bound_s
+
+
+class Times(msgspec.Struct, frozen=True):
+    """Seconds."""
+
+    warm_up_s: float = 2.0
+    measured_s: float = 6.0
+
+
+def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
+    """Send requests and wait for the end. Errors: ProgramError, UnverifiedError."""
+    with tempfile.TemporaryDirectory(prefix="aferir-load-") as name:
+        child, log = _asking(service, rate, times, seed, Path(name))
+        return _asked(child, log)
+
+
+def run(
+    policy: str,
+    service: Running,
+    sla: Sla,
+    rate: Rate,
+    batch: Batch,
+    times: Times,
+    seed: int = 1,
+) -> Arm:
+    """Have the policy hold both for these times; afterwards all is as before.
+
+    `rate` 0: nobody asks for anything, which tells what the batch program does alone.
+    Errors: MissingError, ProgramError where the controller or the load generator fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="aferir-arm-") as name, contextlib.ExitStack() as stack:
+        folder = Path(name)
+        typed = stack.enter_context(typing(folder))
+        controller = stack.enter_context(_controlled(policy, service, sla, batch, folder))
+        generator = _asking(service, rate, times, seed, folder) if rate != 0 else None
+        time.sleep(times.warm_up_s)
+        begun, before = time.monotonic(), programs.finished(folder)
+        time.sleep(times.measured_s)
+        seconds, done = time.monotonic() - begun, programs.finished(folder) - before
+        system = typed.answers(begun)
+        load = _asked(*generator) if generator else Load(asked=(), healthy=True, failed=0)
+        outcome = _outcome(controller)
+    return Arm(
+        policy=policy,
+        load=load,
+        batch_per_s=done / seconds,
+        system_s=system,
+        own_cpus=outcome.own_cpu_s / outcome.duration_s,
+        own_memory_bytes=outcome.own_memory_bytes,
+        leaked_cpus=outcome.leaked_cpus or 0.0,
+        problems=outcome.problems,
+    )
+
+
+class _Outcome(msgspec.Struct, frozen=True):
+    """What is of interest of what `aferir colocate --json` prints."""
+
+    own_cpu_s: float
+    own_memory_bytes: int
+    duration_s: float
+    leaked_cpus: float | None
+    problems: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def _controlled(
+    policy: str, service: Running, sla: Sla, batch: Batch, folder: Path
+) -> Iterator[subprocess.Popen[str]]:
+    """The controller, once the batch program has been started."""
+    decisions = folder / "decisions"
+    command = [*(sys.executable, "-m", "aferir", "colocate", "--service", f"pid:{service.pid}")]
+    command += ["--sla", f"p{100 * sla.quantile:g}={1e3 * sla.bound_s:g}ms"]
+    command += ["--latency", service.latency, "--policy", policy, "--json"]
+    command += [word for name in service.threads for word in ("--threads", name)]
+    command += [word for name in service.java for word in ("--java", name)]
+    command += ["--log", str(decisions), "--"]
+    child = process.start(
+        [*command, *programs.loop(batch.program, folder, batch.threads)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        environment={"AFERIR_STATE": str(folder)},
+    )
+    try:
+        deadline = time.monotonic() + _STARTING_S
+        while not (decisions.exists() and decisions.stat().st_size):
+            if child.poll() is not None or time.monotonic() > deadline:
+                said = child.stderr.read() if child.stderr and child.poll() is not None else ""
+                raise ProgramError(f"`aferir colocate` does not start: {said.strip()[-300:]}")
+            time.sleep(_POLL_S)
+        yield child
+    finally:
+        process.end(child)
+
+
+def _outcome(controller: subprocess.Popen[str]) -> _Outcome:
+    os.kill(controller.pid, signal.SIGINT)
+    said, errors = controller.communicate(timeout=_STARTING_S)
+    try:
+        return msgspec.json.decode(said, type=_Outcome)
+    except msgspec.DecodeError:
+        raise ProgramError(f"`aferir colocate` failed: {errors.strip()[-300:]}") from None
+
+
+def _asking(
+    service: Running, rate: Rate, times: Times, seed: int, folder: Path
+) -> tuple[subprocess.Popen[str], Path]:
+    urls, log = folder / "urls", folder / "asked"
+    urls.write_text("".join(f"{weight} {url}\n" for weight, url in service.targets))
+    child = process.start(
+        [
+            *(*_FIRST, str(kernel_path("request-clients"))),
+            *("--urls", str(urls), "--rate", str(rate), "--seed", str(seed), "--log", str(log)),
+            *("--warm-up", f"{times.warm_up_s:g}", "--patience", f"{_PATIENCE_S:g}"),
+            *("--duration", f"{times.warm_up_s + times.measured_s:g}"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    return child, log
+
+
+def _asked(child: subprocess.Popen[str], log: Path) -> Load:
+    try:
+        said, errors = child.communicate()
+    finally:
+        process.end(child)
+    if child.returncode != 0:
+        raise ProgramError(f"request-clients failed: {errors.strip()[-300:]}")
+    figures = read_figures(said, "request-clients")
+    decoder = msgspec.json.Decoder(Asked)
+    failed = figures.get("failed")
+    return Load(
+        asked=tuple(map(decoder.decode, log.read_bytes().splitlines())),
+        healthy=figures.get("healthy") is True,
+        failed=failed if isinstance(failed, int) else 0,
+    )

@@ -1,0 +1,113 @@
+"""NGINX as a service: pages of text that it compresses for each request, as a front server would."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aferir import process
+from aferir.colocation.trials.service import Running, free_port
+from aferir.errors import MissingError, ProgramError
+from aferir.machine import packages
+
+_STARTING_S = 30.0
+_ALONE = ("unshare", "-f", "-p", "--kill-child")
+_CONFIGURATION = """
+user root;
+worker_processes {workers};
+daemon off;
+pid {folder}/pid;
+error_log {errors};
+events {{ worker_connections 2048; }}
+http {{
+  log_format timed '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent '
+    '"$http_referer" "$http_user_agent" $request_time';
+  access_log {log} timed;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  default_type text/plain;
+  keepalive_requests 1000000;
+  upstream pages {{ server 127.0.0.1:{inner}; keepalive 64; }}
+  server {{
+    listen 127.0.0.1:{port} backlog=4096;
+    location / {{
+      proxy_pass http://pages; proxy_http_version 1.1; proxy_buffers 16 64k;
+      proxy_set_header Connection ""; proxy_set_header Accept-Encoding gzip;
+    }}
+  }}
+  server {{
+    listen 127.0.0.1:{inner} backlog=4096;
+    access_log off;
+    root {folder}/pages;
+    gzip on; gzip_types text/plain; gzip_proxied any; gzip_min_length 1; gzip_comp_level 6; gzip_buffers 32 16k;
+  }}
+}}
+"""
+_PAGES = ((16, 40), (64, 40), (160, 20))
+"""KiB of text, and in how many of a hundred requests: the 95th percentile is one of the largest."""
+_TEXTS = (Path("/usr/share/common-licenses"), Path("/usr/share/perl"), Path("/usr/lib/python3"))
+
+
+@contextmanager
+def running(folder: Path, workers: int) -> Iterator[Running]:
+    """It answers; ended afterwards. Errors: MissingError without NGINX, ProgramError."""
+    nginx = shutil.which("nginx", path=packages.search_path())
+    if nginx is None:
+        raise MissingError("there is no nginx", remedy=packages.install_command(["nginx"]))
+    port, inner = free_port(), free_port()
+    _write_pages(folder / "pages")
+    log = folder / "access"
+    errors = folder / "errors"
+    log.touch()
+    configuration = folder / "nginx.conf"
+    configuration.write_text(
+        _CONFIGURATION.format(folder=folder, errors=errors, log=log, port=port, inner=inner, workers=workers)
+    )
+    child = process.start(
+        # A process name space of its own: it takes the workers with it, however we end.
+        [*_ALONE, nginx, "-e", str(errors), "-c", str(configuration)],
+    )
+    try:
+        _wait(child, port, errors)
+        yield Running(
+            pid=child.pid,
+            latency=f"nginx:{log}",
+            threads=("^nginx",),
+            targets=tuple(
+                (weight, f"http://127.0.0.1:{port}/{size}") for size, weight in _PAGES
+            ),
+        )
+    finally:
+        process.end(child)
+
+
+def _write_pages(folder: Path) -> None:
+    """Real text, as far as this machine has it."""
+    folder.mkdir()
+    text = b""
+    for path in sorted(path for root in _TEXTS for path in root.rglob("*") if path.is_file()):
+        text += path.read_bytes()[: 64 << 10] if path.suffix in ("", ".pm", ".py", ".pl") else b""
+        if len(text) > (_PAGES[-1][0] << 10):
+            break
+    text = text or bytes(range(32, 127)) * 8
+    for size, _ in _PAGES:
+        (folder / str(size)).write_bytes((text * ((size << 10) // len(text) + 1))[: size << 10])
+
+
+def _wait(child: subprocess.Popen[str], port: int, errors: Path) -> None:
+    deadline = time.monotonic() + _STARTING_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            if child.poll() is not None or time.monotonic() > deadline:
+                said = errors.read_text()[-300:] if errors.exists() else ""
+                raise ProgramError(f"nginx does not answer: {said.strip()}") from None
+            time.sleep(0.05)
+        else:
+            return

@@ -1,0 +1,125 @@
+"""Batch programs as short pieces of work, each of which is counted when it is done.
+
+A piece takes some tenths of a second of CPU time: what a batch program gets done within seconds can
+be told to a few per cent.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from aferir.errors import MissingError, UsageError
+from aferir.machine import packages
+from aferir.workloads.kernels import kernel_path
+
+_XZ_BYTES = 300_000
+_SCENE = """
+#version 3.7;
+global_settings {{ assumed_gamma 1 }}
+camera {{ location <0,2,-5> look_at 0 }}
+light_source {{ <5,9,-7> rgb 1 area_light <1,0,0>,<0,1,0>,4,4 }}
+plane {{ y,-1 pigment {{ checker rgb 1, rgb 0.2 }} finish {{ reflection 0.3 }} }}
+{spheres}
+"""
+_LOOP = """
+work() {{ while :; do {piece} || exit 1; printf . >> {done}; done; }}
+k=1; while [ $k -lt {threads} ]; do work & k=$((k+1)); done; work
+"""
+"""As many loops as there are to be threads; a dot for each piece that is done."""
+
+
+def loop(name: str, folder: Path, threads: int) -> tuple[str, ...]:
+    """The command that works until it is ended; `finished` counts what it has done.
+
+    Errors: UsageError where there is no such program, MissingError where it is not installed.
+    """
+    make = PROGRAMS.get(name)
+    if make is None:
+        raise UsageError(f"there is no batch program `{name}`", remedy=", ".join(PROGRAMS))
+    piece = make(folder)
+    done = shlex.quote(str(folder / "done"))
+    return ("sh", "-c", _LOOP.format(piece=piece, done=done, threads=threads))
+
+
+def finished(folder: Path) -> int:
+    """Pieces that have been done since `loop` was called for the first time."""
+    try:
+        return (folder / "done").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _need(*programs: str) -> None:
+    if absent := packages.missing(programs):
+        raise MissingError(
+            f"the batch program needs {', '.join(absent)}",
+            remedy=packages.install_command(absent),
+        )
+
+
+def _xz(folder: Path) -> str:
+    _need("xz")
+    source = folder / "text"
+    library = sorted(Path("/usr/lib").glob("*/libc.so*"))
+    data = b"".join(path.read_bytes() for path in library)
+    source.write_bytes((data or b"aferir" * _XZ_BYTES)[:_XZ_BYTES])
+    return f"xz -6 -T1 -c {shlex.quote(str(source))} > /dev/null"
+
+
+def _gcc(folder: Path) -> str:
+    _need("gcc")
+    source = folder / "piece.c"
+    function = "int f{k}(int*a,int n){{int s={k};for(int i=1;i<n;i++)s+=a[i]*s^a[i-1];return s;}}"
+    source.write_text("\n".join(function.format(k=k) for k in range(60)), encoding="ascii")
+    return f"gcc -O2 -w -c -o /dev/null {shlex.quote(str(source))}"
+
+
+def _stress(kind: str, operations: int) -> Callable[[Path], str]:
+    def make(_: Path) -> str:
+        _need("stress-ng")
+        return f"stress-ng -q --{kind} 1 --{kind}-ops {operations}"
+
+    return make
+
+
+def _povray(folder: Path) -> str:
+    _need("povray")
+    spheres = "\n".join(
+        f"sphere {{ <{k % 4 - 1.5},{k // 4 * 0.6},0>,0.4 pigment {{ rgb <1,{k / 12},0> }} }}"
+        for k in range(12)
+    )
+    (folder / "scene.pov").write_text(_SCENE.format(spheres=spheres), encoding="ascii")
+    where = shlex.quote(str(folder / "scene.pov"))
+    return f"povray +W96 +H72 +A0.1 +WT1 -D -GA -O- +I{where} > /dev/null 2>&1"
+
+
+def _ffmpeg(_: Path) -> str:
+    _need("ffmpeg")
+    return (
+        "ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=320x240:rate=25"
+        " -frames:v 80 -threads 1 -c:v mpeg4 -f null -"
+    )
+
+
+def _npb(kernel: str, size: str) -> Callable[[Path], str]:
+    def make(_: Path) -> str:
+        path = shlex.quote(str(kernel_path(f"npb-{kernel}")))
+        return f"{path} --class {size} --threads 1 > /dev/null"
+
+    return make
+
+
+PROGRAMS: Mapping[str, Callable[[Path], str]] = {
+    "xz": _xz,
+    "gcc": _gcc,
+    "stream": _stress("stream", 3),
+    "cache": _stress("cache", 300),
+    "povray": _povray,
+    "ffmpeg": _ffmpeg,
+    "npb-cg": _npb("cg", "S"),
+    "npb-ft": _npb("ft", "S"),
+    "npb-sp": _npb("sp", "S"),
+}
+"""Each prepares its input in a folder and gives the shell's words for one piece."""
