@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aferir.colocation.evaluation import (
     Point,
     by_policy,
+    by_time,
     distribution,
-    frontier,
-    frontier_series,
+    scatter,
+    settled_s,
 )
 from aferir.colocation.histogram import Histogram
+from aferir.colocation.settings import Sla
 
 
 def test_a_distribution_is_read_where_the_answers_are_enough() -> None:
@@ -25,32 +25,21 @@ def test_a_distribution_is_read_where_the_answers_are_enough() -> None:
     assert distribution(Histogram([1.0] * 5), "idle") is None
 
 
-POINTS = st.dictionaries(
-    st.text("abcdef", min_size=1, max_size=3),
-    st.builds(Point, st.integers(1, 9).map(float), st.integers(0, 9).map(float)),
-    max_size=12,
-)
-
-
-@given(POINTS)
-def test_nobody_beats_a_policy_on_the_frontier_and_somebody_each_other_one(
-    points: dict[str, Point],
-) -> None:
-    def beaten(one: Point) -> bool:
-        return any(
-            other.latency_s <= one.latency_s
-            and other.batch_share >= one.batch_share
-            and other != one
-            for other in points.values()
-        )
-
-    assert set(frontier(points)) == {name for name, one in points.items() if not beaten(one)}
-
-
-def test_the_frontier_is_a_curve_along_the_batch_work() -> None:
+def test_policies_are_points_of_latency_over_batch_work() -> None:
     points = {"a": Point(2.0, 0.5), "b": Point(1.0, 0.2), "c": Point(3.0, 0.4)}
-    made = frontier_series(points)
-    assert (made.at, made.values) == ((0.2, 0.5), (1.0, 2.0))
+    assert {(s.label, s.values, s.at, s.kind) for s in scatter(points)} == {
+        ("a", (2.0,), (0.5,), "frontier"),
+        ("b", (1.0,), (0.2,), "frontier"),
+        ("c", (3.0,), (0.4,), "frontier"),
+    }
     latencies, batch = by_policy(points)
     assert latencies.at == batch.at == ("b", "a", "c")
     assert batch.values == (0.2, 0.5, 0.4)
+
+
+def test_a_step_is_answered_when_the_sla_is_never_again_broken() -> None:
+    slow = [(10 + k / 200, 0.5) for k in range(200)]
+    fine = [(11 + k / 200, 0.1) for k in range(200)]
+    assert settled_s(fine, Sla(), 10.0) == 0.0
+    assert settled_s([*slow, *fine], Sla(), 10.0) == 1.0
+    assert by_time([*slow, *fine], "x").at == (10.0, 10.5, 11.0, 11.5)

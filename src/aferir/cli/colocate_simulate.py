@@ -134,7 +134,7 @@ def _sla(text: str) -> Sla:
 
 
 def _row(scenario: Scenario, outcome: Outcome) -> dict[str, Any]:
-    from aferir.colocation.simulation.trial import settled_s
+    from aferir.colocation.evaluation import settled_s
 
     told = outcome.latency
     steps = scenario.load.steps
@@ -148,7 +148,9 @@ def _row(scenario: Scenario, outcome: Outcome) -> dict[str, Any]:
         "batch_share": outcome.batch_share,
         "system_worst_s": outcome.system_worst_s,
         "changes": outcome.changes,
-        "settled_s": settled_s(outcome, scenario.sla, steps[-1][0]) if len(steps) > 1 else None,
+        "settled_s": settled_s(outcome.answers, scenario.sla, steps[-1][0])
+        if len(steps) > 1
+        else None,
     }
 
 

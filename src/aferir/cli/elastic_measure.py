@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from aferir.errors import UsageError
 
 if TYPE_CHECKING:
-    from aferir.elastic.figures import Figures
     from aferir.elastic.front import Settings
     from aferir.environments.simulated import Layout
+    from aferir.workloads.figures import Figures
 
 NAME = "measure"
 HELP = "one step of ElasticMovie on simulated hosts"

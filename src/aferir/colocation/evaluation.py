@@ -1,12 +1,13 @@
-"""What an evaluation of policies is told by: distributions, and the frontier of tail and batch."""
+"""What an evaluation of policies is told by: distributions, tail over batch, time after a step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from aferir.colocation.histogram import Histogram
+from aferir.colocation.settings import Sla
 from aferir.model.record import Series
 
 SHARES = (
@@ -66,29 +67,57 @@ def by_policy(points: Mapping[str, Point]) -> tuple[Series, Series]:
     )
 
 
-def frontier(points: Mapping[str, Point]) -> tuple[str, ...]:
-    """Policies that no other one beats in both, from the shortest latency to the most batch work.
+def scatter(points: Mapping[str, Point]) -> tuple[Series, ...]:
+    """Each policy as one point: latency over batch work."""
+    return tuple(
+        Series(
+            metric="latency_quantile_s",
+            unit="s",
+            values=(one.latency_s,),
+            along="batch_share",
+            at=(one.batch_share,),
+            label=name,
+            kind="frontier",
+        )
+        for name, one in points.items()
+    )
 
-    The other one has to be at least as good in both and better in one.
+
+_SETTLED_S = 0.5
+
+
+def settled_s(answers: Iterable[tuple[float, float]], sla: Sla, step_s: float) -> float:
+    """Seconds after a step of the load until the SLA is never again broken for certain.
+
+    `answers`: second of arrival and latency. Of each half second's arrivals the lower end of the
+    quantile's interval is looked at: a few slow answers among few are no breach.
     """
-    order = sorted(points, key=lambda name: (points[name].latency_s, -points[name].batch_share))
-    found: list[str] = []
-    for name in order:
-        best = points[found[-1]] if found else None
-        one = points[name]
-        if best is None or one.batch_share > best.batch_share or one == best:
-            found.append(name)
-    return tuple(found)
+    slots = _by_slot((at - step_s, latency_s) for at, latency_s in answers if at >= step_s)
+    broken = [
+        slot
+        for slot, latencies in slots.items()
+        if (found := latencies.latency(sla.quantile)) is not None and found.low_s > sla.bound_s
+    ]
+    return (max(broken) + 1) * _SETTLED_S if broken else 0.0
 
 
-def frontier_series(points: Mapping[str, Point], label: str = "frontier") -> Series:
-    """The frontier as a curve: latency along batch work."""
-    chosen = sorted((points[name] for name in frontier(points)), key=lambda one: one.batch_share)
+def by_time(answers: Iterable[tuple[float, float]], label: str) -> Series:
+    """95th percentile of each half second's arrivals, by time."""
+    slots = _by_slot(answers)
+    places = sorted(slots)
     return Series(
-        metric="latency_quantile_s",
+        metric="latency_p95_s",
         unit="s",
-        values=tuple(one.latency_s for one in chosen),
-        along="batch_share",
-        at=tuple(one.batch_share for one in chosen),
+        values=tuple(slots[place].value(0.95) for place in places),
+        along="time_s",
+        along_unit="s",
+        at=tuple(place * _SETTLED_S for place in places),
         label=label,
     )
+
+
+def _by_slot(answers: Iterable[tuple[float, float]]) -> dict[int, Histogram]:
+    slots: dict[int, Histogram] = {}
+    for arrived, latency_s in answers:
+        slots.setdefault(int(arrived / _SETTLED_S), Histogram()).add(latency_s)
+    return slots

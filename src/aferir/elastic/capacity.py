@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.elastic.figures import Figures
 from aferir.elastic.node import VIDEO_BPS, native_node
 from aferir.elastic.viewers import Watched, watch
 from aferir.environments.simulated import SimulatedCloud, address_of
 from aferir.model.record import Sample, Series, Warning
+from aferir.workloads.figures import Figures
 
 PROGRAM = "elastic-capacity"
 _MOST_VIOLATED = 0.01

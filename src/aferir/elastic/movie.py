@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from aferir.elastic.arrivals import arrivals
-from aferir.elastic.figures import Figures
 from aferir.elastic.front import Books, Settings
 from aferir.elastic.ledger import Ledger
 from aferir.elastic.metrics import Trace, elasticity
@@ -22,6 +21,7 @@ from aferir.elastic.site import CloudSite
 from aferir.elastic.viewers import Watched, schedule, watch
 from aferir.environments.cloud import Cloud, Server
 from aferir.model.record import Sample, Series, Warning
+from aferir.workloads.figures import Figures
 
 PROGRAM = "elastic-movie"
 _GRACE_S = 5.0

@@ -46,6 +46,9 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """Numbers make a curve, words make categories."""
     label: str = ""
     """The arm within one program, e.g. the name of a synchronisation."""
+    kind: Literal["curve", "scatter", "frontier"] = "curve"
+    """Of a scatter the places are measured as the values are: each label is one point. A frontier
+    is a scatter of values that are better small over places that are better large."""
 
     def __post_init__(self) -> None:
         """Errors: ValueError where a value has no place, or a place no value."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -17,7 +18,8 @@ PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 """Factors along which a speed-up means something."""
 ENVIRONMENT = "environment."
 
-_Key = tuple[str, str, str, str, str]
+_Kind = Literal["curve", "scatter", "frontier"]
+_Key = tuple[str, str, str, str, str, _Kind]
 
 
 def curve_families(
@@ -49,7 +51,10 @@ def _of_series(cells: Sequence[CellResult], records: Sequence[Record]) -> list[C
         arms: dict[tuple[_Key, str], list[Series]] = {}
         for series in by_cell.get(cell.cell, []):
             title = _title(cell, series.along)
-            key = (title, series.metric, series.unit, series.along, series.along_unit)
+            key = (
+                *(title, series.metric, series.unit, series.along, series.along_unit),
+                series.kind,
+            )
             arms.setdefault((key, series.label), []).append(series)
         for (key, label), repeated in arms.items():
             pooled = len({series.at for series in repeated}) == 1
@@ -70,7 +75,9 @@ def _title(cell: CellResult, along: str) -> str:
 
 
 def _family(key: _Key, arms: list[_Arm]) -> CurveFamily:
-    title, metric, unit, along, along_unit = key
+    title, metric, unit, along, along_unit, kind = key
+    if kind != "curve":
+        return _scatter(key, arms)
     pooled = all(arm.pooled for arm in arms)
     shown = [(arm, arm.series if pooled else arm.series[:1]) for arm in arms]
     return CurveFamily(
@@ -91,6 +98,37 @@ def _family(key: _Key, arms: list[_Arm]) -> CurveFamily:
             for arm, r in shown
         ),
     )
+
+
+def _scatter(key: _Key, arms: list[_Arm]) -> CurveFamily:
+    """Each arm is one point: the median of all its places and values."""
+    title, metric, unit, along, along_unit, kind = key
+    return CurveFamily(
+        title=title,
+        metric=metric,
+        unit=unit,
+        along=along,
+        along_unit=along_unit,
+        categories=False,
+        pooled=True,
+        kind=kind,
+        curves=tuple(
+            Curve(
+                environment=arm.cell.environment,
+                emulated=arm.cell.emulated,
+                label=arm.label,
+                points=(_measured_point(arm.series),),
+            )
+            for arm in arms
+        ),
+    )
+
+
+def _measured_point(series: Sequence[Series]) -> CurvePoint:
+    places = [float(place) for one in series for place in one.at]
+    first, middle, third = (float(q) for q in np.quantile(places, [0.25, 0.5, 0.75]))
+    point = _point(middle, [value for one in series for value in one.values])
+    return msgspec.structs.replace(point, at_25=first, at_75=third)
 
 
 def _points(pairs: Iterable[tuple[float | str, float]]) -> tuple[CurvePoint, ...]:

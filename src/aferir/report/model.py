@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from aferir.model.plan import EnvironmentKind, Parameter, ServerSpec
@@ -139,6 +141,9 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     median: float
     quantile_25: float
     quantile_75: float
+    at_25: float | None = None
+    at_75: float | None = None
+    """Of a scatter, where the places vary from one repetition to the next."""
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,6 +172,8 @@ class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     pooled: bool
     """False where repetitions have different places: then the first repetition stands alone."""
     curves: tuple[Curve, ...]
+    kind: Literal["curve", "scatter", "frontier"] = "curve"
+    """As of `Series`."""
 
 
 class IoCell(msgspec.Struct, frozen=True, kw_only=True):

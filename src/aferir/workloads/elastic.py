@@ -10,15 +10,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
-from aferir.errors import ProgramError
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series, Warning
 from aferir.workloads.base import Command
-from aferir.workloads.kernels import kernel_path, read_figures, wrong_integer
+from aferir.workloads.figures import parse_figures
+from aferir.workloads.kernels import kernel_path, wrong_integer
 
 _VIEWERS = "video-clients"
 _NEEDED = ("ip", "tc", "debugfs", "nginx")
@@ -54,14 +52,6 @@ _NUMBERS = {
     "predict_horizon": (0.0, 3600.0),
 }
 _HOSTS = ("technology", "hosts", "per_host", "rate_mbit", "cpu_quota", "cache", "video")
-
-
-class _Figures(msgspec.Struct, frozen=True):
-    """What `aferir elastic measure --json` prints; see `aferir.elastic.figures`."""
-
-    samples: tuple[Sample, ...]
-    series: tuple[Series, ...] = ()
-    doubts: tuple[Warning, ...] = ()
 
 
 class ElasticWorkload:
@@ -115,11 +105,7 @@ class ElasticWorkload:
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """The figures that the step itself names. Errors: as in `Workload.parse`."""
-        try:
-            figures = msgspec.convert(read_figures(stdout, self.program), _Figures)
-        except (msgspec.ValidationError, ValueError) as error:
-            raise ProgramError(f"`{self.program}` printed no readable result: {error}") from None
-        return (*figures.samples, *figures.series, *figures.doubts)
+        return parse_figures(stdout, self.program)
 
 
 ALLOCATION = ElasticWorkload("allocation", _HOSTS)

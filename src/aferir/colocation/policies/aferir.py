@@ -1,9 +1,10 @@
 """aferir's own policy: give way first, reserve when others compete, shrink when that is too little.
 
-Batch work whose whole control group is idle gives a processor back the moment that a request wakes a
-thread, so as long as nobody else competes it costs the service nothing, and it gets all that is
-left. SCHED_IDLE alone does not: within a group it ranks threads among themselves, and the group has
-everybody's weight (se_is_idle in kernel/sched/fair.c). What that cannot mend is seen by its signs:
+Batch work whose whole control group is idle gives a processor back the moment that a request
+wakes a thread, so as long as nobody else competes it costs the service nothing, and it gets all
+that is left. SCHED_IDLE alone does not: within a group it ranks threads among themselves, and the
+group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving way cannot mend is
+seen by its signs:
 
 - others' work in the fair class (neither the service nor the batch): the critical threads get
   reservations, all of them at once and scaled to what the kernel admits, with a period far below

@@ -20,7 +20,6 @@ _SLOTS = 50
 _JUDGED = 100
 """Latencies that a window holds at least, as far back as five seconds."""
 _PROBE_S = 0.1
-_SETTLED_S = 0.5
 _PROBE_NEED_S = 0.0005
 _BATCH_NUMBERS = 10_000
 
@@ -69,24 +68,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     def meets(self, sla: Sla) -> bool:
         """Whether the quantile is known and within the bound."""
         return self.latency is not None and self.latency.quantile_s <= sla.bound_s
-
-
-def settled_s(outcome: Outcome, sla: Sla, step_s: float) -> float:
-    """Seconds after a step of the load until the SLA is never again broken for certain.
-
-    Of each half second's arrivals the lower end of the quantile's interval is looked at: a few
-    slow answers among few are no breach.
-    """
-    slots: dict[int, Histogram] = {}
-    for arrived, latency_s in outcome.answers:
-        if arrived >= step_s:
-            slots.setdefault(int((arrived - step_s) / _SETTLED_S), Histogram()).add(latency_s)
-    broken = [
-        slot
-        for slot, latencies in slots.items()
-        if (found := latencies.latency(sla.quantile)) is not None and found.low_s > sla.bound_s
-    ]
-    return (max(broken) + 1) * _SETTLED_S if broken else 0.0
 
 
 def run(scenario: Scenario, decide: Decide, seed: int) -> Outcome:

@@ -99,6 +99,18 @@ class Times(msgspec.Struct, frozen=True):
     measured_s: float = 6.0
 
 
+class Setup(msgspec.Struct, frozen=True):
+    """What all arms of a cell have in common."""
+
+    service: Running
+    sla: Sla
+    rate: Rate
+    """0: nobody asks for anything, which tells what the batch program does alone."""
+    batch: Batch
+    times: Times = Times()
+    seed: int = 1
+
+
 def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
     """Send requests and wait for the end. Errors: ProgramError, UnverifiedError."""
     with tempfile.TemporaryDirectory(prefix="aferir-load-") as name:
@@ -106,25 +118,20 @@ def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
         return _asked(child, log)
 
 
-def run(
-    policy: str,
-    service: Running,
-    sla: Sla,
-    rate: Rate,
-    batch: Batch,
-    times: Times,
-    seed: int = 1,
-) -> Arm:
+def run(policy: str, setup: Setup) -> Arm:
     """Have the policy hold both for these times; afterwards all is as before.
 
-    `rate` 0: nobody asks for anything, which tells what the batch program does alone.
     Errors: MissingError, ProgramError where the controller or the load generator fails.
     """
+    times = setup.times
     with tempfile.TemporaryDirectory(prefix="aferir-arm-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         typed = stack.enter_context(typing(folder))
-        controller = stack.enter_context(_controlled(policy, service, sla, batch, folder))
-        generator = _asking(service, rate, times, seed, folder) if rate != 0 else None
+        controller = stack.enter_context(_controlled(policy, setup, folder))
+        generator = None
+        if setup.rate != 0:
+            generator = _asking(setup.service, setup.rate, times, setup.seed, folder)
+            stack.callback(process.end, generator[0])
         time.sleep(times.warm_up_s)
         begun, before = time.monotonic(), programs.finished(folder)
         time.sleep(times.measured_s)
@@ -155,10 +162,9 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def _controlled(
-    policy: str, service: Running, sla: Sla, batch: Batch, folder: Path
-) -> Iterator[subprocess.Popen[str]]:
+def _controlled(policy: str, setup: Setup, folder: Path) -> Iterator[subprocess.Popen[str]]:
     """The controller, once the batch program has been started."""
+    service, sla, batch = setup.service, setup.sla, setup.batch
     decisions = folder / "decisions"
     command = [*(sys.executable, "-m", "aferir", "colocate", "--service", f"pid:{service.pid}")]
     command += ["--sla", f"p{100 * sla.quantile:g}={1e3 * sla.bound_s:g}ms"]

@@ -1,4 +1,4 @@
-"""NGINX as a service: pages of text that it compresses for each request, as a front server would."""
+"""NGINX as a service: pages of text, compressed for each request as a front server does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ http {{
     listen 127.0.0.1:{inner} backlog=4096;
     access_log off;
     root {folder}/pages;
-    gzip on; gzip_types text/plain; gzip_proxied any; gzip_min_length 1; gzip_comp_level 6; gzip_buffers 32 16k;
+    gzip on; gzip_types text/plain; gzip_proxied any; gzip_min_length 1; gzip_comp_level 6;
+    gzip_buffers 32 16k;
   }}
 }}
 """
@@ -66,7 +67,9 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
     log.touch()
     configuration = folder / "nginx.conf"
     configuration.write_text(
-        _CONFIGURATION.format(folder=folder, errors=errors, log=log, port=port, inner=inner, workers=workers)
+        _CONFIGURATION.format(
+            folder=folder, errors=errors, log=log, port=port, inner=inner, workers=workers
+        )
     )
     child = process.start(
         # A process name space of its own: it takes the workers with it, however we end.
@@ -78,9 +81,7 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
             pid=child.pid,
             latency=f"nginx:{log}",
             threads=("^nginx",),
-            targets=tuple(
-                (weight, f"http://127.0.0.1:{port}/{size}") for size, weight in _PAGES
-            ),
+            targets=tuple((weight, f"http://127.0.0.1:{port}/{size}") for size, weight in _PAGES),
         )
     finally:
         process.end(child)

@@ -32,7 +32,7 @@ while True:
     shell.stdin.write(b"%f\\n" % time.monotonic())
     shell.stdin.flush()
 """
-"""Its own session, as one behind ssh has: what a session gets is a matter of its own (autogroup)."""
+"""A session of its own, as one behind ssh has, since autogroups share out by session (sched(7))."""
 
 
 class Typing:
@@ -53,13 +53,10 @@ class Typing:
 def typing(folder: Path) -> Iterator[Typing]:
     """Somebody types all the while. Takes CAP_SYS_NICE."""
     log = folder / "typed"
-    child = process.start(
-        [sys.executable, "-c", _TYPIST, _SHELL, str(log)], stdout=subprocess.PIPE
-    )
+    child = process.start([sys.executable, "-c", _TYPIST, _SHELL, str(log)], stdout=subprocess.PIPE)
     try:
         assert child.stdout is not None
         child.stdout.readline()
         yield Typing(log)
     finally:
         process.end(child, grace_s=0.1)
-

@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from aferir.report.charts.style import MUTED, environment_colour, labelled, note, plain_axis, render
 from aferir.report.formatting import metric_name, quantity, scale
 from aferir.report.model import Curve, CurveFamily, CurvePoint, Evaluation
+from aferir.statistics.frontier import frontier
 
 WIDE = 50.0
 """From this ratio of largest to smallest on an axis is logarithmic."""
@@ -24,11 +25,15 @@ _STYLES = ("solid", "dashed", "dotted", "dashdot")
 def curve_charts(evaluation: Evaluation) -> list[str]:
     """One chart as SVG for each family."""
     return [
-        _dots(evaluation, family, f"curve-{place}")
-        if family.categories
-        else _lines(evaluation, family, f"curve-{place}")
+        _chart(family)(evaluation, family, f"curve-{place}")
         for place, family in enumerate(evaluation.curves)
     ]
+
+
+def _chart(family: CurveFamily) -> Callable[[Evaluation, CurveFamily, str], str]:
+    if family.kind != "curve":
+        return _scatter
+    return _dots if family.categories else _lines
 
 
 def _title(family: CurveFamily) -> str:
@@ -136,6 +141,63 @@ def _line(axes: Axes, curve: Curve, look: tuple[str, str], label: str) -> None:
     low = [point.quantile_25 for point in curve.points]
     high = [point.quantile_75 for point in curve.points]
     axes.fill_between(places, low, high, color=colour, alpha=0.16, linewidth=0, zorder=2)
+
+
+def _scatter(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
+    """A point for each arm with its name, the quartiles of both figures as bars."""
+    looks = _looks(evaluation, family)
+    ends = [
+        (point, (point.at_25 or 0.0, point.at_75 or 0.0))
+        for curve in family.curves
+        for point in curve.points
+    ]
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        if family.kind == "frontier":
+            _join(axes, family)
+        for k, curve in enumerate(family.curves):
+            for point in curve.points:
+                _cross(axes, point, looks[k][0], _name(curve, family))
+        _axis(axes, "x", [v for _, places in ends for v in places], family.along_unit)
+        _axis(axes, "y", [v for p, _ in ends for v in (p.quantile_25, p.quantile_75)], family.unit)
+        axes.margins(x=0.12, y=0.1)
+        axes.grid(zorder=0)
+        axes.set_xlabel(_along(family))
+        axes.set_title(
+            _title(family).replace(" by ", " over "), loc="left", fontsize=9, fontweight="bold"
+        )
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=7)
+
+    return _render(draw, family, 4.2, name)
+
+
+def _cross(axes: Axes, point: CurvePoint, colour: str, name: str) -> None:
+    at = float(point.at)
+    width = [at if end is None else end for end in (point.at_25, point.at_75)]
+    axes.plot(width, [point.median] * 2, color=colour, linewidth=1.2)
+    axes.plot([at, at], [point.quantile_25, point.quantile_75], color=colour, linewidth=1.2)
+    axes.plot([at], [point.median], "o", color=colour, markersize=5, zorder=3, label=name)
+    axes.annotate(
+        name, (at, point.median), xytext=(4, 4), textcoords="offset points", fontsize=7, zorder=4
+    )
+
+
+def _join(axes: Axes, family: CurveFamily) -> None:
+    """Through those that no other one beats, as steps: between two there is nothing but them."""
+    points = {str(k): curve.points[0] for k, curve in enumerate(family.curves)}
+    best = frontier({k: (p.median, float(p.at)) for k, p in points.items()})
+    places = sorted((float(points[k].at), points[k].median) for k in best)
+    axes.step(
+        [at for at, _ in places],
+        [value for _, value in places],
+        where="pre",
+        color=MUTED,
+        linestyle="dotted",
+        linewidth=1,
+        label="beaten by none",
+        zorder=1,
+    )
 
 
 def _ideal(axes: Axes, family: CurveFamily) -> None:

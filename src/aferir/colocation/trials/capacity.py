@@ -1,0 +1,58 @@
+"""The highest load under which a service alone meets its service level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aferir.colocation.settings import Sla
+from aferir.colocation.trials.arm import Load, Times, ask
+from aferir.colocation.trials.service import Running
+from aferir.errors import ProgramError
+
+_TIMES = Times(warm_up_s=0.5, measured_s=2.0)
+_FIRST = 40.0
+"""Requests a second; 80 in two seconds are the fewest that give a 95th percentile an interval."""
+_STEP = 1.6
+_RESOLUTION = 0.1
+_MOST = 20_000.0
+Tell = Callable[[str], None]
+
+
+def highest_rate(service: Running, sla: Sla, tell: Tell) -> float:
+    """Requests a second, to a tenth: a rate that was met, where the next higher one was not.
+
+    Errors: ProgramError where even the lowest rate breaks the service level.
+    """
+
+    def meets(rate: float) -> bool:
+        load = ask(service, rate, _TIMES, seed=1)
+        found = load.latencies().latency(sla.quantile)
+        good = found is not None and found.quantile_s <= sla.bound_s and _answers(load)
+        said = f"{1e3 * found.quantile_s:.1f} ms" if found else "no answer"
+        tell(f"{rate:.0f} requests a second: {said}")
+        return good
+
+    return search(meets)
+
+
+def search(meets: Callable[[float], bool]) -> float:
+    """Upwards in steps of 1.6 until it is too much, then halved in between.
+
+    Errors: ProgramError where the lowest rate is too much.
+    """
+    low, high = 0.0, _FIRST
+    while high < _MOST and meets(high):
+        low, high = high, high * _STEP
+    if low == 0.0:
+        raise ProgramError(
+            f"the service alone breaks its service level at {_FIRST:g} requests a second",
+            remedy="a longer bound, or a machine with less load of others",
+        )
+    while high / low > 1 + _RESOLUTION:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if meets(middle) else (low, middle)
+    return low
+
+
+def _answers(load: Load) -> bool:
+    return load.failed <= 0.01 * len(load.asked)

@@ -1,0 +1,188 @@
+"""One cell of the evaluation: every arm on one load, batch program and number of threads."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from aferir.colocation import evaluation
+from aferir.colocation.evaluation import Point
+from aferir.colocation.policies import POLICIES
+from aferir.colocation.settings import Sla
+from aferir.colocation.trials import nginx
+from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, run
+from aferir.colocation.trials.capacity import Tell, highest_rate
+from aferir.colocation.trials.service import Running
+from aferir.errors import UsageError
+from aferir.model.record import Sample, Series, Warning
+from aferir.workloads.figures import Figures
+
+ALONE = "alone"
+"""The arm of the service without batch work."""
+BATCH_ALONE = "batch alone"
+"""The batch program without load, to which its work in the other arms is related."""
+SERVICES = ("nginx",)
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """What is tried."""
+
+    load: float
+    """Of the highest rate that meets the service level alone."""
+    batch: Batch
+    sla: Sla
+    arms: tuple[str, ...] = tuple(POLICIES)
+    times: Times = Times()
+    rate: float = 0.0
+    """The highest one, in requests a second; 0: it is found first."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Errors: UsageError where an arm is none."""
+        for arm in self.arms:
+            if arm not in POLICIES:
+                raise UsageError(
+                    f"there is no policy `{arm}`", remedy=f"one of: {', '.join(POLICIES)}"
+                )
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    rate: float
+    """The highest that meets the service level alone."""
+    arms: tuple[Arm, ...]
+    alone_per_s: float
+    """Pieces of batch work a second without load."""
+    duration_s: float
+
+    def share(self, arm: Arm) -> float:
+        """Batch work relative to the batch program alone."""
+        return arm.batch_per_s / self.alone_per_s if self.alone_per_s > 0 else 0.0
+
+
+@contextmanager
+def serving(name: str, workers: int) -> Iterator[Running]:
+    """A service by its name. Errors: UsageError, and as of the service."""
+    if name not in SERVICES:
+        raise UsageError(f"there is no service `{name}`", remedy=f"one of: {', '.join(SERVICES)}")
+    with tempfile.TemporaryDirectory(prefix="aferir-service-") as folder:
+        Path(folder).chmod(0o755)
+        with nginx.running(Path(folder), workers) as running:
+            yield running
+
+
+def study(service: Running, cell: Cell, tell: Tell) -> Tried:
+    """All arms in a drawn order, next to each other in time. Errors: ProgramError, MissingError."""
+    begun = time.monotonic()
+    highest = cell.rate or highest_rate(service, cell.sla, tell)
+    rate = round(cell.load * highest, 3)
+    draw = random.Random(cell.seed)  # noqa: S311 - not cryptography
+    order = draw.sample([*cell.arms, BATCH_ALONE], len(cell.arms) + 1)
+    arms, alone_per_s = [], 0.0
+    for name in order:
+        asked = 0.0 if name == BATCH_ALONE else rate
+        policy = "default" if name == BATCH_ALONE else name
+        arm = run(policy, Setup(service, cell.sla, asked, cell.batch, cell.times, cell.seed))
+        tell(_words(name, arm, cell.sla))
+        if name == BATCH_ALONE:
+            alone_per_s = arm.batch_per_s
+        else:
+            arms.append(arm)
+    arms.sort(key=lambda arm: cell.arms.index(arm.policy))
+    return Tried(
+        rate=highest,
+        arms=tuple(arms),
+        alone_per_s=alone_per_s,
+        duration_s=time.monotonic() - begun,
+    )
+
+
+def figures(cell: Cell, tried: Tried) -> Figures:
+    """What the runner records: distributions, quantiles, batch work, and what it cost."""
+    points = {
+        arm.policy: Point(latency_s=found.quantile_s, batch_share=tried.share(arm))
+        for arm in tried.arms
+        if (found := arm.latency(cell.sla)) is not None
+    }
+    quantiles = {name: point.latency_s for name, point in points.items()}
+    return Figures(
+        program="colocation",
+        samples=(
+            Sample("duration_s", tried.duration_s, "s"),
+            Sample("highest_requests_per_s", tried.rate, "1/s"),
+            Sample("batch_alone_per_s", tried.alone_per_s, "1/s"),
+            *_of_ours(tried, cell.sla),
+        ),
+        series=(
+            *filter(
+                None, (evaluation.distribution(a.load.latencies(), a.policy) for a in tried.arms)
+            ),
+            *_along_threads("latency_quantile_s", "s", quantiles, cell.batch.threads),
+            *evaluation.by_policy(points),
+            *evaluation.scatter(points),
+            *_by_arm(tried, cell.sla),
+        ),
+        doubts=tuple(_doubts(tried)),
+    )
+
+
+def _of_ours(tried: Tried, sla: Sla) -> list[Sample]:
+    """Samples of the policy that is to win, where it is among the arms."""
+    ours = next((arm for arm in tried.arms if arm.policy == "aferir"), None)
+    found = ours.latency(sla) if ours else None
+    if ours is None or found is None:
+        return []
+    return [
+        Sample("aferir_latency_quantile_s", found.quantile_s, "s"),
+        Sample("aferir_batch_share", tried.share(ours), "1"),
+    ]
+
+
+def _along_threads(
+    metric: str, unit: str, values: Mapping[str, float], threads: int
+) -> list[Series]:
+    return [
+        Series(
+            metric=metric, unit=unit, values=(value,), along="threads", at=(threads,), label=name
+        )
+        for name, value in values.items()
+    ]
+
+
+def _by_arm(tried: Tried, sla: Sla) -> list[Series]:
+    names = tuple(arm.policy for arm in tried.arms)
+
+    def series(metric: str, unit: str, values: Sequence[float]) -> Series:
+        return Series(metric=metric, unit=unit, values=tuple(values), along="policy", at=names)
+
+    return [
+        series("violations", "1", [arm.violations(sla) for arm in tried.arms]),
+        series("system_worst_s", "s", [max(arm.system_s, default=0.0) for arm in tried.arms]),
+        series("controller_cpus", "1", [arm.own_cpus for arm in tried.arms]),
+    ]
+
+
+def _doubts(tried: Tried) -> Iterator[Warning]:
+    late = [arm.policy for arm in tried.arms if not arm.load.healthy]
+    if late:
+        yield Warning(
+            "load-late",
+            f"requests were sent late under {', '.join(late)}",
+            "a quieter machine, or a lower load",
+        )
+    leaks = [arm.policy for arm in tried.arms if arm.leaked_cpus > 0]
+    if leaks:
+        yield Warning("bandwidth-leaked", f"reserved for nobody after {', '.join(leaks)}")
+
+
+def _words(name: str, arm: Arm, sla: Sla) -> str:
+    found = arm.latency(sla)
+    said = f"{1e3 * found.quantile_s:.1f} ms" if found else "no quantile"
+    return f"{name}: {said}, {arm.batch_per_s:.1f} pieces of batch work a second"
