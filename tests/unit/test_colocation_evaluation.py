@@ -14,6 +14,8 @@ from aferir.colocation.evaluation import (
 )
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.settings import Sla
+from aferir.colocation.trials.capacity import search
+from aferir.errors import ProgramError
 
 
 def test_a_distribution_is_read_where_the_answers_are_enough() -> None:
@@ -43,3 +45,11 @@ def test_a_step_is_answered_when_the_sla_is_never_again_broken() -> None:
     assert settled_s(fine, Sla(), 10.0) == 0.0
     assert settled_s([*slow, *fine], Sla(), 10.0) == 1.0
     assert by_time([*slow, *fine], "x").at == (10.0, 10.5, 11.0, 11.5)
+
+
+def test_the_highest_rate_is_found_to_a_tenth() -> None:
+    for true in (41.0, 300.0, 5000.0):
+        found = search(lambda rate, true=true: rate <= true)  # type: ignore[misc]
+        assert found <= true <= 1.1 * found
+    with pytest.raises(ProgramError, match="alone breaks"):
+        search(lambda _: False)

@@ -9,14 +9,19 @@ import argparse
 from collections.abc import Sequence
 from types import ModuleType
 
-from aferir.cli import colocate_guard, colocate_run, colocate_simulate
+from aferir.cli import colocate_guard, colocate_measure, colocate_run, colocate_simulate
 from aferir.cli.verbs import add_verbs
 
 NAME = "colocate"
 HELP = "batch work on what a service leaves idle, while its SLA is kept"
 
 _HELP = ("-h", "--help")
-SUBVERBS: tuple[ModuleType, ...] = (colocate_run, colocate_simulate, colocate_guard)
+SUBVERBS: tuple[ModuleType, ...] = (
+    colocate_run,
+    colocate_simulate,
+    colocate_measure,
+    colocate_guard,
+)
 
 
 def separate(arguments: Sequence[str]) -> list[str]:

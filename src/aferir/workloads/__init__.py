@@ -8,6 +8,7 @@ from aferir.errors import UsageError
 from aferir.workloads.aggregation import AGGREGATION
 from aferir.workloads.base import Workload
 from aferir.workloads.clock import CLOCK
+from aferir.workloads.colocation import COLOCATION
 from aferir.workloads.dedup import DEDUP
 from aferir.workloads.effective_bandwidth import EFFECTIVE_BANDWIDTH
 from aferir.workloads.elastic import ALLOCATION, CAPACITY, MOVIE
@@ -33,7 +34,7 @@ def all_workloads() -> dict[str, Workload]:
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
         *(DEDUP, INDEX, WORDCOUNT),
         *(BLAST,),
-        *(ALLOCATION, CAPACITY, MOVIE),
+        *(ALLOCATION, CAPACITY, MOVIE, COLOCATION),
     )
     return {workload.program: workload for workload in known}
 
