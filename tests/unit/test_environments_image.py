@@ -153,6 +153,26 @@ def test_an_archive_holds_what_was_put_into_it(files: list[initramfs.File]) -> N
     ]
 
 
+@given(
+    st.lists(
+        st.builds(
+            initramfs.File,
+            st.text("abc/é", min_size=1, max_size=9),
+            st.sampled_from([0o755, 0o644]),
+            st.none() | st.binary(max_size=50),
+        ),
+        max_size=6,
+    )
+)
+def test_a_file_is_found_in_an_archive_by_its_path(files: list[initramfs.File]) -> None:
+    archive = initramfs.cpio(files)
+    for file in files:
+        first = next(one for one in files if one.path == file.path)
+        assert initramfs.member(archive, file.path) == (first.content or b"")
+    with pytest.raises(KeyError):
+        initramfs.member(archive, "nothing/of/that/name")
+
+
 def _unpack(data: bytes) -> list[tuple[str, int, bool, bytes]]:
     """The kernel's own reading of the format, init/initramfs.c."""
     found: list[tuple[str, int, bool, bytes]] = []

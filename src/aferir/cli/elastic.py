@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from types import ModuleType
 
-from aferir.cli import elastic_measure, elastic_simulate
+from aferir.cli import elastic_image, elastic_measure, elastic_simulate
 from aferir.cli.verbs import add_verbs
 
 NAME = "elastic"
 HELP = "what allocation latency does to an elastic service"
 
-SUBVERBS: tuple[ModuleType, ...] = (elastic_measure, elastic_simulate)
+SUBVERBS: tuple[ModuleType, ...] = (elastic_image, elastic_measure, elastic_simulate)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

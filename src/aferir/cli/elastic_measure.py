@@ -1,13 +1,17 @@
-"""Measure one step of ElasticMovie on hosts that are simulated on this machine. Needs root.
+"""Measure one step of ElasticMovie on hosts that are simulated on this machine, or on a cloud.
 
 `allocation` makes one instance and gives it back, `capacity` finds how many streams a host
 sustains, `movie` is the service itself under a load. What the first two find is kept, and `movie`
 takes its clients per Node from there; where nothing is known yet it measures the capacity first.
+Simulated hosts need root. `--cloud FILE` takes instances of OpenStack, OpenNebula, CloudStack, EC2
+or Eucalyptus instead, with credentials from where that cloud's own tools have them;
+docs/guides/elastic.md says what is in the file.
 
 examples:
   aferir elastic measure allocation --cache cold
   aferir elastic measure capacity --instances 2 --rate-mbit 250
   aferir elastic measure movie --clients 200 --interarrival 0.1 --video 20 --patience 1 --live 8080
+  aferir elastic measure allocation --cloud openstack.toml
 """
 
 from __future__ import annotations
@@ -18,17 +22,19 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aferir.errors import UsageError
+from aferir.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
     from aferir.elastic.front import Settings
+    from aferir.elastic.movie import Show
     from aferir.environments.simulated import Layout
     from aferir.workloads.figures import Figures
 
 NAME = "measure"
-HELP = "one step of ElasticMovie on simulated hosts"
+HELP = "one step of ElasticMovie, on simulated hosts or on a cloud"
 REPETITION = "AFERIR_REPETITION"
 """Number of the repetition, which the runner tells: each draws arrivals of its own."""
 
@@ -37,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir elastic measure`."""
     add = parser.add_argument
     add("step", choices=("allocation", "capacity", "movie"))
+    add("--cloud", type=Path, metavar="FILE", help="whose instances; default: simulated hosts")
     hosts = parser.add_argument_group("hosts")
     add = hosts.add_argument
     add("--technology", choices=("container", "vm"), default="container", help="of instances")
@@ -92,6 +99,8 @@ def _measure(options: argparse.Namespace) -> Figures:
     from aferir.elastic.stage import stage
 
     _check(options)
+    if options.cloud is not None:
+        return _on_cloud(options)
     layout = _layout(options)
     if options.step == "movie":
         return _movie(options, layout)
@@ -112,14 +121,59 @@ def _measure(options: argparse.Namespace) -> Figures:
     return figures
 
 
+def _on_cloud(options: argparse.Namespace) -> Figures:
+    """The two steps that need no host to look into."""
+    import tempfile
+
+    from aferir.elastic.allocation import allocate_once
+    from aferir.elastic.movie import play
+    from aferir.environments.providers import cloud, read_wanted
+
+    if options.step == "capacity":
+        raise UsageError(
+            "--cloud: the capacity of a host is measured on simulated hosts, or inside a cloud",
+            remedy="run `aferir elastic measure capacity` on a host of the cloud's kind",
+        )
+    made = cloud(read_wanted(options.cloud))
+    for finding in made.check():
+        if finding.status == "missing":
+            raise MissingError(finding.message, remedy=finding.remedy)
+    if options.step == "allocation":
+        return allocate_once(made)
+    if not options.clients_per_node:
+        raise UsageError(
+            "--clients-per-node: nothing is known of the instances of a cloud",
+            remedy="say how many viewers one of them serves",
+        )
+    with contextlib.ExitStack() as stack:
+        live = stack.enter_context(_listening(options.live)) if options.live else None
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="aferir-elastic-"))
+        show = _show(options, options.clients_per_node, ())
+        return play(show, made, Path(folder), live, _tell)
+
+
 def _movie(options: argparse.Namespace, layout: Layout) -> Figures:
     from aferir.elastic.measured import load
-    from aferir.elastic.movie import Show, play
+    from aferir.elastic.movie import play
     from aferir.elastic.node import VIDEO_BPS
-    from aferir.elastic.simulate import Load
     from aferir.elastic.stage import clients_per_node, stage
 
-    expected = load(layout, VIDEO_BPS).allocation_s
+    expected = load(layout, VIDEO_BPS).allocation_s.get(options.cache, ())
+    # Born here, outside of the namespace that the rest happens in: the page is for this machine.
+    with contextlib.ExitStack() as stack:
+        live = stack.enter_context(_listening(options.live)) if options.live else None
+        per_node = options.clients_per_node or clients_per_node(layout, _tell)
+        show = _show(options, per_node, expected)
+        made = stack.enter_context(
+            stage(layout, video_s=options.video, cache=options.cache, progress=_tell)
+        )
+        return play(show, made.cloud, made.folder, live, _tell)
+
+
+def _show(options: argparse.Namespace, per_node: int, expected_s: tuple[float, ...]) -> Show:
+    from aferir.elastic.movie import Show
+    from aferir.elastic.simulate import Load
+
     try:
         audience = Load(
             clients=options.clients,
@@ -129,21 +183,13 @@ def _movie(options: argparse.Namespace, layout: Layout) -> Figures:
         )
     except ValueError as error:
         raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
-    # Born here, outside of the namespace that the rest happens in: the page is for this machine.
-    with contextlib.ExitStack() as stack:
-        live = stack.enter_context(_listening(options.live)) if options.live else None
-        per_node = options.clients_per_node or clients_per_node(layout, _tell)
-        show = Show(
-            load=audience,
-            policy=_policy(options, per_node),
-            startup_s=options.startup,
-            seed=(options.seed, int(os.environ.get(REPETITION, "0"))),
-            expected_s=expected.get(options.cache, ()),
-        )
-        made = stack.enter_context(
-            stage(layout, video_s=options.video, cache=options.cache, progress=_tell)
-        )
-        return play(show, made.cloud, made.folder, live, _tell)
+    return Show(
+        load=audience,
+        policy=_policy(options, per_node),
+        startup_s=options.startup,
+        seed=(options.seed, int(os.environ.get(REPETITION, "0"))),
+        expected_s=expected_s,
+    )
 
 
 def _policy(options: argparse.Namespace, clients_per_node: int) -> Settings:

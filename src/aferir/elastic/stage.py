@@ -23,7 +23,7 @@ _RESOLUTION = 0.2
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """What a step needs."""
+    """What a step on simulated hosts needs."""
 
     cloud: SimulatedCloud
     video: Path

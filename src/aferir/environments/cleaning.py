@@ -19,6 +19,8 @@ from aferir.environments import (
     lxd,
     namespace,
     pages,
+    providers,
+    remote,
     scratch,
     undo,
     vm,
@@ -100,6 +102,7 @@ _CLEANERS: dict[str, Callable[[Entry], None]] = {
     lxd.KIND: lxd.give_back,
     namespace.KIND: namespace.give_back,
     pages.KIND: pages.give_back,
+    remote.KIND: providers.give_back,
     scratch.KIND: scratch.give_back,
     vm.KIND: vm.give_back,
 }

@@ -89,6 +89,19 @@ def cpio(files: list[File]) -> bytes:
     return b"".join([*parts, _member(0, File("TRAILER!!!", 0, b""))])
 
 
+def member(archive: bytes, path: str) -> bytes:
+    """Content of one file of an archive of ours. Errors: KeyError where it has none."""
+    at = 0
+    while at < len(archive):
+        size, name_size = (int(archive[at + field : at + field + 8], 16) for field in (54, 94))
+        name = archive[at + 110 : at + 110 + name_size - 1].decode()
+        begin = at + (110 + name_size + 3) // 4 * 4
+        if name == path:
+            return archive[begin : begin + size]
+        at = begin + (size + 3) // 4 * 4
+    raise KeyError(path)
+
+
 def _member(number: int, file: File) -> bytes:
     kind = 0o040000 if file.content is None else 0o100000 if file.mode else 0
     content = file.content or b""

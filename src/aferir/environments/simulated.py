@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from aferir import journal, process
-from aferir.environments import image, namespace, undo
+from aferir.environments import image, namespace, node_image, undo
 from aferir.environments.base import Instance
 from aferir.environments.cloud import Phase, PhaseName, Server, Template, await_service
 from aferir.environments.container import Container
@@ -198,28 +198,13 @@ class SimulatedCloud:
             undo.remove_tree(host.cache)
             host.cache.mkdir(parents=True)
             disk = host.cache / "disk.img"
-            command = ["cp", "--sparse=always", "--reflink=never", str(self._base.disk)]
-            process.run([*command, str(disk)], timeout_s=_LIMIT_S)
-            self._put_files(disk)
+            node_image.copy_sparse(self._base.disk, disk)
+            node_image.put_files(disk, self._template.files)
             if self.layout.technology == "container":
                 (host.cache / "tree").mkdir()
                 mount = ["mount", "-o", "loop,ro", str(disk), str(host.cache / "tree")]
                 process.run(mount, timeout_s=_LIMIT_S)
             (host.cache / "complete").touch()
-
-    def _put_files(self, disk: Path) -> None:
-        """Write the template's files into the copy, which nobody uses yet (debugfs(8))."""
-        lines: dict[str, None] = {}
-        for inside, source in self._template.files.items():
-            for parent in reversed(PurePosixPath(inside).parents[:-1]):
-                lines[f"mkdir {parent}"] = None
-            lines[f"write {source} {inside}"] = None
-        process.run(
-            ["debugfs", "-w", "-f", "-", str(disk)],
-            input_text="\n".join(lines) + "\n",
-            timeout_s=_LIMIT_S,
-            environment={"PATH": packages.search_path()},
-        )
 
     def _boot(self, name: str, host: Host, place: int, address: str) -> Instance:
         """TiI but for the service's first answer; released again where it fails."""

@@ -68,7 +68,9 @@ class ElasticWorkload:
         for key, value in parameters.items():
             if key not in self.parameters:
                 continue
-            if key in _WORDS and value not in _WORDS[key]:
+            if key == "cloud" and not isinstance(value, str):
+                wrong.append(f"cloud: {value!r} is no file; write its path")
+            elif key in _WORDS and value not in _WORDS[key]:
                 wrong.append(f"{key}: {value!r} is not known; choose {', '.join(_WORDS[key])}")
             elif key in _WHOLE:
                 wrong += wrong_integer(parameters, key, *_WHOLE[key])
@@ -108,12 +110,12 @@ class ElasticWorkload:
         return parse_figures(stdout, self.program)
 
 
-ALLOCATION = ElasticWorkload("allocation", _HOSTS)
+ALLOCATION = ElasticWorkload("allocation", (*_HOSTS, "cloud"))
 CAPACITY = ElasticWorkload("capacity", (*_HOSTS, "startup", "instances", "resolution"))
 MOVIE = ElasticWorkload(
     "movie",
     (
-        *(*_HOSTS, "startup", "clients", "interarrival", "arrivals", "patience"),
+        *(*_HOSTS, "cloud", "startup", "clients", "interarrival", "arrivals", "patience"),
         *("clients_per_node", "choice", "waiting", "warm", "release_delay"),
         *("predict_window", "predict_horizon", "seed"),
     ),

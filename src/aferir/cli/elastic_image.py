@@ -1,0 +1,57 @@
+"""Make the image of a Node for a cloud: a kernel, what it starts from, and a disk.
+
+The Node gets its address by DHCP and serves one video by NGINX. Clouds that start guests from a
+kernel of their own keeping take the three files, for OpenStack for example:
+
+  openstack image create --disk-format aki --container-format aki --file vmlinuz aferir-kernel
+  openstack image create --disk-format ari --container-format ari --file initramfs.img aferir-start
+  openstack image create --disk-format qcow2 --container-format bare --file node.qcow2
+    --property kernel_id=ID --property ramdisk_id=ID --property hw_vif_model=virtio
+    --property hw_disk_bus=virtio --property os_command_line="console=ttyS0 quiet" aferir-node
+
+example:
+  aferir elastic image node --video 30
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+NAME = "image"
+HELP = "the image of a Node, for a cloud"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir elastic image`."""
+    add = parser.add_argument
+    add("folder", type=Path, metavar="FOLDER", help="for the files; made where it is missing")
+    add("--video", type=float, default=20.0, metavar="S", help="length (default: 20 s)")
+    add("--json", action="store_true", help="print one JSON document")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Make it and say what there is."""
+    import tempfile
+
+    import msgspec
+
+    from aferir.elastic.node import make_video, template
+    from aferir.environments.node_image import make
+    from aferir.errors import UsageError
+
+    if not 1 <= options.video <= 7200:
+        raise UsageError(f"--video {options.video}: not possible", remedy="from 1 to 7200")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="aferir-elastic-") as name:
+        folder = Path(name)
+        node = template(make_video(folder, options.video), folder)
+        made = make(node, options.folder, lambda said: print(said, file=sys.stderr, flush=True))
+    files = {field: str(path) for field, path in msgspec.structs.asdict(made).items()}
+    if options.json:
+        print(msgspec.json.encode(files).decode())
+        return 0
+    for field, path in files.items():
+        print(f"{field:12} {path}")
+    return 0

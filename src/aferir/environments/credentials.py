@@ -1,0 +1,162 @@
+"""Keys of clouds, from the files and variables that each cloud's own tools read.
+
+They are never part of an experiment, and a `Secret` does not show when it is printed.
+Sources: AWS CLI user guide ("Configuration and credential file settings"), euca2ools.ini(5),
+CloudMonkey's wiki ("Configuration"), OpenNebula's documentation ("CLI environment variables").
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import urllib.parse
+from pathlib import Path
+
+import msgspec
+
+from aferir.errors import UsageError
+
+
+class Secret:
+    """Text that nobody prints by accident."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return "Secret(...)"
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """Who we are for one cloud, and where it is."""
+
+    name: str
+    secret: Secret
+    url: str = ""
+    region: str = ""
+
+
+def ec2() -> Key:
+    """AWS_ACCESS_KEY_ID and so on, else the profile AWS_PROFILE of ~/.aws.
+
+    Errors: UsageError where there is neither.
+    """
+    profile = os.environ.get("AWS_PROFILE", "default")
+    kept = _section(_path("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"), profile)
+    named = profile if profile == "default" else f"profile {profile}"
+    settings = _section(_path("AWS_CONFIG_FILE", "~/.aws/config"), named)
+    return _key(
+        name=os.environ.get("AWS_ACCESS_KEY_ID") or kept.get("aws_access_key_id", ""),
+        secret=os.environ.get("AWS_SECRET_ACCESS_KEY") or kept.get("aws_secret_access_key", ""),
+        url=os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL", ""),
+        region=os.environ.get("AWS_REGION")
+        or os.environ.get("AWS_DEFAULT_REGION")
+        or settings.get("region", "us-east-1"),
+        remedy="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`",
+    )
+
+
+def eucalyptus() -> Key:
+    """What `eucarc` exports, else ~/.euca/*.ini. Errors: UsageError where there is neither."""
+    users: dict[str, str] = {}
+    regions: dict[str, str] = {}
+    for path in sorted(Path("~/.euca").expanduser().glob("*.ini")):
+        parser = _parsed(path)
+        for name in parser.sections():
+            (users if name.startswith("user ") else regions).update(parser[name])
+    return _key(
+        name=os.environ.get("EC2_ACCESS_KEY") or users.get("key-id", ""),
+        secret=os.environ.get("EC2_SECRET_KEY") or users.get("secret-key", ""),
+        url=os.environ.get("EC2_URL") or regions.get("ec2-url", ""),
+        remedy="source eucarc, or write ~/.euca/NAME.ini",
+        needs_url=True,
+    )
+
+
+def cloudstack() -> Key:
+    """CLOUDSTACK_ENDPOINT, _KEY, _SECRET, else CloudMonkey's profile in ~/.cmk/config.
+
+    Errors: UsageError where there is neither.
+    """
+    path = Path("~/.cmk/config").expanduser()
+    profile = _section(path, "").get("profile", "localcloud")
+    kept = _section(path, profile)
+    return _key(
+        name=os.environ.get("CLOUDSTACK_KEY") or kept.get("apikey", ""),
+        secret=os.environ.get("CLOUDSTACK_SECRET") or kept.get("secretkey", ""),
+        url=os.environ.get("CLOUDSTACK_ENDPOINT") or kept.get("url", ""),
+        remedy="set CLOUDSTACK_ENDPOINT, CLOUDSTACK_KEY and CLOUDSTACK_SECRET, or set up `cmk`",
+        needs_url=True,
+    )
+
+
+def opennebula() -> Key:
+    """ONE_XMLRPC, and `user:password` in the file ONE_AUTH or ~/.one/one_auth.
+
+    Errors: UsageError where it is not there.
+    """
+    try:
+        text = _path("ONE_AUTH", "~/.one/one_auth").read_text(encoding="utf-8").strip()
+    except OSError:
+        text = ""
+    name, _, secret = text.partition(":")
+    return _key(
+        name=name,
+        secret=secret,
+        url=os.environ.get("ONE_XMLRPC", "http://localhost:2633/RPC2"),
+        remedy="write user:password into ~/.one/one_auth, and set ONE_XMLRPC",
+    )
+
+
+def address_of(url: str) -> tuple[bool, str, int]:
+    """Whether by TLS, the host and the port of a URL. Errors: UsageError where it is none."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urllib.parse.urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{url!r} is no address of a cloud", remedy="write https://HOST:PORT/PATH")
+    secure = parts.scheme == "https"
+    return secure, parts.hostname, port or (443 if secure else 80)
+
+
+def path_of(url: str) -> str:
+    """Of a URL that `address_of` accepts."""
+    return urllib.parse.urlsplit(url).path or "/"
+
+
+def _key(
+    *, name: str, secret: str, url: str = "", region: str = "", remedy: str, needs_url: bool = False
+) -> Key:
+    if not name or not secret or (needs_url and not url):
+        raise UsageError("there are no credentials for this cloud", remedy=remedy)
+    return Key(name=name, secret=Secret(secret), url=url, region=region)
+
+
+def _path(variable: str, usual: str) -> Path:
+    return Path(os.environ.get(variable) or usual).expanduser()
+
+
+def _section(path: Path, name: str) -> dict[str, str]:
+    """Of a file in INI form, what stands before any section where `name` is empty.
+
+    What is not there, or cannot be read, is empty.
+    """
+    parser = _parsed(path)
+    wanted = name or _TOP
+    return dict(parser[wanted]) if parser.has_section(wanted) else {}
+
+
+_TOP = "\0top"
+
+
+def _parsed(path: Path) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None, default_section="\0none")
+    try:
+        parser.read_string(f"[{_TOP}]\n{path.read_text(encoding='utf-8')}")
+    except (OSError, ValueError, configparser.Error):
+        return configparser.ConfigParser(interpolation=None)
+    return parser

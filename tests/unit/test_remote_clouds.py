@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.unit import cloud_servers
+from tests.unit.cloud_servers import Machines
+
+from aferir import environments, journal
+from aferir.environments import credentials, opennebula, providers, remote
+from aferir.environments.remote import ProviderName, Wanted
+from aferir.errors import ProgramError, UsageError
+
+PROVIDERS: tuple[ProviderName, ...] = ("ec2", "cloudstack", "opennebula")
+IMAGES = {"ec2": "ami-1", "cloudstack": "aferir-node", "opennebula": ""}
+SIZES = {"ec2": "t2.micro", "cloudstack": "small", "opennebula": "aferir-node"}
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither credentials nor the journal of whoever runs the tests."""
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def service() -> Iterator[int]:
+    """What an instance serves: 200 for everything."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(params=PROVIDERS)
+def cloud(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, service: int
+) -> Iterator[tuple[Wanted, Machines]]:
+    name: ProviderName = request.param
+    machines = Machines()
+    with cloud_servers.served(getattr(cloud_servers, name)(machines)) as port:
+        url = f"http://127.0.0.1:{port}"
+        (tmp_path / "one_auth").write_text("oneadmin:secret\n")
+        for variable, value in {
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_ENDPOINT_URL": url,
+            "CLOUDSTACK_KEY": "key",
+            "CLOUDSTACK_SECRET": "secret",
+            "CLOUDSTACK_ENDPOINT": f"{url}/client/api",
+            "ONE_AUTH": str(tmp_path / "one_auth"),
+            "ONE_XMLRPC": f"{url}/RPC2",
+        }.items():
+            monkeypatch.setenv(variable, value)
+        wanted = Wanted(provider=name, image=IMAGES[name], size=SIZES[name], port=service)
+        yield wanted, machines
+
+
+def test_an_instance_is_made_looked_at_until_it_runs_and_given_back(
+    cloud: tuple[Wanted, Machines],
+) -> None:
+    wanted, machines = cloud
+    made = providers.cloud(wanted)
+    assert [finding.status for finding in made.check()] == ["ok"]
+    server = made.create()
+    assert server.address == "127.0.0.1"
+    assert list(machines.names.values()) == [server.name]
+    assert machines.looks["1"] > cloud_servers.LOOKS
+    phases = {phase.name: phase.seconds for phase in server.phases}
+    assert (phases["TeF"] is None) == (wanted.provider != "opennebula")
+    assert sum(seconds or 0.0 for seconds in phases.values()) == pytest.approx(server.total_s)
+    made.delete(server.name)
+    made.delete(server.name)
+    assert machines.names == {}
+    assert list(journal.entries()) == []
+
+
+def test_clean_removes_what_a_killed_process_left(cloud: tuple[Wanted, Machines]) -> None:
+    wanted, machines = cloud
+    providers.cloud(wanted).create()
+    (entry,) = journal.entries()
+    assert "secret" not in msgspec.json.encode(entry).decode()
+    assert environments.clean([entry]) == []
+    assert machines.names == {}
+    assert list(journal.entries()) == []
+
+
+def test_an_instance_that_vanishes_while_it_is_made_is_an_error_and_leaves_nothing(
+    cloud: tuple[Wanted, Machines], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, machines = cloud
+    add = machines.add
+
+    def lose(name: str) -> str:
+        number = add(name)
+        machines.names.pop(number)
+        machines.names["0"] = "of somebody else"
+        machines.looks["0"] = 0
+        return number
+
+    monkeypatch.setattr(machines, "add", lose)
+    with pytest.raises(ProgramError):
+        providers.cloud(wanted).create()
+    assert machines.names == {"0": "of somebody else"}
+    assert list(journal.entries()) == []
+
+
+def test_what_fails_is_said_in_the_clouds_own_words_without_the_secret(
+    cloud: tuple[Wanted, Machines],
+) -> None:
+    wanted, machines = cloud
+    machines.fails = True
+    if wanted.provider == "cloudstack":
+        wanted = msgspec.structs.replace(wanted, size="of no cloud")
+    with pytest.raises((ProgramError, UsageError)) as caught:
+        providers.cloud(wanted).create()
+    assert "secret" not in str(caught.value)
+    assert machines.names == {}
+    assert list(journal.entries()) == []
+
+
+def test_without_credentials_the_check_says_where_they_belong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in PROVIDERS:
+        for variable in ("CLOUDSTACK_KEY", "ONE_AUTH"):
+            monkeypatch.delenv(variable, raising=False)
+        (finding,) = providers.cloud(Wanted(provider=name)).check()
+        assert finding.status == "missing"
+        assert finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("state", "step", "stage"),
+    [
+        *((1, 0, "placing"), (10, 0, "placing"), (3, 1, "copying"), (3, 2, "booting")),
+        *((3, 3, "booting"), (3, 39, "failed"), (7, 0, "failed"), (6, 0, "gone")),
+    ],
+)
+def test_states_of_opennebula(state: int, step: int, stage: str) -> None:
+    described = f"<VM><STATE>{state}</STATE><LCM_STATE>{step}</LCM_STATE></VM>"
+    assert opennebula.look_of(described).stage == stage
+
+
+def test_keys_come_from_each_clouds_own_files(tmp_path: Path) -> None:
+    for name, text in {
+        ".aws/credentials": "[default]\naws_access_key_id = a\naws_secret_access_key = s%1\n",
+        ".aws/config": "[default]\nregion = eu-west-1\n",
+        ".euca/one.ini": "[user me]\nkey-id = e\nsecret-key = t\n[region r]\nec2-url = http://h/p\n",
+        ".cmk/config": "profile = p\n[p]\napikey = c\nsecretkey = u\nurl = https://h:8443/api\n",
+        ".one/one_auth": "o:v:w\n",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    found = [credentials.ec2(), credentials.eucalyptus(), credentials.cloudstack()]
+    assert [(key.name, key.secret.text) for key in found] == [("a", "s%1"), ("e", "t"), ("c", "u")]
+    assert found[0].region == "eu-west-1"
+    assert credentials.opennebula().secret.text == "v:w"
+    assert all("Secret(...)" in repr(key) for key in found)
+    assert credentials.address_of(found[2].url) == (True, "h", 8443)
+    assert credentials.path_of(found[1].url) == "/p"
+
+
+@pytest.mark.parametrize("url", ["", "h", "ftp://h", "http://", "http://h:x/"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match="no address"):
+        credentials.address_of(url)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'provider = "elsewhere"',
+        'provider = "ec2"\npassword = "x"',
+        "provider =",
+        'provider = "ec2"\nport = "x"',
+    ],
+)
+def test_a_file_that_names_no_cloud_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "cloud.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"cloud\.toml"):
+        providers.read_wanted(path)
+
+
+def test_an_entry_of_another_version_is_no_crash() -> None:
+    entry = journal.write(remote.KIND, {"wanted": "{}"})
+    (problem,) = environments.clean([entry])
+    assert "not readable" in problem
+    journal.erase(entry)
