@@ -15,6 +15,7 @@ from aferir.config.fields import (
     kind_of,
 )
 from aferir.config.problems import Problems, choose, shown
+from aferir.config.server import read_disk
 from aferir.config.units import parse_size
 from aferir.model.plan import (
     EnvironmentKind,
@@ -178,6 +179,7 @@ _CLUSTER_KEYS = ("nodes", "node_kind", "placement")
 _NOT_OF_CLUSTERS = ("cpu_quota", "huge_pages", "merge_pages")
 _ENVIRONMENT_KEYS = (
     *("name", "kind", "cpus", "memory", "pin", "cpu_quota", "huge_pages", "merge_pages", "tenants"),
+    *("disk", "disk_rate"),
     *_CLUSTER_KEYS,
 )
 
@@ -204,6 +206,7 @@ def read_environment(
         )
     quota = fields.number("cpu_quota", 0.0, 1.0)
     tenants = fields.integer("tenants", 1, MOST_TENANTS)
+    disk = read_disk(fields, kind or "native")
     memory = fields.size("memory")
     if kind is not None and memory is not None:
         check_memory(fields.at("memory"), memory, kind, host, problems)
@@ -227,6 +230,8 @@ def read_environment(
         huge_pages=fields.flag("huge_pages") is not False,
         merge_pages=fields.flag("merge_pages") is True,
         tenants=tenants or 1,
+        disk_bytes=disk[0],
+        disk_bps=disk[1],
     )
 
 

@@ -9,13 +9,15 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from aferir import journal, process
-from aferir.environments import cgroup, cleaning, pages, placement, scratch, undo
+from aferir.environments import cgroup, cleaning, limited_disk, pages, placement, scratch, undo
 from aferir.environments.base import Accounting, Phases
 from aferir.errors import MissingError, TimeoutExpired
 from aferir.machine import facts
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import SCRATCH, EnvironmentSpec
 from aferir.process import Completed
 
 
@@ -40,6 +42,8 @@ class Native:
         clock = time.perf_counter()
         cpus = placement.cpu_set(spec, placement.host_cpus())
         limits = limits_of(spec, facts.memory_total_bytes(), root=os.geteuid() == 0)
+        if spec.disk_bytes:
+            return _with_disk(spec)
         if limits == cgroup.Limits():
             return NativeInstance(spec, cpus, None, {}, time.perf_counter() - clock)
         entry = journal.write("cgroup", {})
@@ -50,6 +54,22 @@ class Native:
             journal.erase(entry)
             raise
         return NativeInstance(spec, cpus, entry, folders, time.perf_counter() - clock)
+
+
+def _with_disk(spec: EnvironmentSpec) -> NativeInstance:
+    """An instance whose programs have their files on a disk of its own."""
+    clock = time.perf_counter()
+    entry, device = limited_disk.make(spec.disk_bytes, spec.disk_bps or None)
+    try:
+        folder = limited_disk.mount(entry, device)
+        bare = Native().allocate(msgspec.structs.replace(spec, disk_bytes=0, disk_bps=0))
+    except BaseException:
+        limited_disk.give_back(entry)
+        raise
+    bare.spec = spec
+    bare.phases = Phases(total_s=time.perf_counter() - clock)
+    bare.use_disk(entry, folder)
+    return bare
 
 
 def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, root: bool) -> cgroup.Limits:
@@ -88,6 +108,11 @@ class NativeInstance:
         self.accounting = Accounting(cgroups=dict(folders))
         self._cpus = cpus
         self._entry = entry
+        self._disk: tuple[journal.Entry, Path] | None = None
+
+    def use_disk(self, entry: journal.Entry, folder: Path) -> None:
+        """Have programs put their files there; `release` gives the disk of that entry back."""
+        self._disk = (entry, folder)
 
     def run(
         self,
@@ -99,6 +124,8 @@ class NativeInstance:
     ) -> Completed:
         """Run a program as our own child; one that is ended takes with it what it started."""
         marked = {**(environment or {}), undo.MARK: uuid.uuid4().hex}
+        if self._disk is not None and SCRATCH in marked:
+            marked[SCRATCH] = str(self._disk[1])
         try:
             with scratch.private(marked) as marked:
                 return process.run(
@@ -130,12 +157,15 @@ class NativeInstance:
         """Nothing was paused."""
 
     def release(self) -> float:
-        """Remove the control group, if there is one."""
+        """Remove the control group and the disk, where there are any."""
         clock = time.perf_counter()
         if self._entry is not None:
             cgroup.remove(f"aferir-{self._entry.id}", cgroup.layout())
             journal.erase(self._entry)
             self._entry = None
+        if self._disk is not None:
+            limited_disk.give_back(self._disk[0])
+            self._disk = None
         return time.perf_counter() - clock
 
 

@@ -51,6 +51,10 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Of a cluster; `cpus` and `memory_bytes` are those of each."""
     node_kind: NodeKind = "container"
     placement: Placement = "spread"
+    disk_bytes: int = 0
+    """Size of a disk of its own for the programs' files; 0: they are on the host's."""
+    disk_bps: int = 0
+    """Bytes a second that such a disk is held to; 0: as many as it can."""
     accounted: bool = False
     """What it uses is to be told from what everything else uses: it gets control groups."""
     packages: tuple[str, ...] = ()
