@@ -51,7 +51,7 @@ _LEAST_DISK = 64 * 2**20
 
 
 def read_disk(fields: Fields, kind: str) -> tuple[int, int]:
-    """`disk`, a size, and `disk_rate`, what it does in a second, of an environment; 0: not given."""
+    """`disk`, a size, and `disk_rate`, what it does in a second, of an environment; 0: none."""
     size, rate = fields.size("disk"), fields.size("disk_rate")
     given = [key for key in ("disk", "disk_rate") if key in fields.table]
     if given and kind != "native":
