@@ -33,7 +33,7 @@ def run(
     if prefix:
         line = ["unshare", "--mount", "sh", "-c", f'{prefix} exec "$0" "$@"', *line]
     done = process.run(
-        line, environment={**command.environment, SCRATCH: str(folder)}, check=False, timeout_s=120
+        line, environment={**command.environment, SCRATCH: str(folder)}, check=False, timeout_s=300
     )
     assert list(folder.iterdir()) == []
     return done

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -14,7 +15,7 @@ from aferir.model.plan import SCRATCH, EnvironmentKind, Parameter
 from aferir.model.record import Sample
 from aferir.workloads.base import VOLUME, Command
 from aferir.workloads.io_programs import FOLDER
-from aferir.workloads.kernels import finite, positive, read_figures
+from aferir.workloads.kernels import finite, kernel_path, positive, read_figures
 from aferir.workloads.stores.bundle import PYTHON, PYTHON_PACKAGE, bundle
 
 _METRICS = {"operations": "1", "requests": "1", "throughput_rps": "1/s", "setup_s": "s"}
@@ -36,6 +37,10 @@ class Needs(msgspec.Struct, frozen=True):
     """On the host's PATH, for the native environment."""
     packages: tuple[str, ...]
     """Debian packages that have them, for the host and for images."""
+    client: str = ""
+    """A native program of ours that the driver starts."""
+    client_package: str = ""
+    """Debian package that it is compiled with; where that is missing it is not built."""
 
 
 class StoreWorkload:
@@ -93,6 +98,7 @@ class StoreWorkload:
         """Whether the host has the programs; images get them by themselves."""
         try:
             self._find()
+            self._client()
         except MissingError as error:
             return [Finding(self.program, "missing", error.message, error.remedy)]
         return [Finding(self.program, "ok", f"{', '.join(self._needs.programs)} are installed")]
@@ -100,11 +106,13 @@ class StoreWorkload:
     def command(self, parameters: Mapping[str, Parameter]) -> Command:
         """Errors: MissingError."""
         self._find()
-        words = [self.program]
+        client = self._client()
+        files = () if client is None else (client,)
+        words = [self.program, *(word for path in files for word in ("--client", str(path)))]
         for name, value in self._values(parameters).items():
             words += [f"--{name.replace('_', '-')}", str(value)]
         folder = {SCRATCH: str(parameters.get("folder", FOLDER))}
-        return Command(bundle(), tuple(words), folder)
+        return Command(bundle(), tuple(words), folder, files=files)
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` of the measured part, and what this program counts."""
@@ -120,6 +128,16 @@ class StoreWorkload:
 
     def _values(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
         return {o.name: parameters.get(o.name, o.default) for o in self._options}
+
+    def _client(self) -> Path | None:
+        """Our own program. Errors: MissingError with what it is built with."""
+        if not self._needs.client:
+            return None
+        try:
+            return kernel_path(self._needs.client)
+        except MissingError as error:
+            package = packages.install_command([self._needs.client_package])
+            raise MissingError(error.message, remedy=f"{package}, then {error.remedy}") from None
 
     def _find(self) -> None:
         names = (*self._needs.programs, PYTHON)

@@ -8,7 +8,10 @@ import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_FULL = re.compile(r"No space left on device|disk is full|Disk full|errno:? 28\b", re.IGNORECASE)
+_FULL = re.compile(
+    r"No space left on device|disk is full|errno:? 28\b|errcode: 28\b|The table .* is full",
+    re.IGNORECASE,
+)
 _OPERATION_BYTES = 512
 _LONGEST_LOG = 2**16
 

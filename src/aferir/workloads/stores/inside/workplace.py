@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -40,24 +39,22 @@ class Child:
         if code is not None:
             raise FailedError(self._explain(code))
 
+    def ensure_stays_alive(self) -> None:
+        """As `ensure_alive`, for one that may be about to end."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)
+        self.ensure_alive()
+
     def wait(self) -> None:
         """Wait for its end. Errors: FailedError where it did not end well."""
         code = self._process.wait()
         if code != 0:
             raise FailedError(self._explain(code))
 
-    def ended(self) -> bool:
-        """Whether it has ended, well or not."""
-        return self._process.poll() is not None
-
-    def end(self, grace_s: float = 0.0) -> None:
-        """End it: asked to, given `grace_s`, then killed."""
-        if self._process.poll() is None and grace_s > 0:
-            self._process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(grace_s)
+    def end(self) -> None:
+        """End it and what it started at once: their files are thrown away."""
         if self._process.poll() is None:
-            self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)  # not waited for, so it is ours
         self._process.wait()
 
     def _explain(self, code: int) -> str:
@@ -92,7 +89,8 @@ class Workplace:
                     stdout=said,
                     stderr=subprocess.STDOUT,
                     cwd=self.folder,
-                    env={**os.environ, **(environment or {})},
+                    env={**os.environ, "PATH": _search_path(), **(environment or {})},
+                    process_group=0,
                     preexec_fn=_die_with_parent,  # noqa: PLW1509 - no threads here
                 )
         except FileNotFoundError:
@@ -126,20 +124,6 @@ def workplace(name: str) -> Iterator[Workplace]:
         shutil.rmtree(place.folder, ignore_errors=True)
 
 
-def wait_until_ready(child: Child, ready: Sequence[str], place: Workplace, limit_s: float) -> None:
-    """Repeat the command `ready` until it succeeds. Errors: FailedError past the limit."""
-    deadline = time.monotonic() + limit_s
-    while True:
-        child.ensure_alive()
-        probe = place.start(ready, name="ready")
-        with contextlib.suppress(FailedError):
-            probe.wait()
-            return
-        if time.monotonic() > deadline:
-            raise FailedError(f"{child.name} did not get ready within {limit_s:g} s")
-        time.sleep(0.05)
-
-
 def end_on_signals() -> None:
     """Let SIGTERM unwind as SIGINT does, so that a run that is ended cleans up."""
 
@@ -148,6 +132,11 @@ def end_on_signals() -> None:
 
     signal.signal(signal.SIGTERM, unwind)
     signal.signal(signal.SIGINT, unwind)
+
+
+def _search_path() -> str:
+    """With the folders of system programs, which an ordinary user's may lack."""
+    return os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 
 
 def _die_with_parent() -> None:

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <mysql.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace aferir::oltp {
+
+/// The server refused a statement, or is gone.
+class DatabaseError : public std::runtime_error {
+  public:
+    DatabaseError(unsigned code, const std::string& message);
+    ~DatabaseError() override;
+
+    /// Whether the transaction may be tried again: deadlock, or a lock that took too long.
+    [[nodiscard]] bool transient() const;
+
+  private:
+    unsigned code_;
+};
+
+using Row = std::vector<std::string>;
+
+/// One session over a Unix socket.
+class Connection {
+  public:
+    /// Errors: DatabaseError.
+    Connection(const std::string& socket, const std::string& database);
+
+    /// Errors: DatabaseError, here and below.
+    void execute(const std::string& statement);
+    /// NULL is an empty string.
+    std::vector<Row> rows(const std::string& statement);
+    /// The first column of the first row; 0 where it is NULL or there is no row.
+    std::int64_t number(const std::string& statement);
+    [[nodiscard]] std::int64_t inserted() const;
+
+  private:
+    struct Close {
+        void operator()(MYSQL* session) const { mysql_close(session); }
+    };
+
+    [[noreturn]] void fail() const;
+
+    std::unique_ptr<MYSQL, Close> session_;
+};
+
+}  // namespace aferir::oltp

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+#include "oltp/brokerage.hpp"
+#include "oltp/connection.hpp"
+
+namespace aferir::oltp {
+
+/// Makes the database `brokerage` and fills it: the same from the same seed. Returns a hash of what
+/// depends on the seed. Errors: DatabaseError.
+std::uint64_t load(Connection& database, const Scale& scale, std::int64_t seed);
+
+}  // namespace aferir::oltp
