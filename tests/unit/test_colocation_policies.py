@@ -194,6 +194,18 @@ def test_where_others_compete_all_threads_are_reserved_within_what_is_admitted()
     assert live(aferir(), 30, first=made).threads == {}
 
 
+def test_a_thread_that_does_nothing_takes_no_room_from_those_that_serve() -> None:
+    threads = tuple(
+        ThreadUse(tid=tid, name="nginx", cpus=cpus) for tid, cpus in ((1, 0.0), (2, 0.3), (3, 0.2))
+    )
+    crowded: dict[str, Any] = {"service_cpus": 0.5, "batch_cpus": 0.5, "idle_cpus": 0.0}
+    made = live(aferir(), 10, threads=threads, **crowded).threads
+    shares = {tid: one.runtime_s / one.period_s for tid, one in made.items()}
+    assert 0 < shares[1] < 0.05
+    assert shares[2] == shares[3] > 0.8
+    assert made[2].period_s == pytest.approx(0.1 * SLA.bound_s)
+
+
 def test_nothing_is_reserved_without_the_privilege_or_for_too_many_threads() -> None:
     crowded: dict[str, Any] = {"service_cpus": 0.5, "batch_cpus": 0.5, "idle_cpus": 0.0}
     unprivileged = live(aferir(), 10, **crowded, reservable_cpus=0.0)

@@ -35,6 +35,8 @@ _FIRST = -20
 _MUCH = 0.6
 """A batch that may have less than this part of its use when whole counts as shrunk."""
 _SUMS = ("whole_s", "whole_sum", "shrunk_s", "shrunk_sum")
+_NOTHING, _LITTLE = 0.02, 0.05
+"""Of the threads' mean use: below it a thread gets so little beside the others."""
 _EVIDENCE_S = 3.0
 """Of a shrunk batch, before it is judged."""
 
@@ -162,7 +164,8 @@ def reservations(state: State, chosen: Parameters, use: dict[int, float]) -> dic
     """All critical threads at once, or none where reservations would do harm.
 
     Which thread of a pool takes the next request is chance, so all are alike, but for threads that
-    use several times the mean: their role is another one. `use`: CPUs of each thread, smoothed.
+    use several times the mean or next to nothing: their role is another one, as that of a master
+    process is. `use`: CPUs of each thread, smoothed.
     """
     mean = sum(use.values()) / max(len(use), 1)
     large = max((one.runtime_s for one in state.now.threads.values()), default=0.0)
@@ -171,7 +174,10 @@ def reservations(state: State, chosen: Parameters, use: dict[int, float]) -> dic
     for tid, cpus in use.items():
         now = state.now.threads.get(tid)
         had = now is not None and now.runtime_s > (large + small) / 2  # hysteresis
-        wanted.append(Reservation(tid, 3.0 if cpus > (2.0 if had else 3.0) * mean else 1.0))
+        if cpus < _NOTHING * mean:
+            wanted.append(Reservation(tid, _LITTLE))
+        else:
+            wanted.append(Reservation(tid, 3.0 if cpus > (2.0 if had else 3.0) * mean else 1.0))
     alike = [Reservation(tid, 1.0) for tid in use]
     for candidate in (wanted, alike):
         period_s = _period_s(state, chosen, candidate, sum(use.values()))
@@ -188,7 +194,8 @@ def _period_s(
     A request would then wait for several periods.
     """
     bound_s = state.sla.bound_s
-    least = min(shares(wanted, state.reservable_cpus).values(), default=0.0)
+    found = shares(wanted, state.reservable_cpus)
+    least = min((found[one.tid] for one in wanted if found and one.want > _LITTLE), default=0.0)
     if least <= 0:
         return None
     period_s = max(chosen.period * bound_s, chosen.least_runtime_s / least)

@@ -26,7 +26,7 @@ from aferir.workloads.kernels import kernel_path, read_figures
 _STARTING_S = 40.0
 _POLL_S = 0.02
 _PATIENCE_S = 5.0
-_FIRST = ("chrt", "-d", "-T", "400000", "-D", "2000000", "-P", "2000000", "0")
+_FIRST = ("chrt", "-d", "-T", "200000", "-D", "2000000", "-P", "2000000", "0")
 """The load generator sends when it is due, whoever else would like to run: it stands for users who
 are elsewhere. SCHED_FIFO would have it wait behind reservations; its own is the most urgent."""
 Rate = float | str
