@@ -8,16 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.integration.cluster_support import entry_of, kill, run, wait_for
 from tests.integration.support import leftovers, own_state
 
 from aferir import journal, process
 from aferir.cli import main
-from aferir.cluster import configuration, files, manager, packaging, running, storing
-from aferir.cluster.description import Description, State
+from aferir.cluster import files, manager, packaging, running, storing
+from aferir.cluster.description import Description
 from aferir.environments import cleaning, image, namespace
 from aferir.errors import MissingError, ProgramError, UsageError
 
@@ -208,36 +209,6 @@ def test_killed_at_any_moment_nothing_is_left_after_cleaning() -> None:
 
 
 NAMES = ["front", "node1", "node2", "node3"]
-
-
-def run(cluster: str, *command: str, root: bool = False) -> str:
-    state = storing.read(cluster)
-    inside = configuration.user_command(command, root=root)
-    place = manager.place_of(state)
-    made = manager.backend(state.description)
-    return process.run(made.enter(place, state.nodes[0], inside, {}), timeout_s=60).stdout
-
-
-def kill(cluster: str, name: str) -> None:
-    state: State = storing.read(cluster)
-    node = next(node for node in state.nodes if node.name == name)
-    pid = manager.backend(state.description).process(entry_of(node.entry))
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: journal.start_time(pid) is None)
-
-
-def entry_of(identity: str) -> journal.Entry:
-    entry = journal.read(identity)
-    assert entry is not None
-    return entry
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def killed_after(seconds: float, program: str) -> None:

@@ -1,0 +1,47 @@
+"""What the tests of clusters of containers and of guests share."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from aferir import journal, process
+from aferir.cluster import configuration, manager, storing
+from aferir.cluster.description import State
+
+
+def run(cluster: str, *command: str, root: bool = False, timeout_s: float = 60) -> str:
+    """What a command on the front end prints."""
+    state = storing.read(cluster)
+    inside = configuration.user_command(command, root=root)
+    place = manager.place_of(state)
+    made = manager.backend(state.description)
+    entered = made.enter(place, state.nodes[0], inside, {})
+    return process.run(entered, timeout_s=timeout_s).stdout
+
+
+def kill(cluster: str, name: str) -> None:
+    """As a node dies that was not asked to."""
+    state: State = storing.read(cluster)
+    node = next(node for node in state.nodes if node.name == name)
+    pid = manager.backend(state.description).process(entry_of(node.entry))
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: journal.start_time(pid) is None)
+
+
+def entry_of(identity: str) -> journal.Entry:
+    """The entry of the journal."""
+    entry = journal.read(identity)
+    assert entry is not None
+    return entry
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Fails where it does not come true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

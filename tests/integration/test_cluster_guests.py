@@ -1,0 +1,85 @@
+"""A cluster of real guests: MPI, recovery, and a package that comes back as containers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration import cluster_support
+from tests.integration.cluster_support import kill, wait_for
+from tests.integration.support import leftovers, own_state
+
+from aferir.cli import main
+from aferir.cluster import manager, packaging, running, storing
+from aferir.cluster.description import Description
+from aferir.environments import image
+from aferir.errors import MissingError, ProgramError
+
+pytestmark = pytest.mark.integration
+NAME = "guests"
+LIMIT_S = 300.0
+"""A busy host takes that long to emulate what a quiet one does in ten seconds."""
+WHO = ["mpirun", "-N", "1", "hostname"]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    asked = Description(name=NAME, nodes=2, kind="vm", memory_bytes=2**29)
+    try:
+        manager.require(asked)
+    except MissingError as error:
+        pytest.skip(f"{error.message}; {error.remedy}")
+    image.ensure(extra=manager.packages(asked))
+    with pytest.MonkeyPatch.context() as patch:
+        own_state(tmp_path_factory, patch)
+        options = ["--nodes", "2", "--kind", "vm", "--memory", "512MiB"]
+        assert main(["cluster", "create", NAME, *options]) == 0
+        yield NAME
+        assert main(["cluster", "destroy", NAME]) == 0
+        assert leftovers() == []
+
+
+def test_the_first_program_runs_on_all_guests_which_have_kernels_of_their_own(cluster: str) -> None:
+    assert sorted(run(cluster, *WHO).split()) == ["front", "node1"]
+    assert run(cluster, "uname", "-r") != f"{os.uname().release}\n"
+
+
+def test_a_job_whose_guest_dies_names_it_and_the_guest_is_replaced(cluster: str) -> None:
+    """The worker holds in RAM what it writes, and starts afresh; home stays."""
+    on_worker = "ssh node1 touch /tmp/written; echo answer > kept"
+    run(cluster, "sh", "-c", on_worker)
+    ready = storing.folder(cluster) / "home/user/ready"
+    killer = threading.Thread(target=kill_worker_once, args=(cluster, ready))
+    killer.start()
+    job = ["mpirun", "-N", "1", "sh", "-c", "touch ready; exec sleep 300"]
+    with pytest.raises(ProgramError, match="because node1 died"):
+        running.run(cluster, job)
+    killer.join()
+    wait_for(lambda: main(["cluster", "status", cluster]) == 0, LIMIT_S)
+    seen = run(cluster, "mpirun", "-N", "1", "sh", "-c", "cat kept; ls -d /tmp/written || hostname")
+    assert sorted(seen.split()) == ["answer", "answer", "front", "node1"]
+
+
+def test_saved_by_guests_it_comes_back_as_containers(cluster: str, tmp_path: Path) -> None:
+    run(cluster, "sh", "-c", "echo answer > kept")
+    run(cluster, "touch", "/etc/written", root=True)
+    packaging.save(cluster, tmp_path / "lab.ova")
+    assert run(cluster, "cat", "kept") == "answer\n"
+    packaging.load(tmp_path / "lab.ova", name="loaded", kind="container")
+    try:
+        on_all = run("loaded", "mpirun", "sh", "-c", "cat kept; ls /etc/written; hostname")
+        assert sorted(on_all.split()) == ["/etc/written"] * 2 + ["answer"] * 2 + ["front", "node1"]
+    finally:
+        manager.destroy("loaded")
+
+
+def run(cluster: str, *command: str, root: bool = False) -> str:
+    return cluster_support.run(cluster, *command, root=root, timeout_s=LIMIT_S)
+
+
+def kill_worker_once(cluster: str, started: Path) -> None:
+    wait_for(started.exists, LIMIT_S)
+    kill(cluster, "node1")
