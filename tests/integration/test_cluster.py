@@ -18,7 +18,7 @@ from tests.integration.support import leftovers, own_state
 from aferir import journal, process
 from aferir.cli import main
 from aferir.cluster import files, manager, packaging, running, storing
-from aferir.cluster.description import Description
+from aferir.cluster.description import Boot, Description
 from aferir.environments import cleaning, image, namespace
 from aferir.errors import MissingError, ProgramError, UsageError
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
 CREATING = """
 from aferir.cluster import manager
-from aferir.cluster.description import Description
+from aferir.cluster.description import Boot, Description
 print("go", flush=True)
 while True:
     manager.create(Description(name="killed", nodes=2))
@@ -105,6 +105,24 @@ def test_a_node_that_dies_is_replaced(cluster: str, name: str) -> None:
     assert f"{name} died" in "".join(
         (storing.folder(cluster) / "log").read_text(encoding="utf-8").splitlines()[-1:]
     )
+
+
+@pytest.mark.parametrize("boot", ["diskless", "disk"])
+def test_a_worker_finds_again_what_it_wrote_only_where_it_has_a_disk(
+    cluster: str, boot: Boot
+) -> None:
+    manager.create(Description(name="boots", nodes=2, boot=boot))
+    try:
+        run("boots", "ssh", "node1", "touch /etc/written", root=True)
+        kept = storing.folder("boots") / "disks" / "node1" / "upper/etc/written"
+        assert kept.exists() == (boot == "disk")
+        kill("boots", "node1")
+        manager.repair("boots")
+        seen = run("boots", "ssh", "node1", "ls /etc/written || true", root=True)
+        assert bool(seen) == (boot == "disk")
+    finally:
+        manager.destroy("boots")
+    assert cluster in storing.names()
 
 
 def test_a_job_whose_node_dies_fails_and_says_so_and_the_next_runs(cluster: str) -> None:

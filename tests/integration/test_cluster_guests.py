@@ -63,9 +63,15 @@ def test_a_job_whose_guest_dies_names_it_and_the_guest_is_replaced(cluster: str)
     assert sorted(seen.split()) == ["answer", "answer", "front", "node1"]
 
 
+def test_a_front_end_that_dies_finds_its_disk_again(cluster: str) -> None:
+    run(cluster, "sh", "-c", "echo mine > /etc/written; sync", root=True)
+    kill(cluster, "front")
+    wait_for(lambda: main(["cluster", "status", cluster]) == 0, LIMIT_S)
+    assert run(cluster, "cat", "/etc/written") == "mine\n"
+
+
 def test_saved_by_guests_it_comes_back_as_containers(cluster: str, tmp_path: Path) -> None:
     run(cluster, "sh", "-c", "echo answer > kept")
-    run(cluster, "touch", "/etc/written", root=True)
     packaging.save(cluster, tmp_path / "lab.ova")
     assert run(cluster, "cat", "kept") == "answer\n"
     packaging.load(tmp_path / "lab.ova", name="loaded", kind="container")

@@ -24,6 +24,9 @@ struct Plan {
 };
 constexpr Plan kLatency{8, 8, 5, 30, 8, 5};
 constexpr Plan kBandwidth{2'000'000, 3, 2, 10, 1, 2};
+// What hpcc sends in ping-pong lies where its earlier tests have written that much, as its pages
+// tell (proc_pid_pagemap(5)); the rest was never written.
+constexpr std::ptrdiff_t kWrittenBefore = 38 * 4096;
 constexpr double kShortest = 10e-6;  // a measurement below this is repeated with more loops
 constexpr int kPing = 11;
 constexpr int kPong = 12;
@@ -78,7 +81,9 @@ class PingPongTable {
           here_(here),
           last_(static_cast<std::size_t>(plan.bytes) - 1),
           sent_(last_ + 1),
-          received_(last_ + 1) {}
+          received_(last_ + 1) {
+        std::fill_n(sent_.begin(), std::min(plan.bytes, kWrittenBefore), '\0');
+    }
 
     /// Seconds one way, by pair; known to all.
     std::vector<double> play() {
