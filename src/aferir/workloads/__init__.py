@@ -7,6 +7,7 @@ import difflib
 from aferir.errors import UsageError
 from aferir.workloads.aggregation import AGGREGATION
 from aferir.workloads.base import Workload
+from aferir.workloads.checkpoint import CHECKPOINT
 from aferir.workloads.clock import CLOCK
 from aferir.workloads.colocation import COLOCATION
 from aferir.workloads.dedup import DEDUP
@@ -33,7 +34,7 @@ def all_workloads() -> dict[str, Workload]:
     known: tuple[Workload, ...] = (
         *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
-        *(DEDUP, INDEX, WORDCOUNT),
+        *(CHECKPOINT, DEDUP, INDEX, WORDCOUNT),
         *(BLAST, OLTP, OLTP_SYSBENCH),
         *(ALLOCATION, CAPACITY, MOVIE, COLOCATION),
     )

@@ -79,6 +79,10 @@ class IoProgram:
             wrong.append(f"folder: {folder!r} is not an absolute path; write it from / on")
         return wrong
 
+    def default(self, name: str) -> int:
+        """Of a parameter that is a whole number."""
+        return self._whole[name].default
+
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
         """Of all its processes; the page cache comes on top where there is room."""
         values = {}

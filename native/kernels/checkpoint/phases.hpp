@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "checkpoint/pattern.hpp"
+#include "io/file.hpp"
+
+namespace aferir::checkpoint {
+
+struct Options {
+    Layout layout;
+    std::uint64_t seed = 1;
+    bool direct = false;      ///< past the page cache (open(2), O_DIRECT)
+    bool sync = true;         ///< fsync before the end of the write phase
+    bool cold = false;        ///< out of the page cache before it is read
+    bool collective = false;  ///< MPI-IO: all ranks together
+};
+
+/// A file that one rank has open. Errors: StorageError.
+class Channel {
+  public:
+    Channel() = default;
+    virtual ~Channel() = default;
+    Channel(const Channel&) = delete;
+    Channel& operator=(const Channel&) = delete;
+    Channel(Channel&&) = delete;
+    Channel& operator=(Channel&&) = delete;
+
+    virtual void write_at(std::span<const std::byte> data, std::uint64_t offset) = 0;
+    /// Fewer bytes than asked for are an error.
+    virtual void read_at(std::span<std::byte> data, std::uint64_t offset) = 0;
+    virtual void sync() = 0;
+};
+
+/// What one rank sees of the others.
+struct Rank {
+    std::uint64_t number = 0;
+    std::function<void()> barrier;
+    /// Opens the file of a rank; where one is shared they are all the same.
+    std::function<std::unique_ptr<Channel>(std::uint64_t owner, bool to_write)> open;
+    /// The page cache forgets the rank's own file.
+    std::function<void(std::uint64_t owner)> forget;
+};
+
+/// Of one rank; seconds of one clock for all of them.
+struct Result {
+    double write_begin_s = 0;
+    double write_end_s = 0;
+    double read_begin_s = 0;
+    double read_end_s = 0;
+    std::uint64_t wrong_words = 0;
+};
+
+/// Writes the rank's data, then reads those of the next rank and verifies every byte.
+Result write_and_read(const Options& options, const Rank& rank);
+
+}  // namespace aferir::checkpoint
