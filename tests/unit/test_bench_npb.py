@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aferir.bench import npb
 from aferir.bench.npb import Case
-from aferir.bench.npb_mpi import mpi_cases
+from aferir.bench.npb_mpi import Effort, MpiCase, effort_for, mpi_cases
 from aferir.bench.options import BenchOptions
 from aferir.errors import UsageError
 from aferir.model.bench import BenchResult
@@ -71,7 +73,28 @@ def test_cases_by_message_passing_are_named_after_mpi(monkeypatch: pytest.Monkey
     ok = [Finding("npb-mpi", "ok", "installed")]
     monkeypatch.setattr(NpbMpiWorkload, "check", lambda _self: ok)
     names = [case.name for case in mpi_cases(BenchOptions(only=("mpi.cg", "ft")))]
-    assert names == ["mpi.cg.W.1", "mpi.cg.W.2", "mpi.cg.A.1", "mpi.cg.A.2"]
+    assert names == [f"mpi.cg.{c}.{n}" for c in "SWA" for n in (1, 2, 4)]
     assert len(mpi_cases(BenchOptions(quick=True))) == 2 * len(MPI_KERNELS)
     monkeypatch.setattr(NpbMpiWorkload, "check", lambda _self: [])
     assert mpi_cases(BenchOptions()) == []
+
+
+@given(
+    least=st.integers(1, 9), more=st.integers(0, 40), seconds=st.floats(0, 9),
+    run_s=st.floats(0.001, 30),
+)  # fmt: skip
+def test_rounds_fill_a_span_of_time_within_their_bounds(
+    least: int, more: int, seconds: float, run_s: float
+) -> None:
+    effort = Effort(least, least + more, seconds)
+    rounds = 0
+    while not effort.is_enough(rounds, rounds * run_s):
+        rounds += 1
+    assert least <= rounds <= least + more
+    assert rounds in (least, least + more) or (rounds - 1) * run_s < seconds <= rounds * run_s
+
+
+def test_what_has_no_target_is_run_less() -> None:
+    judged, shown = (effort_for(MpiCase("cg", "W", n), quick=False) for n in (2, 4))
+    assert judged.least > shown.least
+    assert effort_for(MpiCase("cg", "W", 2), quick=True).most < judged.least

@@ -14,16 +14,8 @@
 namespace aferir {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 constexpr std::size_t kStaggers = 16;
 constexpr std::size_t kStaggerBytes = 4096 + 256;
-
-// Arrays that all begin at a huge page's start would fall on the same cache sets and alias in the
-// store buffer (low 12 bits); so each begins a little later than the one before.
-std::size_t next_stagger() {
-    static std::atomic<std::size_t> count{0};
-    return count++ % kStaggers * kStaggerBytes;
-}
 
 }  // namespace
 
@@ -44,10 +36,15 @@ void require_memory(std::size_t bytes) {
     }
 }
 
-HugeMapping::HugeMapping(std::size_t bytes) {
-    mapped_bytes_ = bytes + kHugePage + kStaggers * kStaggerBytes;
-    mapping_ =
-        mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+std::size_t HugeMapping::next_stagger() {
+    static std::atomic<std::size_t> count{0};
+    return count++ % kStaggers * kStaggerBytes;
+}
+
+std::byte* HugeMapping::reserve(std::size_t bytes, int protection) {
+    // To a huge page's end, or it would be chance whether the last page is one.
+    mapped_bytes_ = (bytes + kHugePage - 1) / kHugePage * kHugePage + kHugePage;
+    mapping_ = mmap(nullptr, mapped_bytes_, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping_ == MAP_FAILED) {
         mapping_ = nullptr;
         throw OutOfMemory("cannot map " + std::to_string(bytes) +
@@ -55,10 +52,25 @@ HugeMapping::HugeMapping(std::size_t bytes) {
     }
     const auto start = reinterpret_cast<std::uintptr_t>(mapping_);
     const auto aligned = (start + kHugePage - 1) / kHugePage * kHugePage;
-    auto* const base = static_cast<std::byte*>(mapping_) + (aligned - start);
-    data_ = base + next_stagger();
+    return static_cast<std::byte*>(mapping_) + (aligned - start);
+}
+
+HugeMapping::HugeMapping(std::size_t bytes) {
+    const auto stagger = next_stagger();
+    auto* const base = reserve(stagger + bytes, PROT_READ | PROT_WRITE);
+    data_ = base + stagger;
     // A refusal (no transparent huge pages here) costs speed only.
-    (void)madvise(base, mapped_bytes_ - (aligned - start), MADV_HUGEPAGE);
+    (void)madvise(base, mapped_bytes_ - kHugePage, MADV_HUGEPAGE);
+}
+
+HugeMapping::HugeMapping(int file, std::size_t bytes) {
+    auto* const base = reserve(bytes, PROT_NONE);
+    data_ = mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+    if (data_ == MAP_FAILED) {
+        munmap(mapping_, mapped_bytes_);
+        throw OutOfMemory("cannot map " + std::to_string(bytes) + " bytes of shared memory");
+    }
+    (void)madvise(base, bytes, MADV_HUGEPAGE);
 }
 
 HugeMapping::~HugeMapping() {

@@ -23,10 +23,15 @@ std::size_t available_memory_bytes();
 /// the process would be killed at first touch instead of saying why.
 void require_memory(std::size_t bytes);
 
-/// An anonymous mapping on huge pages where the kernel grants them.
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20U;
+
+/// A mapping on huge pages where the kernel grants them.
 class HugeMapping {
   public:
+    /// Anonymous.
     explicit HugeMapping(std::size_t bytes);
+    /// The first `bytes` of a file, shared with whoever maps it, at the start of a huge page.
+    HugeMapping(int file, std::size_t bytes);
     ~HugeMapping();
     HugeMapping(const HugeMapping&) = delete;
     HugeMapping& operator=(const HugeMapping&) = delete;
@@ -35,7 +40,14 @@ class HugeMapping {
 
     [[nodiscard]] void* data() const { return data_; }
 
+    /// How far after a huge page's start to begin an array, another each time: arrays that all
+    /// began there would fall on the same cache sets and alias in the store buffer (low 12 bits).
+    static std::size_t next_stagger();
+
   private:
+    /// Addresses for so many bytes and a huge page more; returns the first huge page's start.
+    std::byte* reserve(std::size_t bytes, int protection);
+
     void* mapping_ = nullptr;
     std::size_t mapped_bytes_ = 0;
     void* data_ = nullptr;
@@ -48,9 +60,15 @@ class HugeArray {
     static_assert(std::is_trivial_v<T>);
 
   public:
-    explicit HugeArray(std::size_t size) : size_(size), mapping_(size * sizeof(T)) {}
+    explicit HugeArray(std::size_t size)
+        : size_(size), mapping_(size * sizeof(T)), data_(static_cast<T*>(mapping_.data())) {}
+    /// In a mapping that has as many from `offset` bytes after its begin on.
+    HugeArray(HugeMapping mapping, std::size_t offset, std::size_t size)
+        : size_(size),
+          mapping_(std::move(mapping)),
+          data_(reinterpret_cast<T*>(static_cast<std::byte*>(mapping_.data()) + offset)) {}
 
-    [[nodiscard]] T* data() const { return static_cast<T*>(mapping_.data()); }
+    [[nodiscard]] T* data() const { return data_; }
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] std::span<T> span() const { return {data(), size_}; }
     T& operator[](std::size_t index) const { return data()[index]; }
@@ -58,6 +76,7 @@ class HugeArray {
   private:
     std::size_t size_;
     HugeMapping mapping_;
+    T* data_;
 };
 
 }  // namespace aferir

@@ -37,12 +37,17 @@ class Field {
     explicit Field(int size) : Field(size, {0, size}, {0, size}) {}
 
     Field(int size, GridRange planes, GridRange rows)
+        : Field(size, planes, rows, [](std::size_t values) { return HugeArray<double>(values); }) {}
+
+    /// `allocate` makes a HugeArray of so many doubles.
+    template <typename Allocate>
+    Field(int size, GridRange planes, GridRange rows, const Allocate& allocate)
         : planes_(planes),
           rows_(rows),
           inner_blocks_(static_cast<int>((size - 2 + kLanes - 1) / kLanes)),
           row_((static_cast<std::size_t>((size - 1 + kLanes - 1) / kLanes) + 1) * kBlock),
           plane_(padded(row_ * static_cast<std::size_t>(rows.size()))),
-          data_(plane_ * static_cast<std::size_t>(planes.size())) {}
+          data_(allocate(plane_ * static_cast<std::size_t>(planes.size()))) {}
 
     [[nodiscard]] GridRange planes() const { return planes_; }
     [[nodiscard]] GridRange rows() const { return rows_; }

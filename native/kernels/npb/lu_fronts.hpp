@@ -94,14 +94,16 @@ class Fronts {
 };
 
 /// `Quantities` numbers for each point: [part][front][block][quantity][lane]. The parts are the
-/// blocks of the threads: were they not apart, each processor would prefetch what others write.
+/// blocks of the workers: were they not apart, each processor would prefetch what others write.
 template <int Quantities>
 class FrontArray {
   public:
-    FrontArray(const Fronts& fronts, int parts)
+    /// `allocate` makes a HugeArray of so many doubles.
+    template <typename Allocate>
+    FrontArray(const Fronts& fronts, int parts, const Allocate& allocate)
         : fronts_(fronts),
-          data_(static_cast<std::size_t>((fronts.highest() - fronts.lowest()) * fronts.blocks() *
-                                         block_stride())) {
+          data_(allocate(static_cast<std::size_t>((fronts.highest() - fronts.lowest()) *
+                                                  fronts.blocks() * block_stride()))) {
         columns_.resize(static_cast<std::size_t>(fronts.blocks() + 2));
         double* data = data_.data();
         for (int part = 0; part < parts; ++part) {

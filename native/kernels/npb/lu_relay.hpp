@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <vector>
+#include <span>
+#include <utility>
 
+#include "common/awaited.hpp"
+#include "common/memory.hpp"
 #include "npb/lu_fronts.hpp"
 #include "npb/team.hpp"
 
@@ -13,31 +16,60 @@ namespace aferir::npb::AFERIR_ISA {
 /// The products of one point that are meant for its neighbour along one axis.
 using LuGift = std::array<double, 5>;
 
-/// What a thread leaves to the one that has the columns beside its own.
+/// What a worker leaves to the one that has the columns beside its own; nothing if there is none.
 struct Relay {
     struct alignas(64) Line {
-        LuGift gift{};
+        LuGift gift;
     };
 
-    explicit Relay(const Fronts& fronts)
-        : lines(static_cast<std::size_t>(fronts.end() - fronts.first() + 1)) {}
-
-    std::vector<Line> lines;  ///< of the outermost point of the front swept before; the first is 0
-    Progress progress;        ///< in fronts swept
+    Progress* progress = nullptr;  ///< in fronts swept
+    std::span<Line> lines;  ///< of the outermost point of the front swept before; the first is 0
 };
 
-/// How the sweeps of a thread follow those of the threads with the columns beside its own. `Side`
+/// Those of all workers, in memory that all of them have.
+class Relays {
+  public:
+    /// Doubles that the relays of so many workers need.
+    static std::size_t values(const Fronts& fronts, int workers) {
+        return static_cast<std::size_t>(workers) * (1 + lines_of(fronts)) * kLine;
+    }
+
+    /// `memory`: zeroed.
+    Relays(const Fronts& fronts, HugeArray<double> memory)
+        : lines_(lines_of(fronts)), memory_(std::move(memory)) {}
+
+    [[nodiscard]] Relay of(int worker) const {
+        double* const first =
+            memory_.data() + static_cast<std::size_t>(worker) * (1 + lines_) * kLine;
+        return {reinterpret_cast<Progress*>(first),
+                {reinterpret_cast<Relay::Line*>(first + kLine), lines_}};
+    }
+
+  private:
+    static constexpr std::size_t kLine = sizeof(Relay::Line) / sizeof(double);
+    static_assert(sizeof(Progress) == sizeof(Relay::Line));
+
+    static std::size_t lines_of(const Fronts& fronts) {
+        return static_cast<std::size_t>(fronts.end() - fronts.first() + 1);
+    }
+
+    std::size_t lines_;
+    HugeArray<double> memory_;
+};
+
+/// How the sweeps of a worker follow those of the workers with the columns beside its own. `Side`
 /// is +1 in the lower sweep, which comes from the columns before, and -1 in the upper one; fronts
 /// are counted from the begin of the sweep.
 class RelayLinks {
   public:
-    /// `before` and `after` may be null.
-    RelayLinks(const Fronts& fronts, Relay& own, Relay* before, Relay* after, int spins)
-        : own_(own),
-          before_(before),
-          after_(after),
-          spins_(spins),
-          chunk_(spins > 0 ? kChunk : fronts.size()),
+    /// `worker` of `workers`.
+    RelayLinks(const Fronts& fronts, const Relays& relays, int worker, int workers,
+               Patience patience)
+        : own_(relays.of(worker)),
+          before_(worker > 0 ? relays.of(worker - 1) : Relay{}),
+          after_(worker + 1 < workers ? relays.of(worker + 1) : Relay{}),
+          patience_(patience),
+          chunk_(patience.spins > 0 ? kChunk : fronts.size()),
           total_(static_cast<int>(fronts.end() - fronts.first())) {}
 
     /// Fronts to sweep from one wait to the next.
@@ -49,23 +81,23 @@ class RelayLinks {
     /// Returns when there is all that the fronts up to `end` need.
     template <int Side>
     void await(std::ptrdiff_t end) const {
-        if (const auto* const from = source<Side>(); from != nullptr) {
-            from->progress.wait(swept_ + static_cast<int>(end), spins_);
+        if (auto* const from = source<Side>().progress; from != nullptr) {
+            from->wait(swept_ + static_cast<int>(end), patience_);
         }
     }
 
     /// The fronts up to `end` have been swept.
     template <int Side>
     void passed(std::ptrdiff_t end) {
-        own_.progress.reach(swept_ + static_cast<int>(end));
+        own_.progress->reach(swept_ + static_cast<int>(end));
         swept_ += end == total_ ? total_ : 0;
     }
 
     /// What the point beside our outermost one in a front gives to it, or null.
     template <int Side>
     [[nodiscard]] const LuGift* incoming(std::ptrdiff_t front) const {
-        const auto* const from = source<Side>();
-        return from == nullptr ? nullptr : &from->lines[static_cast<std::size_t>(front)].gift;
+        const auto& from = source<Side>();
+        return from.lines.empty() ? nullptr : &from.lines[static_cast<std::size_t>(front)].gift;
     }
 
     /// Where to leave what our outermost point at the other end gives, or null.
@@ -74,7 +106,7 @@ class RelayLinks {
         return &own_.lines[static_cast<std::size_t>(front) + 1].gift;
     }
 
-    /// Nothing: no thread has points beside ours along i.
+    /// Nothing: no worker has points beside ours along i.
     template <int Side, int W>
     void receive_along_i(std::ptrdiff_t /*front*/, double* /*gifts*/) const {}
     template <int Side, int W>
@@ -84,14 +116,14 @@ class RelayLinks {
     static constexpr std::ptrdiff_t kChunk = 8;
 
     template <int Side>
-    [[nodiscard]] const Relay* source() const {
+    [[nodiscard]] const Relay& source() const {
         return Side > 0 ? before_ : after_;
     }
 
-    Relay& own_;
-    Relay* before_;
-    Relay* after_;
-    int spins_;
+    Relay own_;
+    Relay before_;
+    Relay after_;
+    Patience patience_;
     std::ptrdiff_t chunk_;
     int total_;
     int swept_ = 0;

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "common/awaited.hpp"
+#include "common/memory.hpp"
 #include "npb/lu_fronts.hpp"
 #include "npb/lu_problem.hpp"
 #include "npb/lu_relay.hpp"
@@ -40,7 +41,7 @@ inline State state_at(const LuFields& fields, const Place& place) {
     return state;
 }
 
-/// A block is the least that a thread can have of a front.
+/// A block is the least that a worker can have of a front.
 inline int working_threads(const Fronts& fronts, int threads) {
     return std::min(threads, static_cast<int>(fronts.inner_blocks()));
 }
@@ -79,21 +80,19 @@ void set_states(LuFields& fields, int first, int step, const StateAt& state_at_p
     }
 }
 
-/// The run of one thread; all threads share fields and relays.
-template <int W>
-class LuThread {
+/// The run of one worker; all share fields and relays. `Member` tells which one it is, and waits
+/// for the others.
+template <int W, typename Member>
+class LuWorker {
   public:
-    LuThread(LuFields& fields, const ExactField& exact, const LuPlan& plan, Member& member,
-             std::vector<std::unique_ptr<Relay>>& relays)
+    LuWorker(LuFields& fields, const ExactField& exact, double time_step, Member& member,
+             const Relays& relays, Patience patience)
         : fields_(fields),
           exact_(exact),
           member_(member),
-          working_(working_threads(fields.fronts, plan.threads)),
-          links_(fields.fronts, *relays[index(member.id())],
-                 member.id() > 0 ? relays[index(member.id() - 1)].get() : nullptr,
-                 member.id() + 1 < working_ ? relays[index(member.id() + 1)].get() : nullptr,
-                 spins(member.count())),
-          sweep_(fields, LuFactors(plan.size, plan.time_step, kRelaxation), share(), links_) {}
+          working_(working_threads(fields.fronts, member.count())),
+          links_(fields.fronts, relays, member.id(), working_, patience),
+          sweep_(fields, LuFactors(exact.size(), time_step, kRelaxation), share(), links_) {}
 
     /// The forcing, and the initial state.
     void prepare() {
@@ -134,11 +133,9 @@ class LuThread {
     }
 
   private:
-    static std::size_t index(int thread) { return static_cast<std::size_t>(thread); }
-
     [[nodiscard]] bool works() const { return member_.id() < working_; }
 
-    /// Nothing for a thread beyond the last that works.
+    /// Nothing for a worker beyond the last that works.
     [[nodiscard]] LuShare share() const {
         return works() ? fields_.fronts.share(member_.id(), working_) : LuShare{0, 0};
     }
@@ -171,18 +168,16 @@ inline State residual_of(const State& squares, int size, double time_step) {
 
 template <int W>
 LuResult run_threads(LuFields& fields, const ExactField& exact, const LuPlan& plan) {
-    std::vector<std::unique_ptr<Relay>> relays;
-    relays.reserve(static_cast<std::size_t>(plan.threads));
-    for (int thread = 0; thread < plan.threads; ++thread) {
-        relays.push_back(std::make_unique<Relay>(fields.fronts));
-    }
+    const Relays relays(fields.fronts,
+                        HugeArray<double>(Relays::values(fields.fronts, plan.threads)));
     std::vector<double> squares(static_cast<std::size_t>(fields.fronts.inner_blocks()) * 5 * W);
     Meeting meeting(plan.threads);
     LuResult result;
 #pragma omp parallel num_threads(plan.threads)
     {
         Member member(meeting);
-        LuThread<W> thread(fields, exact, plan, member, relays);
+        LuWorker<W, Member> thread(fields, exact, plan.time_step, member, relays,
+                                   patience_of(plan.threads));
         thread.prepare();
         thread.step();  // untimed, to touch all code and data
         thread.set_initial();

@@ -14,8 +14,16 @@ namespace aferir::npb::AFERIR_ISA {
 
 /// The fields of a run, in the order of `Fronts`.
 struct LuFields {
+    /// Memory of this process alone.
     LuFields(const Fronts& layout, int parts)
-        : fronts(layout), u(layout, parts), v(layout, parts), forcing(layout, parts) {}
+        : LuFields(layout, parts, [](std::size_t size) { return HugeArray<double>(size); }) {}
+
+    template <typename Allocate>
+    LuFields(const Fronts& layout, int parts, const Allocate& allocate)
+        : fronts(layout),
+          u(layout, parts, allocate),
+          v(layout, parts, allocate),
+          forcing(layout, parts, allocate) {}
 
     Fronts fronts;
     FrontArray<6> u;        ///< the state, and 1 / density

@@ -3,56 +3,28 @@
 #include <omp.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <vector>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "common/awaited.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// Tells the processor that we spin.
-inline void pause() {
-#if defined(__x86_64__)
-    _mm_pause();
-#endif
-}
-
-/// How often to look for another thread before sleeping: not at all where threads outnumber
-/// processors, or the one that we wait for would not run.
-inline int spins(int threads) {
-    constexpr int kSpins = 1500;
-    return threads > omp_get_num_procs() ? 0 : kSpins;
+/// Of the threads of one parallel region on the processors of this process.
+inline Patience patience_of(int threads) {
+    return aferir::patience_of(threads, omp_get_num_procs());
 }
 
 /// What the threads of one parallel region share to wait for one another and to add numbers up.
 /// A thread spins for a barrier, since the small grids of MG and class S of CG pass one every few
-/// microseconds; it sleeps if that takes long, and at once where threads outnumber processors, or
-/// the one that it waits for would not run.
+/// microseconds; it sleeps if that takes long.
 class Meeting {
   public:
     explicit Meeting(int threads)
-        : sums_(static_cast<std::size_t>(threads)), spins_(spins(threads)) {}
+        : sums_(static_cast<std::size_t>(threads)), patience_(patience_of(threads)) {}
 
     /// Returns when `threads` have called it; what they wrote before is then visible.
-    void wait(int threads) {
-        const int turn = turn_.load(std::memory_order_acquire);
-        if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
-            arrived_.store(0, std::memory_order_relaxed);
-            turn_.store(turn + 1, std::memory_order_release);
-            turn_.notify_all();
-            return;
-        }
-        for (int spin = 0; spin < spins_; ++spin) {
-            if (turn_.load(std::memory_order_acquire) != turn) {
-                return;
-            }
-            pause();
-        }
-        turn_.wait(turn, std::memory_order_acquire);
-    }
+    void wait(int threads) { gate_.wait(threads, patience_); }
 
     struct alignas(64) Line {
         std::array<double, 2> value{};
@@ -60,35 +32,26 @@ class Meeting {
     [[nodiscard]] Line& line(int thread) { return sums_[static_cast<std::size_t>(thread)]; }
 
   private:
-    alignas(64) std::atomic<int> arrived_{0};
-    alignas(64) std::atomic<int> turn_{0};
+    Gate gate_;
     std::vector<Line> sums_;
-    int spins_;
+    Patience patience_;
 };
 
-/// How far one thread has come in a sequence of steps, for another that follows it.
+/// How far one worker has come in a sequence of steps, for another that follows it.
 class Progress {
   public:
-    void reach(int step) {
-        step_.store(step, std::memory_order_release);
-        step_.notify_all();
-    }
+    void reach(int step) { step_.set(step); }
 
     /// Returns when `step` has been reached; what was written before is then visible.
-    void wait(int step, int spins) const {
-        int reached = step_.load(std::memory_order_acquire);
-        for (int spin = 0; reached < step && spin < spins; ++spin) {
-            pause();
-            reached = step_.load(std::memory_order_acquire);
-        }
+    void wait(int step, Patience patience) {
+        int reached = step_.get();
         while (reached < step) {
-            step_.wait(reached, std::memory_order_acquire);
-            reached = step_.load(std::memory_order_acquire);
+            reached = step_.other_than(reached, patience);
         }
     }
 
   private:
-    alignas(64) std::atomic<int> step_{0};
+    Awaited step_;
 };
 
 /// One thread of a parallel region.

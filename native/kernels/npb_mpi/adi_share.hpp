@@ -4,6 +4,8 @@
 // right-hand side and the solves along x and y, and as many planes of constant j for the solves
 // along z. Between the two the change is transposed, afterwards the state is, with the rim of the
 // planes that the next right-hand side looks at. docs/decisions/adi-by-transposition.md says why.
+//
+// The processes of a host have their planes in common, so nothing is copied between them.
 
 #include <algorithm>
 #include <array>
@@ -18,62 +20,48 @@
 #include "npb/adi_planes.hpp"
 #include "npb/adi_problem.hpp"
 #include "npb/pseudo_application.hpp"
+#include "npb_mpi/adi_layout.hpp"
 #include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/host_memory.hpp"
 #include "npb_mpi/ranks.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 
-/// The inner planes of a rank, whether of constant k or of constant j.
-inline GridRange planes_of(int size, int rank, int ranks) {
-    const auto [begin, end] = share_of(static_cast<std::size_t>(size - 2), rank, ranks);
-    return {1 + static_cast<int>(begin), 1 + static_cast<int>(end)};
-}
-
-/// The fields of one rank. What it has of both kinds of planes, it has once: so one process alone
-/// copies nothing.
+/// The fields of one rank. What its host has of both kinds of planes, it has once.
 class AdiParts {
   public:
-    AdiParts(int size, const Ranks& ranks)
-        : size_(size),
-          rank_(ranks.id()),
-          own_(planes_of(size, rank_, ranks.count())),
-          kept_{own_.begin == 1 ? 0 : own_.begin, own_.end == size - 1 ? size : own_.end},
-          whole_(size, widened(own_, kRim, 0), {0, size}),
-          forcing_(size, own_, {0, size}),
-          far_(size, {0, size}, own_),
-          change_(size, {1, size - 1}, own_) {
-        for (int rank = 0; rank < ranks.count(); ++rank) {
-            const auto rows = planes_of(size, rank, ranks.count());
-            // The change of our own rows stays here.
-            outgoing_.emplace_back(size, rank == rank_ ? GridRange{0, 0} : own_, rows);
-        }
-    }
+    AdiParts(const AdiLayout& layout, const Ranks& ranks)
+        : AdiParts(
+              layout, [&](std::size_t values) { return common_array<double>(ranks, values); },
+              ranks) {}
 
-    [[nodiscard]] GridRange own() const { return own_; }
-    [[nodiscard]] GridRange of(int rank) const { return outgoing_[index(rank)].rows(); }
-    /// The inner planes that a rank's right-hand side looks at.
-    [[nodiscard]] GridRange seen_by(int rank) const { return widened(of(rank), kRim, 1); }
+    [[nodiscard]] const AdiLayout& layout() const { return layout_; }
 
-    /// Whole planes of constant k, two more on each side.
+    /// Whole planes of constant k, all that this host's right-hand sides look at.
     [[nodiscard]] const Field& whole() const { return whole_; }
+    /// In our own planes.
     [[nodiscard]] const Field& forcing() const { return forcing_; }
-    /// Our rows of all planes; of the change as it arrives.
+    /// This host's rows of all planes; of the change as it arrives.
     [[nodiscard]] const Field& change() const { return change_; }
-    /// The rows of another rank in our planes, of the change as it leaves.
-    [[nodiscard]] const Field& outgoing(int rank) const { return outgoing_[index(rank)]; }
+    /// The rows of a distant rank in our planes, of the change as it leaves.
+    [[nodiscard]] const Field& outgoing(int rank) const {
+        return outgoing_[static_cast<std::size_t>(rank)];
+    }
 
     /// Where the state of our rows of plane k is, as the solves along z leave it.
     [[nodiscard]] const Field& state_of_rows(int k) const { return kept_.has(k) ? whole_ : far_; }
 
     void set_forcing(const ExactField& exact) const {
-        for (int k = own_.begin; k < own_.end; ++k) {
+        for (int k = layout_.own().begin; k < layout_.own().end; ++k) {
             npb::AFERIR_ISA::set_forcing(forcing_, exact, k);
         }
     }
 
+    /// Our part of it: wait for the mates before and after.
     void set_state(const ExactField& exact) const {
-        for (int k = 0; k < size_; ++k) {
-            if (whole_.planes().has(k)) {
+        const auto seen = layout_.seen_by(rank_, 0);
+        for (int k = 0; k < layout_.size(); ++k) {
+            if (seen.has(k)) {
                 npb::AFERIR_ISA::set_state(whole_, exact, k);
             }
             if (&state_of_rows(k) == &far_) {
@@ -82,45 +70,54 @@ class AdiParts {
         }
     }
 
-    static std::size_t bytes(int size, int ranks) {
-        const int share = (size - 2 + ranks - 1) / ranks;
+    static std::size_t bytes(int size, const Ranks& ranks) {
+        const int share = (size - 2 + ranks.count() - 1) / ranks.count();
         const std::size_t own = Field::bytes(size, share, size);
-        return 2 * own + (ranks > 1 ? 3 : 1) * own + Field::bytes(size, 2 * kRim, size);
+        const bool alone = ranks.hosts().members.size() == 1;
+        return (alone ? 3 : 5) * own + Field::bytes(size, 2 * AdiLayout::kRim, size);
     }
 
   private:
-    static constexpr int kRim = 2;
-
-    static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-
-    /// `boundary` is 0 with the cube's boundary, 1 without.
-    [[nodiscard]] GridRange widened(GridRange range, int by, int boundary) const {
-        return {std::max(range.begin - by, boundary), std::min(range.end + by, size_ - boundary)};
+    template <typename Allocate>
+    AdiParts(const AdiLayout& layout, const Allocate& common, const Ranks& ranks)
+        : layout_(layout),
+          rank_(ranks.id()),
+          kept_{layout.host().begin == 1 ? 0 : layout.host().begin,
+                layout.host().end == layout.size() - 1 ? layout.size() : layout.host().end},
+          whole_(layout.size(), layout.seen_by_host(0), {0, layout.size()}, common),
+          forcing_(layout.size(), layout.own(), {0, layout.size()}),
+          far_(layout.size(), {0, layout.size()}, layout.own()),
+          change_(layout.size(), {1, layout.size() - 1}, layout.host(), common) {
+        for (int rank = 0; rank < ranks.count(); ++rank) {
+            const auto distant = layout.distant();
+            const bool leaves = std::find(distant.begin(), distant.end(), rank) != distant.end();
+            outgoing_.emplace_back(layout.size(), leaves ? layout.own() : GridRange{0, 0},
+                                   layout.of(rank));
+        }
     }
 
-    int size_;
+    const AdiLayout& layout_;
     int rank_;
-    GridRange own_;
-    GridRange kept_;  ///< ours, and the boundary beside them
+    GridRange kept_;  ///< this host's, and the boundary beside them
     Field whole_;
     Field forcing_;
-    Field far_;  ///< state of our rows in planes that are not ours
+    Field far_;  ///< state of our rows in planes that are not this host's
     Field change_;
-    std::vector<Field> outgoing_;
+    std::vector<Field> outgoing_;  ///< by rank; nothing where we do not send
 };
 
 /// The time steps of one rank; `Solver` is BtLines or SpLines.
 template <typename Solver>
 class AdiShare {
   public:
-    AdiShare(const AdiParts& parts, int size, double time_step, const Ranks& ranks)
+    AdiShare(const AdiParts& parts, double time_step, const Ranks& ranks)
         : parts_(parts),
-          size_(size),
-          rank_(ranks.id()),
-          ranks_(ranks.count()),
-          planes_(parts.whole(), parts.forcing(), size, time_step),
-          change_rows_(static_cast<std::size_t>(size)) {
-        const int row = parts.own().begin;
+          layout_(parts.layout()),
+          ranks_(ranks),
+          planes_(parts.whole(), parts.forcing(), layout_.size(), time_step),
+          change_rows_(static_cast<std::size_t>(layout_.size())) {
+        const int size = layout_.size();
+        const int row = layout_.own().begin;
         for (int k = 0; k < size; ++k) {
             z_states_.push_back(parts.state_of_rows(k).block(k, row, 0));
             z_changes_.push_back(parts.change().block(std::clamp(k, 1, size - 2), row, 0));
@@ -128,7 +125,7 @@ class AdiShare {
     }
 
     void run() {
-        const auto own = parts_.own();
+        const auto own = layout_.own();
         receive_changes();
         for (int k = own.begin; k < own.end; ++k) {
             point_at_rows(k);
@@ -136,6 +133,7 @@ class AdiShare {
             send_changes(k);
         }
         messages_.wait();
+        ranks_.wait_for_mates();
         receive_states();
         for (int j = own.begin; j < own.end; ++j) {
             planes_.solve_z(z_states_.data(), z_changes_.data(),
@@ -143,75 +141,71 @@ class AdiShare {
         }
         send_states();
         messages_.wait();
+        ranks_.wait_for_mates();
     }
 
   private:
     static constexpr int kChangeTag = 1;
     static constexpr int kStateTag = 2;
 
-    template <typename Use>
-    void for_others(const Use& use) const {
-        for (int step = 1; step < ranks_; ++step) {
-            use((rank_ + step) % ranks_);
-        }
-    }
-
     /// Where the change of each row of plane k is made.
     void point_at_rows(int k) {
-        for (int rank = 0; rank < ranks_; ++rank) {
-            const auto& field = rank == rank_ ? parts_.change() : parts_.outgoing(rank);
-            for (int j = parts_.of(rank).begin; j < parts_.of(rank).end; ++j) {
+        const auto point = [&](const Field& field, GridRange rows) {
+            for (int j = rows.begin; j < rows.end; ++j) {
                 change_rows_[static_cast<std::size_t>(j)] = field.block(k, j, 0);
             }
+        };
+        point(parts_.change(), layout_.host());
+        for (const int rank : layout_.distant()) {
+            point(parts_.outgoing(rank), layout_.of(rank));
         }
     }
 
     void receive_changes() {
-        for_others([&](int rank) {
-            for (int k = parts_.of(rank).begin; k < parts_.of(rank).end; ++k) {
-                messages_.receive(rank, parts_.change().span(k, parts_.own()), kChangeTag);
+        for (const int rank : layout_.distant()) {
+            for (int k = layout_.of(rank).begin; k < layout_.of(rank).end; ++k) {
+                messages_.receive(rank, parts_.change().span(k, layout_.own()), kChangeTag);
             }
-        });
+        }
     }
 
     void send_changes(int k) {
-        for_others([&](int rank) {
-            const auto rows = parts_.outgoing(rank).span(k, parts_.of(rank));
+        for (const int rank : layout_.distant()) {
+            const auto rows = parts_.outgoing(rank).span(k, layout_.of(rank));
             messages_.send(rank, std::span<const double>(rows), kChangeTag);
-        });
+        }
     }
 
     void receive_states() {
-        const auto seen = parts_.seen_by(rank_);
-        for_others([&](int rank) {
+        const auto seen = layout_.seen_by(ranks_.id(), 1);
+        for (const int rank : layout_.distant()) {
             for (int k = seen.begin; k < seen.end; ++k) {
-                messages_.receive(rank, parts_.whole().span(k, parts_.of(rank)), kStateTag);
+                messages_.receive(rank, parts_.whole().span(k, layout_.of(rank)), kStateTag);
             }
-        });
+        }
     }
 
     void send_states() {
-        const auto state = [&](int k) { return parts_.state_of_rows(k).span(k, parts_.own()); };
-        for_others([&](int rank) {
-            const auto seen = parts_.seen_by(rank);
+        const auto state = [&](int k) { return parts_.state_of_rows(k).span(k, layout_.own()); };
+        for (const int rank : layout_.distant()) {
+            const auto seen = layout_.seen_by(rank, 1);
             for (int k = seen.begin; k < seen.end; ++k) {
                 messages_.send(rank, std::span<const double>(state(k)), kStateTag);
             }
-        });
-        const auto seen = parts_.seen_by(rank_);
+        }
+        const auto seen = layout_.seen_by_host(1);
         for (int k = seen.begin; k < seen.end; ++k) {
-            if (!parts_.own().has(k)) {
+            if (!layout_.host().has(k)) {
                 const auto from = state(k);
-                std::memcpy(parts_.whole().span(k, parts_.own()).data(), from.data(),
+                std::memcpy(parts_.whole().span(k, layout_.own()).data(), from.data(),
                             from.size_bytes());
             }
         }
     }
 
     const AdiParts& parts_;
-    int size_;
-    int rank_;
-    int ranks_;
+    const AdiLayout& layout_;
+    const Ranks& ranks_;
     AdiPlanes<Solver> planes_;
     std::vector<double*> change_rows_;  ///< block 0 of each row of a plane
     std::vector<double*> z_states_;     ///< block 0 of our first row in each plane
@@ -223,12 +217,14 @@ class AdiShare {
 template <typename Solver>
 Outcome run_adi(std::string_view kernel, const AdiProblem& problem, const Ranks& ranks) {
     require_at_most(kernel, ranks.count(), problem.size - 2);
-    require_memory(AdiParts::bytes(problem.size, ranks.count()));
+    require_memory(AdiParts::bytes(problem.size, ranks));
     const ExactField exact(problem.size);
-    const AdiParts parts(problem.size, ranks);
-    AdiShare<Solver> share(parts, problem.size, problem.time_step, ranks);
+    const AdiLayout layout(problem.size, ranks);
+    const AdiParts parts(layout, ranks);
+    AdiShare<Solver> share(parts, problem.time_step, ranks);
     parts.set_forcing(exact);
     parts.set_state(exact);
+    ranks.wait();
     share.run();  // untimed, to touch all code and data
     parts.set_state(exact);
     ranks.wait();
@@ -241,7 +237,7 @@ Outcome run_adi(std::string_view kernel, const AdiProblem& problem, const Ranks&
     outcome.iterations = problem.iterations;
     outcome.operations = problem.operations;
     auto box = inner_box(problem.size);
-    box[2] = parts.own();
+    box[2] = layout.own();
     const auto field = [&](const Place& place) { return parts.whole().state(place); };
     auto sums = squares_of(field, exact, box, 1);
     ranks.sum(std::span<double>(sums.residual));

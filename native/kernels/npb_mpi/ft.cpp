@@ -14,6 +14,7 @@
 #include "npb/ft_reference.hpp"
 #include "npb/npb.hpp"
 #include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/host_memory.hpp"
 #include "npb_mpi/ranks.hpp"
 
 namespace aferir::npb::AFERIR_ISA {

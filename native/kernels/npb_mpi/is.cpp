@@ -17,6 +17,7 @@
 #include "npb/is_ranking.hpp"
 #include "npb/npb.hpp"
 #include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/host_memory.hpp"
 #include "npb_mpi/is_exchange.hpp"
 #include "npb_mpi/ranks.hpp"
 

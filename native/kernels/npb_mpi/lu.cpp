@@ -1,5 +1,6 @@
 // LU by message passing: pencils of the cube along k, as NPB 3 has it, whose processes follow one
-// another through the fronts as the threads do, along i and along j.
+// another through the fronts as the threads do, along i and along j. Where all processes share
+// memory, they follow one another as the threads do in every respect.
 
 #include <algorithm>
 #include <cstddef>
@@ -8,9 +9,12 @@
 
 #include "common/memory.hpp"
 #include "npb/lu_problem.hpp"
+#include "npb/lu_relay.hpp"
 #include "npb/lu_run.hpp"
+#include "npb/lu_sweep.hpp"
 #include "npb/npb.hpp"
 #include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/host_memory.hpp"
 #include "npb_mpi/lu_halo.hpp"
 #include "npb_mpi/lu_links.hpp"
 #include "npb_mpi/ranks.hpp"
@@ -44,41 +48,27 @@ Beside beside_along_j(const ProcessGrid& grid, int rank) {
             grid.column_of(rank) + 1 < grid.columns ? rank + 1 : -1};
 }
 
-/// The run of one process.
+/// A process beside others to which it sends messages.
 template <int W>
 class LuRank {
   public:
     LuRank(const LuProblem& problem, const ExactField& exact, const ProcessGrid& grid, Ranks& ranks)
-        : problem_(problem),
-          exact_(exact),
-          ranks_(ranks),
+        : exact_(exact),
           fields_(Fronts(pencil_of<W>(problem.size, grid, ranks.id()), W), 1),
           links_(fields_.fronts, beside_along_i(grid, ranks.id()),
                  beside_along_j(grid, ranks.id())),
           halo_(fields_.u, fields_.fronts, beside_along_i(grid, ranks.id()),
                 beside_along_j(grid, ranks.id())),
           sweep_(fields_, LuFactors(problem.size, problem.time_step, kRelaxation),
-                 fields_.fronts.share(0, 1), links_) {
+                 fields_.fronts.share(0, 1), links_) {}
+
+    void prepare() {
         fill_padding<W>(fields_, 0, 1);
         set_states<W>(fields_, 0, 1, [&](const Place& place) { return exact_.at(place); });
         sweep_.force();
+        set_initial();
     }
 
-    void run(Outcome& outcome) {
-        set_initial();
-        step();  // untimed, to touch all code and data
-        set_initial();
-        ranks_.wait();
-        const double start = Ranks::seconds();
-        for (int iteration = 0; iteration < problem_.iterations; ++iteration) {
-            step();
-        }
-        const auto residual = residual_norms();
-        outcome.seconds = Ranks::seconds() - start;
-        verify(residual, outcome);
-    }
-
-  private:
     void set_initial() {
         set_states<W>(fields_, 0, 1, [&](const Place& place) { return exact_.initial(place); });
     }
@@ -89,33 +79,80 @@ class LuRank {
         halo_.exchange();
     }
 
-    State residual_norms() {
-        std::vector<double> squares(static_cast<std::size_t>(fields_.fronts.inner_blocks()) * 5 *
-                                    W);
-        sweep_.add_squares(squares);
-        auto sums = sum_of_squares(fields_.fronts, squares);
-        ranks_.sum(std::span<double>(sums));
-        return residual_of(sums, problem_.size, problem_.time_step);
-    }
+    void add_squares(std::span<double> squares) { sweep_.add_squares(squares); }
 
-    void verify(const State& residual, Outcome& outcome) const {
-        const auto field = [&](const Place& place) { return state_at(fields_, place); };
+    [[nodiscard]] const LuFields& fields() const { return fields_; }
+    /// The inner points that this process verifies.
+    [[nodiscard]] Box own() const {
         const auto& [size, i, j] = fields_.fronts.pencil();
-        const Box box{i, j, {1, size - 1}};
-        auto sums = squares_of(field, exact_, box, 1);
-        ranks_.sum(std::span<double>(sums.error));
-        const Norms norms{residual, root_mean_square(sums.error, size)};
-        verify_lu(problem_, norms, ranks_.sum(surface_integral(field, size, box)), outcome);
+        return {i, j, {1, size - 1}};
     }
 
-    const LuProblem& problem_;
+  private:
     const ExactField& exact_;
-    Ranks& ranks_;
     LuFields fields_;
     MessageLinks links_;
     LuHalo<W> halo_;
     LuSweep<W, MessageLinks> sweep_;
 };
+
+/// A process that has all of the cube in common with the others: it does what a thread does.
+template <int W>
+class LuMate {
+  public:
+    LuMate(const LuProblem& problem, const ExactField& exact, const Ranks& ranks)
+        : own_{inner_box(problem.size)},
+          fields_(Fronts(problem.size, W), working_threads(Fronts(problem.size, W), ranks.count()),
+                  [&](std::size_t size) { return common_array<double>(ranks, size); }),
+          relays_(fields_.fronts,
+                  common_array<double>(ranks, Relays::values(fields_.fronts, ranks.count()))),
+          worker_(fields_, exact, problem.time_step, ranks, relays_, ranks.patience()) {
+        const auto [begin, end] =
+            share_of(static_cast<std::size_t>(problem.size - 2), ranks.id(), ranks.count());
+        own_[2] = {1 + static_cast<int>(begin), 1 + static_cast<int>(end)};
+    }
+
+    void prepare() { worker_.prepare(); }
+    void set_initial() { worker_.set_initial(); }
+    void step() { worker_.step(); }
+    void add_squares(std::span<double> squares) { worker_.add_squares(squares); }
+    [[nodiscard]] const LuFields& fields() const { return fields_; }
+    [[nodiscard]] const Box& own() const { return own_; }
+
+  private:
+    Box own_;
+    LuFields fields_;
+    Relays relays_;
+    LuWorker<W, const Ranks> worker_;
+};
+
+/// Runs and verifies; `Process` is LuRank or LuMate.
+template <int W, typename Process>
+void run_process(Process& process, const LuProblem& problem, const ExactField& exact,
+                 const Ranks& ranks, Outcome& outcome) {
+    process.prepare();
+    process.step();  // untimed, to touch all code and data
+    process.set_initial();
+    ranks.wait();
+    const double start = Ranks::seconds();
+    for (int iteration = 0; iteration < problem.iterations; ++iteration) {
+        process.step();
+    }
+    const auto& fields = process.fields();
+    std::vector<double> squares(static_cast<std::size_t>(fields.fronts.inner_blocks()) * 5 * W);
+    process.add_squares(squares);
+    auto residual = sum_of_squares(fields.fronts, squares);
+    ranks.sum(std::span<double>(residual));
+    outcome.seconds = Ranks::seconds() - start;
+
+    const auto field = [&](const Place& place) { return state_at(fields, place); };
+    auto sums = squares_of(field, exact, process.own(), 1);
+    ranks.sum(std::span<double>(sums.error));
+    const Norms norms{residual_of(residual, problem.size, problem.time_step),
+                      root_mean_square(sums.error, problem.size)};
+    const double integral = surface_integral(field, problem.size, process.own());
+    verify_lu(problem, norms, ranks.sum(integral), outcome);
+}
 
 /// Of one rank: 16 numbers for each point, of its pencil, its rims and its fronts' padding.
 std::size_t bytes_needed(int size, const ProcessGrid& grid) {
@@ -127,6 +164,7 @@ std::size_t bytes_needed(int size, const ProcessGrid& grid) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(misc-const-correctness): all kernels are entered in the same way
 Outcome run_mpi_lu(ProblemClass problem_class, Ranks& ranks) {
     const auto problem = lu_problem(problem_class);
     const auto grid = pencil_grid(problem.size, ranks.count());
@@ -135,8 +173,16 @@ Outcome run_mpi_lu(ProblemClass problem_class, Ranks& ranks) {
     Outcome outcome;
     outcome.iterations = problem.iterations;
     outcome.operations = lu_operations(problem);
-    with_block_width(problem.size, grid.columns,
-                     [&](auto width) { LuRank<width>(problem, exact, grid, ranks).run(outcome); });
+    const bool together = ranks.hosts().members.size() == 1;
+    with_block_width(problem.size, together ? ranks.count() : grid.columns, [&](auto width) {
+        if (together) {
+            LuMate<width> process(problem, exact, ranks);
+            run_process<width>(process, problem, exact, ranks, outcome);
+        } else {
+            LuRank<width> process(problem, exact, grid, ranks);
+            run_process<width>(process, problem, exact, ranks, outcome);
+        }
+    });
     return outcome;
 }
 

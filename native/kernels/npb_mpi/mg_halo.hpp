@@ -11,6 +11,7 @@
 #include "npb/mg_cycle.hpp"
 #include "npb/mg_grid.hpp"
 #include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/host_memory.hpp"
 #include "npb_mpi/ranks.hpp"
 
 namespace aferir::npb::AFERIR_ISA {

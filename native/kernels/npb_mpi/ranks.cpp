@@ -4,19 +4,19 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
-#include <sys/mman.h>
+#include <sched.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/memory.hpp"
+#include "common/shared_memory.hpp"
+#include "npb_mpi/host_memory.hpp"
 
 namespace aferir::npb {
 namespace {
@@ -28,41 +28,15 @@ int as_count(std::size_t size) {
     return static_cast<int>(size);
 }
 
-constexpr std::size_t kLine = 64;
-
-/// Takes the pages now: a later touch of what the file system for shared memory cannot give would
-/// end the program with SIGBUS. Kernels before 5.14 cannot tell.
-bool populate(void* data, std::size_t bytes) {
-#if defined(MADV_POPULATE_WRITE)
-    constexpr std::uintptr_t kPage = 4096;
-    const auto into_page = reinterpret_cast<std::uintptr_t>(data) % kPage;
-    auto* const page = static_cast<std::byte*>(data) - into_page;
-    return madvise(page, bytes + into_page, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
-#else
-    return data != nullptr || bytes == 0;
-#endif
-}
-
-bool allocate(MPI_Comm comm, std::size_t bytes, void** data, MPI_Win& window) {
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");  // each rank's pages near it
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, info, comm,
-                                             static_cast<void*>(data), &window);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
-    MPI_Info_free(&info);
-    return code == MPI_SUCCESS;
-}
-
-/// Where a rank's part of a window begins, rounded up to a cache line.
-void* part_of(MPI_Win window, int place) {
-    MPI_Aint size = 0;
-    int unit = 0;
-    std::byte* data = nullptr;
-    MPI_Win_shared_query(window, place, &size, &unit, static_cast<void*>(&data));
-    const auto address = reinterpret_cast<std::uintptr_t>(data);
-    return data + ((address + kLine - 1) / kLine * kLine - address);
+/// How many processors the ranks may run on together.
+int processors_of(MPI_Comm comm) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return std::numeric_limits<int>::max();  // more than there is room for here
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &allowed, sizeof allowed, MPI_BYTE, MPI_BOR, comm);
+    return CPU_COUNT(&allowed);
 }
 
 }  // namespace
@@ -89,21 +63,52 @@ void Ranks::share_memory(int most) {
     std::vector<int> leaders(static_cast<std::size_t>(count_));
     std::iota(leaders.begin(), leaders.end(), 0);
     if (most > 1 && count_ > 1) {
-        MPI_Comm host = MPI_COMM_NULL;
-        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, id_, MPI_INFO_NULL, &host);
-        int place = 0;
-        MPI_Comm_rank(host, &place);
-        MPI_Comm_split(host, place / most, id_, &mates_->handle);
-        MPI_Comm_free(&host);
-        int leader = id_;
-        MPI_Bcast(&leader, 1, MPI_INT, 0, mates_->handle);
+        const int leader = join_mates(most);
         gather(std::span<const int>(&leader, 1), std::span(leaders));
     }
     hosts_ = hosts_by_leader(leaders, id_);
+    const auto mates = static_cast<int>(hosts_.mates().size());
+    if (mates > 1) {
+        patience_ = patience_of(mates, processors_of(mates_->handle));
+    }
+    if (mates == count_ && count_ > 1) {
+        gate_.emplace(common_array<std::byte>(*this, sizeof(Gate)));
+    }
+}
+
+int Ranks::join_mates(int most) {
+    MPI_Comm host = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, id_, MPI_INFO_NULL, &host);
+    int place = 0;
+    MPI_Comm_rank(host, &place);
+    MPI_Comm_split(host, place / most, id_, &mates_->handle);
+    MPI_Comm_free(&host);
+
+    const SharedFile trial(kHugePage);
+    struct {
+        SharedFile::Address address;
+        int rank;
+    } leader{trial.address(), id_};
+    MPI_Bcast(&leader, sizeof leader, MPI_BYTE, 0, mates_->handle);
+    int found = SharedFile::open(leader.address) ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_MIN, mates_->handle);
+    if (found == 0) {
+        MPI_Comm_free(&mates_->handle);
+        mates_->handle = MPI_COMM_SELF;
+        return id_;
+    }
+    return leader.rank;
+}
+
+void Ranks::gather_bytes_from_mates(const void* part, void* all, std::size_t bytes) const {
+    const int size = as_count(bytes);
+    MPI_Allgather(part, size, MPI_BYTE, all, size, MPI_BYTE, mates_->handle);
 }
 
 void Ranks::wait_for_mates() const {
-    if (hosts_.mates().size() > 1) {
+    if (gate_) {
+        wait();
+    } else if (hosts_.mates().size() > 1) {
         // MPI promises no order of plain loads and stores.
         std::atomic_thread_fence(std::memory_order_seq_cst);
         MPI_Barrier(mates_->handle);
@@ -114,7 +119,9 @@ void Ranks::wait_for_mates() const {
 double Ranks::seconds() { return MPI_Wtime(); }
 
 void Ranks::wait() const {
-    if (count_ > 1) {
+    if (gate_) {
+        reinterpret_cast<Gate*>(gate_->data())->wait(count_, patience_);
+    } else if (count_ > 1) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }
@@ -154,48 +161,6 @@ void Ranks::abort(int exit_code) {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::abort();
 }
-
-struct SharedBytes::Window {
-    explicit Window(MPI_Win made) : handle(made) { MPI_Win_lock_all(MPI_MODE_NOCHECK, handle); }
-    ~Window() {
-        MPI_Win_unlock_all(handle);
-        MPI_Win_free(&handle);
-    }
-    Window(const Window&) = delete;
-    Window& operator=(const Window&) = delete;
-    Window(Window&&) = delete;
-    Window& operator=(Window&&) = delete;
-
-    MPI_Win handle;
-};
-
-SharedBytes::SharedBytes(const Ranks& ranks, std::size_t bytes) {
-    const auto mates = ranks.hosts().mates().size();
-    if (mates == 1) {
-        parts_.push_back(own_.emplace(bytes).data());
-        return;
-    }
-    const MPI_Comm comm = ranks.mates_->handle;
-    MPI_Win window = MPI_WIN_NULL;
-    void* own = nullptr;
-    const auto size = bytes + kLine;
-    const bool made = allocate(comm, size, &own, window);
-    int all = made && populate(own, size) ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
-    if (all == 0) {
-        throw OutOfMemory("cannot share " + std::to_string(bytes) +
-                          " bytes with the other ranks of this host; enlarge /dev/shm or pass "
-                          "--share-among 1");
-    }
-    window_ = std::make_unique<Window>(window);
-    for (std::size_t place = 0; place < mates; ++place) {
-        parts_.push_back(part_of(window, static_cast<int>(place)));
-    }
-}
-
-SharedBytes::~SharedBytes() = default;
-SharedBytes::SharedBytes(SharedBytes&&) noexcept = default;
-SharedBytes& SharedBytes::operator=(SharedBytes&&) noexcept = default;
 
 struct Messages::Requests {
     std::vector<MPI_Request> all;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "common/awaited.hpp"
 #include "common/memory.hpp"
 #include "npb_mpi/decomposition.hpp"
 
@@ -35,13 +36,17 @@ class Ranks {
     void wait() const;
 
     /// Lets up to `most` ranks of a host, neighbours in order, share memory; called once by all.
-    /// Without it, or with 1, every rank is a host of its own.
+    /// Without it, or with 1, every rank is a host of its own; so it is where they may not map each
+    /// other's memory.
     void share_memory(int most);
     [[nodiscard]] const Hosts& hosts() const { return hosts_; }
 
     /// Returns when all ranks of this host have called it; what they wrote into shared memory
     /// before is then visible.
     void wait_for_mates() const;
+
+    /// How long to look for what a mate does before sleeping.
+    [[nodiscard]] Patience patience() const { return patience_; }
 
     /// Sums over all ranks, the same to the last bit in each.
     [[nodiscard]] double sum(double value) const;
@@ -59,51 +64,30 @@ class Ranks {
     /// Ends the program on all ranks.
     [[noreturn]] static void abort(int exit_code);
 
+    /// `value` of each rank of this host, in order.
+    template <typename T>
+    [[nodiscard]] std::vector<T> gather_from_mates(const T& value) const {
+        std::vector<T> all(hosts_.mates().size());
+        gather_bytes_from_mates(&value, all.data(), sizeof(T));
+        return all;
+    }
+
   private:
-    friend class SharedBytes;
     struct Communicator;
 
     static void gather_bytes(const void* part, void* all, std::size_t bytes);
+    void gather_bytes_from_mates(const void* part, void* all, std::size_t bytes) const;
+    /// Those that can map each other's memory, up to `most` of a host; returns the first one's id.
+    int join_mates(int most);
 
     int id_ = 0;
     int count_ = 1;
     Hosts hosts_;
+    Patience patience_;
     std::unique_ptr<Communicator> mates_;
-};
-
-/// Memory of every rank of a host that all of them read and write (an MPI shared-memory window),
-/// zeroed. Made and destroyed by all of them together. Alone, a rank has memory of its own.
-class SharedBytes {
-  public:
-    /// `bytes` of this rank. Errors: OutOfMemory, in all ranks of the host, if one cannot have its
-    /// bytes.
-    SharedBytes(const Ranks& ranks, std::size_t bytes);
-    ~SharedBytes();
-    SharedBytes(const SharedBytes&) = delete;
-    SharedBytes& operator=(const SharedBytes&) = delete;
-    SharedBytes(SharedBytes&&) noexcept;
-    SharedBytes& operator=(SharedBytes&&) noexcept;
-
-    /// Of the mate at `place`, aligned to 64 bytes.
-    [[nodiscard]] void* of(std::size_t place) const { return parts_[place]; }
-
-  private:
-    struct Window;
-    std::vector<void*> parts_;
-    std::optional<HugeMapping> own_;
-    std::unique_ptr<Window> window_;
-};
-
-/// Numbers of every rank of a host.
-template <typename T>
-class SharedArray {
-  public:
-    SharedArray(const Ranks& ranks, std::size_t size) : bytes_(ranks, size * sizeof(T)) {}
-
-    [[nodiscard]] T* of(std::size_t place) const { return static_cast<T*>(bytes_.of(place)); }
-
-  private:
-    SharedBytes bytes_;
+    /// If all ranks are mates. Otherwise they wait in MPI, which moves messages on meanwhile:
+    /// another host may need those to get as far as we are waiting for.
+    std::optional<HugeArray<std::byte>> gate_;
 };
 
 /// Messages under way. Between two ranks, those of one tag are matched in the order in which they

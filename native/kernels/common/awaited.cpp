@@ -1,0 +1,44 @@
+#include "common/awaited.hpp"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+
+namespace aferir {
+namespace {
+
+static_assert(std::atomic<int>::is_always_lock_free && sizeof(std::atomic<int>) == sizeof(int));
+
+/// Not a private futex, so that other processes may wake us.
+void futex(std::atomic<int>* word, int operation, int value) {
+    (void)syscall(SYS_futex, reinterpret_cast<int*>(word), operation, value, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+Patience patience_of(int workers, int processors) {
+    constexpr int kSpins = 1500;
+    // Where workers are more than processors, the one that is waited for may not run until others
+    // give way.
+    return workers > processors ? Patience{} : Patience{kSpins, 0};
+}
+
+void Awaited::give_way() { sched_yield(); }
+
+int Awaited::sleep_while(int old) {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    int value = value_.load(std::memory_order_seq_cst);
+    while (value == old) {
+        futex(&value_, FUTEX_WAIT, old);
+        value = value_.load(std::memory_order_seq_cst);
+    }
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return value;
+}
+
+void Awaited::wake_all() { futex(&value_, FUTEX_WAKE, INT_MAX); }
+
+}  // namespace aferir

@@ -1,0 +1,71 @@
+#include "common/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+namespace aferir {
+namespace {
+
+// Of Linux 5.14 and 6.1; older headers do not have them, older kernels refuse them.
+constexpr int kPopulateWrite = 23;
+constexpr int kCollapse = 25;
+
+std::uint64_t inode_of(int descriptor) {
+    struct stat found{};
+    return fstat(descriptor, &found) == 0 ? found.st_ino : 0;
+}
+
+}  // namespace
+
+SharedFile::SharedFile(std::size_t bytes) : descriptor_(memfd_create("aferir", MFD_CLOEXEC)) {
+    if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {
+        if (descriptor_ >= 0) {
+            close(descriptor_);
+        }
+        throw OutOfMemory("cannot make " + std::to_string(bytes) + " bytes of shared memory");
+    }
+}
+
+SharedFile::~SharedFile() {
+    if (descriptor_ >= 0) {
+        close(descriptor_);
+    }
+}
+
+SharedFile::SharedFile(SharedFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+}
+
+std::optional<SharedFile> SharedFile::open(const Address& address) {
+    const auto path =
+        "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
+    SharedFile file;
+    file.descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file.descriptor_ < 0 || inode_of(file.descriptor_) != address.inode) {
+        return std::nullopt;
+    }
+    return file;
+}
+
+SharedFile::Address SharedFile::address() const {
+    return {getpid(), descriptor_, inode_of(descriptor_)};
+}
+
+bool SharedFile::take_pages(const HugeMapping& mapping, std::size_t begin, std::size_t end) {
+    auto* const start = static_cast<std::byte*>(mapping.data()) + begin;
+    // Huge pages whatever the settings for shared memory are. A refusal costs speed only.
+    (void)madvise(start, end - begin, kCollapse);
+    return madvise(start, end - begin, kPopulateWrite) == 0 || errno == EINVAL;
+}
+
+}  // namespace aferir
