@@ -19,13 +19,6 @@ void futex(std::atomic<int>* word, int operation, int value) {
 
 }  // namespace
 
-Patience patience_of(int workers, int processors) {
-    constexpr int kSpins = 1500;
-    // Where workers are more than processors, the one that is waited for may not run until others
-    // give way.
-    return workers > processors ? Patience{} : Patience{kSpins, 0};
-}
-
 void Awaited::give_way() { sched_yield(); }
 
 int Awaited::sleep_while(int old) {

@@ -14,8 +14,12 @@ struct Patience {
     int yields = 0;  ///< then looks after others had the processor
 };
 
-/// For `workers` on so many processors.
-Patience patience_of(int workers, int processors);
+/// For `workers` on so many processors. Where there are more workers, the one that is waited for
+/// may not run until others give way.
+inline Patience patience_of(int workers, int processors) {
+    constexpr int kSpins = 1500;
+    return workers > processors ? Patience{} : Patience{kSpins, 0};
+}
 
 /// A number that others wait for: threads, or processes in whose common memory it is. (A
 /// std::atomic wakes threads of its own process alone.)

@@ -17,14 +17,6 @@ Outcome run_mg(ProblemClass problem, int threads);
 
 namespace {
 
-void set_up(Cycle& cycle, Member& member, const Levels& levels, const Charges& charges) {
-    cycle.clear();
-    if (member.id() == 0) {
-        place(levels.right_side, charges);
-    }
-    member.wait();
-}
-
 std::size_t bytes_needed(std::size_t size) {
     return size * size * (size + 2 * kGhosts) * sizeof(double) * 10 / 3;  // 3 and 2/7 grids
 }
@@ -44,10 +36,10 @@ Outcome run_mg(ProblemClass problem_class, int threads) {
     {
         Member member(meeting);
         Cycle cycle(levels, problem.smoother, member);
-        set_up(cycle, member, levels, charges);
+        cycle.set_up(charges);
         (void)cycle.first_residual();
         (void)cycle.iterate(false);  // untimed, to touch all code and data
-        set_up(cycle, member, levels, charges);
+        cycle.set_up(charges);
         const double start = omp_get_wtime();
         double norm = cycle.first_residual();
         for (int iteration = 1; iteration <= problem.iterations; ++iteration) {

@@ -6,20 +6,28 @@
 #include <utility>
 #include <vector>
 
+#include "common/memory.hpp"
 #include "npb/mg_grid.hpp"
 #include "npb/mg_problem.hpp"
 #include "npb/mg_rows.hpp"
 #include "npb/mg_sweep.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 
 /// The grids of a V-cycle; level 0 has 2 points along an edge, the last one the problem's.
 struct Levels {
-    explicit Levels(std::size_t size) : right_side(size), spare(size) {
+    /// In memory of this process alone.
+    explicit Levels(std::size_t size)
+        : Levels(size, [](std::size_t values) { return HugeArray<double>(values); }) {}
+
+    /// `allocate` makes a HugeArray of so many doubles.
+    template <typename Allocate>
+    Levels(std::size_t size, const Allocate& allocate)
+        : right_side(size, allocate), spare(size, allocate) {
         for (std::size_t edge = 2; edge <= size; edge *= 2) {
-            correction.emplace_back(edge);
-            residual.emplace_back(edge == size && sweeps(edge) ? 2 : edge);  // a sweep keeps none
+            const bool kept = edge < size || !sweeps(edge);  // a sweep keeps no residual
+            correction.emplace_back(edge, allocate);
+            residual.emplace_back(kept ? edge : 2, allocate);
         }
     }
 
@@ -56,29 +64,28 @@ inline Span share(std::size_t size, int index, int count) {
     return {half * index / count * 2, half * (index + 1) / count * 2};
 }
 
-/// One thread's part in the V-cycles.
+/// One worker's part in the V-cycles. `AnyMember` tells which one it is, waits for the others and
+/// adds up their numbers.
+template <typename AnyMember>
 class Cycle {
   public:
-    Cycle(Levels& levels, const std::array<double, 3>& smoother, Member& member)
+    Cycle(Levels& levels, const std::array<double, 3>& smoother, AnyMember& member)
         : levels_(levels), smoother_(smoother), member_(member), sweep_(levels.right_side.size()) {}
-
-    /// u = 0, and the pages of all large grids placed near the thread that will use them.
-    void clear() {
-        const auto size = levels_.right_side.size();
-        for (const auto* grid : {&levels_.correction.back(), &levels_.right_side, &levels_.spare}) {
-            const auto [planes, rows] = tile(size);
-            for (auto plane = planes.begin; plane < planes.end; ++plane) {
-                grid->clear({plane, plane + 1}, rows);
-            }
-        }
-        member_.wait();
-    }
 
     /// r = v - A u on the finest grid, which also begins the next cycle; returns its L2 norm.
     double first_residual() {
         SweepPlan plan;
         plan.measured = true;
         return residual_norm(plan);
+    }
+
+    /// Begins again, with these charges.
+    void set_up(const Charges& charges) {
+        clear();
+        if (member_.id() == 0) {
+            place(levels_.right_side, charges);
+        }
+        member_.wait();
     }
 
     /// One V-cycle and the residual after it; returns the residual's L2 norm if `last`, else 0.
@@ -104,6 +111,18 @@ class Cycle {
 
   private:
     static constexpr std::size_t kSolo = 8;  // to this size one thread is faster than a barrier
+
+    /// u = 0, and the pages of all large grids placed near the worker that will use them.
+    void clear() {
+        const auto size = levels_.right_side.size();
+        for (const auto* grid : {&levels_.correction.back(), &levels_.right_side, &levels_.spare}) {
+            const auto [planes, rows] = tile(size);
+            for (auto plane = planes.begin; plane < planes.end; ++plane) {
+                grid->clear({plane, plane + 1}, rows);
+            }
+        }
+        member_.wait();
+    }
 
     /// Rows are shared out first: threads whose planes adjoin would each redo seven of them.
     [[nodiscard]] std::pair<Span, Span> tile(std::size_t size) const {
@@ -255,7 +274,7 @@ class Cycle {
 
     Levels& levels_;
     std::array<double, 3> smoother_;
-    Member& member_;
+    AnyMember& member_;
     Sweep sweep_;
     bool swapped_ = false;
 };

@@ -44,7 +44,18 @@ class Grid {
           memory_(std::in_place, values(size, planes, rows)),
           data_(memory_->span()) {}
 
-    /// The same in memory of somebody else's, as many doubles as values() says.
+    /// All of a cube; `allocate` makes a HugeArray of so many doubles.
+    template <typename Allocate>
+    Grid(std::size_t size, const Allocate& allocate)
+        : size_(size),
+          pitch_(size + 2 * kGhosts),
+          planes_{0, static_cast<std::ptrdiff_t>(size)},
+          rows_(planes_),
+          row_count_(size),
+          memory_(allocate(values(size, planes_, rows_))),
+          data_(memory_->span()) {}
+
+    /// These planes and rows in memory of somebody else's, as many doubles as values() says.
     Grid(std::size_t size, Span planes, Span rows, double* memory)
         : size_(size),
           pitch_(size + 2 * kGhosts),

@@ -1,6 +1,7 @@
 // MG by message passing. The sweeps are those of the threads (npb/mg_sweep.hpp): as each redoes
 // what it needs past its tile, a grid is exchanged once where the specification's steps would
-// exchange three times. Small grids are done by every rank in full.
+// exchange three times. Small grids are done by every rank in full. Ranks of a single host exchange
+// nothing.
 
 #include <cmath>
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include "npb/npb.hpp"
 #include "npb/team.hpp"
 #include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/host_memory.hpp"
 #include "npb_mpi/mg_halo.hpp"
 #include "npb_mpi/ranks.hpp"
 
@@ -28,7 +30,7 @@ namespace {
 /// finest.
 std::size_t common_size(std::size_t size) { return Levels::sweeps(size) ? 32 : size / 2; }
 
-/// V-cycles of several ranks.
+/// V-cycles of ranks of several hosts.
 class SharedCycle {
   public:
     SharedCycle(const MgProblem& problem, Ranks& ranks)
@@ -179,7 +181,7 @@ class SharedCycle {
     Meeting meeting_{1};
     Member member_{meeting_};
     Levels common_;  ///< the small grids, which every rank has in full
-    Cycle cycle_;
+    Cycle<Member> cycle_;
     std::vector<SharedGrid> corrections_;
     std::vector<Grid> residuals_;
     Grid right_side_;
@@ -193,24 +195,21 @@ class SharedCycle {
     std::vector<double> all_;
 };
 
-/// One rank alone has nobody to exchange with, and does what one thread does.
-class LoneCycle {
+/// Ranks that share memory have all grids in common, and do what threads do.
+class MateCycle {
   public:
-    explicit LoneCycle(const MgProblem& problem)
-        : levels_(problem.size), cycle_(levels_, problem.smoother, member_) {}
+    MateCycle(const MgProblem& problem, const Ranks& ranks)
+        : levels_(problem.size,
+                  [&](std::size_t values) { return common_array<double>(ranks, values); }),
+          cycle_(levels_, problem.smoother, ranks) {}
 
-    void set_up(const Charges& charges) {
-        cycle_.clear();
-        place(levels_.right_side, charges);
-    }
+    void set_up(const Charges& charges) { cycle_.set_up(charges); }
     double first_residual() { return cycle_.first_residual(); }
     double iterate(bool last) { return cycle_.iterate(last); }
 
   private:
     Levels levels_;
-    Meeting meeting_{1};
-    Member member_{meeting_};
-    Cycle cycle_;
+    Cycle<const Ranks> cycle_;
 };
 
 template <typename AnyCycle>
@@ -249,8 +248,8 @@ Outcome run_mpi_mg(ProblemClass problem_class, Ranks& ranks) {
     require_memory(bytes_needed(problem.size, ranks));
     Outcome outcome;
     const double norm =
-        ranks.count() == 1
-            ? run_cycles<LoneCycle&&>(problem, LoneCycle(problem), ranks, outcome)
+        ranks.hosts().members.size() == 1
+            ? run_cycles<MateCycle&&>(problem, MateCycle(problem, ranks), ranks, outcome)
             : run_cycles<SharedCycle&&>(problem, SharedCycle(problem, ranks), ranks, outcome);
     outcome.iterations = problem.iterations;
     outcome.operations = mg_operations(problem);
