@@ -18,6 +18,10 @@ if(NOT CMAKE_OBJCOPY)
 endif()
 # LLVM's linker has no --force-group-allocation before release 19; binutils' has since 2.29.
 find_program(AFERIR_LD NAMES ld.bfd ld REQUIRED)
+set(AFERIR_LD_FORMAT)
+if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(AFERIR_LD_FORMAT -m elf_i386)  # built with -m32 on a 64-bit system
+endif()
 
 # aferir_isa_object(<output-variable> <name> <isa> ENTRY <mangled symbols> SOURCES <files>
 #                   [OPTIONS <flags>])
@@ -49,7 +53,7 @@ function(aferir_isa_object output name isa)
   list(TRANSFORM arg_ENTRY PREPEND --keep-global-symbol= OUTPUT_VARIABLE keep)
   add_custom_command(
     OUTPUT ${sealed}
-    COMMAND ${AFERIR_LD} -r --force-group-allocation -o ${joined} $<TARGET_OBJECTS:${target}>
+    COMMAND ${AFERIR_LD} ${AFERIR_LD_FORMAT} -r --force-group-allocation -o ${joined} $<TARGET_OBJECTS:${target}>
     COMMAND ${CMAKE_OBJCOPY} ${keep} ${joined} ${sealed}
     DEPENDS $<TARGET_OBJECTS:${target}>
     COMMAND_EXPAND_LISTS VERBATIM)

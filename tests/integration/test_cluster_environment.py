@@ -10,13 +10,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+import msgspec
 import pytest
 from tests.integration.support import allocated, check_timeout, leftovers, own_state
 
 from aferir import journal
 from aferir.cluster import manager, storing
 from aferir.cluster.instance import Cluster
-from aferir.environments import tenants
+from aferir.environments import image, tenants
 from aferir.environments.base import Instance
 from aferir.errors import ProgramError
 from aferir.model.plan import EnvironmentSpec
@@ -92,6 +93,18 @@ def test_two_at_once_do_not_see_one_another(environment: Cluster) -> None:
         for one in (done, *done.others):
             assert sorted(one.stdout.splitlines()) == ["2 front", "2 node1"]
         assert list(instance.accounting.members) == ["tenant 1", "tenant 2"]
+    finally:
+        instance.release()
+
+
+def test_a_later_userland_with_another_open_mpi_uses_all_nodes(environment: Cluster) -> None:
+    """On an image that takes a minute to build: only where it is there already."""
+    if image.find(image.host_recipe(manager.PACKAGES, "trixie")) is None:
+        pytest.skip("the image of Debian 13 is not built; see experiments/cluster-distributions")
+    instance = environment.allocate(msgspec.structs.replace(SPEC, suite="trixie"))
+    try:
+        assert sorted(instance.run(WHO).stdout.splitlines()) == ["2 front", "2 node1"]
+        assert 'VERSION_ID="13"' in instance.run(["cat", "/etc/os-release"]).stdout
     finally:
         instance.release()
 

@@ -29,6 +29,10 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         EXPERIMENT + NATIVE + "nodes = 2\n" + EP,
         "environment[1].nodes", "means nothing for kind native", "remove it",
     ),
+    "another release for guests": (
+        EXPERIMENT + NATIVE + LAB + 'node_kind = "vm"\nsuite = "trixie"\n' + EP,
+        "environment[2].suite", "guests have the host's release", "remove it",
+    ),
     "quota of a cluster": (
         EXPERIMENT + NATIVE + LAB + "cpu_quota = 0.5\n" + EP,
         "environment[2].cpu_quota", "means nothing for kind cluster", "remove it",

@@ -14,7 +14,12 @@ from aferir.bench.cluster_lbm import read_peer, run_peer
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
 from aferir.workloads.kernels import kernel_path
-from aferir.workloads.lattice_boltzmann import GEOMETRIES, LATTICE_BOLTZMANN, PROGRAM
+from aferir.workloads.lattice_boltzmann import (
+    GEOMETRIES,
+    IN_32_BITS,
+    LATTICE_BOLTZMANN,
+    PROGRAM,
+)
 
 PEER = (
     "P:   78.826162 MFLUP/s  t: 2  d: 3.040290 s  iter: 60  fnodes: 3.994240 x1e6  "
@@ -85,6 +90,31 @@ def test_threads_run_the_program_and_processes_an_mpi(kernels: Path) -> None:
         pytest.skip(error.message)
     assert "-n 3" in " ".join(ranks.arguments)
     assert any(PROGRAM + "-mpi-" in word for word in ranks.arguments)
+
+
+def test_32_bits_are_a_program_of_their_own_and_by_threads_alone(kernels: Path) -> None:
+    with pytest.raises(MissingError, match="lattice-boltzmann-32"):
+        LATTICE_BOLTZMANN.command(parameters(bits=32))
+    (kernels / IN_32_BITS).touch(mode=0o755)
+    assert LATTICE_BOLTZMANN.command(parameters(bits=32)).program.name == IN_32_BITS
+    assert LATTICE_BOLTZMANN.command(parameters(bits=64)).program.name == PROGRAM
+    assert not LATTICE_BOLTZMANN.validate(parameters(bits=32, threads=2))
+    assert "no 32-bit MPI" in LATTICE_BOLTZMANN.validate(parameters(bits=32, processes=2))[0]
+    assert "write 32 or 64" in LATTICE_BOLTZMANN.validate(parameters(bits=48))[0]
+
+
+def test_in_32_bits_a_ducts_permeability_is_that_of_64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AFERIR_KERNELS", raising=False)
+    found = []
+    for bits in (32, 64):
+        try:
+            command = LATTICE_BOLTZMANN.command(parameters(size="4x16x16", steps=0, bits=bits))
+        except MissingError as error:
+            pytest.skip(f"{error.message}; {error.remedy}")
+        done = process.run([str(command.program), *command.arguments], timeout_s=60)
+        samples = LATTICE_BOLTZMANN.parse(done.stdout)
+        found.append({s.metric: s.value for s in samples}["permeability_cells2"])
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
 
 
 def test_a_box_that_grows_has_as_much_for_each_thread_and_process(kernels: Path) -> None:

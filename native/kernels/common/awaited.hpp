@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
 
@@ -49,7 +49,7 @@ class Awaited {
   private:
     /// Tells the processor that we spin.
     static void pause() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
         _mm_pause();
 #endif
     }

@@ -4,7 +4,7 @@ namespace aferir {
 
 std::vector<std::string_view> usable_isas() {
     std::vector<std::string_view> isas;
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     __builtin_cpu_init();
     // Feature by feature because GCC knows "x86-64-v3" here only since release 13. For AVX the
     // builtin also asks xgetbv whether the operating system saves the registers.

@@ -11,7 +11,7 @@
 
 namespace aferir::lbm {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 namespace isa_v2 {
 Advance advance;
 }
@@ -30,7 +30,7 @@ Advance advance;
 namespace {
 
 constexpr std::array kVariants{
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     Variant{"v4", isa_v4::advance},
     Variant{"v3", isa_v3::advance},
     Variant{"v2", isa_v2::advance},

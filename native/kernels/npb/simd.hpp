@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
 

@@ -38,6 +38,8 @@ ln -sf $here/hosts /etc/hosts
 ln -sf $here/known_hosts /etc/ssh/ssh_known_hosts
 ln -sf $here/mpi.conf /etc/openmpi/openmpi-mca-params.conf
 ln -sf $here/hostfile /etc/openmpi/openmpi-default-hostfile
+ln -sf $here/hostfile /etc/openmpi/prte-default-hostfile
+ln -sf $here/prte.conf /etc/openmpi/prte-mca-params.conf
 mkdir -p {PROGRAMS.parent}
 ln -sfn /home/{PROGRAMS.name} {PROGRAMS}
 mkdir -p -m 700 ~/.ssh
@@ -48,6 +50,13 @@ if [ -x $here/more ]; then $here/more; fi
 if [ $$ -ne 1 ]; then exit 0; fi
 while :; do sleep 2147483647 & wait; done
 """
+
+PRTE = """prte_if_include = eth0
+plm_ssh_args = -o ConnectTimeout=5 -o ServerAliveInterval=5
+rmaps_default_mapping_policy = slot:oversubscribe
+hwloc_default_binding_policy = none
+"""
+"""For the launcher of Open MPI 5 (PRRTE 3), which reads no parameter of Open MPI 4's."""
 
 SSHD = f"""HostKey {FOLDER}/host_key
 AuthorizedKeysFile {FOLDER}/authorized_keys

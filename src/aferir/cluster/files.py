@@ -40,6 +40,7 @@ def make(folder: Path, description: Description, host_cpus: Sequence[int]) -> No
     host = (config / "host_key.pub").read_text(encoding="ascii")
     (config / "known_hosts").write_text(configuration.known_hosts(host), encoding="ascii")
     (config / "sshd_config").write_text(configuration.SSHD, encoding="ascii")
+    (config / "prte.conf").write_text(configuration.PRTE, encoding="ascii")
     (config / "init").write_text(configuration.INIT, encoding="ascii")
     (config / "init").chmod(0o755)
     home = folder / "home" / configuration.USER

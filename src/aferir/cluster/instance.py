@@ -51,7 +51,6 @@ class Cluster:
 
         Errors: MissingError where this machine lacks something, ProgramError where a node fails.
         """
-        clock = time.perf_counter()
         description = Description(
             name=f"run-{uuid.uuid4().hex[:12]}",
             nodes=spec.nodes,
@@ -61,7 +60,8 @@ class Cluster:
             placement=spec.placement,
         )
         manager.require(description)
-        base = image.ensure(self._progress, manager.packages(description))
+        base = image.ensure(self._progress, manager.packages(description), spec.suite)
+        clock = time.perf_counter()
         host = placement.pinned(spec, placement.host_cpus())
         state = manager.create_from(
             description, lambda _: base.folder, self._progress, host=host, keep=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol, get_args, runtime_checkable
 
@@ -175,7 +176,8 @@ def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
 
 MOST_TENANTS = 64
 MOST_NODES = 250
-_CLUSTER_KEYS = ("nodes", "node_kind", "placement")
+_CLUSTER_KEYS = ("nodes", "node_kind", "placement", "suite")
+_SUITE = re.compile(r"[a-z]{1,30}")
 _NOT_OF_CLUSTERS = ("cpu_quota", "huge_pages", "merge_pages")
 _ENVIRONMENT_KEYS = (
     *("name", "kind", "cpus", "memory", "pin", "cpu_quota", "huge_pages", "merge_pages", "tenants"),
@@ -225,6 +227,7 @@ def read_environment(
         nodes=(fields.integer("nodes", 1, MOST_NODES) or 2) if in_cluster else 1,
         node_kind=next((known for known in NODE_KINDS if known == node_kind), "container"),
         placement=next((known for known in PLACEMENTS if known == placement), "spread"),
+        suite=_read_suite(fields, node_kind),
         pin=pin,
         cpu_quota=quota,
         huge_pages=fields.flag("huge_pages") is not False,
@@ -233,6 +236,15 @@ def read_environment(
         disk_bytes=disk[0],
         disk_bps=disk[1],
     )
+
+
+def _read_suite(fields: Fields, node_kind: str | None) -> str:
+    suite = fields.text("suite") or ""
+    if suite and not _SUITE.fullmatch(suite):
+        fields.wrong("suite", f"{shown(suite)} is no release", 'write e.g. "trixie"')
+    if suite and node_kind == "vm":
+        fields.wrong("suite", "guests have the host's release", "remove it, or `node_kind`")
+    return suite
 
 
 def _check_keys_of_clusters(fields: Fields, kind: EnvironmentKind) -> None:

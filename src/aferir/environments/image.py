@@ -75,9 +75,14 @@ def silent(_: str) -> None:
     """Tell nobody."""
 
 
-def host_recipe(extra: tuple[str, ...] = ()) -> recipe.Recipe:
-    """The recipe for this host, with `extra` packages; MissingError where there is none."""
-    return recipe.for_host(facts.os_release(), platform.machine(), extra)
+def host_recipe(extra: tuple[str, ...] = (), suite: str = "") -> recipe.Recipe:
+    """The recipe for this host, with `extra` packages; MissingError where there is none.
+
+    With `suite` of that release of the host's distribution, for containers: programs that were
+    built here run on later ones.
+    """
+    own = recipe.for_host(facts.os_release(), platform.machine(), extra)
+    return msgspec.structs.replace(own, suite=suite) if suite else own
 
 
 def find(wanted: recipe.Recipe) -> Image | None:
@@ -92,10 +97,10 @@ def find(wanted: recipe.Recipe) -> Image | None:
     return None
 
 
-def check(extra: tuple[str, ...] = ()) -> list[Finding]:
+def check(extra: tuple[str, ...] = (), suite: str = "") -> list[Finding]:
     """What is missing to build the image; nothing where it is built or can be."""
     try:
-        wanted = host_recipe(extra)
+        wanted = host_recipe(extra, suite)
     except MissingError as error:
         return [Finding("image", "missing", error.message, error.remedy)]
     if find(wanted) is not None:
@@ -111,16 +116,16 @@ def check(extra: tuple[str, ...] = ()) -> list[Finding]:
     return []
 
 
-def ensure(progress: Progress = silent, extra: tuple[str, ...] = ()) -> Image:
+def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str = "") -> Image:
     """The image of this host with `extra` packages, built if it is not in the cache (15 to 60 s).
 
     Errors: MissingError where `check` finds something missing or building fails.
     """
-    wanted = host_recipe(extra)
+    wanted = host_recipe(extra, suite)
     found = find(wanted)
     if found is not None:
         return found
-    for finding in check(extra):
+    for finding in check(extra, suite):
         raise MissingError(finding.message, remedy=finding.remedy)
     entry = journal.write(BUILDING, {"folder": str(_images())})
     folder = _images() / f".building-{entry.id}"
@@ -226,17 +231,21 @@ def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> 
 
 
 def _write_sources(suite: str, folder: Path) -> list[str]:
-    """The host's own sources for `suite` as files for mmdebstrap."""
+    """The host's own sources for `suite` as files for mmdebstrap.
+
+    Of another release of the distribution, they are those for its own: an archive has them all.
+    """
     apt = Path("/etc/apt")
+    own = host_recipe().suite
     lines = [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*.list"))]
     texts = {
         "host.list": "".join(
-            recipe.one_line_sources(path.read_text(encoding="utf-8"), suite)
+            recipe.one_line_sources(path.read_text(encoding="utf-8"), own).replace(own, suite)
             for path in lines
             if path.is_file()
         ),
         "host.sources": "\n".join(
-            recipe.deb822_sources(path.read_text(encoding="utf-8"), suite)
+            recipe.deb822_sources(path.read_text(encoding="utf-8"), own).replace(own, suite)
             for path in sorted((apt / "sources.list.d").glob("*.sources"))
         ).strip(),
     }
@@ -247,8 +256,8 @@ def _write_sources(suite: str, folder: Path) -> list[str]:
             written.append(str(folder / name))
     if not written:
         raise MissingError(
-            f"the apt sources of this host do not serve its own release, {suite}",
-            remedy=f"add the main archive of {suite} to /etc/apt/sources.list",
+            f"the apt sources of this host do not serve its own release, {own}",
+            remedy=f"add the main archive of {own} to /etc/apt/sources.list",
         )
     return written
 

@@ -55,6 +55,8 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Size of a disk of its own for the programs' files; 0: they are on the host's."""
     disk_bps: int = 0
     """Bytes a second that such a disk is held to; 0: as many as it can."""
+    suite: str = ""
+    """Release of the distribution that a cluster's containers have; empty: the host's."""
     accounted: bool = False
     """What it uses is to be told from what everything else uses: it gets control groups."""
     packages: tuple[str, ...] = ()

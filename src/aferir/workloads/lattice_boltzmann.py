@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from aferir.errors import MissingError
 from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample
@@ -29,6 +30,7 @@ from aferir.workloads.npb import ISAS, one_of
 
 PROGRAM = "lattice-boltzmann"
 BY_MESSAGES = "lattice-boltzmann-mpi"
+IN_32_BITS = "lattice-boltzmann-32"
 GEOMETRIES = ("slit", "duct", "sc", "bcc", "fcc", "packing", "blocks", "file")
 ENDS = ("periodic", "pressure")
 _SIZE = "64x64x64"
@@ -44,6 +46,7 @@ _WHOLE: Mapping[str, tuple[int, int]] = {
     "threads": (1, MOST_THREADS),
     "processes": (1, MOST_PROCESSES),
     "block_steps": (0, 64),
+    "bits": (32, 64),
 }
 _REAL: Mapping[str, tuple[float, float]] = {"fraction": (0.0, 0.99), "viscosity": (0.001, 10.0)}
 _PASSED_ON = (
@@ -57,7 +60,7 @@ class LatticeBoltzmannWorkload:
     """See docs/reference/experiment-file.md for the parameters."""
 
     program = PROGRAM
-    parameters: tuple[str, ...] = ("size", "processes", "mpi", *_PASSED_ON, *_FLAGS)
+    parameters: tuple[str, ...] = ("size", "processes", "mpi", "bits", *_PASSED_ON, *_FLAGS)
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
         """`geometry` is needed."""
@@ -105,7 +108,8 @@ class LatticeBoltzmannWorkload:
         if parameters.get("roofline"):
             arguments.append("--roofline")
         if "processes" not in parameters:
-            return Command(kernel_path(PROGRAM), tuple(arguments))
+            name = IN_32_BITS if parameters.get("bits") == 32 else PROGRAM
+            return Command(_program(name), tuple(arguments))
         return launch(
             BY_MESSAGES, arguments, processes=_processes(parameters), mpi=mpi_of(parameters)
         )
@@ -133,6 +137,16 @@ class LatticeBoltzmannWorkload:
         if "permeability_error" in figures:
             samples.append(Sample("permeability_error", finite(figures, "permeability_error"), "1"))
         return tuple(samples)
+
+
+def _program(name: str) -> Path:
+    try:
+        return kernel_path(name)
+    except MissingError as error:
+        if name != IN_32_BITS:
+            raise
+        remedy = "see `In 32 bits` in docs/reference/lattice-boltzmann.md"
+        raise MissingError(error.message, remedy=remedy) from None
 
 
 def _size(parameters: Mapping[str, Parameter]) -> tuple[int, int, int] | None:
@@ -164,6 +178,10 @@ def _wrong_real(
 
 
 def _wrong_together(parameters: Mapping[str, Parameter]) -> list[str]:
+    if parameters.get("bits", 64) not in (32, 64):
+        return [f"bits: {parameters['bits']} is not possible; write 32 or 64"]
+    if parameters.get("bits") == 32 and "processes" in parameters:
+        return ["bits: there is no 32-bit MPI for `processes`; use `threads`"]
     voxels = parameters.get("voxels")
     of_file = parameters.get("geometry") == "file"
     if of_file != (voxels is not None):
