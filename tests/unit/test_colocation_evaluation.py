@@ -35,8 +35,8 @@ def test_policies_are_points_of_latency_over_batch_work() -> None:
         ("c", (3.0,), (0.4,), "frontier"),
     }
     latencies, batch = by_policy(points)
-    assert latencies.at == batch.at == ("b", "a", "c")
-    assert batch.values == (0.2, 0.5, 0.4)
+    assert latencies.at == batch.at == ("a", "b", "c")
+    assert batch.values == (0.5, 0.2, 0.4)
 
 
 def test_a_step_is_answered_when_the_sla_is_never_again_broken() -> None:

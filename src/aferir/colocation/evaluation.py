@@ -47,8 +47,11 @@ def distribution(latencies: Histogram, label: str) -> Series | None:
 
 
 def by_policy(points: Mapping[str, Point]) -> tuple[Series, Series]:
-    """Latency and batch work of each policy, as two pictures with the policies in one order."""
-    names = tuple(sorted(points, key=lambda name: (points[name].latency_s, name)))
+    """Latency and batch work of each policy, as two pictures.
+
+    In the order given, so that repetitions can be pooled.
+    """
+    names = tuple(points)
     return (
         Series(
             metric="latency_quantile_s",
