@@ -25,6 +25,7 @@ from aferir.workloads.npb_mpi import NPB_MPI
 from aferir.workloads.npb_reference import NPB_REFERENCE
 from aferir.workloads.ocean import OCEAN
 from aferir.workloads.stores.blast import BLAST
+from aferir.workloads.stores.key_value import KEY_VALUE
 from aferir.workloads.stores.oltp import OLTP, OLTP_SYSBENCH
 from aferir.workloads.wordcount import WORDCOUNT
 
@@ -35,7 +36,7 @@ def all_workloads() -> dict[str, Workload]:
         *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
         *(CHECKPOINT, DEDUP, INDEX, WORDCOUNT),
-        *(BLAST, OLTP, OLTP_SYSBENCH),
+        *(BLAST, KEY_VALUE, OLTP, OLTP_SYSBENCH),
         *(ALLOCATION, CAPACITY, MOVIE, COLOCATION),
     )
     return {workload.program: workload for workload in known}

@@ -16,6 +16,7 @@ from aferir.model.record import Sample
 from aferir.workloads.base import VOLUME, Command
 from aferir.workloads.io_programs import FOLDER
 from aferir.workloads.kernels import finite, kernel_path, positive, read_figures
+from aferir.workloads.stores import jars
 from aferir.workloads.stores.bundle import PYTHON, PYTHON_PACKAGE, bundle
 
 _METRICS = {"operations": "1", "requests": "1", "throughput_rps": "1/s", "setup_s": "s"}
@@ -41,6 +42,8 @@ class Needs(msgspec.Struct, frozen=True):
     """A native program of ours that the driver starts."""
     client_package: str = ""
     """Debian package that it is compiled with; where that is missing it is not built."""
+    jars: str = ""
+    """Java programs that are fetched once, see `jars`."""
 
 
 class StoreWorkload:
@@ -98,7 +101,7 @@ class StoreWorkload:
         """Whether the host has the programs; images get them by themselves."""
         try:
             self._find()
-            self._client()
+            self._own()
         except MissingError as error:
             return [Finding(self.program, "missing", error.message, error.remedy)]
         return [Finding(self.program, "ok", f"{', '.join(self._needs.programs)} are installed")]
@@ -106,13 +109,12 @@ class StoreWorkload:
     def command(self, parameters: Mapping[str, Parameter]) -> Command:
         """Errors: MissingError."""
         self._find()
-        client = self._client()
-        files = () if client is None else (client,)
-        words = [self.program, *(word for path in files for word in ("--client", str(path)))]
+        own = self._own()
+        words = [self.program, *(word for pair in own.items() for word in map(str, pair))]
         for name, value in self._values(parameters).items():
             words += [f"--{name.replace('_', '-')}", str(value)]
         folder = {SCRATCH: str(parameters.get("folder", FOLDER))}
-        return Command(bundle(), tuple(words), folder, files=files)
+        return Command(bundle(), tuple(words), folder, files=tuple(own.values()))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` of the measured part, and what this program counts."""
@@ -129,15 +131,18 @@ class StoreWorkload:
     def _values(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
         return {o.name: parameters.get(o.name, o.default) for o in self._options}
 
-    def _client(self) -> Path | None:
-        """Our own program. Errors: MissingError with what it is built with."""
-        if not self._needs.client:
-            return None
-        try:
-            return kernel_path(self._needs.client)
-        except MissingError as error:
-            package = packages.install_command([self._needs.client_package])
-            raise MissingError(error.message, remedy=f"{package}, then {error.remedy}") from None
+    def _own(self) -> dict[str, Path]:
+        """Files that the driver needs besides, by their option. Errors: MissingError."""
+        files = {}
+        if self._needs.client:
+            try:
+                files["--client"] = kernel_path(self._needs.client)
+            except MissingError as error:
+                first = packages.install_command([self._needs.client_package])
+                raise MissingError(error.message, remedy=f"{first}, then {error.remedy}") from None
+        if self._needs.jars:
+            files["--jars"] = jars.find(self._needs.jars)
+        return files
 
     def _find(self) -> None:
         names = (*self._needs.programs, PYTHON)
