@@ -6,8 +6,8 @@ from aferir.workloads.stores.store import Needs, Option, StoreWorkload
 
 _MIB = 2**20
 _CLIENT = "oltp-clients"
-_SERVER = ("mariadbd", "mariadb-install-db")
-_PACKAGES = ("libmariadb3", "mariadb-server-core")
+_SERVER = ("mariadbd", "mariadb-install-db", "my_print_defaults")
+_PACKAGES = ("libmariadb3", "mariadb-client-core", "mariadb-server-core")
 _COMMON = (
     Option("terminals", 8, 1, 4096),
     Option("transactions", 10_000, 1, 10**9),
