@@ -167,3 +167,14 @@ def test_page_and_markdown_show_costs_and_pictures() -> None:
         assert f"I/O: {title}" in page
     assert "kWh a year, idle 70 %" in page
     assert "What I/O costs" in markdown(evaluation)
+
+
+def test_a_programs_own_account_of_its_timed_region_goes_before_the_whole_runs() -> None:
+    whole = record(spec("vm"))
+    timed = (Sample("timed_user_s", 1.5, "s"), Sample("timed_system_s", 0.5, "s"))
+    found = msgspec.structs.replace(whole, samples=(*whole.samples, *timed))
+    run = cost_of(found, spec("vm"), SERVER)
+    assert run is not None
+    seconds = {layer: cycles * 1e6 / HERTZ for layer, cycles in run.layers.items()}
+    assert seconds == pytest.approx({"user": 1.5, "os": 0.5, "vm": 1.0})
+    assert sum(run.states_s.values()) == pytest.approx(2 * 9.9)

@@ -57,6 +57,7 @@ struct Result {
     io::Counts counts;
     double begin_s = 0;
     double end_s = 0;
+    io::CpuTime cpu;
     std::uint64_t hash = 0;
     std::uint64_t archive_bytes = 0;
     Found found;
@@ -120,6 +121,7 @@ Result instance(const Options& options, int number, const std::filesystem::path&
     io::Volume volume;
     ready.wait();
     result.begin_s = io::now_s();
+    const auto used = io::cpu_now();
     {
         io::File input(data, O_RDONLY, volume);
         io::File output(packed, O_WRONLY | O_CREAT | O_EXCL, volume);
@@ -128,6 +130,7 @@ Result instance(const Options& options, int number, const std::filesystem::path&
         output.sync();
         result.archive_bytes = output.size();
     }
+    result.cpu = io::cpu_now() - used;
     result.end_s = io::now_s();
     result.counts = io::counts_of(volume);
     io::Volume unused;
@@ -163,6 +166,7 @@ int run(const Arguments& arguments, const std::filesystem::path& folder) {
         whole.begin_s = std::min(whole.begin_s, one.begin_s);
         whole.end_s = std::max(whole.end_s, one.end_s);
         outcome.counts += one.counts;
+        outcome.cpu += one.cpu;
         outcome.hash += one.hash;
         whole.archive_bytes += one.archive_bytes;
         whole.found.raw_bytes += one.found.raw_bytes;

@@ -15,6 +15,9 @@ int print_outcome(JsonObject& line, const Outcome& outcome, std::string_view wro
         return kUnverified;
     }
     const auto& counts = outcome.counts;
+    if (outcome.cpu.user_s + outcome.cpu.system_s > 0) {
+        line.number("user_s", outcome.cpu.user_s).number("system_s", outcome.cpu.system_s);
+    }
     line.number("duration_s", outcome.duration_s)
         .integer("bytes_read", counts.read_bytes)
         .integer("bytes_written", counts.written_bytes)

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "common/json.hpp"
+#include "io/cpu.hpp"
 #include "io/file.hpp"
 
 namespace aferir::io {
@@ -11,6 +12,7 @@ namespace aferir::io {
 struct Outcome {
     Counts counts;           ///< of the timed region
     double duration_s = 0;   ///< of it
+    CpuTime cpu;             ///< of it, of all processes
     std::uint64_t hash = 0;  ///< of the data set: equal for equal seeds and sizes
 };
 

@@ -58,6 +58,7 @@ struct Result {
     io::Counts counts;
     double begin_s = 0;
     double end_s = 0;
+    io::CpuTime cpu;
     std::uint64_t hash = 0;
     std::uint64_t terms = 0;
     std::uint64_t wrong = 0;
@@ -157,10 +158,12 @@ Result instance(const Options& options, int number, const std::filesystem::path&
     io::Volume volume;
     ready.wait();
     result.begin_s = io::now_s();
+    const auto used = io::cpu_now();
     const Mapped mapped(path, volume);
     const auto counted = count_terms(mapped.text(), options.maps, options.reduces);
     volume.read_bytes += mapped.text().size();
     write_result(folder / ("result-" + place), counted, volume);
+    result.cpu = io::cpu_now() - used;
     result.end_s = io::now_s();
     result.counts = io::counts_of(volume);
     result.wrong = wrong_terms(counted, source.vocabulary(), totals);
@@ -186,6 +189,7 @@ int run(const Arguments& arguments, const std::filesystem::path& folder) {
         whole.begin_s = std::min(whole.begin_s, one.begin_s);
         whole.end_s = std::max(whole.end_s, one.end_s);
         outcome.counts += one.counts;
+        outcome.cpu += one.cpu;
         outcome.hash += one.hash;
         whole.wrong += &one == results.span().data() ? 0 : one.wrong;
         whole.terms = std::max(whole.terms, one.terms);

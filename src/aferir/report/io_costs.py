@@ -110,9 +110,12 @@ def cost_of(record: Record, spec: EnvironmentSpec, server: ServerSpec) -> IoRun 
     """What one repetition cost; None where it moved nothing, or was not accounted for."""
     seen: _Seen = {(s.metric, s.side): s.value for s in record.samples}
     count = operations(volume(seen, spec.tenants))
-    elapsed = seen.get(("elapsed_s", "environment"), 0.0)
     frequency = _frequency(seen)
     layers_s = _layers(seen, spec)
+    elapsed = seen.get(("elapsed_s", "environment"), 0.0)
+    if layers_s is not None and ("timed_user_s", "program") in seen:
+        layers_s = _timed(seen, layers_s, spec)
+        elapsed = seen.get(("duration_s", "program"), 0.0)
     if count <= 0 or elapsed <= 0 or frequency is None or layers_s is None:
         return None
     cpu = _cpu_time(seen, layers_s, elapsed, server.cores)
@@ -171,6 +174,21 @@ def _layers(seen: _Seen, spec: EnvironmentSpec) -> dict[str, float] | None:
     if guest > total:  # a guest counts as its own what the host has taken from it
         inside = [part * total / guest for part in inside]
     return {"user": inside[0], "os": inside[1], "vm": total - sum(inside)}
+
+
+def _timed(seen: _Seen, whole: Mapping[str, float], spec: EnvironmentSpec) -> dict[str, float]:
+    """Of the region that the program timed, by its own account.
+
+    What virtualisation adds is in proportion to the guest's own time of the whole run.
+    """
+    own = sum(seen.get((f"timed_{part}_s", "program"), 0.0) for part in _PARTS) * spec.tenants
+    guest = whole["user"] + whole["os"]
+    system = seen.get(("timed_system_s", "program"), 0.0) * spec.tenants
+    return {
+        "user": own - system,
+        "os": system,
+        "vm": whole["vm"] * own / guest if guest > 0 else 0.0,
+    }
 
 
 def _cpu_time(seen: _Seen, layers: Mapping[str, float], elapsed: float, cores: int) -> CpuTime:

@@ -13,7 +13,7 @@ _MILLION = 1e6
 
 def cost_header(study: IoStudy) -> tuple[str, ...]:
     """Of `costs`: energies stand for each idle power."""
-    idle = [percent(share) for share in study.server.idle_fractions]
+    idle = [f"{100 * share:.0f} %" for share in study.server.idle_fractions]
     return (
         *("group", "environment", "n", "operations", "cycles per operation"),
         *(f"J per operation, idle {share}" for share in idle),

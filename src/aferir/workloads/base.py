@@ -79,3 +79,8 @@ class IoWorkload(Workload, Protocol):
 VOLUME = "io_volume_bytes"
 """Sample of a program of I/O: bytes of its data that it read and wrote, as it knows them itself.
 An operation is 512 of them."""
+
+TIMED = "timed"
+"""`timed_user_s` and `timed_system_s`: CPU seconds that a program spent within `duration_s`, without
+making its data set and checking what came out. Costs of I/O are those of this time if it is there.
+"""

@@ -10,7 +10,7 @@ import msgspec
 from aferir.model.finding import Finding
 from aferir.model.plan import SCRATCH, Parameter
 from aferir.model.record import Sample
-from aferir.workloads.base import VOLUME, Command
+from aferir.workloads.base import TIMED, VOLUME, Command
 from aferir.workloads.kernels import (
     check_kernels,
     finite,
@@ -119,7 +119,17 @@ class IoProgram:
             Sample("operations", positive(figures, "operations"), "1"),
             Sample("throughput_bps", volume / duration, "B/s"),
             *(Sample(name, finite(figures, name), unit) for name, unit in self._figures.items()),
+            *_timed(figures),
         )
+
+
+def _timed(figures: Mapping[str, object]) -> list[Sample]:
+    """CPU time of the timed region alone, of a program that knows it: its data set costs, too."""
+    return [
+        Sample(f"{TIMED}_{part}_s", finite(figures, f"{part}_s"), "s")
+        for part in ("user", "system")
+        if f"{part}_s" in figures
+    ]
 
 
 def _option(name: str) -> str:

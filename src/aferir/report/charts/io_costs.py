@@ -21,7 +21,7 @@ from aferir.report.charts.style import (
     render,
     state_colour,
 )
-from aferir.report.formatting import percent, quantity
+from aferir.report.formatting import quantity
 from aferir.report.model import IoCell, IoProjection, IoStudy
 
 _STATES = {
@@ -153,7 +153,12 @@ def _energy(study: IoStudy) -> str:
         axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
         handles = [
             Line2D(
-                [], [], marker=mark, linestyle="", color=INK, label=f"idle power {percent(share)}"
+                [],
+                [],
+                marker=mark,
+                linestyle="",
+                color=INK,
+                label=f"idle power {100 * share:.0f} %",
             )
             for mark, share in zip(_MARKS, idle, strict=False)
         ]

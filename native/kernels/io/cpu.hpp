@@ -1,0 +1,18 @@
+#pragma once
+
+namespace aferir::io {
+
+/// Seconds of processors that a process, with all its threads, has used.
+struct CpuTime {
+    double user_s = 0;
+    double system_s = 0;
+
+    CpuTime& operator+=(const CpuTime& other);
+};
+
+CpuTime operator-(const CpuTime& after, const CpuTime& before);
+
+/// Of this process so far (getrusage(2)).
+CpuTime cpu_now();
+
+}  // namespace aferir::io
