@@ -81,6 +81,6 @@ VOLUME = "io_volume_bytes"
 An operation is 512 of them."""
 
 TIMED = "timed"
-"""`timed_user_s` and `timed_system_s`: CPU seconds that a program spent within `duration_s`, without
-making its data set and checking what came out. Costs of I/O are those of this time if it is there.
+"""`timed_user_s` and `timed_system_s`: CPU seconds that a program spent within `duration_s`, but
+for making its data set and checking what came out. Costs of I/O are those of it if it is there.
 """
