@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -78,6 +79,20 @@ def test_it_scales_up_and_back(cluster: str) -> None:
     assert sorted(run(cluster, *WHO).splitlines()) == [f"4 {n}" for n in NAMES[:4]]
     manager.scale(cluster, 2)
     assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
+
+
+def test_a_placement_is_advised_with_its_reason_and_taken(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = storing.read(cluster)
+    assert main(["cluster", "pin", cluster, "--json"]) == 0
+    advised = json.loads(capsys.readouterr().out)
+    assert storing.read(cluster) == before
+    assert "CPUs" in advised["reason"]
+    assert main(["cluster", "pin", cluster, "--advised"]) == 0
+    now = {node.name: list(node.cpus) for node in storing.read(cluster).nodes}
+    assert now == advised["cpus"]
+    assert main(["cluster", "pin", cluster, "front=0", "--advised"]) == 2
 
 
 def test_pinned_nodes_run_where_they_are_told(cluster: str) -> None:

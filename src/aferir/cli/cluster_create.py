@@ -38,6 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slurm", action="store_true", default=None, help="with Slurm: srun, sbatch, squeue"
     )
+    parser.add_argument(
+        "--placement",
+        choices=("spread", "packed", "reserve", "free"),
+        help="how nodes get the host's CPUs (default spread)",
+    )
     parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
     parser.add_argument("--json", action="store_true", help="print the cluster as JSON")
 
@@ -86,7 +91,8 @@ def wanted(options: argparse.Namespace) -> Description:
         except msgspec.DecodeError as error:
             raise UsageError(f"{options.file} is no TOML: {error}") from None
     given = {
-        key: getattr(options, key) for key in ("name", "nodes", "kind", "cpus", "boot", "slurm")
+        key: getattr(options, key)
+        for key in ("name", "nodes", "kind", "cpus", "boot", "slurm", "placement")
     }
     given["memory"] = options.memory
     values |= {key: value for key, value in given.items() if value is not None}

@@ -1,8 +1,12 @@
-"""Let nodes of a cluster run on chosen CPUs of the host alone, from now on."""
+"""Let nodes of a cluster run on chosen CPUs of the host alone, from now on; or say on which.
+
+Without a placement nothing is changed: it prints the one that is advised, and why.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 
 from aferir.errors import UsageError
 
@@ -14,14 +18,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir cluster pin`."""
     parser.epilog = "example: aferir cluster pin lab front=0 node1=1 node2=0-1"
     parser.add_argument("name", help="of the cluster")
-    parser.add_argument("placement", nargs="+", metavar="NODE=CPUS", help="e.g. node1=0,2-3")
+    parser.add_argument("placement", nargs="*", metavar="NODE=CPUS", help="e.g. node1=0,2-3")
+    parser.add_argument("--advised", action="store_true", help="place all nodes as is advised")
+    parser.add_argument("--json", action="store_true", help="print the advice as JSON")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Pin each."""
+    """Pin each, or say what is advised."""
     from aferir.cluster import manager
 
-    manager.pin(options.name, dict(_parse(text) for text in options.placement))
+    if options.placement and options.advised:
+        raise UsageError("--advised places all nodes", remedy="leave out the others")
+    if options.placement:
+        manager.pin(options.name, dict(_parse(text) for text in options.placement))
+        return 0
+    advice, chosen = manager.advise(options.name)
+    if options.advised:
+        manager.pin(options.name, chosen)
+    if options.json:
+        found = {"placement": advice.placement, "reason": advice.reason, "cpus": chosen}
+        print(json.dumps(found))
+        return 0
+    print(f"{advice.placement}: {advice.reason}")
+    places = " ".join(f"{name}={','.join(map(str, cpus))}" for name, cpus in chosen.items())
+    done = "done" if options.advised else f"aferir cluster pin {options.name}"
+    print(f"  {done} {places}")
     return 0
 
 

@@ -176,6 +176,15 @@ def _reconnected(before: State) -> State:
     return after
 
 
+def advise(name: str) -> tuple[placing.Advice, dict[str, tuple[int, ...]]]:
+    """How to place a cluster on this host, and the CPUs of each node then. Changes nothing."""
+    state = storing.read(name)
+    wanted, host = state.description, processors.read(placement.host_cpus())
+    advice = placing.advise(wanted.nodes, wanted.cpus, host)
+    names = (node.name for node in state.nodes)
+    return advice, dict(zip(names, advice.cpus, strict=True))
+
+
 def pin(name: str, chosen: Mapping[str, tuple[int, ...]]) -> State:
     """Let nodes run on those CPUs of the host alone.
 

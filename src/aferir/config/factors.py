@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from aferir.config.clusters import MOST_NODES
 from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table, kind_of
 from aferir.config.problems import Problems, choose, shown
 from aferir.config.sections import (
-    MOST_NODES,
     MOST_TENANTS,
     ProgramRules,
     WorkloadTable,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol, get_args, runtime_checkable
 
 import msgspec
 
+from aferir.config.clusters import KEYS as CLUSTER_KEYS
+from aferir.config.clusters import read_cluster
 from aferir.config.fields import (
     PARAMETER_REMEDY,
     Fields,
@@ -22,15 +23,11 @@ from aferir.model.plan import (
     EnvironmentKind,
     EnvironmentSpec,
     HostLimits,
-    NodeKind,
     Order,
     Parameter,
-    Placement,
     StoppingRule,
 )
 
-NODE_KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
-PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
 KINDS: tuple[EnvironmentKind, ...] = get_args(EnvironmentKind)
 ORDERS: tuple[Order, ...] = get_args(Order)
 MOST_REPETITIONS = 1000
@@ -175,14 +172,10 @@ def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
 
 
 MOST_TENANTS = 64
-MOST_NODES = 250
-_CLUSTER_KEYS = ("nodes", "node_kind", "placement", "suite")
-_SUITE = re.compile(r"[a-z]{1,30}")
-_NOT_OF_CLUSTERS = ("cpu_quota", "huge_pages", "merge_pages")
 _ENVIRONMENT_KEYS = (
     *("name", "kind", "cpus", "memory", "pin", "cpu_quota", "huge_pages", "merge_pages", "tenants"),
     *("disk", "disk_rate"),
-    *_CLUSTER_KEYS,
+    *CLUSTER_KEYS,
 )
 
 
@@ -214,20 +207,12 @@ def read_environment(
         check_memory(fields.at("memory"), memory, kind, host, problems)
     if name is None or kind is None:
         return None
-    _check_keys_of_clusters(fields, kind)
     default = host.memory_bytes if kind == "native" else min(_DEFAULT_MEMORY, host.memory_bytes)
-    in_cluster = kind == "cluster"
-    node_kind = fields.choice("node_kind", NODE_KINDS)
-    placement = fields.choice("placement", PLACEMENTS)
-    return EnvironmentSpec(
+    spec = EnvironmentSpec(
         name=name,
         kind=kind,
-        cpus=cpus or (1 if in_cluster else len(pin) or len(host.cpus)),
+        cpus=cpus or (1 if kind == "cluster" else len(pin) or len(host.cpus)),
         memory_bytes=memory or default,
-        nodes=(fields.integer("nodes", 1, MOST_NODES) or 2) if in_cluster else 1,
-        node_kind=next((known for known in NODE_KINDS if known == node_kind), "container"),
-        placement=next((known for known in PLACEMENTS if known == placement), "spread"),
-        suite=_read_suite(fields, node_kind),
         pin=pin,
         cpu_quota=quota,
         huge_pages=fields.flag("huge_pages") is not False,
@@ -236,22 +221,7 @@ def read_environment(
         disk_bytes=disk[0],
         disk_bps=disk[1],
     )
-
-
-def _read_suite(fields: Fields, node_kind: str | None) -> str:
-    suite = fields.text("suite") or ""
-    if suite and not _SUITE.fullmatch(suite):
-        fields.wrong("suite", f"{shown(suite)} is no release", 'write e.g. "trixie"')
-    if suite and node_kind == "vm":
-        fields.wrong("suite", "guests have the host's release", "remove it, or `node_kind`")
-    return suite
-
-
-def _check_keys_of_clusters(fields: Fields, kind: EnvironmentKind) -> None:
-    strangers = _NOT_OF_CLUSTERS if kind == "cluster" else _CLUSTER_KEYS
-    for key in strangers:
-        if key in fields.table:
-            fields.wrong(key, f"means nothing for kind {kind}", "remove it")
+    return read_cluster(fields, spec)
 
 
 def check_cpus(path: str, cpus: int, host: HostLimits, problems: Problems) -> None:
