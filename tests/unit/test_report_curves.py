@@ -213,3 +213,25 @@ def test_a_series_along_a_factor_goes_through_the_cells_of_its_levels() -> None:
     assert [(f.title, f.metric, f.pooled) for f in families] == [("net", "error_s", True)]
     (curve,) = families[0].curves
     assert [(p.at, p.n, p.median) for p in curve.points] == [(1, 2, 1.0), (2, 2, 0.5)]
+
+
+def point(value: float, place: float, label: str) -> Series:
+    made = latency(value, label=label, at=(place,))
+    return msgspec.structs.replace(made, along="batch_share", along_unit="", kind="frontier")
+
+
+def test_a_scatter_pools_repetitions_although_their_places_differ() -> None:
+    evaluation = evaluated(
+        (point(3, 0.1, "a"), point(9, 0.9, "b"), point(8, 0.2, "c")),
+        (point(5, 0.3, "a"), point(9, 0.7, "b"), point(8, 0.2, "c")),
+    )
+    (family,) = evaluation.curves
+    assert family.kind == "frontier"
+    found = {curve.label: curve.points[0] for curve in family.curves}
+    assert found["a"].at == pytest.approx(0.2)
+    assert (found["a"].median, found["a"].n) == (4, 2)
+    assert found["b"].at_25 == pytest.approx(0.75)
+    assert found["b"].at_75 == pytest.approx(0.85)
+    (svg,) = curve_charts(evaluation)
+    assert "over batch share" in svg
+    assert "beaten by none" in svg

@@ -1,0 +1,83 @@
+"""One arm on a real NGINX, and what a batch program has done."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from aferir import process
+from aferir.colocation import admission
+from aferir.colocation.privileges import findings
+from aferir.colocation.settings import Sla
+from aferir.colocation.trials import programs
+from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, run
+from aferir.colocation.trials.study import Cell, Tried, figures, serving
+from aferir.errors import MissingError, UsageError
+from aferir.machine import packages
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        any(finding.status == "missing" for finding in findings())
+        or bool(packages.missing(("nginx", "chrt", "unshare", "xz"))),
+        reason="a service under reservations takes root, NGINX, util-linux and xz",
+    ),
+]
+_SLA = Sla(bound_s=5.0)
+
+
+def test_an_arm_tells_latency_batch_work_and_leaves_nothing() -> None:
+    before = admission.read_bandwidth()
+    with serving("nginx", 2) as service:
+        pid = service.pid
+        arm = run("aferir", Setup(service, _SLA, 100.0, Batch("xz", 2), Times(0.5, 1.5)))
+    assert arm.load.asked
+    assert arm.load.failed == 0
+    assert arm.system_s
+    assert arm.leaked_cpus == 0
+    assert not Path(f"/proc/{pid}").exists()
+    after = admission.read_bandwidth()
+    assert before is None or after is None or after.total <= before.total
+    _check_figures(arm)
+
+
+def _check_figures(arm: Arm) -> None:
+    cell = Cell(load=0.5, batch=Batch("xz", 2), sla=_SLA, arms=("aferir",))
+    made = figures(cell, Tried(rate=200.0, arms=(arm,), alone_per_s=10.0, duration_s=9.0))
+    assert {series.metric for series in made.series} >= {
+        "latency_s",
+        "latency_quantile_s",
+        "batch_share",
+        "violations",
+        "system_worst_s",
+        "controller_cpus",
+    }
+    assert "frontier" in {series.kind for series in made.series}
+
+
+@pytest.mark.parametrize("name", sorted(programs.PROGRAMS))
+def test_pieces_of_a_batch_program_are_counted(name: str, tmp_path: Path) -> None:
+    try:
+        command = programs.loop(name, tmp_path, 1)
+    except MissingError as missing:
+        pytest.skip(missing.message)
+    assert programs.finished(tmp_path) == 0
+    child = process.start(command, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not programs.finished(tmp_path) and time.monotonic() < deadline:
+        assert child.poll() is None
+        time.sleep(0.02)
+    process.end(child, grace_s=0.1)
+    assert programs.finished(tmp_path) > 0
+
+
+def test_what_there_is_not_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no batch program"):
+        programs.loop("nothing", tmp_path, 1)
+    with pytest.raises(UsageError, match="no service"), serving("nothing", 1):
+        pass
+    with pytest.raises(UsageError, match="no policy"):
+        Cell(load=0.5, batch=Batch("xz", 1), sla=_SLA, arms=("nothing",))
