@@ -27,6 +27,7 @@ from aferir.report.model import (
     Sentence,
 )
 from aferir.report.ranking import rank
+from aferir.report.rooflines import rooflines
 from aferir.report.sentences import sentences
 from aferir.statistics.multiple import holm
 from aferir.statistics.ratio import Ratio, paired_ratio, unpaired_ratio
@@ -81,6 +82,7 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         cells=cells,
         curves=curve_families(cells, counted),
         io=study(plan, counted),
+        rooflines=rooflines(cells),
         allocations=_allocations(counted, kinds, emulated, rule),
         ranking=ranking,
         sentences=_sentences(plan, cells, rule),

@@ -15,7 +15,7 @@ NOTHING = "–"  # noqa: RUF001 - an en dash, the usual sign of an empty field i
 
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL_STEPS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_SCALED_UP = frozenset({"B", "B/s", "bit/s", "Hz", "op/s", "LUP/s", "FLUP/s", "W", "J"})
+_SCALED_UP = frozenset({"B", "B/s", "bit/s", "Hz", "op/s", "LUP/s", "FLUP/s", "flop/s", "W", "J"})
 _ALREADY_SCALED = {"Mop/s": (1e6, "op/s"), "MLUP/s": (1e6, "LUP/s"), "MFLUP/s": (1e6, "FLUP/s")}
 
 
@@ -94,7 +94,7 @@ def listing(names: list[str]) -> str:
 def metric_name(metric: str) -> str:
     """`load_of_others_cpus` as `load of others`: words, without the unit's symbol."""
     words = metric.split("_")
-    symbols = {"s", "bps", "bytes", "percent", "hz", "mops", "cpus", "mlups", "mflups"}
+    symbols = {"s", "bps", "bytes", "percent", "hz", "mops", "cpus", "mlups", "mflups", "flops"}
     kept = [word for word in words if word not in symbols] or words
     return " ".join(kept)
 

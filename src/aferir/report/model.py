@@ -11,6 +11,7 @@ from aferir.model.record import Failure, Side, Warning
 from aferir.statistics.intervals import Interval
 from aferir.statistics.io_cost import Uncertain
 from aferir.statistics.ratio import Ratio
+from aferir.statistics.roofline import Limit
 from aferir.statistics.scaling import Projection
 from aferir.statistics.summary import Summary
 from aferir.statistics.verdict import Outcome, Rule, Verdict
@@ -219,6 +220,32 @@ class IoStudy(msgspec.Struct, frozen=True, kw_only=True):
     projections: tuple[IoProjection, ...] = ()
 
 
+class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
+    """One program's place under a roofline."""
+
+    workload: str
+    n: int
+    flops: float
+    """Median of its repetitions, in floating-point operations a second."""
+    intensity: float | None
+    """Operations a byte, by a model; None without memory traffic to speak of."""
+    limit: Limit
+    share: float
+    """Of what that limit leaves attainable."""
+
+
+class Roofline(msgspec.Struct, frozen=True, kw_only=True):
+    """What an environment can do, and what programs make of it."""
+
+    environment: str
+    emulated: bool
+    label: str
+    """Levels of factors."""
+    peak_flops: float
+    bandwidth_bps: float
+    programs: tuple[UnderRoof, ...]
+
+
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """All that is said about one run."""
 
@@ -231,6 +258,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[CellResult, ...]
     """Group by group, environments in the order of the plan."""
     curves: tuple[CurveFamily, ...] = ()
+    rooflines: tuple[Roofline, ...] = ()
     io: IoStudy | None = None
     """Costs of I/O, where the plan says what the server takes."""
     allocations: tuple[AllocationResult, ...]

@@ -24,6 +24,7 @@ from aferir.workloads.npb import NPB
 from aferir.workloads.npb_mpi import NPB_MPI
 from aferir.workloads.npb_reference import NPB_REFERENCE
 from aferir.workloads.ocean import OCEAN
+from aferir.workloads.peak import PEAK
 from aferir.workloads.stores.blast import BLAST
 from aferir.workloads.stores.key_value import KEY_VALUE
 from aferir.workloads.stores.oltp import OLTP, OLTP_SYSBENCH
@@ -33,7 +34,7 @@ from aferir.workloads.wordcount import WORDCOUNT
 def all_workloads() -> dict[str, Workload]:
     """Every program by its name in an experiment file."""
     known: tuple[Workload, ...] = (
-        *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
+        *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, PEAK, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
         *(CHECKPOINT, DEDUP, INDEX, WORDCOUNT),
         *(BLAST, KEY_VALUE, OLTP, OLTP_SYSBENCH),

@@ -10,6 +10,7 @@ from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample
 from aferir.workloads.base import Command
+from aferir.workloads.intensity import arithmetic
 from aferir.workloads.kernels import (
     MOST_THREADS,
     check_kernels,
@@ -79,12 +80,29 @@ class NpbWorkload:
         return Command(kernel_path(f"npb-{kernel}"), tuple(arguments), bound)
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`."""
+        """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`.
+
+        With floating-point operations, also `modelled_flops` and, where there is memory traffic to
+        speak of, `modelled_intensity`: the place under a roofline.
+        """
         figures = read_figures(stdout, "npb-")
+        rate = positive(figures, "throughput_mops")
         return (
             Sample("duration_s", positive(figures, "duration_s"), "s"),
-            Sample("throughput_mops", positive(figures, "throughput_mops"), "Mop/s"),
+            Sample("throughput_mops", rate, "Mop/s"),
+            *_modelled(figures, rate),
         )
+
+
+def _modelled(figures: Mapping[str, object], rate_mops: float) -> tuple[Sample, ...]:
+    kernel, problem_class = str(figures["program"]).removeprefix("npb-"), str(figures.get("class"))
+    model = arithmetic(kernel, problem_class) if problem_class in CLASSES else None
+    if model is None:
+        return ()
+    flops = Sample("modelled_flops", model.flops * rate_mops * 1e6, "flop/s")
+    if model.intensity is None:
+        return (flops,)
+    return (flops, Sample("modelled_intensity", model.intensity, "flop/B"))
 
 
 def array_bytes(kernel: str, problem_class: str) -> int:

@@ -1,0 +1,38 @@
+// Compiled for each instruction-set level. Independent chains of x * factor + summand: as many as
+// it takes to hide the latency of a fused multiply-add (4 cycles, two units), in as many registers.
+
+#include "peak_flops/multiply_add.hpp"
+
+#include <array>
+#include <cstddef>
+
+#include "npb/simd.hpp"
+
+namespace aferir::AFERIR_ISA {
+
+std::size_t multiply_add(double* values, long steps, double factor, double summand) {
+    using npb::AFERIR_ISA::kLanes;
+    using npb::AFERIR_ISA::Vector;
+    constexpr std::ptrdiff_t kChains = 12;
+    static_assert(kChains * kLanes <= static_cast<std::ptrdiff_t>(kMostValues));
+    const Vector multiplier = npb::AFERIR_ISA::broadcast(factor);
+    const Vector added = npb::AFERIR_ISA::broadcast(summand);
+    std::array<Vector, kChains> chains;
+#pragma GCC unroll 12
+    for (std::size_t chain = 0; chain < kChains; ++chain) {
+        chains[chain] = npb::AFERIR_ISA::load(values + static_cast<std::ptrdiff_t>(chain) * kLanes);
+    }
+    for (long step = 0; step < steps; ++step) {
+#pragma GCC unroll 12
+        for (auto& chain : chains) {
+            chain = chain * multiplier + added;
+        }
+    }
+#pragma GCC unroll 12
+    for (std::size_t chain = 0; chain < kChains; ++chain) {
+        npb::AFERIR_ISA::store(values + static_cast<std::ptrdiff_t>(chain) * kLanes, chains[chain]);
+    }
+    return static_cast<std::size_t>(kChains * kLanes);
+}
+
+}  // namespace aferir::AFERIR_ISA

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+
+namespace aferir {
+
+inline constexpr std::size_t kMostValues = 96;
+
+/// Replaces each of the first values by value * factor + summand, `steps` times, and returns how
+/// many they are: what the level's registers hold, `kMostValues` at most.
+using MultiplyAdd = std::size_t(double* values, long steps, double factor, double summand);
+
+#if defined(__x86_64__)
+namespace isa_v2 {
+MultiplyAdd multiply_add;
+}
+namespace isa_v3 {
+MultiplyAdd multiply_add;
+}
+namespace isa_v4 {
+MultiplyAdd multiply_add;
+}
+#else
+namespace isa_base {
+MultiplyAdd multiply_add;
+}
+#endif
+
+}  // namespace aferir

@@ -1,0 +1,58 @@
+"""How many floating-point operations NPB's kernels do, and for how many bytes of memory traffic.
+
+Models of our own programs, not measurements: an array that does not fit into the caches is counted
+once for each pass over it, read and written each once, and what one pass reads again it finds in
+the caches. docs/concepts/roofline.md derives each figure.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+_DOUBLE = 8
+_EP_NUMBERS = 2.0**29
+_EP_OPERATIONS = 26.68e9
+"""Of class A, by the table of RNR-94-007."""
+_STATE = 5 * _DOUBLE
+"""Bytes of the flow's five components at a point."""
+_FT_POINTS_LOG2 = {"S": 18, "W": 19, "A": 23, "B": 25, "C": 27}
+
+
+class Arithmetic(msgspec.Struct, frozen=True):
+    """Of one operation as NPB counts them."""
+
+    flops: float
+    intensity: float | None
+    """Floating-point operations a byte; None without traffic that grows with the problem."""
+
+
+def arithmetic(kernel: str, problem_class: str) -> Arithmetic | None:
+    """The model of one kernel; None for IS, which has no floating-point operations."""
+    if kernel == "ep":
+        return Arithmetic(_EP_OPERATIONS / _EP_NUMBERS, None)
+    if kernel == "ft":
+        return Arithmetic(1, _ft(_FT_POINTS_LOG2[problem_class]))
+    known = _INTENSITIES.get(kernel)
+    return None if known is None else Arithmetic(1, known)
+
+
+def _ft(points_log2: int) -> float:
+    """Of a time step: NPB's operations a point; a spectrum read, a field read and written twice."""
+    operations = 5.23518 + 7.21113 * points_log2 * math.log(2)
+    return operations / ((1 + 2 * 2) * 2 * _DOUBLE)
+
+
+_INTENSITIES = {
+    # Two operations an element of the matrix, whose value and column take 10 bytes.
+    "cg": 2 / 10,
+    # 58 operations a point; u and v read and u written once on the finest grid, an eighth as much
+    # on the next one, and so on.
+    "mg": 58 / (3 * _DOUBLE * 8 / 7),
+    # State, forcing and change, then change, state and state again; terms of the highest order.
+    "bt": 3478.8 / (6 * _STATE),
+    "sp": 881.174 / (6 * _STATE),
+    # State and correction read and written in both sweeps, the forcing read in one.
+    "lu": 1984.77 / (9 * _STATE),
+}

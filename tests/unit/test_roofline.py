@@ -1,0 +1,165 @@
+"""Rooflines: their arithmetic, the models of NPB's kernels, and the picture."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir import process
+from aferir.errors import MissingError
+from aferir.model.plan import (
+    Cell,
+    EnvironmentSpec,
+    Plan,
+    StoppingRule,
+    WorkloadSpec,
+)
+from aferir.model.record import Record, Sample
+from aferir.report.analyse import analyse
+from aferir.report.charts.roofline import roofline_charts
+from aferir.report.model import Evaluation
+from aferir.statistics.roofline import Roof
+from aferir.workloads.intensity import arithmetic
+from aferir.workloads.npb import CLASSES, KERNELS, NPB
+from aferir.workloads.peak import PEAK
+
+numbers = st.floats(1e-3, 1e15)
+roofs = st.builds(Roof, numbers, numbers)
+
+
+@given(roof=roofs, intensity=numbers)
+def test_no_program_is_allowed_more_than_either_limit(roof: Roof, intensity: float) -> None:
+    assert roof.at(intensity) <= roof.peak
+    assert roof.at(intensity) <= intensity * roof.bandwidth * (1 + 1e-12)
+    assert roof.share(intensity, roof.at(intensity)) == pytest.approx(1)
+
+
+@given(roof=roofs, one=numbers, other=numbers)
+def test_more_operations_a_byte_never_allow_less(roof: Roof, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert roof.at(low) <= roof.at(high) * (1 + 1e-12)
+    if roof.limit(low) == "arithmetic":
+        assert roof.limit(high) == "arithmetic"
+
+
+@given(roof=roofs, intensity=numbers, rate=numbers, scale=st.floats(1e-3, 1e3))
+def test_a_machine_that_is_faster_in_all_leaves_the_shares(
+    roof: Roof, intensity: float, rate: float, scale: float
+) -> None:
+    faster = Roof(roof.peak * scale, roof.bandwidth * scale)
+    assert faster.share(intensity, rate * scale) == pytest.approx(roof.share(intensity, rate))
+
+
+def test_the_limit_changes_at_the_ridge() -> None:
+    roof = Roof(peak=100.0, bandwidth=20.0)
+    assert roof.ridge == 5
+    assert roof.limit(4.9) == "memory"
+    assert roof.at(4) == 80
+    assert roof.limit(5) == "arithmetic"
+    assert roof.at(math.inf) == 100
+    assert roof.share(math.inf, 25) == 0.25
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan])
+def test_what_is_not_positive_has_no_place(bad: float) -> None:
+    with pytest.raises(ValueError, match="positive"):
+        Roof(bad, 1)
+    with pytest.raises(ValueError, match="positive"):
+        Roof(1, bad)
+    for intensity, rate in ((bad, 1.0), (1.0, bad)):
+        with pytest.raises(ValueError, match="positive"):
+            Roof(1, 1).share(intensity, rate)
+
+
+def test_every_kernel_with_floating_point_operations_has_a_model() -> None:
+    for kernel in KERNELS:
+        for problem_class in CLASSES:
+            model = arithmetic(kernel, problem_class)
+            assert (model is None) == (kernel == "is")
+            if model is not None:
+                assert model.flops > 0
+                assert (model.intensity is None) == (kernel == "ep")
+    sizes = [arithmetic("ft", c) for c in "SWABC"]
+    assert sizes == sorted(sizes, key=lambda m: m.intensity if m and m.intensity else 0)
+
+
+def test_the_models_keep_the_order_that_is_known_of_the_kernels() -> None:
+    """CG streams a matrix, BT's blocks of 5 x 5 are heavy: Williams 2009 and NPB's own reports."""
+    known = {k: m.intensity for k in KERNELS if (m := arithmetic(k, "A")) and m.intensity}
+    assert sorted(known, key=lambda k: known[k]) == ["cg", "ft", "mg", "sp", "lu", "bt"]
+
+
+def evaluation() -> Evaluation:
+    """One environment: both roofs, CG, EP and IS."""
+    line = {"class": "A", "verified": True, "duration_s": 1.0, "throughput_mops": 1000.0}
+    samples = {
+        "memory": (Sample("duration_s", 1.0, "s"), Sample("triad_bps", 2e10, "B/s")),
+        "peak": (Sample("duration_s", 1.0, "s"), Sample("peak_flops", 1e11, "flop/s")),
+        **{k: NPB.parse(json.dumps(line | {"program": f"npb-{k}"})) for k in ("cg", "ep", "is")},
+    }
+    cells = tuple(
+        Cell(
+            id=f"native/{name}",
+            group=name,
+            environment="native",
+            workload=WorkloadSpec(name=name, program="npb", parameters={}, time_limit_s=60),
+        )
+        for name in samples
+    )
+    plan = Plan(
+        name="roof",
+        title="",
+        baseline="native",
+        seed=1,
+        order="interleaved",
+        warmup=0,
+        stop=StoppingRule(minimum=2, maximum=2, emulated=1),
+        time_limit_s=60,
+        environments=(EnvironmentSpec(name="native", kind="native", cpus=2, memory_bytes=2**30),),
+        cells=cells,
+    )
+    records = [
+        Record(
+            cell=cell.id,
+            group=cell.group,
+            environment="native",
+            workload=cell.workload.name,
+            repetition=repetition,
+            started_unix_ns=0,
+            samples=tuple(s for s in samples[cell.workload.name] if isinstance(s, Sample)),
+        )
+        for cell in cells
+        for repetition in (1, 2)
+    ]
+    return analyse(plan, records)
+
+
+def test_a_run_with_both_roofs_has_a_roofline() -> None:
+    (found,) = evaluation().rooflines
+    assert (found.peak_flops, found.bandwidth_bps) == (1e11, 2e10)
+    cg, ep = found.programs
+    assert (cg.workload, cg.limit) == ("cg", "memory")
+    assert cg.share == pytest.approx(1e9 / (0.2 * 2e10))
+    assert (ep.workload, ep.limit, ep.intensity) == ("ep", "arithmetic", None)
+    assert ep.share == pytest.approx(26.68e9 / 2**29 * 1e9 / 1e11)
+
+
+def test_the_program_measures_a_peak_that_can_be() -> None:
+    """A processor of today does one operation a nanosecond at least, and a thousand at most."""
+    try:
+        path = PEAK.command({}).program
+    except MissingError as error:
+        pytest.skip(error.message)
+    done = process.run([str(path), "--threads", "1", "--rounds", "20"], timeout_s=60)
+    found = {sample.metric: sample.value for sample in PEAK.parse(done.stdout)}
+    assert 1e9 < found["peak_flops"] < 1e12
+
+
+def test_the_picture_names_each_program_and_its_share() -> None:
+    (svg,) = roofline_charts(evaluation())
+    assert "cg: 1.00 Gflop/s, 25 % of the memory roof" in svg
+    assert "ep: 49.7 Gflop/s, 50 % of the arithmetic roof" in svg
