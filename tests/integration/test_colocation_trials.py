@@ -6,6 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from aferir import process
@@ -55,6 +56,10 @@ def _check_figures(arm: Arm) -> None:
         "system_worst_s",
         "controller_cpus",
     }
+    stepped = msgspec.structs.replace(cell, step_to=0.75, times=Times(0.5, 1.5))
+    assert stepped.asked(200.0) == "0:100.000,1.25:150.000"
+    made = figures(stepped, Tried(rate=200.0, arms=(arm,), alone_per_s=10.0, duration_s=9.0))
+    assert {series.metric for series in made.series} >= {"latency_p95_s", "settled_s"}
     assert "frontier" in {series.kind for series in made.series}
 
 

@@ -26,6 +26,7 @@ _REPETITION = "AFERIR_REPETITION"
 """Number of the repetition, which the runner tells: each draws an order and moments of its own."""
 _BOUNDS = {
     "load": (0.01, 1.5),
+    "step_to": (0.0, 1.5),
     "threads": (1, 256),
     "warm_up": (0.2, 3600.0),
     "measured": (1.0, 3600.0),
@@ -39,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("service", choices=("nginx",))
     add("--load", type=float, default=0.5, metavar="SHARE", help="of the highest (default: 0.5)")
+    add("--step-to", type=float, default=0.0, metavar="SHARE", help="from half of the time on")
     add("--rate", type=float, default=0.0, metavar="N", help="the highest; 0: find it (default)")
     add("--batch", default="xz", metavar="NAME", help="batch program (default: xz)")
     add("--threads", type=int, default=4, metavar="N", help="of it (default: 4)")
@@ -95,6 +97,7 @@ def _cell(options: argparse.Namespace) -> Cell:
         sla=parse_sla(options.sla),
         arms=tuple(options.arms.split(",")) if options.arms else tuple(POLICIES),
         times=Times(options.warm_up, options.measured),
+        step_to=options.step_to,
         rate=options.rate,
         seed=options.seed + int(os.environ.get(_REPETITION, "0")),
     )

@@ -23,6 +23,7 @@ _NEEDED = ("nginx", "chrt", "unshare")
 _TEXTS = ("batch", "sla", "arms")
 _NUMBERS = {
     "load": (0.01, 1.5),
+    "step_to": (0.0, 1.5),
     "rate": (0.0, 1e6),
     "warm_up": (0.2, 3600.0),
     "measured": (1.0, 3600.0),

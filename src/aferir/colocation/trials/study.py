@@ -16,7 +16,7 @@ from aferir.colocation.evaluation import Point
 from aferir.colocation.policies import POLICIES
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials import nginx
-from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, run
+from aferir.colocation.trials.arm import Arm, Batch, Rate, Setup, Times, run
 from aferir.colocation.trials.capacity import Tell, highest_rate
 from aferir.colocation.trials.service import Running
 from aferir.errors import UsageError
@@ -39,6 +39,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     sla: Sla
     arms: tuple[str, ...] = tuple(POLICIES)
     times: Times = Times()
+    step_to: float = 0.0
+    """The load from the middle of the measured time on; 0: it stays."""
     rate: float = 0.0
     """The highest one, in requests a second; 0: it is found first."""
     seed: int = 1
@@ -50,6 +52,17 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(
                     f"there is no policy `{arm}`", remedy=f"one of: {', '.join(POLICIES)}"
                 )
+
+    @property
+    def step_s(self) -> float:
+        """When the load changes, in seconds from its beginning."""
+        return self.times.warm_up_s + self.times.measured_s / 2
+
+    def asked(self, highest: float) -> Rate:
+        """Requests a second, of the highest rate."""
+        if not self.step_to:
+            return round(self.load * highest, 3)
+        return f"0:{self.load * highest:.3f},{self.step_s:g}:{self.step_to * highest:.3f}"
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +95,12 @@ def study(service: Running, cell: Cell, tell: Tell) -> Tried:
     """All arms in a drawn order, next to each other in time. Errors: ProgramError, MissingError."""
     begun = time.monotonic()
     highest = cell.rate or highest_rate(service, cell.sla, tell)
-    rate = round(cell.load * highest, 3)
+    rate = cell.asked(highest)
     draw = random.Random(cell.seed)  # noqa: S311 - not cryptography
     order = draw.sample([*cell.arms, BATCH_ALONE], len(cell.arms) + 1)
     arms, alone_per_s = [], 0.0
     for name in order:
-        asked = 0.0 if name == BATCH_ALONE else rate
+        asked: Rate = 0.0 if name == BATCH_ALONE else rate
         policy = "default" if name == BATCH_ALONE else name
         arm = run(policy, Setup(service, cell.sla, asked, cell.batch, cell.times, cell.seed))
         tell(_words(name, arm, cell.sla))
@@ -128,6 +141,7 @@ def figures(cell: Cell, tried: Tried) -> Figures:
             *evaluation.by_policy(points),
             *evaluation.scatter(points),
             *_by_arm(tried, cell.sla),
+            *_after_step(cell, tried),
         ),
         doubts=tuple(_doubts(tried)),
     )
@@ -167,6 +181,27 @@ def _by_arm(tried: Tried, sla: Sla) -> list[Series]:
         series("system_worst_s", "s", [max(arm.system_s, default=0.0) for arm in tried.arms]),
         series("controller_cpus", "1", [arm.own_cpus for arm in tried.arms]),
     ]
+
+
+def _after_step(cell: Cell, tried: Tried) -> Iterator[Series]:
+    """By time, and how long the SLA is broken after the step."""
+    if not cell.step_to:
+        return
+    answers = {
+        arm.policy: [(one.intended_s, one.latency_s) for one in arm.load.asked]
+        for arm in tried.arms
+    }
+    for name, asked in answers.items():
+        yield evaluation.by_time(asked, name)
+    yield Series(
+        metric="settled_s",
+        unit="s",
+        values=tuple(
+            evaluation.settled_s(asked, cell.sla, cell.step_s) for asked in answers.values()
+        ),
+        along="policy",
+        at=tuple(answers),
+    )
 
 
 def _doubts(tried: Tried) -> Iterator[Warning]:
