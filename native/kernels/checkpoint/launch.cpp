@@ -35,6 +35,7 @@ void become_mpirun(const Arguments& arguments, const std::filesystem::path& fold
         }
     }
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (auto& word : words) {
         pointers.push_back(word.data());
     }

@@ -82,8 +82,8 @@ class MpiChannel : public Channel {
         }
     }
 
-    std::uint64_t all_of(const MPI_Status& status, std::size_t bytes,
-                         std::string_view doing) const {
+    [[nodiscard]] std::uint64_t all_of(const MPI_Status& status, std::size_t bytes,
+                                       std::string_view doing) const {
         int done = 0;
         MPI_Get_count(&status, MPI_BYTE, &done);
         if (static_cast<std::size_t>(done) != bytes) {

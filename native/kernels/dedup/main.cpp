@@ -143,7 +143,7 @@ Result instance(const Options& options, int number, const std::filesystem::path&
     return result;
 }
 
-std::string wrong_of(const Result& whole) {
+std::string_view wrong_of(const Result& whole) {
     if (!whole.restored) {
         return "an archive does not restore to the file that it was made of";
     }

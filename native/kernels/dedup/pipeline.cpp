@@ -54,7 +54,7 @@ class Contents {
     // The content, and whether nobody had it before.
     std::pair<Content*, bool> add(const Digest& digest) {
         auto& part = parts_[digest.back() % parts_.size()];
-        const std::lock_guard held(part.guard);
+        const std::scoped_lock held(part.guard);
         auto& content = part.known[digest];
         const bool is_new = content == nullptr;
         if (is_new) {
@@ -169,7 +169,7 @@ class Pipeline {
     }
 
     void pack(Fragment& fragment) const {
-        for (auto& chunk : fragment.chunks) {
+        for (const auto& chunk : fragment.chunks) {
             if (chunk.first) {
                 chunk.content->packed = compress(chunk.data, settings_.level);
                 chunk.content->ready.store(true, std::memory_order_release);

@@ -14,7 +14,7 @@ class Queue {
   public:
     void push(T item) {
         {
-            const std::lock_guard held(guard_);
+            const std::scoped_lock held(guard_);
             items_.push_back(std::move(item));
         }
         changed_.notify_one();
@@ -35,7 +35,7 @@ class Queue {
     /// No more will come.
     void close() {
         {
-            const std::lock_guard held(guard_);
+            const std::scoped_lock held(guard_);
             closed_ = true;
         }
         changed_.notify_all();
@@ -44,7 +44,7 @@ class Queue {
     /// As `close`, and what is in it is thrown away.
     void abandon() {
         {
-            const std::lock_guard held(guard_);
+            const std::scoped_lock held(guard_);
             items_.clear();
         }
         close();

@@ -1,6 +1,7 @@
 #include "io/hash.hpp"
 
 #include <cstring>
+#include <ranges>
 
 namespace aferir::io {
 
@@ -22,8 +23,8 @@ std::uint64_t hash_bytes(std::span<const std::byte> data, std::uint64_t seed) {
 std::string hexadecimal(std::uint64_t value) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text(16, '0');
-    for (auto digit = text.rbegin(); digit != text.rend(); ++digit) {
-        *digit = kDigits[value & 15U];
+    for (auto& digit : std::views::reverse(text)) {
+        digit = kDigits[value & 15U];
         value >>= 4U;
     }
     return text;

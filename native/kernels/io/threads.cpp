@@ -21,13 +21,13 @@ void in_threads(int count, const std::function<void(int)>& body) {
                     try {
                         body(thread);
                     } catch (...) {
-                        const std::lock_guard held(guard);
+                        const std::scoped_lock held(guard);
                         first = first ? first : std::current_exception();
                     }
                 });
             }
         } catch (const std::system_error&) {
-            const std::lock_guard held(guard);
+            const std::scoped_lock held(guard);
             first = std::make_exception_ptr(OutOfMemory(
                 "cannot start a thread; choose fewer, or raise the limits of memory and tasks"));
         }
