@@ -143,6 +143,16 @@ def test_three_levels_of_a_factor_make_a_curve_and_a_speed_up() -> None:
     assert [p.median for p in duration.curves[0].points] == pytest.approx([8.8, 4.4, 2.75])
     assert [p.median for p in speed_up.curves[0].points] == pytest.approx([1, 2, 3.2])
     assert speed_up.curves[0].points[1].quantile_25 == pytest.approx(8.8 / 4.6)
+    grown = msgspec.structs.replace(
+        made,
+        cells=tuple(
+            msgspec.structs.replace(
+                cell, workload=msgspec.structs.replace(cell.workload, parameters={"grow": True})
+            )
+            for cell in made.cells
+        ),
+    )
+    assert [family.metric for family in analyse(grown, records).curves] == ["duration_s"]
     assert "ideal" in curve_charts(analyse(made, records))[1]
 
 

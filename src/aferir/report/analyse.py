@@ -80,7 +80,7 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         environments=tuple(kinds),
         groups=tuple(dict.fromkeys(cell.group for cell in plan.cells)),
         cells=cells,
-        curves=curve_families(cells, counted),
+        curves=curve_families(cells, counted, _growing(plan)),
         io=study(plan, counted),
         rooflines=rooflines(cells),
         allocations=_allocations(counted, kinds, emulated, rule),
@@ -252,6 +252,13 @@ def _cpu_splits(records: list[Record]) -> tuple[CpuSplit, ...]:
             states={state: float(np.mean(values)) for state, values in states.items()},
         )
         for side, states in splits.items()
+    )
+
+
+def _growing(plan: Plan) -> frozenset[str]:
+    """Workloads whose problem grows with the number of threads or processes: weak scaling."""
+    return frozenset(
+        cell.workload.name for cell in plan.cells if cell.workload.parameters.get("grow") is True
     )
 
 

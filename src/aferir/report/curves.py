@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -23,13 +23,15 @@ _Key = tuple[str, str, str, str, str, _Kind]
 
 
 def curve_families(
-    cells: Sequence[CellResult], records: Sequence[Record]
+    cells: Sequence[CellResult], records: Sequence[Record], growing: Collection[str] = ()
 ) -> tuple[CurveFamily, ...]:
     """All pictures of a run in the order of the plan, those along factors first.
 
+    `growing` are workloads whose problem grows with the factor (weak scaling): no speed-up.
     Of these there are few, and they are what the factors were varied for; series are of each cell.
     """
-    return (*_of_factors(cells), *_of_series(cells, records))
+    families = (*_of_factors(cells), *_of_series(cells, records))
+    return tuple(f for f in families if f.metric != "speed_up" or f.title not in growing)
 
 
 class _Arm(msgspec.Struct, frozen=True):
