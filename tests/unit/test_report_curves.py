@@ -130,7 +130,7 @@ def test_words_become_rows_of_dots_in_the_order_of_the_program() -> None:
     assert "<rvec>" not in svg
 
 
-def test_three_levels_of_a_factor_make_a_curve_and_a_speed_up() -> None:
+def test_three_levels_of_a_factor_make_a_curve_a_speed_up_and_an_efficiency() -> None:
     made = plan((1, 2, 4))
     durations = {1: 8.0, 2: 4.0, 4: 2.5}
     records = [
@@ -138,10 +138,13 @@ def test_three_levels_of_a_factor_make_a_curve_and_a_speed_up() -> None:
         for cell in made.cells
         for k in range(3)
     ]
-    duration, speed_up = analyse(made, records).curves
+    duration, speed_up, efficiency = analyse(made, records).curves
     assert (duration.metric, duration.along, duration.title) == ("duration_s", "threads", "net")
     assert [p.median for p in duration.curves[0].points] == pytest.approx([8.8, 4.4, 2.75])
     assert [p.median for p in speed_up.curves[0].points] == pytest.approx([1, 2, 3.2])
+    assert efficiency.metric == "efficiency"
+    assert [p.median for p in efficiency.curves[0].points] == pytest.approx([1, 1, 0.8])
+    assert efficiency.curves[0].points[1].quantile_25 == pytest.approx(8.8 / 4.6 / 2)
     assert speed_up.curves[0].points[1].quantile_25 == pytest.approx(8.8 / 4.6)
     grown = msgspec.structs.replace(
         made,

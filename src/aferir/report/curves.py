@@ -215,7 +215,7 @@ def _along_factor(workload: str, factor: str, places: list[_Along]) -> list[Curv
         )
         families.append(family)
         if metric == "duration_s" and factor in PARALLEL:
-            families.append(_speed_up(family))
+            families += [(faster := _speed_up(family)), _efficiency(faster)]
     return families
 
 
@@ -270,6 +270,32 @@ def _speed_up(durations: CurveFamily) -> CurveFamily:
             )
             for curve in durations.curves
         ),
+    )
+
+
+def _efficiency(speed_ups: CurveFamily) -> CurveFamily:
+    """Speed-up over the ideal one: 1 where twice as many do it in half the time."""
+    return msgspec.structs.replace(
+        speed_ups,
+        metric="efficiency",
+        unit="",
+        curves=tuple(
+            msgspec.structs.replace(
+                curve,
+                points=tuple(_over_ideal(point, curve.points[0].at) for point in curve.points),
+            )
+            for curve in speed_ups.curves
+        ),
+    )
+
+
+def _over_ideal(point: CurvePoint, first: float | str) -> CurvePoint:
+    ideal = float(point.at) / float(first)
+    return msgspec.structs.replace(
+        point,
+        median=point.median / ideal,
+        quantile_25=point.quantile_25 / ideal,
+        quantile_75=point.quantile_75 / ideal,
     )
 
 
