@@ -14,7 +14,7 @@ from aferir.workloads.base import VOLUME
 from aferir.workloads.stores import jars
 from aferir.workloads.stores.inside.outcome import FailedError, WrongError
 from aferir.workloads.stores.inside.ycsb import check_report, read_report
-from aferir.workloads.stores.key_value import KEY_VALUE
+from aferir.workloads.stores.key_value import HBASE, KEY_VALUE
 
 SMALL: dict[str, Parameter] = {"records": 200, "requests": 400, "clients": 2}
 REPORT = """[OVERALL], RunTime(ms), 15558
@@ -61,3 +61,11 @@ def test_a_key_value_store_gives_back_what_was_put(tmp_path: Path) -> None:
     metrics = {sample.metric: sample.value for sample in KEY_VALUE.parse(done.stdout)}
     assert metrics["requests"] == 400
     assert metrics[VOLUME] > 200 * 10_000  # half of them write records of 10 kB, in a log
+
+
+def test_hbase_gives_back_what_was_put(tmp_path: Path) -> None:
+    usable(HBASE)
+    done = run(HBASE, SMALL, tmp_path)
+    metrics = {sample.metric: sample.value for sample in HBASE.parse(done.stdout)}
+    assert metrics["requests"] == 400
+    assert metrics[VOLUME] > 0

@@ -13,7 +13,7 @@ HELP = "fetch the Java programs of stores"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir fetch`."""
-    parser.add_argument("store", nargs="+", help="key-value")
+    parser.add_argument("store", nargs="+", help="key-value, hbase")
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -49,6 +49,9 @@ printf '%s' "$CONTAINER_INIT" > "$1/sbin/aferir-container"
 chmod 755 "$1/sbin/aferir-guest" "$1/sbin/aferir-container"
 """
 
+_MANUALS_HOOK = '--essential-hook=mkdir -p "$1/usr/share/man/man1"'
+"""Alternatives of Java come with links to manual pages, which fail where the folder is excluded."""
+
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """Whatever decides what is in an image."""
@@ -116,6 +119,7 @@ def command(
         f"--architectures={recipe.architecture}",
         f"--include={','.join(recipe.packages)}",
         *options,
+        _MANUALS_HOOK,
         f"--customize-hook={hook}",
         recipe.suite,
         target,

@@ -26,7 +26,7 @@ from aferir.workloads.npb_reference import NPB_REFERENCE
 from aferir.workloads.ocean import OCEAN
 from aferir.workloads.peak import PEAK
 from aferir.workloads.stores.blast import BLAST
-from aferir.workloads.stores.key_value import KEY_VALUE
+from aferir.workloads.stores.key_value import HBASE, KEY_VALUE
 from aferir.workloads.stores.oltp import OLTP, OLTP_SYSBENCH
 from aferir.workloads.wordcount import WORDCOUNT
 
@@ -37,7 +37,7 @@ def all_workloads() -> dict[str, Workload]:
         *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, PEAK, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
         *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
         *(CHECKPOINT, DEDUP, INDEX, WORDCOUNT),
-        *(BLAST, KEY_VALUE, OLTP, OLTP_SYSBENCH),
+        *(BLAST, HBASE, KEY_VALUE, OLTP, OLTP_SYSBENCH),
         *(ALLOCATION, CAPACITY, MOVIE, COLOCATION),
     )
     return {workload.program: workload for workload in known}

@@ -15,9 +15,9 @@ from aferir import journal, process
 from aferir.errors import MissingError, ProgramError
 from aferir.machine import packages
 
-NAMES = ("key-value",)
+NAMES = ("key-value", "hbase")
 _HERE = Path(__file__).parent / "java"
-_CLASSES = {"key-value": "BerkeleyDb.java"}
+_CLASSES = {"key-value": "BerkeleyDb.java", "hbase": "HBaseStore.java"}
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _PROGRAMS = ("mvn", "javac", "jar")
 _JAVA_RELEASE = "11"

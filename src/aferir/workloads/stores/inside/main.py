@@ -12,11 +12,11 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 
-from aferir.workloads.stores.inside import blast, key_value, oltp, oltp_sysbench
+from aferir.workloads.stores.inside import blast, hbase, key_value, oltp, oltp_sysbench
 from aferir.workloads.stores.inside.outcome import FailedError, WrongError
 from aferir.workloads.stores.inside.workplace import end_on_signals, workplace
 
-_PROGRAMS = {module.PROGRAM: module for module in (blast, key_value, oltp, oltp_sysbench)}
+_PROGRAMS = {module.PROGRAM: module for module in (blast, hbase, key_value, oltp, oltp_sysbench)}
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -31,6 +31,11 @@ def unpack(jars: Path, place: Workplace) -> None:
     place.run(["tar", "--extract", f"--file={jars}"])
 
 
+def classpath(place: Workplace) -> str:
+    """Configuration files beside the programs, and the programs."""
+    return f"{place.folder}/jars:{place.folder}/jars/*"
+
+
 def phase(
     name: str, given: Namespace, place: Workplace, *, database: str, properties: Mapping[str, str]
 ) -> Report:
@@ -56,7 +61,7 @@ def phase(
     words = [word for key, value in settings.items() for word in ("-p", f"{key}={value}")]
     said = place.run(
         [
-            *("java", "-cp", f"{place.folder}/jars/*", _CLIENT, f"-{name}"),
+            *("java", "-cp", classpath(place), _CLIENT, f"-{name}"),
             *("-db", database, "-threads", str(given.clients), *words),
         ],
         name=f"ycsb-{name}",
