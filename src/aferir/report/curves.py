@@ -19,6 +19,8 @@ PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 ENVIRONMENT = "environment."
 
 _Kind = Literal["curve", "scatter", "frontier"]
+_OF_SPEED = ("speed_up", "efficiency")
+
 _Key = tuple[str, str, str, str, str, _Kind]
 
 
@@ -27,11 +29,12 @@ def curve_families(
 ) -> tuple[CurveFamily, ...]:
     """All pictures of a run in the order of the plan, those along factors first.
 
-    `growing` are workloads whose problem grows with the factor (weak scaling): no speed-up.
+    `growing` are workloads whose problem grows with the factor (weak scaling): no speed-up, and no
+    efficiency.
     Of these there are few, and they are what the factors were varied for; series are of each cell.
     """
     families = (*_of_factors(cells), *_of_series(cells, records))
-    return tuple(f for f in families if f.metric != "speed_up" or f.title not in growing)
+    return tuple(f for f in families if f.metric not in _OF_SPEED or f.title not in growing)
 
 
 class _Arm(msgspec.Struct, frozen=True):
