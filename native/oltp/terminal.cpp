@@ -5,7 +5,6 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <thread>
 
 namespace aferir::oltp {
@@ -16,17 +15,20 @@ using Clock = std::chrono::steady_clock;
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 struct Terminal {
-    std::optional<Connection> connection;
-    std::optional<Brokerage> brokerage;
+    Connection connection;
+    Brokerage brokerage;
     Result result;
     std::exception_ptr error;
+
+    Terminal(const std::string& socket, const Scale& scale, std::uint64_t seed)
+        : connection(socket, "brokerage"), brokerage(connection, scale, seed) {}
 
     void work(std::int64_t transactions) {
         try {
             auto before = Clock::now();
             for (std::int64_t number = 0; number < transactions; ++number) {
-                const Kind kind = brokerage->draw();
-                result.retries += brokerage->run(kind);
+                const Kind kind = brokerage.draw();
+                result.retries += brokerage.run(kind);
                 const auto after = Clock::now();
                 result.latencies_s.push_back(seconds(after - before));
                 ++result.done[kind];
@@ -46,7 +48,7 @@ void add(Result& whole, const Terminal& terminal) {
         whole.done[kind] += count;
     }
     whole.retries += one.retries;
-    whole.books += terminal.brokerage->books();
+    whole.books += terminal.brokerage.books();
 }
 
 }  // namespace
@@ -55,10 +57,8 @@ Result run_terminals(const std::string& socket, const Scale& scale, int terminal
                      std::int64_t transactions, std::uint64_t seed) {
     std::vector<std::unique_ptr<Terminal>> all;
     for (int number = 0; number < terminals; ++number) {
-        auto& one = *all.emplace_back(std::make_unique<Terminal>());
-        one.connection.emplace(socket, "brokerage");
-        one.brokerage.emplace(*one.connection, scale,
-                              seed * 1'000'003 + static_cast<unsigned>(number));
+        all.push_back(std::make_unique<Terminal>(socket, scale,
+                                                 seed * 1'000'003 + static_cast<unsigned>(number)));
     }
     std::barrier start(terminals + 1);
     Clock::time_point begin;
