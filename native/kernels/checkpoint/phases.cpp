@@ -34,6 +34,7 @@ Result write_and_read(const Options& options, const Rank& rank) {
     Result result;
     rank.barrier();
     result.write_begin_s = io::now_s();
+    const auto at_write = io::cpu_now();
     {
         const auto channel = rank.open(rank.number, true);
         for (std::uint64_t number = 0; number < layout.transfers(); ++number) {
@@ -45,6 +46,7 @@ Result write_and_read(const Options& options, const Rank& rank) {
         }
     }
     result.write_end_s = io::now_s();
+    result.cpu = io::cpu_now() - at_write;
     if (options.cold) {
         rank.forget(rank.number);
     }
@@ -52,12 +54,14 @@ Result write_and_read(const Options& options, const Rank& rank) {
     // Another's data: on a cluster they would be in another node's cache (IOR's -C).
     const auto next = (rank.number + 1) % layout.processes;
     result.read_begin_s = io::now_s();
+    const auto at_read = io::cpu_now();
     const auto channel = rank.open(next, false);
     for (std::uint64_t number = 0; number < layout.transfers(); ++number) {
         channel->read_at(buffer.data(), layout.offset(next, number));
         result.wrong_words += wrong_words(buffer.data(), options.seed, layout.place(next, number));
     }
     result.read_end_s = io::now_s();
+    result.cpu += io::cpu_now() - at_read;
     return result;
 }
 

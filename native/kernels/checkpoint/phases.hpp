@@ -7,6 +7,7 @@
 #include <span>
 
 #include "checkpoint/pattern.hpp"
+#include "io/cpu.hpp"
 #include "io/file.hpp"
 
 namespace aferir::checkpoint {
@@ -52,6 +53,7 @@ struct Result {
     double write_end_s = 0;
     double read_begin_s = 0;
     double read_end_s = 0;
+    io::CpuTime cpu;  ///< of both phases
     std::uint64_t wrong_words = 0;
 };
 

@@ -97,8 +97,10 @@ int print_results(const Options& options, std::string_view api, std::span<const 
     const auto& layout = options.layout;
     const auto bytes = layout.processes * layout.segments * layout.block_bytes;
     std::uint64_t wrong = 0;
+    io::CpuTime cpu;
     for (const auto& result : results) {
         wrong += result.wrong_words;
+        cpu += result.cpu;
     }
     std::string error = wrong == 0 ? "" : std::to_string(wrong) + " words are not what was written";
     if (counts.read_bytes != bytes || counts.written_bytes != bytes) {
@@ -123,7 +125,10 @@ int print_results(const Options& options, std::string_view api, std::span<const 
             .number("write_bps", static_cast<double>(bytes) / write_s)
             .number("read_bps", static_cast<double>(bytes) / read_s);
     }
-    const io::Outcome outcome{counts, write_s + read_s, io::mix(options.seed ^ io::mix(bytes))};
+    const io::Outcome outcome{.counts = counts,
+                              .duration_s = write_s + read_s,
+                              .cpu = cpu,
+                              .hash = io::mix(options.seed ^ io::mix(bytes))};
     return io::print_outcome(line, outcome, error);
 }
 
