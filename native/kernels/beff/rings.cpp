@@ -26,7 +26,7 @@ constexpr Plan kLatency{8, 8, 5, 30, 8, 5};
 constexpr Plan kBandwidth{2'000'000, 3, 2, 10, 1, 2};
 // What hpcc sends in ping-pong lies where its earlier tests have written that much, as its pages
 // tell (proc_pid_pagemap(5)); the rest was never written.
-constexpr std::ptrdiff_t kWrittenBefore = 38 * 4096;
+constexpr std::ptrdiff_t kWrittenBefore = std::ptrdiff_t{38} * 4096;
 constexpr double kShortest = 10e-6;  // a measurement below this is repeated with more loops
 constexpr int kPing = 11;
 constexpr int kPong = 12;
