@@ -11,6 +11,7 @@ from tests.unit import cloud_servers
 from tests.unit.cloud_servers import Machines
 
 from aferir import environments, journal
+from aferir.cli import main
 from aferir.environments import credentials, opennebula, providers, remote
 from aferir.environments.remote import ProviderName, Wanted
 from aferir.errors import ProgramError, UsageError
@@ -206,3 +207,14 @@ def test_an_entry_of_another_version_is_no_crash() -> None:
     (problem,) = environments.clean([entry])
     assert "not readable" in problem
     journal.erase(entry)
+
+
+def test_what_could_not_be_removed_is_not_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = journal.write(remote.KIND, {"wanted": "{}"})
+    monkeypatch.setattr(journal, "orphans", lambda: [entry])
+    assert main(["clean"]) == 1
+    said = capsys.readouterr().out
+    assert f"could not remove instance {entry.id}" in said
+    assert f"removed instance {entry.id}" not in said

@@ -36,7 +36,8 @@ def execute(options: argparse.Namespace) -> int:
     orphans = journal.orphans()
     problems = manager.clean(orphans) + clean(orphans)
     problems += guard.clean(orphans) + remembered.clean(orphans)
-    removed = [f"{entry.kind} {entry.id}" for entry in orphans]
+    gone = [entry for entry in orphans if journal.read(entry.id) is None]
+    removed = [f"{entry.kind} {entry.id}" for entry in gone]
     for name in storing.names() if options.clusters else []:
         manager.destroy(name)
         removed.append(f"cluster {name}")
