@@ -1,6 +1,6 @@
 # `make run` and `make test` are all that a user needs; both set up what is missing first.
 SHELL := /bin/sh
-.PHONY: run test lint setup setup-dev format pins clean
+.PHONY: run test test-openstack lint setup setup-dev format pins clean
 
 run: setup
 	@.venv/bin/aferir run experiments/this-machine.toml
@@ -13,6 +13,10 @@ setup-dev:
 
 test: setup-dev
 	@scripts/test
+
+# A whole OpenStack in namespaces of its own, removed again; as root, within half an hour.
+test-openstack: setup-dev
+	@.venv/bin/python -m pytest -s tests/openstack_host
 
 lint: setup-dev
 	@scripts/lint

@@ -20,7 +20,9 @@ from aferir.errors import MissingError, UsageError
 from aferir.machine import packages
 
 PROGRAMS = ("cp", "debugfs", "qemu-img")
-_BUSYBOX, _DHCP = "/sbin/aferir-busybox", "/sbin/aferir-dhcp"
+# /sbin is a link, which debugfs would write into.
+_FIRST_PROGRAM, _DHCP = "/usr/sbin/aferir-guest", "/usr/sbin/aferir-dhcp"
+_BUSYBOX = "/usr/sbin/busybox"
 _TIME_LIMIT_S = 300.0
 
 _FIRST = """#!/bin/sh
@@ -108,7 +110,7 @@ def _own_files(base: image.Image, start: str, work: Path) -> dict[str, Path]:
     """What takes the place of the agent that our own guests obey."""
     first = _FIRST.format(busybox=_BUSYBOX, dhcp=_DHCP, start=start)
     contents = {
-        "/sbin/aferir-guest": first.encode(),
+        _FIRST_PROGRAM: first.encode(),
         _DHCP: _BOUND.encode(),
         _BUSYBOX: initramfs.member(base.initramfs.read_bytes(), "bin/busybox"),
     }

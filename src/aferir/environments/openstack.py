@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 import openstack
@@ -25,7 +26,6 @@ from aferir.model.finding import Finding
 
 PROVIDER = "openstack"
 REMEDY = "set OS_CLOUD and clouds.yaml, or source the project's openrc file"
-_LIST = "see `openstack {} list`"
 _STAGES: dict[str, Stage] = {"ACTIVE": "booting", "ERROR": "failed", "DELETED": "gone"}
 _BEFORE_PLACING = (None, "scheduling")
 
@@ -98,26 +98,23 @@ class OpenStack:
     @functools.cached_property
     def _ids(self) -> _Ids:
         """Of what is wanted, asked for once. Errors: UsageError where the cloud has it not."""
-        wanted = self._wanted
+        wanted, cloud = self._wanted, self._connection
         with self._lock, _told():
-            image = self._connection.image.find_image(wanted.image)
-            flavor = self._connection.compute.find_flavor(wanted.size)
-            named = wanted.network
-            network = self._connection.network.find_network(named) if named else None
-        if image is None:
-            raise UsageError(
-                f"OpenStack has no image {wanted.image!r}", remedy=_LIST.format("image")
+            image = _found("image", wanted.image, cloud.image.find_image)
+            flavor = _found("flavor", wanted.size, cloud.compute.find_flavor)
+            network = wanted.network and _found(
+                "network", wanted.network, cloud.network.find_network
             )
-        if flavor is None:
-            raise UsageError(
-                f"OpenStack has no flavor {wanted.size!r}", remedy=_LIST.format("flavor")
-            )
-        if network is None and wanted.network:
-            raise UsageError(
-                f"OpenStack has no network {wanted.network!r}", remedy=_LIST.format("network")
-            )
-        networks = [] if network is None else [{"uuid": str(network.id)}]
-        return _Ids(str(image.id), str(flavor.id), networks)
+        return _Ids(image, flavor, [{"uuid": network}] if network else [])
+
+
+def _found(kind: str, name: str, find: Callable[..., Any]) -> str:
+    """Id of what has that name. Errors: UsageError where nothing has."""
+    try:
+        return str(find(name, ignore_missing=False).id)
+    except NotFoundException:
+        said = f"OpenStack has no {kind} {name!r}"
+        raise UsageError(said, remedy=f"see `openstack {kind} list`") from None
 
 
 def _look(server: NovaServer, wanted: Wanted) -> Look:
