@@ -63,9 +63,11 @@ SharedFile::Address SharedFile::address() const {
 
 bool SharedFile::take_pages(const HugeMapping& mapping, std::size_t begin, std::size_t end) {
     auto* const start = static_cast<std::byte*>(mapping.data()) + begin;
-    // Huge pages whatever the settings for shared memory are. A refusal costs speed only.
+    const bool taken = madvise(start, end - begin, kPopulateWrite) == 0 || errno == EINVAL;
+    // Huge pages whatever the settings for shared memory are; of pages that are there, since the
+    // kernel refuses where there is nothing to collapse. A refusal costs speed only.
     (void)madvise(start, end - begin, kCollapse);
-    return madvise(start, end - begin, kPopulateWrite) == 0 || errno == EINVAL;
+    return taken;
 }
 
 }  // namespace aferir

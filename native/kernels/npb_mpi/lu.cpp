@@ -114,7 +114,9 @@ class LuMate {
 
     void prepare() { worker_.prepare(); }
     void set_initial() { worker_.set_initial(); }
-    void step() { worker_.step(); }
+    // With two kinds of processes in this file the compiler leaves calls in the sweeps, a fifth of
+    // their speed.
+    [[gnu::flatten]] void step() { worker_.step(); }
     void add_squares(std::span<double> squares) { worker_.add_squares(squares); }
     [[nodiscard]] const LuFields& fields() const { return fields_; }
     [[nodiscard]] const Box& own() const { return own_; }
