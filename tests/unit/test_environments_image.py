@@ -136,34 +136,25 @@ def test_needs_are_read_from_a_module() -> None:
     assert initramfs.dependencies(b"depends=\0") == []
 
 
-@given(
-    st.lists(
-        st.builds(
-            initramfs.File,
-            st.text("abc/é", min_size=1, max_size=9),
-            st.sampled_from([0o755, 0o644]),
-            st.none() | st.binary(max_size=50),
-        ),
-        max_size=6,
-    )
+FILES = st.lists(
+    st.builds(
+        initramfs.File,
+        st.text("abc/é", min_size=1, max_size=9),
+        st.sampled_from([0o755, 0o644]),
+        st.none() | st.binary(max_size=50),
+    ),
+    max_size=6,
 )
+
+
+@given(FILES)
 def test_an_archive_holds_what_was_put_into_it(files: list[initramfs.File]) -> None:
     assert _unpack(initramfs.cpio(files)) == [
         (file.path, file.mode, file.content is None, file.content or b"") for file in files
     ]
 
 
-@given(
-    st.lists(
-        st.builds(
-            initramfs.File,
-            st.text("abc/é", min_size=1, max_size=9),
-            st.sampled_from([0o755, 0o644]),
-            st.none() | st.binary(max_size=50),
-        ),
-        max_size=6,
-    )
-)
+@given(FILES)
 def test_a_file_is_found_in_an_archive_by_its_path(files: list[initramfs.File]) -> None:
     archive = initramfs.cpio(files)
     for file in files:

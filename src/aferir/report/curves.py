@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -262,32 +262,34 @@ def _summarised(place: _Along, metric: str) -> CurvePoint | None:
 
 def _speed_up(durations: CurveFamily) -> CurveFamily:
     """Median duration at the curve's first place over that at each; ideal is a straight line."""
-    return msgspec.structs.replace(
-        durations,
-        metric="speed_up",
-        unit="times",
-        curves=tuple(
-            msgspec.structs.replace(
-                curve,
-                points=tuple(_relative(point, curve.points[0].median) for point in curve.points),
-            )
-            for curve in durations.curves
-        ),
+    return _against_first(
+        durations, "speed_up", "times", lambda point, first: _relative(point, first.median)
     )
 
 
 def _efficiency(speed_ups: CurveFamily) -> CurveFamily:
     """Speed-up over the ideal one: 1 where twice as many do it in half the time."""
+    return _against_first(
+        speed_ups, "efficiency", "", lambda point, first: _over_ideal(point, first.at)
+    )
+
+
+def _against_first(
+    family: CurveFamily,
+    metric: str,
+    unit: str,
+    compared: Callable[[CurvePoint, CurvePoint], CurvePoint],
+) -> CurveFamily:
+    """Each point of each curve set against the first of its curve, as another metric."""
     return msgspec.structs.replace(
-        speed_ups,
-        metric="efficiency",
-        unit="",
+        family,
+        metric=metric,
+        unit=unit,
         curves=tuple(
             msgspec.structs.replace(
-                curve,
-                points=tuple(_over_ideal(point, curve.points[0].at) for point in curve.points),
+                curve, points=tuple(compared(point, curve.points[0]) for point in curve.points)
             )
-            for curve in speed_ups.curves
+            for curve in family.curves
         ),
     )
 
