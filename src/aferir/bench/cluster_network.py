@@ -1,7 +1,8 @@
 """b_eff beside itself, and our ping-pong and rings beside those of the HPC Challenge.
 
-Both run under one mpirun with the same options, alternately. Each reports the least of its own few
-measurements, so of all runs the better quartile is compared.
+Both run under one mpirun with the same options, alternately, and each pair of neighbouring runs
+gives one ratio: where the processors change between two speeds for seconds at a time, a quantile of
+all runs says which program had more of its runs in the fast seconds.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
+from aferir.statistics.ratio import paired_ratio
 from aferir.workloads.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, NATIVE, challenge
 from aferir.workloads.kernels import positive, read_figures
 from aferir.workloads.mpi import launch
 
 PEERS = ("hpcc",)
 AGREEMENT_PERCENT = 5.0
-_RUNS, _QUICK_RUNS = 11, 3
+_RUNS, _QUICK_RUNS = 151, 4
 _WHOLE_RUNS, _QUICK_WHOLE_RUNS = 5, 2
 _PROCESSES = 2
 _TIME_LIMIT_S = 600.0
 _MEMORY_BYTES = 2**31
-_BUDGET_MS, _QUICK_BUDGET_MS = 100, 5
+_BUDGET_MS, _QUICK_BUDGET_MS = 500, 5
 _NAMES: Mapping[str, tuple[str, float]] = {
     "AvgPingPongLatency_usec": ("ping_pong_latency_s", 1e-6),
     "AvgPingPongBandwidth_GBytes": ("ping_pong_bandwidth_bps", 1e9),
@@ -105,25 +107,36 @@ def read_challenge(text: str) -> dict[str, float]:
 
 
 def judge(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Figure:
-    """One figure of both programs: the better quartile of the runs of each."""
-    latency = name.endswith("_s")
-    mine, peers = (_better_quartile(values, least=latency) for values in (ours, theirs))
-    apart = 100 * abs(mine / peers - 1)
-    halves = [_better_quartile(theirs[k::2], least=latency) for k in (0, 1) if theirs[k::2]]
-    itself = 100 * abs(halves[0] / halves[-1] - 1)
+    """One figure of both programs: ours[k] ran right before or after theirs[k]."""
+    found = paired_ratio(ours, theirs)
+    itself = paired_ratio(*_next_to_each_other(theirs))
+    apart, noise = (
+        None if ratio.estimate is None else 100 * abs(ratio.estimate - 1)
+        for ratio in (found, itself)
+    )
+    between = found.interval
+    said = "nothing to compare" if apart is None else f"{apart:.1f} % apart"
+    if noise is not None:
+        said += f"; hpcc's neighbouring runs are {noise:.1f} % apart"
     return Figure(
         name=f"network.{name}",
-        value=mine,
-        unit="s" if latency else "B/s",
-        n=len(ours),
+        value=median(ours),
+        unit="s" if name.endswith("_s") else "B/s",
+        n=found.n,
         target=f"within {AGREEMENT_PERCENT:g} % of hpcc",
-        holds=apart <= AGREEMENT_PERCENT,
+        holds=apart is not None and apart <= AGREEMENT_PERCENT,
         peer="hpcc",
-        peer_value=peers,
-        ratio=mine / peers,
-        note=f"{apart:.1f} % apart, better quartiles of {len(ours)} runs each; "
-        f"hpcc's even and odd runs are {itself:.1f} % apart",
+        peer_value=median(theirs),
+        ratio=found.estimate,
+        note=said
+        + ("" if between is None else f" (95 %: {between.low:.3f} to {between.high:.3f})"),
     )
+
+
+def _next_to_each_other(runs: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
+    """Who goes second alternates, so that the second and third run are neighbours, and so on."""
+    later = runs[2::2]
+    return later, runs[1::2][: len(later)]
 
 
 def judge_reproducible(values: Sequence[float]) -> Figure:
@@ -142,11 +155,6 @@ def judge_reproducible(values: Sequence[float]) -> Figure:
     )
 
 
-def _better_quartile(values: Sequence[float], *, least: bool) -> float:
-    ordered = sorted(values, reverse=not least)
-    return ordered[(len(ordered) - 1) // 4]
-
-
 def _agreement(options: BenchOptions, note: Note) -> list[Figure]:
     peer = options.peers.get(PEERS[0]) or shutil.which("hpcc")
     if peer is None:
@@ -159,9 +167,14 @@ def _agreement(options: BenchOptions, note: Note) -> list[Figure]:
     runs = _QUICK_RUNS if options.quick else _RUNS
     for run in range(runs):
         note("ping-pong and rings beside hpcc", 0.6 * run / runs)
-        done = process.run(words, timeout_s=_TIME_LIMIT_S)
-        ours.append({s.metric: s.value for s in challenge(read_figures(done.stdout, NATIVE))})
-        theirs.append(_run_hpcc([*words[:place], str(peer)]))
+        # Whoever goes second finds a warmer machine, so each is second every other time.
+        for mine in (True, False) if run % 2 else (False, True):
+            if mine:
+                done = process.run(words, timeout_s=_TIME_LIMIT_S)
+                found = challenge(read_figures(done.stdout, NATIVE))
+                ours.append({sample.metric: sample.value for sample in found})
+            else:
+                theirs.append(_run_hpcc([*words[:place], str(peer)]))
     return [judge(name, [r[name] for r in ours], [r[name] for r in theirs]) for name in CHALLENGE]
 
 
