@@ -1,7 +1,8 @@
 // CG by message passing: the matrix is cut into a grid of blocks, one a rank (RNR-94-007, section
 // 2.4; the grid of NPB 3). A product needs the sums of each row of ranks, by recursive halving, and
 // a vector in each column of ranks, by a transposition and recursive doubling. Each element of a
-// vector is updated by one rank alone.
+// vector is updated by one rank alone. Where all ranks share memory, the grid is one column, whose
+// ranks read the vector where it is.
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 #include "npb/cg_matrix.hpp"
 #include "npb/npb.hpp"
 #include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/host_memory.hpp"
 #include "npb_mpi/ranks.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
@@ -28,7 +30,7 @@ constexpr std::size_t kUnit = BlockedRows::kLanes;
 class Layout {
   public:
     Layout(std::size_t order, const Ranks& ranks)
-        : grid(process_grid(ranks.count())),
+        : grid(ranks.share_all() ? ProcessGrid{ranks.count(), 1} : process_grid(ranks.count())),
           rank(ranks.id()),
           order_(order),
           count_(ranks.count()) {}
@@ -65,15 +67,17 @@ SparseMatrix make_block(const CgProblem& problem, const Layout& layout) {
 /// q = A p, where each rank has its own segment of p and gets its own of q.
 class Product {
   public:
-    Product(const SparseMatrix& block, const Layout& layout)
+    Product(const SparseMatrix& block, const Layout& layout, const Ranks& ranks)
         : layout_(layout),
+          ranks_(ranks),
           given_(block, range_of(halves(layout.grid.columns)[1])),
           kept_(block, range_of(halves(layout.grid.columns)[0])),
           sums_(layout.row().size() + 1),
           incoming_(layout.row().size()),
-          column_(layout.grid.rows > 1 ? layout.column().size() : 1) {}
+          column_(layout.grid.rows > 1 && !ranks.share_all() ? layout.column().size() : 1) {}
 
-    /// Returns this rank's segment of the product, good until the next call.
+    /// Returns this rank's segment of the product, good until the next call. Where all ranks share
+    /// memory, `own` is in the vector that they have in common.
     const double* multiply(const double* own) {
         const double* const p = spread(own);
         int width = layout_.grid.columns;
@@ -136,6 +140,10 @@ class Product {
         if (grid.rows == 1) {
             return own;
         }
+        if (ranks_.share_all()) {
+            ranks_.wait_for_mates();
+            return own - layout_.own().begin;
+        }
         const int brought = grid.transposed(layout_.rank);
         messages_.receive(brought, column_of(brought, brought + 1));
         messages_.send(grid.bringer_of(layout_.rank), std::span(own, layout_.own().size()));
@@ -159,6 +167,7 @@ class Product {
     }
 
     Layout layout_;
+    const Ranks& ranks_;
     BlockedRows given_;
     BlockedRows kept_;
     HugeArray<double> sums_;
@@ -172,11 +181,13 @@ class Solver {
     Solver(const CgProblem& problem, Ranks& ranks)
         : ranks_(ranks),
           layout_(static_cast<std::size_t>(problem.order), ranks),
-          product_(make_block(problem, layout_), layout_),
+          product_(make_block(problem, layout_), layout_, ranks),
           size_(layout_.own().size()),
+          all_z_(common_array<double>(ranks, static_cast<std::size_t>(problem.order))),
+          all_p_(common_array<double>(ranks, static_cast<std::size_t>(problem.order))),
+          z_(all_z_.data() + layout_.own().begin),
+          p_(all_p_.data() + layout_.own().begin),
           x_(size_),
-          z_(size_),
-          p_(size_),
           r_(size_) {}
 
     void set_start_vector() { std::fill_n(x_.data(), size_, 1.0); }
@@ -211,7 +222,7 @@ class Solver {
         for (int step = 0; step < kCgSteps; ++step) {
             rho = conjugate_gradient_step(rho);
         }
-        const double* const q = product_.multiply(z_.data());
+        const double* const q = product_.multiply(z_);
         double sum = 0;
         for (std::size_t j = 0; j < size_; ++j) {
             const double difference = x_[j] - q[j];
@@ -221,7 +232,7 @@ class Solver {
     }
 
     double conjugate_gradient_step(double rho) {
-        const double* const q = product_.multiply(p_.data());
+        const double* const q = product_.multiply(p_);
         double pq = 0;
         for (std::size_t j = 0; j < size_; ++j) {
             pq += p_[j] * q[j];
@@ -245,9 +256,11 @@ class Solver {
     Layout layout_;
     Product product_;
     std::size_t size_;
+    HugeArray<double> all_z_;  ///< what the ranks of a host have in common; z_ and p_ are our own
+    HugeArray<double> all_p_;
+    double* z_;
+    double* p_;
     HugeArray<double> x_;
-    HugeArray<double> z_;
-    HugeArray<double> p_;
     HugeArray<double> r_;
     double residual_ = 0;  ///< ||x - A z|| of the last iteration
 };

@@ -72,7 +72,9 @@ void Ranks::share_memory(int most) {
         patience_ = patience_of(mates, processors_of(mates_->handle));
     }
     if (mates == count_ && count_ > 1) {
-        gate_.emplace(common_array<std::byte>(*this, sizeof(Gate)));
+        const auto all = static_cast<std::size_t>(count_);
+        meeting_.emplace(common_array<std::byte>(*this, MeetingPlace::bytes_for(all)), all,
+                         hosts_.place, patience_);
     }
 }
 
@@ -106,7 +108,7 @@ void Ranks::gather_bytes_from_mates(const void* part, void* all, std::size_t byt
 }
 
 void Ranks::wait_for_mates() const {
-    if (gate_) {
+    if (meeting_) {
         wait();
     } else if (hosts_.mates().size() > 1) {
         // MPI promises no order of plain loads and stores.
@@ -119,8 +121,8 @@ void Ranks::wait_for_mates() const {
 double Ranks::seconds() { return MPI_Wtime(); }
 
 void Ranks::wait() const {
-    if (gate_) {
-        reinterpret_cast<Gate*>(gate_->data())->wait(count_, patience_);
+    if (meeting_) {
+        meeting_->wait();
     } else if (count_ > 1) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
@@ -132,7 +134,9 @@ double Ranks::sum(double value) const {
 }
 
 void Ranks::sum(std::span<double> values) const {
-    if (count_ > 1) {
+    if (meeting_ && values.size() <= MeetingPlace::kMost) {
+        meeting_->sum(values);
+    } else if (count_ > 1) {
         MPI_Allreduce(MPI_IN_PLACE, values.data(), as_count(values.size()), MPI_DOUBLE, MPI_SUM,
                       MPI_COMM_WORLD);
     }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/awaited.hpp"
-#include "common/memory.hpp"
 #include "npb_mpi/decomposition.hpp"
+#include "npb_mpi/meeting_place.hpp"
 
 namespace aferir::npb {
 
@@ -40,6 +40,9 @@ class Ranks {
     /// other's memory.
     void share_memory(int most);
     [[nodiscard]] const Hosts& hosts() const { return hosts_; }
+
+    /// Whether all ranks, more than one, share memory.
+    [[nodiscard]] bool share_all() const { return meeting_.has_value(); }
 
     /// Returns when all ranks of this host have called it; what they wrote into shared memory
     /// before is then visible.
@@ -87,7 +90,7 @@ class Ranks {
     std::unique_ptr<Communicator> mates_;
     /// If all ranks are mates. Otherwise they wait in MPI, which moves messages on meanwhile:
     /// another host may need those to get as far as we are waiting for.
-    std::optional<HugeArray<std::byte>> gate_;
+    std::optional<MeetingPlace> meeting_;
 };
 
 /// Messages under way. Between two ranks, those of one tag are matched in the order in which they

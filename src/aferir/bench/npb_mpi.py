@@ -45,7 +45,7 @@ class Effort(msgspec.Struct, frozen=True):
         return rounds >= self.most or (rounds >= self.least and used_s >= self.seconds)
 
 
-_EFFORT = Effort(least=7, most=41, seconds=4.0)
+_EFFORT = Effort(least=15, most=101, seconds=10.0)
 _LONG_EFFORT = Effort(least=5, most=41, seconds=4.0)
 _SHOWN_EFFORT = Effort(least=1, most=7, seconds=2.0)
 _QUICK_EFFORT = Effort(least=3, most=3, seconds=0.0)
