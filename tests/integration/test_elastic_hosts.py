@@ -18,7 +18,8 @@ from tests.integration.support import first_answer, leftovers, own_state
 
 from aferir import journal
 from aferir.bench.elastic_faults import sequences
-from aferir.elastic.node import VIDEO_BPS, make_video, template
+from aferir.elastic.node import template
+from aferir.elastic.video import VIDEO_BPS, Video, make
 from aferir.environments import image, namespace, simulated
 
 
@@ -65,7 +66,7 @@ def test_an_allocation_has_phases_that_add_up_and_the_copy_is_only_of_a_cold_hos
 
 
 def test_phases_agree_with_an_outside_stopwatch(state: Path, tmp_path: Path) -> None:
-    node = template(make_video(tmp_path, 1.0), tmp_path)
+    node = template(make(Video(seconds=1.0), tmp_path), tmp_path)
 
     def measure() -> None:
         # In threads that are among the clients; the test itself stays where it is.

@@ -12,7 +12,8 @@ from tests.integration.support import first_answer, leftovers, own_state
 
 from aferir import environments, journal
 from aferir.elastic.allocation import allocate_once
-from aferir.elastic.node import make_video, template
+from aferir.elastic.node import template
+from aferir.elastic.video import Video, make
 from aferir.environments import image, lxd, lxd_server, namespace
 from aferir.errors import ProgramError
 
@@ -26,7 +27,7 @@ def cloud(
             pytest.skip(f"{finding.message}; {finding.remedy}")
     own_state(tmp_path_factory, monkeypatch)
     base, folder = image.ensure(), tmp_path_factory.mktemp("node")
-    node = template(make_video(folder, 1.0), folder)
+    node = template(make(Video(seconds=1.0), folder), folder)
     with lxd_server.lxd_server() as (place, inside):
         made = lxd.LxdCloud(place, lxd.add_image(place.socket, base.tree, node), node)
         yield made, place, inside

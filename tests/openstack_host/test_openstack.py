@@ -19,7 +19,8 @@ from tests.openstack_host.host import one_host
 
 from aferir import environments, journal
 from aferir.elastic.allocation import allocate_once
-from aferir.elastic.node import make_video, template
+from aferir.elastic.node import template
+from aferir.elastic.video import Video, make
 from aferir.environments import image, namespace, node_image, providers, remote
 from aferir.environments.remote import Wanted
 from aferir.errors import ProgramError
@@ -69,7 +70,7 @@ def within(inside: str, work: Callable[[], None]) -> None:
 def upload(folder: Path) -> None:
     """The image of a Node with a video of a second."""
     with tempfile.TemporaryDirectory() as name:
-        node = template(make_video(Path(name), 1.0), Path(name))
+        node = template(make(Video(seconds=1.0), Path(name)), Path(name))
         made = node_image.make(node, folder, image.silent)
     cloud = connection()
     parts: dict[str, Any] = {}

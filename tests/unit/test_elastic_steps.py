@@ -15,10 +15,13 @@ from aferir.elastic.capacity import search
 from aferir.elastic.front import Settings
 from aferir.elastic.movie import Show, _over_time, intended
 from aferir.elastic.simulate import Load
+from aferir.elastic.video import Video
 from aferir.environments.cloud import Phase, PhaseName
 from aferir.environments.simulated import Host, Layout, address_of, commands
 from aferir.errors import ProgramError
 from aferir.workloads.elastic import ALLOCATION, MOVIE
+
+VIDEO = Video(seconds=20.0)
 
 
 @given(
@@ -70,15 +73,17 @@ def test_what_the_first_steps_found_configures_the_third(
 ) -> None:
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
     layout = Layout(rate_bps=250e6)
-    assert measured.load(layout, 2.7e6).clients_per_node(2) is None
-    measured.keep_streams(layout, 2.7e6, 2, 85)
-    measured.keep_streams(layout, 2.7e6, 0, 90)
+    assert measured.load(layout, VIDEO).clients_per_node(2) is None
+    measured.keep_streams(layout, VIDEO, 2, 85)
+    measured.keep_streams(layout, VIDEO, 0, 90)
     for seconds in range(30):
-        measured.keep_allocation(layout, 2.7e6, "cold", float(seconds))
-    found = measured.load(layout, 2.7e6)
+        measured.keep_allocation(layout, VIDEO, "cold", float(seconds))
+    found = measured.load(layout, VIDEO)
     assert (found.clients_per_node(2), found.clients_per_node(0)) == (42, 90)
     assert found.allocation_s["cold"] == tuple(float(s) for s in range(10, 30))
-    assert measured.load(Layout(rate_bps=100e6), 2.7e6).streams == {}
+    assert measured.load(Layout(rate_bps=100e6), VIDEO).streams == {}
+    faster = Video(seconds=20.0, sent_bps=4e6)
+    assert measured.load(layout, faster).streams == {}
 
 
 def test_phases_that_do_not_add_up_are_doubted() -> None:

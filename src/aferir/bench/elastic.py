@@ -11,7 +11,8 @@ from statistics import mean, median
 from aferir import process
 from aferir.bench import elastic_hosts
 from aferir.bench.options import BenchOptions, Note
-from aferir.elastic.node import SENT_BPS, VIDEO_BPS, Node, native_node
+from aferir.elastic.node import Node, native_node
+from aferir.elastic.video import SENT_BPS, VIDEO_BPS, Video, make
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.installed import installed
 from aferir.model.bench import BenchResult, Figure
@@ -112,9 +113,7 @@ def _viewers(options: BenchOptions, note: Note) -> list[Figure]:
         program = kernel_path("video-clients")
         with tempfile.TemporaryDirectory(prefix="aferir-video-") as name:
             Path(name).chmod(0o755)
-            video = Path(name) / "video.mp4"
-            video.write_bytes(os.urandom(watch_s * VIDEO_BPS // 8))
-            with native_node(video) as node:
+            with native_node(make(Video(seconds=watch_s), Path(name))) as node:
                 return _judge(*_watched(program, node, streams, watch_s), streams)
     except AferirError as error:
         return [Figure(name="viewers.streams", value=None, unit="streams", n=0, note=error.message)]

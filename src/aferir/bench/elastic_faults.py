@@ -20,9 +20,10 @@ import msgspec
 from aferir import journal
 from aferir.elastic.front import Settings
 from aferir.elastic.ledger import Ledger
-from aferir.elastic.node import VIDEO_BPS, make_video, template
+from aferir.elastic.node import template
 from aferir.elastic.service import Limits, Service
 from aferir.elastic.site import CloudSite
+from aferir.elastic.video import VIDEO_BPS, Video, make
 from aferir.elastic.viewers import Watched, watch
 from aferir.environments import container, namespace
 from aferir.environments.base import Instance
@@ -117,7 +118,7 @@ def _sequences(count: int, seed: int, note: Callable[[int], None]) -> list[Outco
     with tempfile.TemporaryDirectory(prefix="aferir-faults-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        image = template(make_video(folder, _VIDEO_S), folder)
+        image = template(make(Video(seconds=_VIDEO_S), folder), folder)
         with simulated_cloud(Layout(hosts=2, per_host=2), image) as cloud:
             namespace.enter(cloud.clients_namespace)
             cloud.fill_caches()

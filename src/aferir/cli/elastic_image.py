@@ -19,6 +19,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from aferir.cli.elastic_options import add_video, video_of
+
 NAME = "image"
 HELP = "the image of a Node, for a cloud"
 
@@ -27,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir elastic image`."""
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="for the files; made where it is missing")
-    add("--video", type=float, default=20.0, metavar="S", help="length (default: 20 s)")
+    add_video(parser)
     add("--json", action="store_true", help="print one JSON document")
 
 
@@ -37,16 +39,15 @@ def execute(options: argparse.Namespace) -> int:
 
     import msgspec
 
-    from aferir.elastic.node import make_video, template
+    from aferir.elastic.node import template
+    from aferir.elastic.video import make as make_video
     from aferir.environments.node_image import make
-    from aferir.errors import UsageError
 
-    if not 1 <= options.video <= 7200:
-        raise UsageError(f"--video {options.video}: not possible", remedy="from 1 to 7200")
+    video = video_of(options)
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="aferir-elastic-") as name:
         folder = Path(name)
-        node = template(make_video(folder, options.video), folder)
+        node = template(make_video(video, folder), folder, sent_bps=video.limit_bps)
         made = make(node, options.folder, lambda said: print(said, file=sys.stderr, flush=True))
     files = {field: str(path) for field, path in msgspec.structs.asdict(made).items()}
     if options.json:

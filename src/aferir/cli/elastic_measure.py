@@ -25,11 +25,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aferir.cli.elastic_options import add_video, video_of
 from aferir.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
     from aferir.elastic.front import Settings
     from aferir.elastic.movie import Show
+    from aferir.elastic.video import Video
     from aferir.environments.simulated import Layout
     from aferir.workloads.figures import Figures
 
@@ -52,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--rate-mbit", type=float, default=0.0, metavar="N", help="uplink of a host (default: any)")
     add("--cpu-quota", type=float, metavar="SHARE", help="of one CPU, for an instance")
     add("--cache", choices=("cold", "warm"), default="cold", help="whether hosts have the image")
-    add("--video", type=float, default=20.0, metavar="S", help="length (default: 20 s)")
+    add_video(hosts)
     add("--startup", type=float, default=1.0, metavar="S", help="buffer of a viewer (default: 1 s)")
     add = parser.add_argument_group("capacity").add_argument
     add("--instances", type=int, default=0, metavar="N", help="0: the host itself (default)")
@@ -92,36 +94,45 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Figures:
+    import msgspec
+
+    from aferir.elastic.video import doubts
+
+    _check(options)
+    video = video_of(options)
+    if options.cloud is not None:
+        return _on_cloud(options, video)
+    layout = _layout(options)
+    step = _movie if options.step == "movie" else _on_hosts
+    figures = step(options, layout, video)
+    return msgspec.structs.replace(figures, doubts=(*figures.doubts, *doubts(video)))
+
+
+def _on_hosts(options: argparse.Namespace, layout: Layout, video: Video) -> Figures:
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.capacity import measure
     from aferir.elastic.measured import keep_allocation, keep_streams
-    from aferir.elastic.node import VIDEO_BPS
     from aferir.elastic.stage import stage
 
-    _check(options)
-    if options.cloud is not None:
-        return _on_cloud(options)
-    layout = _layout(options)
-    if options.step == "movie":
-        return _movie(options, layout)
-    with stage(layout, video_s=options.video, cache=options.cache, progress=_tell) as made:
+    with stage(layout, video, cache=options.cache, progress=_tell) as made:
         if options.step == "allocation":
             figures = allocate_once(made.cloud)
             seconds = next(one.value for one in figures.samples if one.metric == "tar_s")
-            keep_allocation(layout, VIDEO_BPS, options.cache, seconds)
+            keep_allocation(layout, video, options.cache, seconds)
         else:
             figures = measure(
                 made.cloud,
-                made.video,
+                video,
+                made.path,
                 instances=options.instances,
                 startup_s=options.startup,
                 resolution=options.resolution,
             )
-            keep_streams(layout, VIDEO_BPS, options.instances, figures.samples[0].value)
+            keep_streams(layout, video, options.instances, figures.samples[0].value)
     return figures
 
 
-def _on_cloud(options: argparse.Namespace) -> Figures:
+def _on_cloud(options: argparse.Namespace, video: Video) -> Figures:
     """The two steps that need no host to look into."""
     import tempfile
 
@@ -148,29 +159,28 @@ def _on_cloud(options: argparse.Namespace) -> Figures:
     with contextlib.ExitStack() as stack:
         live = stack.enter_context(_listening(options.live)) if options.live else None
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="aferir-elastic-"))
-        show = _show(options, options.clients_per_node, ())
+        show = _show(options, video, options.clients_per_node)
         return play(show, made, Path(folder), live, _tell)
 
 
-def _movie(options: argparse.Namespace, layout: Layout) -> Figures:
+def _movie(options: argparse.Namespace, layout: Layout, video: Video) -> Figures:
     from aferir.elastic.measured import load
     from aferir.elastic.movie import play
-    from aferir.elastic.node import VIDEO_BPS
     from aferir.elastic.stage import clients_per_node, stage
 
-    expected = load(layout, VIDEO_BPS).allocation_s.get(options.cache, ())
+    expected = load(layout, video).allocation_s.get(options.cache, ())
     # Born here, outside of the namespace that the rest happens in: the page is for this machine.
     with contextlib.ExitStack() as stack:
         live = stack.enter_context(_listening(options.live)) if options.live else None
-        per_node = options.clients_per_node or clients_per_node(layout, _tell)
-        show = _show(options, per_node, expected)
-        made = stack.enter_context(
-            stage(layout, video_s=options.video, cache=options.cache, progress=_tell)
-        )
+        per_node = options.clients_per_node or clients_per_node(layout, video, _tell)
+        show = _show(options, video, per_node, expected)
+        made = stack.enter_context(stage(layout, video, cache=options.cache, progress=_tell))
         return play(show, made.cloud, made.folder, live, _tell)
 
 
-def _show(options: argparse.Namespace, per_node: int, expected_s: tuple[float, ...]) -> Show:
+def _show(
+    options: argparse.Namespace, video: Video, per_node: int, expected_s: tuple[float, ...] = ()
+) -> Show:
     from aferir.elastic.movie import Show
     from aferir.elastic.simulate import Load
 
@@ -178,7 +188,7 @@ def _show(options: argparse.Namespace, per_node: int, expected_s: tuple[float, .
         audience = Load(
             clients=options.clients,
             interarrival_s=options.interarrival,
-            video_s=options.video,
+            video_s=video.seconds,
             shape=options.arrivals,
         )
     except ValueError as error:
@@ -188,6 +198,7 @@ def _show(options: argparse.Namespace, per_node: int, expected_s: tuple[float, .
         policy=_policy(options, per_node),
         startup_s=options.startup,
         seed=(options.seed, int(os.environ.get(REPETITION, "0"))),
+        bitrate_bps=video.bitrate_bps,
         expected_s=expected_s,
     )
 
@@ -232,7 +243,6 @@ def _check(options: argparse.Namespace) -> None:
     bounds: tuple[tuple[str, float, float, float], ...] = (
         ("--rate-mbit", options.rate_mbit, 0, 1e6),
         ("--cpu-quota", options.cpu_quota or 1, 0.01, 1),
-        ("--video", options.video, 1, 7200),
         ("--startup", options.startup, 0.1, 60),
         ("--resolution", options.resolution, 0.005, 0.5),
         ("--clients", options.clients, 1, 100_000),

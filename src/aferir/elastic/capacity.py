@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.elastic.node import VIDEO_BPS, native_node
+from aferir.elastic.node import native_node
+from aferir.elastic.video import Video
 from aferir.elastic.viewers import Watched, watch
 from aferir.environments.simulated import SimulatedCloud, address_of
 from aferir.model.record import Sample, Series, Warning
@@ -72,30 +73,35 @@ async def search(
 
 
 def measure(
-    cloud: SimulatedCloud, video: Path, *, instances: int, startup_s: float, resolution: float
+    cloud: SimulatedCloud,
+    video: Video,
+    path: Path,
+    *,
+    instances: int,
+    startup_s: float,
+    resolution: float,
 ) -> Figures:
-    """Search on the first host. `instances` 0: NGINX on the host itself.
+    """Search on the first host. `instances` 0: NGINX on the host itself, which sends `path`.
 
     The video's length bounds what can be told: NGINX sends a second ahead, so that a host which
     is short of a share s shows only after (1 + startup_s) / s seconds.
     """
     trials: list[Trial] = []
     rate_bps = cloud.layout.rate_bps
-    length_s = 8 * video.stat().st_size / VIDEO_BPS
-    guess = 0.97 * _HEADERS * rate_bps / VIDEO_BPS if rate_bps else _GUESS_STREAMS
+    guess = 0.97 * _HEADERS * rate_bps / video.bitrate_bps if rate_bps else _GUESS_STREAMS
 
     async def search_with(urls: Sequence[str]) -> int:
         async def sustains(streams: int) -> bool:
             # What else happens on this machine may spoil one trial, and hardly two.
             for _ in range(2):
-                trials.append(await _try(urls, streams, startup_s, length_s))
+                trials.append(await _try(urls, streams, startup_s, video))
                 if trials[-1].sustained:
                     return True
             return False
 
         return await search(sustains, guess=max(guess, len(urls)), resolution=resolution)
 
-    with _servers(cloud, video, instances) as urls:
+    with _servers(cloud, video, path, instances) as urls:
         streams = asyncio.run(search_with(urls))
     own = sum(trial.own_violations for trial in trials)
     doubt = Warning(
@@ -108,7 +114,7 @@ def measure(
         samples=(
             Sample("streams", float(streams), "1"),
             Sample("streams_per_instance", streams / max(1, instances), "1"),
-            Sample("goodput_bps", streams * VIDEO_BPS / 8, "B/s"),
+            Sample("goodput_bps", streams * video.bitrate_bps / 8, "B/s"),
             Sample("trials", float(len(trials)), "1"),
         ),
         series=(_curve(trials),),
@@ -129,11 +135,15 @@ def _curve(trials: Sequence[Trial]) -> Series:
 
 
 @contextlib.contextmanager
-def _servers(cloud: SimulatedCloud, video: Path, instances: int) -> Iterator[list[str]]:
+def _servers(
+    cloud: SimulatedCloud, video: Video, path: Path, instances: int
+) -> Iterator[list[str]]:
     if instances == 0:
         host = cloud.hosts[0]
         address = address_of(host.number, 0)
-        with native_node(video, address=address, inside=host.namespace) as node:
+        with native_node(
+            path, sent_bps=video.limit_bps, address=address, inside=host.namespace
+        ) as node:
             yield [node.url]
         return
     made = [cloud.create() for _ in range(instances)]
@@ -144,17 +154,17 @@ def _servers(cloud: SimulatedCloud, video: Path, instances: int) -> Iterator[lis
             cloud.delete(server.name)
 
 
-async def _try(urls: Sequence[str], streams: int, startup_s: float, length_s: float) -> Trial:
+async def _try(urls: Sequence[str], streams: int, startup_s: float, video: Video) -> Trial:
     shares = [streams // len(urls) + (k < streams % len(urls)) for k in range(len(urls))]
     seen: list[Watched] = await asyncio.gather(
         *(
             watch(
                 url,
                 [
-                    *("--bitrate", str(VIDEO_BPS), "--startup", str(startup_s)),
+                    *("--bitrate", f"{video.bitrate_bps:.0f}", "--startup", str(startup_s)),
                     *("--clients", str(share), "--interval", f"{_ARRIVING_S / share:.6f}"),
                 ],
-                limit_s=60 + 10 * length_s,
+                limit_s=60 + 10 * video.seconds,
             )
             for url, share in zip(urls, shares, strict=True)
             if share

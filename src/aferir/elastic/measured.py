@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from aferir import journal
+from aferir.elastic.video import Video
 from aferir.environments.simulated import Layout
 
 _MOST_LATENCIES = 20
@@ -26,42 +27,43 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         return None if streams is None else max(1, int(streams // max(1, instances)))
 
 
-def load(layout: Layout, bitrate_bps: float) -> Measured:
+def load(layout: Layout, video: Video) -> Measured:
     """What is known of such a host; nothing where the file is missing or unreadable."""
     try:
-        return msgspec.json.decode(_path(layout, bitrate_bps).read_bytes(), type=Measured)
+        return msgspec.json.decode(_path(layout, video).read_bytes(), type=Measured)
     except (OSError, msgspec.DecodeError):
         return Measured()
 
 
-def keep_streams(layout: Layout, bitrate_bps: float, instances: int, streams: float) -> None:
+def keep_streams(layout: Layout, video: Video, instances: int, streams: float) -> None:
     """Remember a capacity; the newest one counts. Errors: OSError."""
-    known = load(layout, bitrate_bps)
+    known = load(layout, video)
     _save(
         layout,
-        bitrate_bps,
+        video,
         msgspec.structs.replace(known, streams={**known.streams, instances: streams}),
     )
 
 
-def keep_allocation(layout: Layout, bitrate_bps: float, cache: str, seconds: float) -> None:
+def keep_allocation(layout: Layout, video: Video, cache: str, seconds: float) -> None:
     """Remember an allocation beside those before it. Errors: OSError."""
-    known = load(layout, bitrate_bps)
+    known = load(layout, video)
     latest = (*known.allocation_s.get(cache, ()), seconds)[-_MOST_LATENCIES:]
     _save(
         layout,
-        bitrate_bps,
+        video,
         msgspec.structs.replace(known, allocation_s={**known.allocation_s, cache: latest}),
     )
 
 
-def _save(layout: Layout, bitrate_bps: float, known: Measured) -> None:
+def _save(layout: Layout, video: Video, known: Measured) -> None:
     content = msgspec.json.format(msgspec.json.encode(known))
-    journal.write_durably(_path(layout, bitrate_bps), content)
+    journal.write_durably(_path(layout, video), content)
 
 
-def _path(layout: Layout, bitrate_bps: float) -> Path:
+def _path(layout: Layout, video: Video) -> Path:
     """One file for all that decides what a host can do."""
     quota = layout.cpus * (layout.cpu_quota or 1.0)
-    name = f"{layout.technology}-{layout.rate_bps:.0f}-{quota:g}-{bitrate_bps:.0f}.json"
+    name = f"{layout.technology}-{layout.rate_bps:.0f}-{quota:g}"
+    name += f"-{video.bitrate_bps:.0f}-{video.limit_bps}.json"
     return journal.state_folder() / "elastic" / name

@@ -14,10 +14,10 @@ from aferir.elastic.arrivals import arrivals
 from aferir.elastic.front import Books, Settings
 from aferir.elastic.ledger import Ledger
 from aferir.elastic.metrics import Trace, elasticity
-from aferir.elastic.node import VIDEO_BPS
 from aferir.elastic.service import Limits, Service
 from aferir.elastic.simulate import Load
 from aferir.elastic.site import CloudSite
+from aferir.elastic.video import VIDEO_BPS
 from aferir.elastic.viewers import Watched, schedule, watch
 from aferir.environments.cloud import Cloud, Server
 from aferir.model.record import Sample, Series, Warning
@@ -38,6 +38,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True):
     startup_s: float
     """Of video that a viewer buffers before playing."""
     seed: tuple[int, ...]
+    bitrate_bps: float = VIDEO_BPS
+    """At which viewers play."""
     expected_s: tuple[float, ...] = ()
     """What step 2 found of allocations; empty: nothing is known."""
 
@@ -84,7 +86,7 @@ async def _run(
         watched = await watch(
             f"http://127.0.0.1:{port}/",
             [
-                *("--bitrate", str(VIDEO_BPS), "--startup", str(show.startup_s)),
+                *("--bitrate", f"{show.bitrate_bps:.0f}", "--startup", str(show.startup_s)),
                 *("--patience", str(show.policy.patience_s + _GRACE_S)),
                 *("--schedule", str(folder / "schedule")),
             ],

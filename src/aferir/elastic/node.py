@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import socket
 import subprocess
@@ -15,17 +14,13 @@ from pathlib import Path
 import msgspec
 
 from aferir import process
+from aferir.elastic.video import NAME, SENT_BPS
 from aferir.environments.cloud import Template
 from aferir.errors import MissingError, ProgramError
 
-VIDEO_BPS = 2_698_000
-"""At which the published video is played, and ..."""
-SENT_BPS = 2_968_000
-"""... sent (Dutra 2015, 5.3)."""
 _START_S = 10.0
 _CONNECTIONS = 20_000
 _INSIDE = Path("/srv/aferir")
-VIDEO = "video.mp4"
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
@@ -116,24 +111,10 @@ def template(video: Path, folder: Path, *, sent_bps: int = SENT_BPS) -> Template
         encoding="utf-8",
     )
     return Template(
-        files={f"{_INSIDE}/nginx.conf": path, f"{_INSIDE}/videos/{VIDEO}": video},
+        files={f"{_INSIDE}/nginx.conf": path, f"{_INSIDE}/videos/{NAME}": video},
         start=f"nginx -e {_INSIDE}/error.log -c {_INSIDE}/nginx.conf",
-        probe=f"/{VIDEO}",
+        probe=f"/{NAME}",
     )
-
-
-def make_video(folder: Path, seconds: float, bitrate_bps: float = VIDEO_BPS) -> Path:
-    """A file of as many bytes as a video of that length and bit rate has.
-
-    Nobody decodes it: a client counts bytes, and NGINX sends them whatever they are.
-    """
-    path = folder / VIDEO
-    with path.open("wb") as stream:
-        left = max(1, round(seconds * bitrate_bps / 8))
-        block = os.urandom(2**20)  # nothing that a disk or a network could compress
-        while left > 0:
-            left -= stream.write(block[:left])
-    return path
 
 
 def _free_port() -> int:

@@ -10,6 +10,8 @@ PACKAGE_OF = {
     "apt-config": "apt",
     "debugfs": "e2fsprogs",
     "dpkg-deb": "dpkg",
+    "ffmpeg": "ffmpeg",
+    "ffprobe": "ffmpeg",
     "ip": "iproute2",
     "jar": "default-jdk-headless",
     "javac": "default-jdk-headless",

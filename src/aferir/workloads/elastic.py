@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from aferir.errors import MissingError
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
@@ -19,12 +20,14 @@ from aferir.workloads.figures import parse_figures
 from aferir.workloads.kernels import kernel_path, wrong_integer
 
 _VIEWERS = "video-clients"
+_ENCODERS = ("ffmpeg", "ffprobe")
 _NEEDED = ("ip", "tc", "debugfs", "nginx")
 _BASE = 128 * 2**20
 _INSTANCE = {"container": 64 * 2**20, "vm": 320 * 2**20}
 
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "technology": ("container", "vm"),
+    "content": ("h264", "random-bytes"),
     "cache": ("cold", "warm"),
     "arrivals": ("poisson", "constant", "step", "ramp", "diurnal", "flash-crowd"),
     "choice": ("most-loaded", "least-loaded"),
@@ -43,6 +46,8 @@ _NUMBERS = {
     "rate_mbit": (0.0, 1e6),
     "cpu_quota": (0.01, 1.0),
     "video": (1.0, 7200.0),
+    "bitrate_mbit": (0.1, 100.0),
+    "sent_mbit": (0.0, 10_000.0),
     "startup": (0.1, 60.0),
     "resolution": (0.005, 0.5),
     "interarrival": (1e-4, 3600.0),
@@ -51,7 +56,10 @@ _NUMBERS = {
     "predict_window": (0.0, 3600.0),
     "predict_horizon": (0.0, 3600.0),
 }
-_HOSTS = ("technology", "hosts", "per_host", "rate_mbit", "cpu_quota", "cache", "video")
+_HOSTS = (
+    *("technology", "hosts", "per_host", "rate_mbit", "cpu_quota", "cache"),
+    *("video", "bitrate_mbit", "sent_mbit", "content"),
+)
 
 
 class ElasticWorkload:
@@ -98,8 +106,14 @@ class ElasticWorkload:
         return [Finding(self.program, "ok", "simulated hosts can be made")]
 
     def command(self, parameters: Mapping[str, Parameter]) -> Command:
-        """Errors: MissingError where the viewers' program was not built."""
+        """Errors: MissingError where the viewers' program was not built, or FFmpeg is wanted."""
         kernel_path(_VIEWERS)
+        made = parameters.get("content", "h264") == "h264" and "cloud" not in parameters
+        if made and (absent := packages.missing(_ENCODERS)):
+            raise MissingError(
+                f"the video is made by {' and '.join(absent)}",
+                remedy=f'{packages.install_command(absent)}, or write content = "random-bytes"',
+            )
         arguments = ["-m", "aferir", "elastic", "measure", self._step, "--json"]
         for key, value in parameters.items():
             arguments += [f"--{key.replace('_', '-')}", str(value)]

@@ -1,0 +1,207 @@
+"""The video that Nodes send: H.264 in an MP4 at a constant rate, made here by FFmpeg and kept."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from aferir import journal, process
+from aferir.errors import MissingError, ProgramError
+from aferir.machine import packages
+from aferir.model.record import Warning
+
+VIDEO_BPS = 2_698_000
+"""At which the published video is played, and ..."""
+SENT_BPS = 2_968_000
+"""... sent (Dutra 2015, 5.3)."""
+NAME = "video.mp4"
+
+Content = Literal["h264", "random-bytes"]
+CONTENTS: tuple[Content, ...] = get_args(Content)
+PROGRAMS = ("ffmpeg", "ffprobe")
+RATES_BPS = (0.1e6, 100e6)
+
+_FRAMES_HZ = 25
+_PIECE_S = 30
+_SETTLING_S = 2
+"""The rate control needs so long to get to its rate; the first second is a sixth above it."""
+_BITS_PER_PIXEL = 0.47
+"""Of noisy pictures: 640 x 360 at the published rate. A picture of any rate is as large as it
+fills, so that the encoder neither starves nor pads."""
+_AGREES = 0.05
+_LIMIT_S = 1800.0
+
+
+class Video(msgspec.Struct, frozen=True, kw_only=True):
+    """What is sent, and how fast."""
+
+    seconds: float
+    bitrate_bps: float = VIDEO_BPS
+    sent_bps: float = 0.0
+    """0: as much above the rate at which it is played as the published one."""
+    content: Content = "h264"
+
+    def __post_init__(self) -> None:
+        """Errors: ValueError naming what is impossible."""
+        least, most = RATES_BPS
+        if not 0 < self.seconds < math.inf:
+            raise ValueError(f"video: {self.seconds} s is no length")
+        if not least <= self.bitrate_bps <= most:
+            raise ValueError(f"bitrate: from {least / 1e6:g} to {most / 1e6:g} Mbit/s")
+        if self.sent_bps and not self.bitrate_bps <= self.sent_bps < math.inf:
+            raise ValueError("sent: below the rate at which the video is played, all come too late")
+
+    @property
+    def limit_bps(self) -> int:
+        """At which NGINX sends it to each client."""
+        return round(self.sent_bps or self.bitrate_bps * SENT_BPS / VIDEO_BPS)
+
+
+class Probed(msgspec.Struct, frozen=True):
+    """What ffprobe says of a file's video."""
+
+    codec: str
+    bitrate_bps: float
+    seconds: float
+
+
+def require(video: Video) -> None:
+    """Errors: MissingError where what would make it is not here."""
+    lacking = packages.missing(PROGRAMS) if video.content == "h264" else []
+    if lacking:
+        raise MissingError(
+            f"a video of H.264 is made by {' and '.join(lacking)}",
+            remedy=f"{packages.install_command(lacking)}, "
+            "or have random bytes sent instead (content: random-bytes)",
+        )
+
+
+def make(video: Video, folder: Path) -> Path:
+    """The file in that folder, from the cache where one of those settings was made before.
+
+    Random bytes, where they are asked for, are as many as such a video has. Errors: MissingError
+    without FFmpeg, ProgramError where it fails or makes something else.
+    """
+    path = folder / NAME
+    if video.content == "random-bytes":
+        _random_bytes(path, video)
+        return path
+    kept = journal.cache_folder() / "videos" / _file_name(video)
+    if not kept.exists():
+        require(video)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with _beside(kept) as made:
+            _encode(video, made)
+            _check(video, probe(made))
+            made.chmod(0o644)  # NGINX's worker, another user, reads it
+            made.replace(kept)
+    try:
+        os.link(kept, path)
+    except OSError:  # another file system
+        shutil.copyfile(kept, path)
+    return path
+
+
+def doubts(video: Video) -> tuple[Warning, ...]:
+    """That it is none."""
+    if video.content == "h264":
+        return ()
+    said = "random bytes were sent, as many as a video of that length and rate has"
+    return (Warning("random-bytes", said, f"{packages.install_command(PROGRAMS)}, and use h264"),)
+
+
+def probe(path: Path) -> Probed:
+    """Errors: MissingError without ffprobe, ProgramError where the file holds no video."""
+    wanted = "stream=codec_name,bit_rate,duration"
+    done = process.run(
+        [
+            *("ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", wanted),
+            *("-of", "default=noprint_wrappers=1", str(path)),
+        ],
+        timeout_s=_LIMIT_S,
+    )
+    said = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    try:
+        return Probed(said["codec_name"], float(said["bit_rate"]), float(said["duration"]))
+    except (KeyError, ValueError):
+        raise ProgramError(f"{path.name} holds no video: {done.stdout.strip()[:200]}") from None
+
+
+def picture(bitrate_bps: float) -> tuple[int, int]:
+    """Width and height, both even as 4:2:0 wants them, about 16 to 9."""
+    pixels = bitrate_bps / _FRAMES_HZ / _BITS_PER_PIXEL
+    width = math.sqrt(pixels * 16 / 9)
+    return 2 * round(width / 2), 2 * round(width * 9 / 32)
+
+
+def _encode(video: Video, path: Path) -> None:
+    """Half a minute is encoded, and repeated without encoding it again."""
+    width, height = picture(video.bitrate_bps)
+    rate = f"{video.bitrate_bps:.0f}"
+    quiet = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"]
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".piece-") as name:
+        settling, piece = Path(name) / "settling.mp4", Path(name) / "piece.mp4"
+        source = f"testsrc2=size={width}x{height}:rate={_FRAMES_HZ},noise=alls=40:allf=t+u"
+        process.run(
+            [
+                *quiet,
+                *("-f", "lavfi", "-i", source, "-t", str(_SETTLING_S + _PIECE_S)),
+                *("-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"),
+                *("-g", str(_FRAMES_HZ), "-keyint_min", str(_FRAMES_HZ), "-sc_threshold", "0"),
+                *("-b:v", rate, "-minrate", rate, "-maxrate", rate),
+                *("-bufsize", f"{video.bitrate_bps / 2:.0f}", "-x264-params", "nal-hrd=cbr"),
+                str(settling),
+            ],
+            timeout_s=_LIMIT_S,
+        )
+        process.run(
+            [*quiet, "-ss", str(_SETTLING_S), "-i", str(settling), "-c", "copy", str(piece)],
+            timeout_s=_LIMIT_S,
+        )
+        process.run(
+            [
+                *quiet,
+                *("-stream_loop", "-1", "-i", str(piece), "-t", f"{video.seconds:g}"),
+                *("-c", "copy", "-movflags", "+faststart", "-f", "mp4", str(path)),
+            ],
+            timeout_s=_LIMIT_S,
+        )
+
+
+def _check(video: Video, made: Probed) -> None:
+    """Errors: ProgramError where it is not what was asked for."""
+    lasts = abs(made.seconds - video.seconds) <= max(2 / _FRAMES_HZ, 0.001 * video.seconds)
+    rated = abs(made.bitrate_bps / video.bitrate_bps - 1) <= _AGREES
+    if made.codec != "h264" or not lasts or not rated:
+        raise ProgramError(
+            f"FFmpeg made {made.seconds:g} s of {made.codec} at {made.bitrate_bps / 1e6:.3f} "
+            f"Mbit/s, and {video.seconds:g} s at {video.bitrate_bps / 1e6:.3f} were asked for",
+            remedy="choose another length or rate, or say that random bytes will do",
+        )
+
+
+def _random_bytes(path: Path, video: Video) -> None:
+    with path.open("wb") as stream:
+        left = max(1, round(video.seconds * video.bitrate_bps / 8))
+        block = os.urandom(2**20)  # nothing that a disk or a network could compress
+        while left > 0:
+            left -= stream.write(block[:left])
+
+
+def _file_name(video: Video) -> str:
+    return f"h264-{video.bitrate_bps:.0f}-{video.seconds:g}.mp4"
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A name in the same folder, and nothing there afterwards: two may make one file at once."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".making-") as name:
+        yield Path(name) / path.name
