@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import re
 import shutil
@@ -67,9 +68,9 @@ def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float =
     """Kill every process whose arguments and environment prove it ours; how many there were.
 
     Only processes that we may look into count, and never this one.
-    Errors: OSError where one outlives `wait_s`.
+    Errors: OSError where one outlives the first kill by `wait_s`.
     """
-    deadline = time.monotonic() + wait_s
+    deadline = math.inf  # looking alone may take long where the machine is busy
     killed: set[int] = set()
     # One that is just being executed shows no environment for a moment: look twice.
     looks_in_vain = 0
@@ -79,9 +80,11 @@ def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float =
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        killed.update(found)
-        if time.monotonic() > deadline:
+        if found and time.monotonic() > deadline:
             raise OSError(f"processes survive SIGKILL: {found}")
+        if found and not killed:
+            deadline = time.monotonic() + wait_s
+        killed.update(found)
         time.sleep(0.01)
     return len(killed)
 
