@@ -54,7 +54,7 @@ def test_a_server_that_cannot_be_is_refused(table: dict[str, object], said: str)
     [
         ({"disk_rate": "1 MB"}, "disk_rate"),
         ({"disk": "1 MiB"}, "disk"),
-        ({"disk": "1 GiB", "kind": "container"}, "disk"),
+        ({"disk": "1 GiB", "kind": "vm"}, "disk"),
     ],
 )
 def test_a_disk_that_cannot_be_is_refused(keys: dict[str, str], said: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aferir.model.record import Sample
 from aferir.probes import account, frequency, perf_stat
-from aferir.probes.base import Snapshot
+from aferir.probes.base import Snapshot, of_tenant
 from aferir.probes.io import IoProbe, Spent, parse_blkio, parse_io, parse_stat, spent
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -53,6 +53,39 @@ def test_what_we_write_ourselves_is_no_volume_of_a_guest() -> None:
 
 def test_a_guests_time_is_no_time_of_its_emulator() -> None:
     assert parse_stat(stat_line("a b) c", user=300, system=50, guest=200), 100) == Spent(1, 0.5, 2)
+
+
+def test_what_stands_for_an_emulated_guests_processors_is_its_guests_time() -> None:
+    files = {
+        "process:stat": stat_line("qemu-system-x86", user=300, system=50, guest=0),
+        "process:processors": "\n".join(
+            stat_line("qemu-system-x86", user=user, system=9, guest=0) for user in (150, 100)
+        ),
+    }
+    assert spent(files, 100) == Spent(0.5, 0.5, 2.5)
+    files["process:stat"] = stat_line("qemu-system-x86", user=300, system=50, guest=200)
+    assert spent(files, 100) == Spent(1, 0.5, 2)
+
+
+def test_a_guest_and_its_emulator_are_looked_at_over_the_same_time() -> None:
+    line = stat_line("qemu-system-x86", user=100, system=0, guest=0)
+    inside = "cpu 100 0 50 0 0 0 0 0 0 0\n"
+    before: Snapshot = {
+        "process:stat": line,
+        "/proc/stat": inside,
+        of_tenant("/proc/stat", 2): inside,
+    }
+    after = {
+        **before,
+        "process:stat": line.replace("100", "400"),
+        "/proc/stat": inside.replace("100", "200"),
+        of_tenant("/proc/stat", 2): inside.replace("50", "250"),
+    }
+    found = by_name(IoProbe().samples(before, after, 1.0, "instance"))
+    assert (found["guest_user_s"], found["guest_system_s"]) == (1.0, 2.0)
+    assert found["instance_user_s"] == 3.0
+    container = {"process:stat": stat_line("aferir-container", user=5, system=5, guest=0)}
+    assert IoProbe().samples(container, container, 1.0, "instance") == ()
 
 
 def test_the_parts_of_a_control_groups_time_are_scaled_to_its_exact_sum() -> None:

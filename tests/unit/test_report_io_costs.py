@@ -92,6 +92,56 @@ def test_a_virtual_machine_costs_what_neither_its_programs_nor_its_kernel_used()
     assert seconds == pytest.approx({"user": 3.0, "os": 1.0, "vm": 2.0})
 
 
+def guest_record(timed_s: float | None, *, claimed_s: float) -> Record:
+    """Of 8 s that the host saw beside the guest's account, its processors had 6."""
+    seen: list[tuple[str, float, Side]] = [
+        ("instance_guest_s", 3.0, "host"),
+        ("instance_user_s", 0.5, "host"),
+        ("instance_system_s", 0.5, "host"),
+        ("instance_guest_s", 6.0, "instance"),
+        ("instance_user_s", 1.0, "instance"),
+        ("instance_system_s", 1.0, "instance"),
+        ("guest_user_s", claimed_s / 2, "instance"),
+        ("guest_system_s", claimed_s / 2, "instance"),
+    ]
+    if timed_s is not None:
+        seen += [("timed_user_s", timed_s, "program"), ("timed_system_s", timed_s, "program")]
+    others = {(metric, side) for metric, _, side in seen}
+    kept = [s for s in record(spec("vm")).samples if (s.metric, s.side) not in others]
+    added = [Sample(metric, value, "s", side) for metric, value, side in seen]
+    return msgspec.structs.replace(record(spec("vm")), samples=(*kept, *added))
+
+
+def layers_s(found: Record) -> dict[str, float]:
+    run = cost_of(found, spec("vm"), SERVER)
+    assert run is not None
+    return {layer: cycles * 1e6 / HERTZ for layer, cycles in run.layers.items()}
+
+
+@pytest.mark.parametrize("claimed_s", [6.0, 12.0])
+def test_a_guest_that_counts_stolen_time_as_its_own_has_no_more_than_its_processors_had(
+    claimed_s: float,
+) -> None:
+    """Half of the time beside the guest is the run's."""
+    found = layers_s(guest_record(None, claimed_s=claimed_s))
+    assert found == pytest.approx({"user": 1.5, "os": 1.5, "vm": 1.0})
+
+
+def test_what_a_guest_does_not_count_while_its_processors_work_is_virtualisation() -> None:
+    found = layers_s(guest_record(None, claimed_s=4.0))
+    assert found == pytest.approx({"user": 1.0, "os": 1.0, "vm": 2.0})
+
+
+def test_a_timed_region_of_a_guest_is_as_believable_as_the_guest() -> None:
+    found = layers_s(guest_record(1.2, claimed_s=12.0))
+    assert found == pytest.approx({"user": 0.6, "os": 0.6, "vm": 0.4})
+
+
+def test_a_timed_region_has_no_more_than_the_host_saw_of_the_run() -> None:
+    found = layers_s(guest_record(50.0, claimed_s=12.0))
+    assert found == pytest.approx({"user": 1.5, "os": 1.5, "vm": 1.0})
+
+
 def test_idle_power_makes_idle_time_cost() -> None:
     run = cost_of(record(spec("native")), spec("native"), SERVER)
     assert run is not None

@@ -100,9 +100,10 @@ PLANTED = blast.Planted("q", "s4", query_start=100, sequence_start=7000)
 @pytest.mark.parametrize(
     "hits",
     [
-        "q s4 101 600 7001 7500\n",
-        "q s4 95 610 6994 7510\n",  # goes on over a gap
-        "q s9 1 90 1 90\nq s4 101 600 7001 7500\n",
+        "q s4 101 7001 500\n",
+        "q s4 95 6993 3-A-C500AG2A-9\n",  # goes on over gaps at both ends
+        "q s4 101 7001 20AC178GT200TA99\n",  # substitutions
+        "q s9 1 1 90\nq s4 101 7001 500\n",
     ],
 )
 def test_what_is_found_at_its_place_is_right(hits: str) -> None:
@@ -113,10 +114,11 @@ def test_what_is_found_at_its_place_is_right(hits: str) -> None:
     "hits",
     [
         "",
-        "p s4 101 600 7001 7500\n",
-        "q s5 101 600 7001 7500\n",
-        "q s4 101 400 7001 7300\n",  # too short
-        "q s4 101 600 7101 7600\n",  # elsewhere
+        "p s4 101 7001 500\n",
+        "q s5 101 7001 500\n",
+        "q s4 101 7001 300\n",  # too short
+        "q s4 101 7101 500\n",  # elsewhere
+        "q s4 101 7001 100A-400\n",  # for the most part a base beside
     ],
 )
 def test_what_is_not_found_at_its_place_is_wrong(hits: str) -> None:

@@ -54,8 +54,9 @@ def read_disk(fields: Fields, kind: str) -> tuple[int, int]:
     """`disk`, a size, and `disk_rate`, what it does in a second, of an environment; 0: none."""
     size, rate = fields.size("disk"), fields.size("disk_rate")
     given = [key for key in ("disk", "disk_rate") if key in fields.table]
-    if given and kind != "native":
-        fields.wrong(given[0], "is for native environments", 'choose `kind = "native"`')
+    if given and kind not in ("native", "container"):
+        said = "is for native environments and containers"
+        fields.wrong(given[0], said, 'choose `kind = "native"` or `kind = "container"`')
     elif given == ["disk_rate"]:
         fields.wrong("disk_rate", "is of a disk of its own", 'add its size: `disk = "2 GiB"`')
     elif size is not None and size < _LEAST_DISK:

@@ -39,6 +39,8 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     """Controller to folder: `cpuacct`, `cpu`, `memory`, `blkio`; or `unified` (cgroup v2)."""
     processes: tuple[int, ...] = ()
     """Host processes that *are* the instance, e.g. the emulator."""
+    processors: tuple[Path, ...] = ()
+    """Of a guest: stat files of those threads of the host that are its processors."""
     own_kernel: bool = False
     """True where /proc inside the instance is the instance's own, as in a VM."""
     members: dict[str, Accounting] = {}

@@ -35,7 +35,8 @@ def clean(entries: Sequence[Entry]) -> list[str]:
     entry that could not be undone stays in the journal. Entries of a kind that is not ours stay.
     """
     problems = []
-    for entry in entries:
+    # Disks last: whoever has files on one is gone then.
+    for entry in sorted(entries, key=lambda one: one.kind == limited_disk.KIND):
         cleaner = _CLEANERS.get(entry.kind)
         if cleaner is None:
             continue

@@ -7,24 +7,36 @@ import re
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from aferir import journal, process
-from aferir.environments import cgroup, image, initramfs, lxc, pages, placement, rooted, undo
+from aferir.environments import (
+    cgroup,
+    image,
+    initramfs,
+    limited_disk,
+    lxc,
+    pages,
+    placement,
+    rooted,
+    undo,
+)
 from aferir.environments.base import Accounting, Phases
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import SCRATCH, EnvironmentSpec
 from aferir.process import Completed
 
 KIND = "container"
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
 _CONTROLLERS = ("cpu", "cpuset", "memory")
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
+_DISK = PurePosixPath("/srv/aferir")
+"""Where a container's own disk is mounted."""
 _START_LIMIT_S = 20.0
 _NOT_RUN = re.compile(r"^lxc-attach: .* (.+) - Failed to exec ", re.MULTILINE)
 
@@ -77,17 +89,35 @@ class Container:
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
+        if not spec.disk_bytes:
+            return self._allocate(spec)
+        clock = time.perf_counter()
+        disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps)
+        try:
+            instance = self._allocate(spec, disk)
+        except BaseException:
+            limited_disk.give_back(disk.entry)
+            raise
+        total = time.perf_counter() - clock
+        made = instance.phases
+        copied = (made.copied_s or 0.0) + total - made.total_s
+        instance.phases = msgspec.structs.replace(made, copied_s=copied, total_s=total)
+        return instance
+
+    def _allocate(
+        self, spec: EnvironmentSpec, disk: limited_disk.Disk | None = None
+    ) -> ContainerInstance:
         tree = self._tree or image.ensure(self._progress, spec.packages).tree
         cpus = placement.cpu_set(spec, placement.host_cpus())
         clock = time.perf_counter()
         entry = journal.write(KIND, {"containers": str(journal.state_folder() / "containers")})
         monitor: subprocess.Popen[str] | None = None
         try:
-            _write_config(spec, entry, tree, cpus)
+            _write_config(spec, entry, tree, cpus, disk)
             copied = time.perf_counter()
             monitor = _start(entry)
             booted = time.perf_counter()
-            instance = ContainerInstance(spec, entry, monitor)
+            instance = ContainerInstance(spec, entry, monitor, disk)
             instance.run(["/bin/true"], timeout_s=_START_LIMIT_S)
             ready = time.perf_counter()
         except BaseException:
@@ -103,7 +133,11 @@ class Container:
 
 
 def _write_config(
-    spec: EnvironmentSpec, entry: journal.Entry, tree: Path, cpus: Sequence[int]
+    spec: EnvironmentSpec,
+    entry: journal.Entry,
+    tree: Path,
+    cpus: Sequence[int],
+    disk: limited_disk.Disk | None,
 ) -> None:
     folder = folder_of(entry)
     (folder / "upper").mkdir(parents=True)
@@ -116,6 +150,7 @@ def _write_config(
         cpus=cpus,
         have=cgroup.layout(),
         seccomp=seccomp(),
+        mounts=[] if disk is None else [lxc.bound(disk.folder, _DISK)],
     )
     (folder / "config").write_text(text, encoding="utf-8")
 
@@ -157,13 +192,21 @@ class ContainerInstance:
     phases: Phases
 
     def __init__(
-        self, spec: EnvironmentSpec, entry: journal.Entry, monitor: subprocess.Popen[str]
+        self,
+        spec: EnvironmentSpec,
+        entry: journal.Entry,
+        monitor: subprocess.Popen[str],
+        disk: limited_disk.Disk | None = None,
     ) -> None:
+        """`disk` is bound at `_DISK` in it, and given back with it."""
         self.spec = spec
+        self._disk = disk
         self.phases = Phases(total_s=0.0)
         self.accounting = accounting(name_of(entry))
         self._entry: journal.Entry | None = entry
         self._monitor = monitor
+        if disk is not None:
+            disk.hold(self.accounting.cgroups)
 
     def run(
         self,
@@ -176,16 +219,16 @@ class ContainerInstance:
         """Run a program inside; `lxc-attach` reports signal N as 128 + N, as a shell does."""
         entry = self._alive()
         mark = uuid.uuid4().hex
-        variables = {"HOME": "/root", "LANG": "C.UTF-8", **(environment or {}), undo.MARK: mark}
-        attach = lxc.attach_command(folder_of(entry).parent, name_of(entry), command, variables)
-        return run_marked(
-            attach,
-            command,
-            mark=mark,
-            timeout_s=timeout_s,
-            controls=pages.controls(self.spec),
-            check=check,
-        )
+        with self._files(environment or {}) as own:
+            variables = {"HOME": "/root", "LANG": "C.UTF-8", **own, undo.MARK: mark}
+            return run_marked(
+                lxc.attach_command(folder_of(entry).parent, name_of(entry), command, variables),
+                command,
+                mark=mark,
+                timeout_s=timeout_s,
+                controls=pages.controls(self.spec),
+                check=check,
+            )
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into the container's private layer, keeping its mode."""
@@ -209,7 +252,18 @@ class ContainerInstance:
         entry, self._entry = self._entry, None
         if entry is not None:
             give_back(entry, self._monitor)
+        if entry is not None and self._disk is not None:
+            limited_disk.give_back(self._disk.entry)
         return time.perf_counter() - clock
+
+    @contextlib.contextmanager
+    def _files(self, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        """Variables of a run; one that wants a folder for files gets it on the own disk."""
+        if self._disk is None or SCRATCH not in environment:
+            yield dict(environment)
+            return
+        with limited_disk.private(self._disk) as name:
+            yield {**environment, SCRATCH: str(_DISK / name)}
 
     def _alive(self) -> journal.Entry:
         if self._entry is None or self._monitor.poll() is not None:

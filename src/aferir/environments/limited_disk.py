@@ -1,16 +1,21 @@
 """A block device of our own on a file, as slow as one likes: a loop device and a control group.
 
 The limit is set at the root of the blkio hierarchy, version 1, so that what the kernel writes back
-later is held to it, too (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
+later is held to it, too. Groups below know nothing of their root's limits, and have to be told
+theirs (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import msgspec
 
 from aferir import journal, process
 from aferir.environments import cgroup, undo
@@ -20,6 +25,41 @@ from aferir.journal import Entry
 KIND = "loop"
 _DIRECTIONS = ("read", "write")
 _WAIT_S = 10.0
+
+
+class Disk(msgspec.Struct, frozen=True):
+    """One that is mounted; `give_back` its entry."""
+
+    entry: Entry
+    device: Path
+    folder: Path
+    bytes_per_s: int
+    """0: as many as it can."""
+
+    def hold(self, groups: Mapping[str, Path]) -> None:
+        """Hold the members of an instance's control groups to the rate, too."""
+        if self.bytes_per_s and "blkio" in groups:
+            limit(groups["blkio"], self.device, self.bytes_per_s)
+
+
+def mounted(size_bytes: int, bytes_per_s: int) -> Disk:
+    """An empty file system on a device of its own. Errors: MissingError, ProgramError."""
+    entry, device = make(size_bytes, bytes_per_s or None)
+    try:
+        return Disk(entry, device, mount(entry, device), bytes_per_s)
+    except BaseException:
+        give_back(entry)
+        raise
+
+
+@contextlib.contextmanager
+def private(disk: Disk) -> Iterator[str]:
+    """Name of a folder on it for one run, which is gone in the end with what is in it."""
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=disk.folder))
+    try:
+        yield folder.name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def make(size_bytes: int, bytes_per_s: int | None = None) -> tuple[Entry, Path]:

@@ -6,7 +6,7 @@ Source: lxc.container.conf(5), lxc-start(1), lxc-attach(1) of LXC 4 and later.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from aferir.environments import cgroup, placement
 from aferir.model.plan import EnvironmentSpec
@@ -110,6 +110,12 @@ def reason(log: str) -> str:
     lines = log.splitlines()
     errors = [line for line in lines if " ERROR " in line] or lines
     return errors[0].strip().split(" - ", 2)[-1] if errors else ""
+
+
+def bound(folder: Path, inside: PurePosixPath) -> str:
+    """A line for `mounts`: a folder of the host, seen at that place (fstab(5))."""
+    source = str(folder).replace("\\", "\\134").replace(" ", "\\040")
+    return f"{source} {inside.relative_to('/')} none bind,create=dir 0 0"
 
 
 def _escaped(path: Path) -> str:

@@ -59,16 +59,16 @@ class Native:
 def _with_disk(spec: EnvironmentSpec) -> NativeInstance:
     """An instance whose programs have their files on a disk of its own."""
     clock = time.perf_counter()
-    entry, device = limited_disk.make(spec.disk_bytes, spec.disk_bps or None)
+    disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps)
     try:
-        folder = limited_disk.mount(entry, device)
         bare = Native().allocate(msgspec.structs.replace(spec, disk_bytes=0, disk_bps=0))
     except BaseException:
-        limited_disk.give_back(entry)
+        limited_disk.give_back(disk.entry)
         raise
+    disk.hold(bare.accounting.cgroups)
     bare.spec = spec
     bare.phases = Phases(total_s=time.perf_counter() - clock)
-    bare.use_disk(entry, folder)
+    bare.use_disk(disk)
     return bare
 
 
@@ -108,11 +108,11 @@ class NativeInstance:
         self.accounting = Accounting(cgroups=dict(folders))
         self._cpus = cpus
         self._entry = entry
-        self._disk: tuple[journal.Entry, Path] | None = None
+        self._disk: limited_disk.Disk | None = None
 
-    def use_disk(self, entry: journal.Entry, folder: Path) -> None:
-        """Have programs put their files there; `release` gives the disk of that entry back."""
-        self._disk = (entry, folder)
+    def use_disk(self, disk: limited_disk.Disk) -> None:
+        """Have programs put their files there; `release` gives it back."""
+        self._disk = disk
 
     def run(
         self,
@@ -125,7 +125,7 @@ class NativeInstance:
         """Run a program as our own child; one that is ended takes with it what it started."""
         marked = {**(environment or {}), undo.MARK: uuid.uuid4().hex}
         if self._disk is not None and SCRATCH in marked:
-            marked[SCRATCH] = str(self._disk[1])
+            marked[SCRATCH] = str(self._disk.folder)
         try:
             with scratch.private(marked) as marked:
                 return process.run(
@@ -164,7 +164,7 @@ class NativeInstance:
             journal.erase(self._entry)
             self._entry = None
         if self._disk is not None:
-            limited_disk.give_back(self._disk[0])
+            limited_disk.give_back(self._disk.entry)
             self._disk = None
         return time.perf_counter() - clock
 

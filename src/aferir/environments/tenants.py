@@ -54,7 +54,8 @@ def of_tenant(spec: EnvironmentSpec, tenant: int, host: Sequence[int]) -> Enviro
 class Tenants:
     """One instance to the outside.
 
-    What control groups say of it is what they say of the first tenant; its processes are all.
+    What control groups say of it is what they say of the first tenant; its processes, and the
+    processors of guests, are all.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Tenants:
         self.accounting: Accounting = msgspec.structs.replace(
             instances[0].accounting,
             processes=tuple(pid for own in each.values() for pid in own.processes),
+            processors=tuple(path for own in each.values() for path in own.processors),
             members=each,
         )
         self._instances = tuple(instances)

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import msgspec
 
@@ -143,6 +144,7 @@ class VirtualMachine:
             booted = time.perf_counter()
             connection = _connect(folder_of(entry), child)
             ready = time.perf_counter()
+            processors = _processors(folder_of(entry), child.pid)
         except BaseException:
             give_back(entry, child)
             raise
@@ -152,7 +154,9 @@ class VirtualMachine:
             ready_s=ready - booted,
             total_s=ready - clock,
         )
-        account = Accounting(cgroups=groups, processes=(child.pid,), own_kernel=True)
+        account = Accounting(
+            cgroups=groups, processes=(child.pid,), processors=processors, own_kernel=True
+        )
         return GuestInstance(
             spec,
             phases=phases,
@@ -238,10 +242,7 @@ class GuestInstance:
         return self._entry
 
     def _monitor(self, command: str, arguments: Mapping[str, object] | None = None) -> None:
-        with JsonSocket(qemu.monitor(folder_of(self._alive()))) as monitor:
-            monitor.connect(5.0)
-            monitor.greet(10.0)
-            monitor.ask(command, arguments)
+        _ask_monitor(folder_of(self._alive()), command, arguments)
 
 
 def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
@@ -265,6 +266,19 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
         cgroup.remove(name, cgroup.layout())
     undo.remove_tree(folder_of(entry))
     journal.erase(entry)
+
+
+def _ask_monitor(folder: Path, command: str, arguments: Mapping[str, object] | None = None) -> Any:
+    with JsonSocket(qemu.monitor(folder)) as monitor:
+        monitor.connect(5.0)
+        monitor.greet(10.0)
+        return monitor.ask(command, arguments)
+
+
+def _processors(folder: Path, pid: int) -> tuple[Path, ...]:
+    """Stat files of the threads that run the guest's processors; several may share one."""
+    threads = {int(one["thread-id"]) for one in _ask_monitor(folder, "query-cpus-fast")}
+    return tuple(Path(f"/proc/{pid}/task/{thread}/stat") for thread in sorted(threads))
 
 
 def _make_disk(entry: journal.Entry, base: Path) -> None:

@@ -14,10 +14,16 @@ whoever takes the snapshot resolves on the host for the instance that runs:
 
 - `cgroup:CONTROLLER/FILE`, e.g. `cgroup:cpuacct/cpuacct.usage`, in the instance's control group;
 - `process:stat`, /proc/PID/stat of the processes that are the instance, a line each;
+- `process:processors`, the same file of each thread that is a processor of a guest;
 - `process:io`, /proc/PID/io of the same processes, one after the other;
 - `children:io`, /proc/self/io, which holds what ended children of this process read and wrote;
 - `children:rusage`, user and system seconds of the ended children of this process (getrusage(2)).
 """
+
+
+def of_tenant(path: str, number: int) -> str:
+    """Where a file of the guest that is that tenant is in a snapshot; the first one is 1."""
+    return path if number == 1 else f"{path} of tenant {number}"
 
 
 class Probe(Protocol):

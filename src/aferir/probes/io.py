@@ -12,13 +12,14 @@ import os
 import msgspec
 
 from aferir.model.record import Sample, Side
-from aferir.probes.base import Snapshot
+from aferir.probes.base import Snapshot, of_tenant
 
 PROCESS_IO = "process:io"
 CHILDREN_IO = "children:io"
 PARENT_IO = "/proc/PPID/io"
 """Within a guest: of whoever started the program that reads, and the programs before it."""
 _PROCESS = "process:stat"
+PROCESSORS = "process:processors"
 _CHILDREN = "children:rusage"
 _CGROUP_V1 = (
     *("cgroup:cpuacct/cpuacct.usage", "cgroup:cpuacct/cpuacct.usage_user"),
@@ -91,11 +92,13 @@ def spent(snapshot: Snapshot, ticks_per_s: int) -> Spent | None:
 
     A control group of version 1 knows the sum exactly and its parts by ticks, which are scaled to
     it, as the kernel does for processes and for version 2. An emulator's own process is told
-    before its group: it alone knows what its guest used.
+    before its group: it alone knows what its guest used. That is the kernel's guest time, or
+    where the guest is emulated, so that there is none, the user time of what stands for its
+    processors.
     """
     process = snapshot.get(_PROCESS, "")
     if process and "qemu" in process:
-        return parse_stat(process, ticks_per_s)
+        return _of_emulator(process, snapshot.get(PROCESSORS, ""), ticks_per_s)
     values = [snapshot.get(path, "").strip() for path in _CGROUP_V1]
     if all(value.isdecimal() for value in values):
         total, user, system = (int(value) / 1e9 for value in values)
@@ -111,6 +114,14 @@ def spent(snapshot: Snapshot, ticks_per_s: int) -> Spent | None:
         user, system = map(float, snapshot[_CHILDREN].split())
         return Spent(user, system)
     return None
+
+
+def _of_emulator(process: str, processors: str, ticks_per_s: int) -> Spent:
+    whole = parse_stat(process, ticks_per_s)
+    if whole.guest_s > 0:
+        return whole
+    emulated = parse_stat(processors, ticks_per_s).user_s
+    return Spent(max(0.0, whole.user_s - emulated), whole.system_s, emulated)
 
 
 def parse_blkio(text: str) -> dict[str, int]:
@@ -129,18 +140,22 @@ class IoProbe:
     name = "io"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """Accounts of the instance on the host; the program's own within a guest."""
+        """Accounts of the instance on the host; the program's own within a guest.
+
+        Of a guest the host's account is taken beside the guest's, too: over the same time.
+        """
         if side == "instance":
-            return (PARENT_IO, _STAT)
-        accounts = (PROCESS_IO, CHILDREN_IO, _PROCESS, _CHILDREN, *_CGROUP_V1, _CGROUP_V2)
-        return (*accounts, *_BLKIO, _VMSTAT)
+            return (PARENT_IO, _STAT, _PROCESS, PROCESSORS)
+        processes = (PROCESS_IO, CHILDREN_IO, _PROCESS, PROCESSORS, _CHILDREN)
+        return (*processes, *_CGROUP_V1, _CGROUP_V2, *_BLKIO, _VMSTAT)
 
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
         """`program_*` and `cache_*` of the instance, `paged_*` of the host, `instance_*_s`."""
         if side == "instance":
-            return (*_volumes(before, after, (PARENT_IO,), side), *_guest_time(before, after))
+            inside = (*_volumes(before, after, (PARENT_IO,), side), *_guest_time(before, after))
+            return (*inside, *_instance_time(before, after, side)) if inside else ()
         own: tuple[str, ...] = (CHILDREN_IO, PROCESS_IO)
         if "qemu" in before.get(_PROCESS, ""):
             own = (PROCESS_IO,)
@@ -215,14 +230,21 @@ def _instance_time(before: Snapshot, after: Snapshot, side: Side) -> list[Sample
 
 
 def _guest_time(before: Snapshot, after: Snapshot) -> list[Sample]:
-    """Seconds by the guest's own ticks, of which there are 100 a second in /proc/stat (proc(5))."""
-    found = []
+    """Seconds of all tenants by their own ticks, 100 a second in /proc/stat (proc(5))."""
     ticks = os.sysconf("SC_CLK_TCK")
-    first, last = ((s.get(_STAT, "").split("\n", 1)[0].split()) for s in (before, after))
-    if len(first) < 9 or len(last) < 9:
+    user = system = 0.0
+    number = 1
+    while (path := of_tenant(_STAT, number)) in after:
+        first, last = (s.get(path, "").split("\n", 1)[0].split() for s in (before, after))
+        if len(first) < 9 or len(last) < 9:
+            return []
+        used = [max(0, int(b) - int(a)) / ticks for a, b in zip(first[1:9], last[1:9], strict=True)]
+        user += used[0] + used[1]
+        system += used[2] + used[5] + used[6]
+        number += 1
+    if number == 1:
         return []
-    used = [max(0, int(b) - int(a)) / ticks for a, b in zip(first[1:9], last[1:9], strict=True)]
-    user, nice, system, _, _, irq, softirq, _ = used
-    found.append(Sample("guest_user_s", user + nice, "s", "instance"))
-    found.append(Sample("guest_system_s", system + irq + softirq, "s", "instance"))
-    return found
+    return [
+        Sample("guest_user_s", user, "s", "instance"),
+        Sample("guest_system_s", system, "s", "instance"),
+    ]

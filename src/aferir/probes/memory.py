@@ -10,6 +10,10 @@ from aferir.probes.base import Snapshot
 _MERGED = "/sys/kernel/mm/ksm/pages_sharing"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _CGROUP_PATHS = ("cgroup:memory/memory.max_usage_in_bytes", "cgroup:unified/memory.peak")
+_KILLS_PATHS = ("cgroup:memory/memory.oom_control", "cgroup:unified/memory.events", "/proc/vmstat")
+"""Of a control group, in either version, else of a guest's kernel."""
+KILLS = "memory_kills"
+"""Sample: processes of the instance that the kernel killed for want of memory, where it did."""
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
@@ -31,7 +35,9 @@ class MemoryProbe:
     def paths(self, side: Side) -> tuple[str, ...]:
         """The kernel's own summary, swap counters, merged pages, a container's highest charge."""
         common = ("/proc/meminfo", "/proc/vmstat")
-        return (*common, _MERGED) if side == "host" else (*common, *_CGROUP_PATHS)
+        if side == "host":
+            return (*common, _MERGED)
+        return (*common, *_CGROUP_PATHS, *_KILLS_PATHS)
 
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
@@ -39,6 +45,7 @@ class MemoryProbe:
         """`memory_used_bytes` at the end, `memory_peak_bytes` of a container, swapped pages.
 
         `memory_merged_bytes`: what the host saved at the end, where it merges equal pages at all.
+        `memory_kills`, where there were any.
         """
         found: list[Sample] = []
         memory = parse_meminfo(after.get("/proc/meminfo", ""))
@@ -56,7 +63,19 @@ class MemoryProbe:
         first, last = (_swapped(snapshot) for snapshot in (before, after))
         if first is not None and last is not None:
             found.append(Sample("memory_swapped_pages", float(last - first), "pages", side))
+        killed = _kills(after) - _kills(before)
+        if side == "instance" and killed > 0:
+            found.append(Sample(KILLS, float(killed), "processes", side))
         return tuple(found)
+
+
+def _kills(snapshot: Snapshot) -> int:
+    for path in _KILLS_PATHS:
+        for line in snapshot.get(path, "").splitlines():
+            name, _, value = line.partition(" ")
+            if name == "oom_kill" and value.isdecimal():
+                return int(value)
+    return 0
 
 
 def _swapped(snapshot: Snapshot) -> int | None:

@@ -169,25 +169,46 @@ def _layers(seen: _Seen, spec: EnvironmentSpec) -> dict[str, float] | None:
         total = (user + system) * spec.tenants
         return {"user": total * (1 - share), "os": total * share, "vm": 0.0}
     total = user + system + seen.get(("instance_guest_s", "host"), 0.0)
-    inside = [seen.get((f"guest_{part}_s", "instance"), 0.0) * spec.tenants for part in _PARTS]
-    guest = sum(inside)
-    if guest > total:  # a guest counts as its own what the host has taken from it
-        inside = [part * total / guest for part in inside]
-    return {"user": inside[0], "os": inside[1], "vm": total - sum(inside)}
+    beside, inside = _beside_guest(seen), [part * _believed(seen) for part in _claimed(seen)]
+    same = total / sum(beside) if sum(beside) > 0 else 0.0
+    layers = {"user": inside[0] * same, "os": inside[1] * same}
+    return {**layers, "vm": total - sum(layers.values())}
+
+
+def _claimed(seen: _Seen) -> list[float]:
+    """User and system seconds of all guests by their own kernels."""
+    return [seen.get((f"guest_{part}_s", "instance"), 0.0) for part in _PARTS]
+
+
+def _beside_guest(seen: _Seen) -> tuple[float, float]:
+    """What the host saw meanwhile: of guests' processors, and of their emulators besides."""
+    side: Side = "instance" if ("instance_user_s", "instance") in seen else "host"
+    guest, *rest = (seen.get((f"instance_{part}_s", side), 0.0) for part in ("guest", *_PARTS))
+    return (guest, sum(rest)) if guest > 0 else (sum(rest), 0.0)
+
+
+def _believed(seen: _Seen) -> float:
+    """What of a guest's second its processors had: it counts what the host took from it as its."""
+    claimed = sum(_claimed(seen))
+    return min(1.0, _beside_guest(seen)[0] / claimed) if claimed > 0 else 1.0
 
 
 def _timed(seen: _Seen, whole: Mapping[str, float], spec: EnvironmentSpec) -> dict[str, float]:
     """Of the region that the program timed, by its own account.
 
-    What virtualisation adds is in proportion to the guest's own time of the whole run.
+    What virtualisation adds is in proportion to the guest's own time of the whole run, of which
+    the region is a part: a guest whose ticks the host held back tells of more than there was.
     """
-    own = sum(seen.get((f"timed_{part}_s", "program"), 0.0) for part in _PARTS) * spec.tenants
+    share = spec.tenants * (_believed(seen) if spec.kind == "vm" else 1.0)
+    parts = [seen.get((f"timed_{part}_s", "program"), 0.0) * share for part in _PARTS]
     guest = whole["user"] + whole["os"]
-    system = seen.get(("timed_system_s", "program"), 0.0) * spec.tenants
+    if spec.kind == "vm" and sum(parts) > guest:
+        parts = [part * guest / sum(parts) for part in parts]
+    user, system = parts
     return {
-        "user": own - system,
+        "user": user,
         "os": system,
-        "vm": whole["vm"] * own / guest if guest > 0 else 0.0,
+        "vm": whole["vm"] * (user + system) / guest if guest > 0 else 0.0,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aferir.report.charts.style import labelled
 from aferir.report.formatting import NOTHING, percent, quantity
+from aferir.report.io_costs import LAYERS
 from aferir.report.model import IoProjection, IoStudy
 from aferir.statistics.io_cost import Uncertain
 from aferir.statistics.scaling import Projection
@@ -12,10 +13,11 @@ _MILLION = 1e6
 
 
 def cost_header(study: IoStudy) -> tuple[str, ...]:
-    """Of `costs`: energies stand for each idle power."""
+    """Of `costs`: cycles of the layers add up, energies stand for each idle power."""
     idle = [f"{100 * share:.0f} %" for share in study.server.idle_fractions]
     return (
         *("group", "environment", "n", "operations", "cycles per operation"),
+        *("user cycles", "system cycles", "virtualisation cycles"),
         *(f"J per operation, idle {share}" for share in idle),
         *(f"J per million, idle {share}" for share in idle),
         *(f"J per result, idle {share}" for share in idle),
@@ -32,6 +34,7 @@ def costs(study: IoStudy) -> list[tuple[str, ...]]:
             str(cell.n),
             f"{cell.operations:,.0f}",
             f"{cell.cpio.value:,.0f} \u00b1 {cell.cpio.error:,.0f}",
+            *(f"{cell.layers[layer]:,.0f}" for layer in LAYERS),
             *(_joules(one) for one in cell.eio_j),
             *(quantity(one.value * _MILLION, "J") for one in cell.eio_j),
             *(quantity(one, "J") for one in cell.result_j),

@@ -15,6 +15,7 @@ from aferir.probes import account
 from aferir.process import Completed, explain_exit
 from aferir.runner.accounting import watching
 from aferir.runner.estimate import ELAPSED
+from aferir.runner.outcome import told_apart
 from aferir.runner.pool import IS_EMULATED
 from aferir.runner.sampling import sampled
 from aferir.runner.snapshots import Watch, compare, take_after, take_before
@@ -78,6 +79,8 @@ def repeat(
             own_series = (figure for figure in figures if isinstance(figure, Series))
             series = (*own_series, *ran.loads)
             doubts = tuple(figure for figure in figures if isinstance(figure, Warning))
+    if failure is not None:
+        failure = told_apart(failure, ran.done, ran.observed)
     warnings = (*doubts, IS_EMULATED) if instance.emulated else doubts
     if ran.done is not None:
         warnings += load_warning(ran.observed, ran.done.duration_s)
@@ -178,7 +181,8 @@ def _run(
             after = take_after(watch, instance)
         if any(one.exit_code for one in (done, *done.others)) and not _alive(instance):
             message = f"the instance died: `{line[0]}` {explain_exit(done)}"
-            return _Ran(done, failure=Failure("instance", message), lost=True)
+            observed = compare(watch, before, after)
+            return _Ran(done, observed, failure=Failure("instance", message), lost=True)
         instance.pause()
     except TimeoutExpired as error:
         return _Ran(failure=Failure("time-limit", error.message), lost=True)

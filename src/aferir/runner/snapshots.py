@@ -20,8 +20,8 @@ from aferir.environments.base import Accounting, Instance
 from aferir.errors import AferirError
 from aferir.model.record import Sample, Side
 from aferir.probes import frequency
-from aferir.probes.base import Probe, Snapshot
-from aferir.probes.io import CHILDREN_IO, PROCESS_IO
+from aferir.probes.base import Probe, Snapshot, of_tenant
+from aferir.probes.io import CHILDREN_IO, PROCESS_IO, PROCESSORS
 from aferir.workloads.base import PROGRAM_FOLDER
 
 _CGROUP = "cgroup:"
@@ -152,7 +152,10 @@ def read_instance(paths: Sequence[str], instance: Instance) -> Snapshot:
         )
     except AferirError:
         return found  # the run that follows will say what is wrong with the instance
-    return found | split_files(done.stdout)
+    for number, one in enumerate((done, *done.others), start=1):
+        files_inside = split_files(one.stdout)
+        found |= {of_tenant(path, number): text for path, text in files_inside.items()}
+    return found
 
 
 def split_files(text: str) -> Snapshot:
@@ -181,11 +184,17 @@ def _account(path: str, accounting: Accounting) -> str | None:
     if path in (_PROCESS, PROCESS_IO):
         name = path.partition(":")[2]
         lines = [_text(Path(f"/proc/{pid}/{name}")) for pid in accounting.processes]
-        known = [line.strip() for line in lines if line]
-        return "\n".join(known) if known else None
+        return _joined(lines)
+    if path == PROCESSORS:
+        return _joined([_text(file) for file in accounting.processors])
     controller, _, name = path.removeprefix(_CGROUP).partition("/")
     folder = accounting.cgroups.get(controller)
     return _text(folder / name) if folder is not None and path.startswith(_CGROUP) else None
+
+
+def _joined(texts: Iterable[str | None]) -> str | None:
+    known = [text.strip() for text in texts if text]
+    return "\n".join(known) if known else None
 
 
 def _text(path: Path) -> str | None:

@@ -23,8 +23,10 @@ SEQUENCE_BASES = 100_000
 PLANTED_BASES = 500
 _EDGE = 30
 """An alignment ends where matches no longer outweigh substitutions: some bases before the end."""
+_STEP = re.compile(r"(\d+)|([A-Z-])([A-Z-])")
+"""Of an alignment's trace: so many equal bases, or two that differ, or one over a gap."""
 _BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
-_FIELDS = "qseqid sseqid qstart qend sstart send"
+_FIELDS = "qseqid sseqid qstart sstart btop"
 _EVALUE = "1e-20"
 """Far below what random sequences of this size show: no hit is by chance."""
 
@@ -132,28 +134,34 @@ def plant(
 
 def check_hits(hits: str, planted: list[Planted]) -> None:
     """Errors: WrongError unless all that was planted is found at its place."""
-    found: dict[tuple[str, str], list[tuple[int, ...]]] = {}
+    found: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
     for line in hits.splitlines():
-        query, sequence, *places = line.split()
-        found.setdefault((query, sequence), []).append(tuple(map(int, places)))
+        query, sequence, first, start, trace = line.split()
+        found.setdefault((query, sequence), []).append((int(first) - 1, int(start) - 1, trace))
     for one in planted:
-        if not any(_matches(one, places) for places in found.get((one.query, one.sequence), [])):
+        if not any(_matches(one, *hit) for hit in found.get((one.query, one.sequence), [])):
             raise WrongError(
                 f"BLAST did not find {one.query} at base {one.sequence_start} of {one.sequence}"
             )
 
 
-def _matches(one: Planted, places: tuple[int, ...]) -> bool:
-    """Nearly all of what was planted, on its diagonal; BLAST counts from 1.
+def _matches(one: Planted, query: int, sequence: int, trace: str) -> bool:
+    """Nearly all of what was planted is aligned with where it was taken from, base by base.
 
-    Beyond the planted piece an alignment may go on by chance for some bases, over a gap at times.
+    Beyond the planted piece an alignment may go on by chance for some bases, over gaps at times,
+    at either end; substitutions within it may make it leave its diagonal for a few.
     """
-    first, last, start, end = places
+    planted = range(one.query_start, one.query_start + PLANTED_BASES)
     shift = one.sequence_start - one.query_start
-    shifts = (start - first - shift, end - last - shift)
-    whole = first - 1 <= one.query_start + _EDGE
-    whole &= last >= one.query_start + PLANTED_BASES - _EDGE
-    return whole and 0 in shifts and max(map(abs, shifts)) <= _EDGE
+    right = 0
+    for equal, in_query, in_sequence in _STEP.findall(trace):
+        length = int(equal) if equal else 1
+        if "-" not in (in_query, in_sequence) and sequence - query == shift:
+            inside = range(max(query, planted.start), min(query + length, planted.stop))
+            right += len(inside)
+        query += 0 if in_query == "-" else length
+        sequence += 0 if in_sequence == "-" else length
+    return right >= PLANTED_BASES - 2 * _EDGE
 
 
 def _search(number: int, threads: int) -> list[str]:

@@ -1,0 +1,150 @@
+"""Programs of I/O in one guest and in two at once: what host and guests account for adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import pytest
+from tests.integration.support import leftovers, own_state, usable
+
+from aferir import probes, runner, workloads
+from aferir.model.plan import (
+    Cell,
+    EnvironmentSpec,
+    Parameter,
+    Plan,
+    ServerSpec,
+    StoppingRule,
+    WorkloadSpec,
+)
+from aferir.model.record import Record
+from aferir.probes import frequency
+from aferir.report.analyse import analyse
+from aferir.report.io_costs import cost_of
+from aferir.report.write_markdown import markdown
+from aferir.workloads.kernels import kernel_path
+
+pytestmark = pytest.mark.integration
+PROGRAMS: Mapping[str, dict[str, Parameter]] = {
+    "wordcount": {"file_bytes": 2**21, "terms": 2000},
+    "dedup": {"file_bytes": 2**21},
+}
+GUEST = EnvironmentSpec(name="vm", kind="vm", cpus=1, memory_bytes=2**28)
+ENVIRONMENTS = (
+    GUEST,
+    msgspec.structs.replace(GUEST, name="two-vms", tenants=2),
+)
+SERVER = ServerSpec(cores=2, peak_w=400.0, idle_fractions=(0.0,))
+
+
+def plan() -> Plan:
+    specs = [
+        WorkloadSpec(name=name, program=name, parameters=given, time_limit_s=240)
+        for name, given in PROGRAMS.items()
+    ]
+    return Plan(
+        name="layers",
+        title="Layers",
+        baseline="vm",
+        seed=1,
+        order="interleaved",
+        warmup=0,
+        stop=StoppingRule(minimum=1, maximum=1, emulated=1),
+        time_limit_s=480,
+        server=SERVER,
+        environments=ENVIRONMENTS,
+        cells=tuple(
+            Cell(
+                id=f"{environment.name}/{spec.name}",
+                group=spec.name,
+                environment=environment.name,
+                workload=spec,
+            )
+            for spec in specs
+            for environment in ENVIRONMENTS
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[Record]]:
+    with pytest.MonkeyPatch.context() as patch:
+        own_state(tmp_path_factory, patch)
+        environment = usable("vm")
+        ran = runner.run(
+            plan(),
+            tmp_path_factory.mktemp("run"),
+            experiment=b"",
+            environments={environment.kind: environment},
+            workloads=workloads.all_workloads(),
+            watch=runner.Watch(probes.all_probes(), kernel_path(frequency.PROGRAM)),
+        )
+        yield [record for record in ran.records if record.workload != "allocation"]
+        assert leftovers() == []
+
+
+def figures(record: Record) -> dict[tuple[str, str], float]:
+    return {(sample.metric, sample.side): sample.value for sample in record.samples}
+
+
+def test_each_program_verifies_in_one_guest_and_in_two(records: Sequence[Record]) -> None:
+    assert {record.cell for record in records} == {cell.id for cell in plan().cells}
+    assert [record.failure for record in records] == [None] * 4
+
+
+def test_a_guests_processors_are_a_part_of_what_the_host_sees(records: Sequence[Record]) -> None:
+    for record in records:
+        seen = figures(record)
+        parts = [seen[f"instance_{part}_s", "host"] for part in ("guest", "user", "system")]
+        assert parts[0] > 0
+        assert parts[0] > sum(parts[1:])
+
+
+def test_layers_add_up_to_what_the_host_sees_of_the_guests(records: Sequence[Record]) -> None:
+    specs = {spec.name: spec for spec in ENVIRONMENTS}
+    for record in records:
+        whole = [one for one in record.samples if not one.metric.startswith("timed_")]
+        run = cost_of(
+            msgspec.structs.replace(record, samples=tuple(whole)),
+            specs[record.environment],
+            SERVER,
+        )
+        assert run is not None
+        seen = figures(record)
+        host = sum(seen[f"instance_{part}_s", "host"] for part in ("user", "system", "guest"))
+        busy = {state: run.states_s[state] for state in ("user", "system", "virtual")}
+        assert sum(busy.values()) == pytest.approx(host)
+        assert min(busy.values()) >= 0
+        assert busy["user"] > 0
+        assert busy["system"] > 0
+
+
+def test_two_guests_do_twice_the_operations(records: Sequence[Record]) -> None:
+    specs = {spec.name: spec for spec in ENVIRONMENTS}
+    for program in PROGRAMS:
+        counts = {
+            record.environment: cost.operations
+            for record in records
+            if record.workload == program
+            and (cost := cost_of(record, specs[record.environment], SERVER)) is not None
+        }
+        assert counts["two-vms"] == 2 * counts["vm"]
+
+
+def test_the_report_shows_the_layers_marked_as_emulated(
+    records: Sequence[Record],
+) -> None:
+    evaluation = analyse(plan(), list(records))
+    text = markdown(evaluation)
+    assert "virtualisation cycles" in text
+    assert evaluation.io is not None
+    for cell in evaluation.io.cells:
+        assert sum(cell.layers.values()) == pytest.approx(cell.cpio.value)
+        assert cell.layers["vm"] > 0
+        assert cell.emulated == any(
+            warning.code == "emulated"
+            for record in records
+            if record.cell == cell.cell
+            for warning in record.warnings
+        )

@@ -1,0 +1,76 @@
+"""Why a cell has no figures, by code."""
+
+from __future__ import annotations
+
+import pytest
+
+from aferir.model.record import Failure, Sample
+from aferir.probes.memory import KILLS, MemoryProbe
+from aferir.process import Completed
+from aferir.runner.outcome import told_apart
+
+FAILED = Failure("program", "`x` exited with 1: it says why")
+
+
+def done(stderr: str = "", exit_code: int = 1, others: tuple[Completed, ...] = ()) -> Completed:
+    return Completed(
+        command=("x",),
+        exit_code=exit_code,
+        stdout="",
+        stderr=stderr,
+        duration_s=1.0,
+        started_unix_ns=0,
+        others=others,
+    )
+
+
+@pytest.mark.parametrize(
+    ("ended", "code"),
+    [
+        (done("x: no space left on the device while writing y"), "disk-full"),
+        (done("java.io.IOException: No space left on device"), "disk-full"),
+        (done("the disk is full: mariadbd found no space for its files"), "disk-full"),
+        (done("x: needs 9 MiB of memory and 2 MiB are available"), "out-of-memory"),
+        (done("out of memory: the kernel killed java"), "out-of-memory"),
+        (done("x: a process of it was killed, by the kernel or by somebody", 5), "killed"),
+        (done("java was ended by SIGKILL"), "killed"),
+        (done(exit_code=-9), "killed"),
+        (done("wrong option --kill"), "program"),
+    ],
+)
+def test_a_failure_is_told_by_what_the_program_says(ended: Completed, code: str) -> None:
+    assert told_apart(FAILED, ended, ()).code == code
+
+
+def test_what_the_kernel_counts_goes_before_what_a_program_guesses() -> None:
+    found = told_apart(FAILED, done(exit_code=-9), [Sample(KILLS, 2.0, "processes", "instance")])
+    assert found.code == "out-of-memory"
+    assert found.message.startswith("out of memory: the kernel killed 2 processes")
+    assert FAILED.message in found.message
+
+
+def test_a_tenant_that_failed_alone_is_heard() -> None:
+    beside = done("No space left on device")
+    assert told_apart(FAILED, done("", 0, (beside,)), ()).code == "disk-full"
+
+
+def test_other_failures_and_those_without_an_end_keep_their_code() -> None:
+    kills = [Sample(KILLS, 1.0, "processes", "instance")]
+    for code in ("time-limit", "unverified", "missing"):
+        assert told_apart(Failure(code, ""), done(exit_code=-9), kills).code == code
+    assert told_apart(FAILED, None, kills) == FAILED
+
+
+@pytest.mark.parametrize(
+    "path", ["cgroup:memory/memory.oom_control", "cgroup:unified/memory.events", "/proc/vmstat"]
+)
+def test_kills_are_counted_by_group_or_guest_and_told_where_there_were_any(path: str) -> None:
+    before = {path: "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"}
+    after = {path: before[path].replace("3", "5")}
+    probe = MemoryProbe()
+    assert Sample(KILLS, 2.0, "processes", "instance") in probe.samples(
+        before, after, 1, "instance"
+    )
+    for first, side in ((after, "instance"), (before, "host")):
+        seen = probe.samples(first, after, 1, "instance" if side == "instance" else "host")
+        assert KILLS not in {sample.metric for sample in seen}
