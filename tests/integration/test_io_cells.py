@@ -6,15 +6,18 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.integration.support import leftovers, own_state, usable
 
 from aferir import journal, probes, runner, workloads
+from aferir.config.expand import image_packages
 from aferir.environments import by_kind, cgroup
 from aferir.model.plan import (
+    SCRATCH,
     Cell,
     EnvironmentKind,
     EnvironmentSpec,
@@ -25,6 +28,8 @@ from aferir.model.plan import (
 )
 from aferir.model.record import Failure, Record
 from aferir.workloads.base import VOLUME
+from aferir.workloads.checkpoint import CHECKPOINT
+from aferir.workloads.mpi import MPIS, Mpi
 
 pytestmark = pytest.mark.integration
 SMALL: dict[str, Parameter] = {"file_bytes": 2**20, "terms": 2000}
@@ -41,10 +46,27 @@ def run(environment: EnvironmentSpec, program: str, folder: Path, **given: Param
 
     Past what an experiment file may say: it would be refused before it ran.
     """
+    programs = {"doomed": (program, dict(given)), "after": ("wordcount", SMALL)}
+    records = {one.workload: one for one in carry_out(environment, programs, folder)}
+    after = records["after"]
+    assert after.failure is None
+    assert VOLUME in {sample.metric for sample in after.samples}
+    failure = records["doomed"].failure
+    assert failure is not None
+    assert "\n" not in failure.message
+    return failure
+
+
+def carry_out(
+    environment: EnvironmentSpec,
+    programs: Mapping[str, tuple[str, dict[str, Parameter]]],
+    folder: Path,
+) -> list[Record]:
+    """Each of them once, by name; nothing is left."""
     usable(environment.kind)
     specs = [
-        WorkloadSpec(name="doomed", program=program, parameters=given, time_limit_s=120),
-        WorkloadSpec(name="after", program="wordcount", parameters=SMALL, time_limit_s=120),
+        WorkloadSpec(name=name, program=program, parameters=given, time_limit_s=120)
+        for name, (program, given) in programs.items()
     ]
     cells = [
         Cell(id=f"e/{one.name}", group=one.name, environment="e", workload=one) for one in specs
@@ -70,14 +92,51 @@ def run(environment: EnvironmentSpec, program: str, folder: Path, **given: Param
         watch=runner.Watch(probes.all_probes()),
     )
     assert leftovers() == []
-    records: dict[str, Record] = {record.workload: record for record in found.records}
-    after = records["after"]
-    assert after.failure is None
-    assert VOLUME in {sample.metric for sample in after.samples}
-    failure = records["doomed"].failure
-    assert failure is not None
-    assert "\n" not in failure.message
-    return failure
+    return [record for record in found.records if record.workload != "allocation"]
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_checkpoint_by_mpi_io_verifies_in_a_container(mpi: Mpi, tmp_path: Path) -> None:
+    """Its MPI is in the image, since the experiment asks for it."""
+    given: dict[str, Parameter] = {
+        "api": "mpiio", "mpi": mpi, "collective": True, "segments": 2, "block_bytes": 2**20,
+    }  # fmt: skip
+    lacking = {f.status for f in CHECKPOINT.check() if mpi in f.message}
+    if "degraded" in lacking:
+        pytest.skip(f"there is no {mpi} here")
+    packages = image_packages([(CHECKPOINT, given)])
+    box = msgspec.structs.replace(container(2**30), packages=packages)
+    [record] = carry_out(box, {"checkpoint": ("checkpoint", given)}, tmp_path)
+    assert record.failure is None
+    samples = {sample.metric: sample.value for sample in record.samples}
+    assert samples[VOLUME] == 2 * 2 * 2 * 2**20
+    assert samples["timed_user_s"] + samples["timed_system_s"] > 0
+
+
+@pytest.mark.parametrize("kind", ["native", "container"])
+def test_a_disk_of_its_own_is_held_to_its_rate_where_use_is_accounted_for(
+    kind: EnvironmentKind,
+) -> None:
+    rate = 16_000_000
+    limited = EnvironmentSpec(
+        name="e",
+        kind=kind,
+        cpus=1,
+        memory_bytes=2**30,
+        disk_bytes=64 * _MIB,
+        disk_bps=rate,
+        accounted=True,
+    )
+    instance = usable(kind).allocate(limited)
+    try:
+        assert "blkio" in instance.accounting.cgroups
+        script = f'dd if=/dev/zero of="${SCRATCH}/file" bs=1M count=12 oflag=direct'
+        clock = time.monotonic()
+        instance.run(["sh", "-c", script], environment={SCRATCH: "/var/tmp"})
+        assert time.monotonic() - clock > 0.5 * 12 * _MIB / rate
+    finally:
+        instance.release()
+    assert leftovers() == []
 
 
 def container(memory_bytes: int, disk_bytes: int = 0) -> EnvironmentSpec:

@@ -89,7 +89,9 @@ def plan_of(programs: Mapping[str, IoWorkload], *, quick: bool, seed: int) -> Pl
             kind="container",
             cpus=len(limits.cpus),
             memory_bytes=memory,
-            packages=image_packages(programs.values()),
+            packages=image_packages(
+                (one, parameters) for one in programs.values() for parameters in one.short_io
+            ),
         ),
     )
     specs = [

@@ -15,6 +15,7 @@ from aferir.config.sections import (
     PackagedProgram,
     PlacedProgram,
     ProgramRules,
+    SometimesPackagedProgram,
     WorkloadTable,
 )
 from aferir.config.units import format_size
@@ -73,14 +74,19 @@ def expand(
                     problems.add(workload.path, message, remedy)
                 specs[made.name] = made
                 cells.append(cell)
-    packages = image_packages(programs[workload.program] for workload in workloads)
+    packages = image_packages((programs[c.workload.program], c.workload.parameters) for c in cells)
     return tuple(_with_packages(spec, packages) for spec in specs.values()), tuple(cells)
 
 
-def image_packages(used: Iterable[ProgramRules]) -> tuple[str, ...]:
+def image_packages(used: Iterable[tuple[ProgramRules, Mapping[str, Parameter]]]) -> tuple[str, ...]:
     """What the images of the experiment need: one image serves all its programs."""
-    needed = (rules.packages for rules in used if isinstance(rules, PackagedProgram))
-    return tuple(sorted(set(itertools.chain.from_iterable(needed))))
+    needed: set[str] = set()
+    for rules, parameters in used:
+        if isinstance(rules, PackagedProgram):
+            needed |= {*rules.packages}
+        if isinstance(rules, SometimesPackagedProgram):
+            needed |= {*rules.packages_of(parameters)}
+    return tuple(sorted(needed))
 
 
 def _with_packages(spec: EnvironmentSpec, packages: tuple[str, ...]) -> EnvironmentSpec:

@@ -81,6 +81,15 @@ class PackagedProgram(Protocol):
     packages: tuple[str, ...]
 
 
+@runtime_checkable
+class SometimesPackagedProgram(Protocol):
+    """A program that is made of Debian packages with some parameters."""
+
+    def packages_of(self, parameters: Mapping[str, Parameter]) -> tuple[str, ...]:
+        """What an image has to have for these (valid) parameters."""
+        ...
+
+
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """The `[experiment]` table."""
 

@@ -15,6 +15,8 @@ from aferir.workloads.mpi import MPIS, check_mpi, find_launcher, mpi_of
 
 PROGRAM = "checkpoint"
 BY_MPI_IO = "checkpoint-mpiio"
+_PACKAGES = {"openmpi": "openmpi-bin", "mpich": "mpich"}
+"""Debian's, that run a program; what compiles one is not needed."""
 _PROCESS = 4 * 2**20
 _MPI_PROCESS = 64 * 2**20
 _WORD = 8
@@ -44,6 +46,10 @@ class Checkpoint(IoProgram):
             for finding in check_mpi(PROGRAM, (BY_MPI_IO,))
         ]
         return [*super().check(), *by_mpi]
+
+    def packages_of(self, parameters: Mapping[str, Parameter]) -> tuple[str, ...]:
+        """The MPI in which it runs; POSIX does without."""
+        return (_PACKAGES[mpi_of(parameters) or MPIS[0]],) if _by_mpi(parameters) else ()
 
     def command(self, parameters: Mapping[str, Parameter]) -> Command:
         """Errors: MissingError where the program was not built, or its MPI is missing."""
