@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,11 @@ def needs_root() -> None:
     """Skips where nothing can be mounted."""
     if os.geteuid() != 0:
         pytest.skip("a small file system takes root")
+
+
+def assert_timed(metrics: Mapping[str, float], done: Completed) -> None:
+    """Time of processors of the measured part: some, and no more than all had in the whole run."""
+    own = metrics["timed_user_s"] + metrics["timed_system_s"]
+    cpus = os.cpu_count() or 1
+    assert 0 < own <= cpus * done.duration_s
+    assert metrics["timed_user_s"] > 0

@@ -134,6 +134,7 @@ def test_a_small_run_verifies_is_repeatable_and_leaves_nothing(
         assert done.exit_code == 0, done.stderr
         samples = {sample.metric: sample.value for sample in program.parse(done.stdout)}
         assert samples["operations"] == -(-samples[VOLUME] // 512)
+        assert samples["timed_user_s"] + samples["timed_system_s"] > 0
         hashes.add(json.loads(done.stdout)["data_hash"])
     assert len(hashes) == 2
     assert list(tmp_path.iterdir()) == []

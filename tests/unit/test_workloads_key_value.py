@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from tests.unit.stores_support import run, usable
+from tests.unit.stores_support import assert_timed, run, usable
 
 from aferir.errors import ProgramError
 from aferir.model.plan import Parameter
@@ -61,6 +61,7 @@ def test_a_key_value_store_gives_back_what_was_put(tmp_path: Path) -> None:
     metrics = {sample.metric: sample.value for sample in KEY_VALUE.parse(done.stdout)}
     assert metrics["requests"] == 400
     assert metrics[VOLUME] > 200 * 10_000  # half of them write records of 10 kB, in a log
+    assert_timed(metrics, done)
 
 
 def test_hbase_gives_back_what_was_put(tmp_path: Path) -> None:
@@ -69,3 +70,4 @@ def test_hbase_gives_back_what_was_put(tmp_path: Path) -> None:
     metrics = {sample.metric: sample.value for sample in HBASE.parse(done.stdout)}
     assert metrics["requests"] == 400
     assert metrics[VOLUME] > 0
+    assert_timed(metrics, done)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.unit.stores_support import needs_root, run, usable
+from tests.unit.stores_support import assert_timed, needs_root, run, usable
 
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
@@ -38,6 +38,7 @@ def test_a_brokerage_keeps_its_books(tmp_path: Path) -> None:
     assert sum(metrics[name] for name in MIX) == 600
     assert metrics["trade_status"] == pytest.approx(0.19 * 600, abs=45)
     assert metrics[VOLUME] > 100_000
+    assert_timed(metrics, done)
 
 
 def test_money_that_nobody_moved_is_found(tmp_path: Path) -> None:
@@ -86,6 +87,7 @@ def test_sysbench_does_its_transactions(tmp_path: Path) -> None:
     done = run(OLTP_SYSBENCH, parameters, tmp_path)
     metrics = {sample.metric: sample.value for sample in OLTP_SYSBENCH.parse(done.stdout)}
     assert metrics["requests"] == 50
+    assert_timed(metrics, done)
 
 
 def test_a_report_of_sysbench_is_read() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.stores_support import needs_root, run, usable
+from tests.unit.stores_support import assert_timed, needs_root, run, usable
 
 from aferir.config import parse
 from aferir.errors import UnverifiedError
@@ -20,6 +20,7 @@ from aferir.workloads.base import VOLUME, Command
 from aferir.workloads.stores.blast import BLAST
 from aferir.workloads.stores.bundle import bundle, packed
 from aferir.workloads.stores.inside import blast
+from aferir.workloads.stores.inside.cpu import TICKS_PER_S, CpuTime, parse_stat
 from aferir.workloads.stores.inside.outcome import Figures, WrongError, explain
 
 SMALL: dict[str, str | int | float | bool] = {
@@ -127,9 +128,23 @@ def test_what_is_not_found_at_its_place_is_wrong(hits: str) -> None:
 
 
 def test_an_operation_is_512_bytes_read_or_written() -> None:
-    figures = Figures(duration_s=2.0, requests=10, bytes_read=4096, bytes_written=1024, setup_s=1.0)
+    figures = Figures(
+        duration_s=2.0,
+        requests=10,
+        bytes_read=4096,
+        bytes_written=1024,
+        setup_s=1.0,
+        cpu=CpuTime(1.5, 0.5),
+    )
     assert figures.printed()["operations"] == 10
     assert figures.printed()["throughput_rps"] == 5
+    assert (figures.printed()["user_s"], figures.printed()["system_s"]) == (1.5, 0.5)
+
+
+def test_time_of_processors_is_read_past_any_name() -> None:
+    fields = ["S", *["0"] * 10, "250", "50", *["0"] * 30]
+    found = parse_stat(f"7 (java) 9 (x) {' '.join(fields)}")
+    assert found - CpuTime(0.5, 0.25) == CpuTime(250 / TICKS_PER_S - 0.5, 50 / TICKS_PER_S - 0.25)
 
 
 def test_an_end_is_explained(tmp_path: Path) -> None:
@@ -149,6 +164,7 @@ def test_blast_finds_what_was_planted(tmp_path: Path) -> None:
     assert metrics["requests"] == 10
     assert metrics["operations"] == metrics[VOLUME] / 512
     assert metrics[VOLUME] > 2 * 300_000 / 4  # four bases a byte
+    assert_timed(metrics, done)
 
 
 def test_blast_that_misses_a_planted_query_has_no_figures(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ struct Result {
     io::Written written;
     double begin_s = 0;
     double end_s = 0;
+    io::CpuTime cpu;
     std::uint64_t flushes = 0;
 };
 
@@ -147,12 +148,14 @@ Result work(const Shared& shared, const io::TextSource& source, int process) {
         static_cast<std::size_t>(options.processes), shared.totals.span(), options.cold);
     shared.ready.wait();
     const double begin_s = io::now_s();
+    const auto used = io::cpu_now();
     Indexer indexer(options, store_path(shared.folder, process));
     auto& next = shared.next[0];
     for (auto document = next++; document < shared.sizes.size(); document = next++) {
         indexer.add(io::document_path(shared.folder / "tree", document), document);
     }
     auto result = indexer.finish();
+    result.cpu = io::cpu_now() - used;
     result.begin_s = begin_s;
     result.end_s = io::now_s();
     result.written = written;
@@ -219,6 +222,7 @@ int run(const Arguments& arguments, const std::filesystem::path& folder) {
         whole.begin_s = std::min(whole.begin_s, one.begin_s);
         whole.end_s = std::max(whole.end_s, one.end_s);
         outcome.counts += one.counts;
+        outcome.cpu += one.cpu;
         outcome.hash += one.written.hash;
         whole.flushes += &one == results.span().data() ? 0 : one.flushes;
     }

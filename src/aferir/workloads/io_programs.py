@@ -119,11 +119,11 @@ class IoProgram:
             Sample("operations", positive(figures, "operations"), "1"),
             Sample("throughput_bps", volume / duration, "B/s"),
             *(Sample(name, finite(figures, name), unit) for name, unit in self._figures.items()),
-            *_timed(figures),
+            *timed(figures),
         )
 
 
-def _timed(figures: Mapping[str, object]) -> list[Sample]:
+def timed(figures: Mapping[str, object]) -> list[Sample]:
     """CPU time of the timed region alone, of a program that knows it: its data set costs, too."""
     return [
         Sample(f"{TIMED}_{part}_s", finite(figures, f"{part}_s"), "s")

@@ -17,7 +17,10 @@ from aferir.machine import packages
 
 NAMES = ("key-value", "hbase")
 _HERE = Path(__file__).parent / "java"
-_CLASSES = {"key-value": "BerkeleyDb.java", "hbase": "HBaseStore.java"}
+_CLASSES = {
+    "key-value": ("BerkeleyDb.java", "ProcessAccount.java"),
+    "hbase": ("HBaseStore.java", "ProcessAccount.java"),
+}
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _PROGRAMS = ("mvn", "javac", "jar")
 _JAVA_RELEASE = "11"
@@ -85,9 +88,9 @@ def _download(name: str, jars: Path) -> None:
 
 def _compile(name: str, folder: Path, jars: Path) -> None:
     classes = folder / "classes"
-    source = str(_HERE / _CLASSES[name])
+    sources = [str(_HERE / source) for source in _CLASSES[name]]
     options = ["--release", _JAVA_RELEASE, "-d", str(classes), "-cp", f"{jars}/*"]
-    process.run(["javac", *options, source], timeout_s=_TIME_LIMIT_S)
+    process.run(["javac", *options, *sources], timeout_s=_TIME_LIMIT_S)
     archive = ["jar", "--create", "--file", str(jars / "aferir.jar"), "-C", str(classes), "."]
     process.run(archive, timeout_s=_TIME_LIMIT_S)
 
@@ -95,6 +98,6 @@ def _compile(name: str, folder: Path, jars: Path) -> None:
 def _archive(cache: Path, name: str) -> Path:
     """Named after whatever decides what is in it."""
     content = b"".join(
-        (_HERE / own).read_bytes() for own in (f"{name}.xml", f"{name}.sha256", _CLASSES[name])
+        (_HERE / own).read_bytes() for own in (f"{name}.xml", f"{name}.sha256", *_CLASSES[name])
     )
     return cache / "jars" / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.tar"

@@ -14,7 +14,7 @@ from aferir.model.finding import Finding
 from aferir.model.plan import SCRATCH, EnvironmentKind, Parameter
 from aferir.model.record import Sample
 from aferir.workloads.base import VOLUME, Command
-from aferir.workloads.io_programs import FOLDER
+from aferir.workloads.io_programs import FOLDER, timed
 from aferir.workloads.kernels import finite, kernel_path, positive, read_figures
 from aferir.workloads.stores import jars
 from aferir.workloads.stores.bundle import PYTHON, PYTHON_PACKAGE, bundle
@@ -126,6 +126,7 @@ class StoreWorkload:
             Sample(VOLUME, volume, "B"),
             Sample("throughput_bps", volume / duration, "B/s"),
             *(Sample(name, finite(figures, name), unit) for name, unit in self._metrics.items()),
+            *timed(figures),
         )
 
     def _values(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:

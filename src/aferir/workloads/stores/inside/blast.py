@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from aferir.workloads.stores.inside.cpu import of_ended
 from aferir.workloads.stores.inside.outcome import FailedError, Figures, WrongError
 from aferir.workloads.stores.inside.workplace import Workplace
 
@@ -64,14 +65,14 @@ def run(given: Namespace, place: Workplace) -> Figures:
     )
     _check_database(place, given.database_bases)
     setup_s = time.perf_counter() - clock
-    clock = time.perf_counter()
+    clock, used = time.perf_counter(), of_ended()
     searches = [
         place.start(_search(number, given.threads), name=f"blastn-{number}")
         for number in range(given.instances)
     ]
     for search in searches:
         search.wait()
-    duration_s = time.perf_counter() - clock
+    duration_s, cpu = time.perf_counter() - clock, of_ended() - used
     hits = "".join(_hits(place.folder, number) for number in range(given.instances))
     check_hits(hits, planted)
     read = sum(path.stat().st_size for path in place.folder.glob("database.n*"))
@@ -82,6 +83,7 @@ def run(given: Namespace, place: Workplace) -> Figures:
         bytes_read=read * given.instances + queries,
         bytes_written=len(hits),
         setup_s=setup_s,
+        cpu=cpu,
         others={"data_hash": digest},
     )
 

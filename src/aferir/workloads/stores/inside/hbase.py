@@ -9,7 +9,8 @@ from argparse import ArgumentParser, Namespace
 from xml.sax.saxutils import escape
 
 from aferir.workloads.stores.inside import ycsb
-from aferir.workloads.stores.inside.mariadb import io_bytes
+from aferir.workloads.stores.inside.cpu import of_ended
+from aferir.workloads.stores.inside.mariadb import account
 from aferir.workloads.stores.inside.outcome import FailedError, Figures, WrongError
 from aferir.workloads.stores.inside.workplace import Child, Workplace
 
@@ -38,9 +39,9 @@ def run(given: Namespace, place: Workplace) -> Figures:
         _ask(place, "create")
         ycsb.phase("load", given, place, database=_BINDING, properties={})
         setup_s = time.perf_counter() - clock
-        before = io_bytes(server)
+        before, asked = account(server), of_ended()
         report = ycsb.phase("t", given, place, database=_BINDING, properties={})
-        after = io_bytes(server)
+        used, started = account(server).since(before), of_ended() - asked
         counted = re.search(r"^records: (\d+)$", _ask(place, "count"), re.MULTILINE)
     except (FailedError, WrongError):
         server.ensure_stays_alive()
@@ -50,9 +51,10 @@ def run(given: Namespace, place: Workplace) -> Figures:
     return Figures(
         duration_s=report["OVERALL", "RunTime(ms)"] / 1e3,
         requests=given.requests,
-        bytes_read=after[0] - before[0],
-        bytes_written=after[1] - before[1],
+        bytes_read=used.read,
+        bytes_written=used.written,
         setup_s=setup_s,
+        cpu=used.cpu - started + ycsb.cpu(report),
     )
 
 

@@ -37,4 +37,5 @@ def run(given: Namespace, place: Workplace) -> Figures:
         bytes_read=round(report["AFERIR", "read"]),
         bytes_written=round(report["AFERIR", "written"]),
         setup_s=setup_s,
+        cpu=ycsb.cpu(report),
     )

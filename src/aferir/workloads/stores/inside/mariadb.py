@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+from aferir.workloads.stores.inside.cpu import CpuTime, of_ended, of_running
 from aferir.workloads.stores.inside.outcome import FailedError
 from aferir.workloads.stores.inside.workplace import Child, Workplace
 
@@ -46,11 +48,28 @@ def start(place: Workplace, *, buffer_bytes: int, connections: int) -> Child:
     return server
 
 
-def io_bytes(server: Child) -> tuple[int, int]:
-    """What the server has read and written so far by system calls, from cache or device."""
+@dataclass(frozen=True)
+class Account:
+    """What a server and its clients have done so far."""
+
+    read: int
+    """By the server's system calls, from cache or device."""
+    written: int
+    cpu: CpuTime
+    """Of the server, and of its clients that have ended."""
+
+    def since(self, before: Account) -> Account:
+        """What was done in between."""
+        read, written = self.read - before.read, self.written - before.written
+        return Account(read, written, self.cpu - before.cpu)
+
+
+def account(server: Child) -> Account:
+    """Of a server that runs (proc(5), /proc/PID/io)."""
     text = Path(f"/proc/{server.pid}/io").read_text(encoding="ascii")
     counts = dict(line.split(": ") for line in text.splitlines())
-    return int(counts["rchar"]), int(counts["wchar"])
+    cpu = of_running(server.pid) + of_ended()
+    return Account(int(counts["rchar"]), int(counts["wchar"]), cpu)
 
 
 def _await(server: Child, folder: Path) -> None:

@@ -28,16 +28,17 @@ def run(given: Namespace, place: Workplace) -> Figures:
     common = ["--customers", str(given.customers), "--seed", str(given.seed)]
     loaded = ask(place, server, [given.client, *common, "--load"])
     setup_s = time.perf_counter() - clock
-    read, written = mariadb.io_bytes(server)
+    before = mariadb.account(server)
     counts = ["--terminals", str(given.terminals), "--transactions", str(given.transactions)]
     done = ask(place, server, [given.client, *common, *counts])
-    read_after, written_after = mariadb.io_bytes(server)
+    used = mariadb.account(server).since(before)
     return Figures(
         duration_s=done.pop("duration_s"),
         requests=done.pop("requests"),
-        bytes_read=read_after - read,
-        bytes_written=written_after - written,
+        bytes_read=used.read,
+        bytes_written=used.written,
         setup_s=setup_s,
+        cpu=used.cpu,
         others={**done, "data_hash": loaded["data_hash"]},
     )
 

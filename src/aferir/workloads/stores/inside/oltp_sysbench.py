@@ -32,14 +32,14 @@ def run(given: Namespace, place: Workplace) -> Figures:
     ]
     place.run([*base, "prepare"])
     setup_s = time.perf_counter() - clock
-    read, written = mariadb.io_bytes(server)
+    before = mariadb.account(server)
     limits = [f"--threads={given.terminals}", f"--events={given.transactions}", "--time=0"]
     try:
         said = place.run([*base, *limits, "run"])
     except FailedError:
         server.ensure_stays_alive()
         raise
-    read_after, written_after = mariadb.io_bytes(server)
+    used = mariadb.account(server).since(before)
     duration_s, transactions = read_report(said)
     if transactions != given.transactions:
         raise WrongError(f"{transactions} of {given.transactions} transactions were done")
@@ -47,9 +47,10 @@ def run(given: Namespace, place: Workplace) -> Figures:
     return Figures(
         duration_s=duration_s,
         requests=transactions,
-        bytes_read=read_after - read,
-        bytes_written=written_after - written,
+        bytes_read=used.read,
+        bytes_written=used.written,
         setup_s=setup_s,
+        cpu=used.cpu,
     )
 
 

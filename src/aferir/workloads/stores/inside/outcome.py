@@ -8,6 +8,8 @@ import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from aferir.workloads.stores.inside.cpu import CpuTime
+
 _FULL = re.compile(
     r"No space left on device|disk is full|errno:? 28\b|errcode: 28\b|The table .* is full",
     re.IGNORECASE,
@@ -29,6 +31,8 @@ class Figures:
     bytes_written: int
     setup_s: float
     """Before it: making the data and loading it."""
+    cpu: CpuTime
+    """Of the programs, while they read and wrote that."""
     others: dict[str, float | str] = field(default_factory=dict)
     """What this program alone tells."""
 
@@ -41,6 +45,8 @@ class Figures:
             "throughput_rps": self.requests / self.duration_s,
             "bytes_read": self.bytes_read,
             "bytes_written": self.bytes_written,
+            "user_s": self.cpu.user_s,
+            "system_s": self.cpu.system_s,
             "operations": (self.bytes_read + self.bytes_written) / _OPERATION_BYTES,
             **self.others,
         }

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
+from aferir.workloads.stores.inside.cpu import TICKS_PER_S, CpuTime
 from aferir.workloads.stores.inside.outcome import FailedError, WrongError
 from aferir.workloads.stores.inside.workplace import Workplace
 
@@ -73,6 +74,12 @@ def phase(
         reads = report.get(("READ", "Operations"), 0.0)
         check_report(report, {"READ": reads, "VERIFY": reads, "UPDATE": given.requests - reads})
     return report
+
+
+def cpu(report: Report) -> CpuTime:
+    """Of the client while it ran its requests: a virtual machine's start is not in it."""
+    user, system = (report["AFERIR", f"{part} ticks"] / TICKS_PER_S for part in ("user", "system"))
+    return CpuTime(user, system)
 
 
 def read_report(said: str) -> Report:

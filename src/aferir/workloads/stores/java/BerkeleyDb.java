@@ -16,8 +16,6 @@ import java.io.DataOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
@@ -34,28 +32,26 @@ public class BerkeleyDb extends DB {
   private static Environment environment;
   private static Database database;
   private static int users;
-  private static long[] before;
+  private static ProcessAccount account;
 
   @Override
   public void init() throws DBException {
     synchronized (BerkeleyDb.class) {
       if (users++ == 0) {
         Properties given = getProperties();
-        before = processBytes();
+        account = new ProcessAccount();
         open(given.getProperty("je.folder"), Long.parseLong(given.getProperty("je.cache")));
       }
     }
   }
 
-  /** The last thread closes what all share, and says what the process read and wrote meanwhile. */
+  /** The last thread closes what all share, and says what the process did meanwhile. */
   @Override
   public void cleanup() {
     synchronized (BerkeleyDb.class) {
       if (--users == 0) {
         close();
-        long[] after = processBytes();
-        System.out.println("[AFERIR], read, " + (after[0] - before[0]));
-        System.out.println("[AFERIR], written, " + (after[1] - before[1]));
+        account.print();
       }
     }
   }
@@ -144,23 +140,6 @@ public class BerkeleyDb extends DB {
   private static void close() {
     database.close();
     environment.close();
-  }
-
-  /** What this process has read and written by system calls (proc(5), /proc/PID/io). */
-  private static long[] processBytes() {
-    long[] bytes = new long[2];
-    try {
-      for (String line : Files.readAllLines(Path.of("/proc/self/io"))) {
-        if (line.startsWith("rchar: ")) {
-          bytes[0] = Long.parseLong(line.substring(7));
-        } else if (line.startsWith("wchar: ")) {
-          bytes[1] = Long.parseLong(line.substring(7));
-        }
-      }
-    } catch (IOException error) {
-      throw new IllegalStateException(error);
-    }
-    return bytes;
   }
 
   private static DatabaseEntry entry(String key) {

@@ -30,6 +30,7 @@ public class HBaseStore extends DB {
   private static final TableName TABLE = TableName.valueOf("records");
   private static final byte[] FAMILY = bytes("f");
   private static Connection connection;
+  private static ProcessAccount account;
   private static int users;
   private Table table;
 
@@ -38,6 +39,7 @@ public class HBaseStore extends DB {
     try {
       synchronized (HBaseStore.class) {
         if (users++ == 0) {
+          account = new ProcessAccount();
           connection = ConnectionFactory.createConnection(HBaseConfiguration.create());
         }
       }
@@ -54,6 +56,7 @@ public class HBaseStore extends DB {
       synchronized (HBaseStore.class) {
         if (--users == 0) {
           connection.close();
+          account.print();
         }
       }
     } catch (IOException error) {
