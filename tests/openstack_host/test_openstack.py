@@ -22,9 +22,9 @@ from aferir.elastic.allocation import allocate_once
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
 from aferir.environments import image, namespace, node_image, providers, remote
-from aferir.environments.remote import Wanted
 from aferir.errors import ProgramError
 from aferir.machine import privileges
+from aferir.model.cloud import Wanted
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -13,7 +13,6 @@ from aferir.elastic import video
 from aferir.elastic.node import template
 from aferir.elastic.video import SENT_BPS, Video, make, picture, probe
 from aferir.errors import MissingError
-from aferir.workloads.elastic import MOVIE
 
 LIGHT = 400_000.0
 
@@ -76,9 +75,6 @@ def test_without_ffmpeg_there_is_a_remedy_and_random_bytes_only_on_request(
         made(tmp_path, "a", Video(seconds=1.0))
     assert "ffmpeg" in refused.value.remedy
     assert "random-bytes" in refused.value.remedy
-    with pytest.raises(MissingError, match="ffmpeg"):
-        MOVIE.command({"video": 1.0})
-    MOVIE.command({"video": 1.0, "content": "random-bytes"})
     asked = Video(seconds=1.0, bitrate_bps=LIGHT, content="random-bytes")
     assert made(tmp_path, "b", asked).stat().st_size == LIGHT / 8
     assert [one.code for one in video.doubts(asked)] == ["random-bytes"]

@@ -40,9 +40,11 @@ def test_a_process_that_is_found_late_is_killed() -> None:
 def test_one_that_is_still_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(undo, "time", Clock())
     monkeypatch.setattr(os, "kill", lambda *_: None)
-    with subprocess.Popen(["sleep", "60"]) as child:
+    mark = uuid.uuid4().hex
+    with subprocess.Popen(["sleep", "60"], env={**os.environ, undo.MARK: mark}) as child:
         try:
             with pytest.raises(OSError, match=str(child.pid)):
-                undo.kill(lambda arguments, _: arguments == ["sleep", "60"])
+                undo.kill_marked(mark)
         finally:
-            child.terminate()
+            monkeypatch.undo()
+            child.kill()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import http.server
+import os
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +14,13 @@ from tests.unit.cloud_servers import Machines
 
 from aferir import environments, journal
 from aferir.cli import main
+from aferir.config import load
 from aferir.environments import credentials, opennebula, providers, remote
-from aferir.environments.remote import ProviderName, Wanted
 from aferir.errors import ProgramError, UsageError
+from aferir.model.cloud import ProviderName, Wanted
+from aferir.model.plan import HostLimits
+from aferir.store import open_run
+from aferir.workloads import all_workloads
 
 PROVIDERS: tuple[ProviderName, ...] = ("ec2", "cloudstack", "opennebula")
 IMAGES = {"ec2": "ami-1", "cloudstack": "aferir-node", "opennebula": ""}
@@ -218,3 +224,85 @@ def test_what_could_not_be_removed_is_not_said_to_be(
     said = capsys.readouterr().out
     assert f"could not remove instance {entry.id}" in said
     assert f"removed instance {entry.id}" not in said
+
+
+EXPERIMENT = """
+[experiment]
+name = "e"
+baseline = "far"
+warmup = 0
+[stop]
+repetitions = 2
+[[environment]]
+name = "far"
+kind = "cloud"
+cloud = "{file}"
+[[workload]]
+name = "instance"
+program = "elastic-allocation"
+time_limit = "60 s"
+"""
+
+
+def experiment(wanted: Wanted, folder: Path) -> Path:
+    told = [
+        f"{key} = {value}" if isinstance(value, int) else f'{key} = "{value}"'
+        for key, value in msgspec.structs.asdict(wanted).items()
+        if key != "limit_s"
+    ]
+    (folder / "cloud.toml").write_text("\n".join(told))
+    path = folder / "e.toml"
+    path.write_text(EXPERIMENT.format(file=folder / "cloud.toml"))
+    return path
+
+
+def test_an_experiment_measures_allocations_of_a_cloud_without_root(
+    cloud: tuple[Wanted, Machines], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, machines = cloud
+    monkeypatch.setattr("aferir.machine.privileges.is_root", lambda: False)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    path = experiment(wanted, tmp_path)
+    assert main(["run", str(path), "--runs", str(tmp_path / "runs")]) == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    records = [one for one in open_run(folder).records if one.workload == "instance"]
+    assert [one.failure for one in records] == [None, None]
+    for record in records:
+        values = {one.metric: one.value for one in record.samples}
+        assert values["tar_s"] == pytest.approx(values["duration_s"], rel=0.1)
+        assert values["tlr_s"] > 0
+    assert machines.names == {}
+    assert b"secret" not in b"".join(one.read_bytes() for one in folder.iterdir() if one.is_file())
+
+
+def test_an_experiment_on_a_cloud_that_cannot_be_reached_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ONE_AUTH", raising=False)
+    path = experiment(Wanted(provider="opennebula", size="node"), tmp_path)
+    main(["run", str(path), "--runs", str(tmp_path / "runs")])
+    (folder,) = (tmp_path / "runs").iterdir()
+    failures = [one.failure for one in open_run(folder).records]
+    assert failures
+    said = [one.message for one in failures if one is not None]
+    assert len(said) == len(failures)
+    assert all("no credentials" in one and "one_auth" in one for one in said), said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("elastic-allocation", "memory-bandwidth"), "cannot run"),
+        (("elastic-allocation", "elastic-capacity"), "cannot run"),
+        (('kind = "cloud"', 'kind = "cloud"\ntenants = 2'), "tenants"),
+        (('kind = "cloud"', 'kind = "native"'), "means nothing for kind native"),
+        (("cloud.toml", "gone.toml"), "gone.toml"),
+    ],
+)
+def test_what_is_impossible_in_a_cloud_is_said(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    path = experiment(Wanted(provider="ec2", image="ami-1"), tmp_path)
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        load(path, HostLimits(cpus=(0,), memory_bytes=2**32), all_workloads())

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from aferir.elastic.movie import Show
     from aferir.elastic.video import Video
     from aferir.environments.simulated import Layout
+    from aferir.model.cloud import Wanted
     from aferir.workloads.figures import Figures
 
 NAME = "measure"
@@ -100,8 +101,8 @@ def _measure(options: argparse.Namespace) -> Figures:
 
     _check(options)
     video = video_of(options)
-    if options.cloud is not None:
-        return _on_cloud(options, video)
+    if (wanted := _wanted(options)) is not None:
+        return _on_cloud(options, video, wanted)
     layout = _layout(options)
     step = _movie if options.step == "movie" else _on_hosts
     figures = step(options, layout, video)
@@ -132,20 +133,33 @@ def _on_hosts(options: argparse.Namespace, layout: Layout, video: Video) -> Figu
     return figures
 
 
-def _on_cloud(options: argparse.Namespace, video: Video) -> Figures:
+def _wanted(options: argparse.Namespace) -> Wanted | None:
+    """Of the file, or as the runner tells a program in a cloud."""
+    import msgspec
+
+    from aferir.environments.providers import read_wanted
+    from aferir.model.cloud import WANTED, Wanted
+
+    if options.cloud is not None:
+        return read_wanted(options.cloud)
+    told = os.environ.get(WANTED)
+    return None if told is None else msgspec.json.decode(told, type=Wanted)
+
+
+def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted) -> Figures:
     """The two steps that need no host to look into."""
     import tempfile
 
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.movie import play
-    from aferir.environments.providers import cloud, read_wanted
+    from aferir.environments.providers import cloud
 
     if options.step == "capacity":
         raise UsageError(
             "--cloud: the capacity of a host is measured on simulated hosts, or inside a cloud",
             remedy="run `aferir elastic measure capacity` on a host of the cloud's kind",
         )
-    made = cloud(read_wanted(options.cloud))
+    made = cloud(wanted)
     for finding in made.check():
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)

@@ -19,9 +19,19 @@ from aferir.config.sections import (
     WorkloadTable,
 )
 from aferir.config.units import format_size
-from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, WorkloadSpec
+from aferir.model.plan import (
+    ON_HOST,
+    Cell,
+    EnvironmentKind,
+    EnvironmentSpec,
+    HostLimits,
+    Parameter,
+    WorkloadSpec,
+)
 
 MOST_CELLS = 1000
+_ANYWHERE: tuple[EnvironmentKind, ...] = ("native", "container", "vm", "cluster")
+"""Where a program runs that says nothing of it: in a cloud it would have to ask for instances."""
 _GUEST_KERNEL = 64 * 2**20
 """Bytes that a guest's own kernel and user land keep from a program, about."""
 
@@ -163,11 +173,12 @@ def _valid(
 def _check_kind(
     workload: WorkloadTable, spec: EnvironmentSpec, rules: ProgramRules, problems: Problems
 ) -> None:
-    if isinstance(rules, PlacedProgram) and spec.kind not in rules.kinds:
+    able = rules.kinds if isinstance(rules, PlacedProgram) else _ANYWHERE
+    if spec.kind not in able:
         problems.add(
             f"{workload.path}.environments",
             f"`{spec.name}` is a {spec.kind}, where `{workload.program}` cannot run",
-            f"name those of kind {' or '.join(rules.kinds)}: environments = [...]",
+            f"name those of kind {' or '.join(able)}: environments = [...]",
         )
     if spec.kind == "cluster" and workload.parameters.get("mpi", "openmpi") != "openmpi":
         problems.add(
@@ -206,7 +217,7 @@ def _misfits(
             "give the environment more memory, or take a smaller problem",
         )
     instances = spec.tenants * spec.nodes
-    if instances * spec.memory_bytes > host_bytes and spec.kind != "native":
+    if instances * spec.memory_bytes > host_bytes and spec.kind not in ON_HOST:
         yield (
             (
                 f"would run in {instances} instances of `{spec.name}` with "

@@ -7,6 +7,8 @@ from typing import Protocol, get_args, runtime_checkable
 
 import msgspec
 
+from aferir.config.clouds import KEYS as CLOUD_KEYS
+from aferir.config.clouds import read_cloud
 from aferir.config.clusters import KEYS as CLUSTER_KEYS
 from aferir.config.clusters import read_cluster
 from aferir.config.fields import (
@@ -20,6 +22,7 @@ from aferir.config.problems import Problems, choose, shown
 from aferir.config.server import read_disk
 from aferir.config.units import parse_size
 from aferir.model.plan import (
+    ON_HOST,
     EnvironmentKind,
     EnvironmentSpec,
     HostLimits,
@@ -42,6 +45,7 @@ LEAST_MEMORY: Mapping[EnvironmentKind, int] = {
     "container": 2**24,
     "vm": 2**27,
     "cluster": 2**26,
+    "cloud": 2**24,
 }
 """Bytes below which nothing starts in an instance of that kind, or in a cluster's node."""
 RESERVED = "allocation"
@@ -185,6 +189,7 @@ _ENVIRONMENT_KEYS = (
     *("name", "kind", "cpus", "memory", "pin", "cpu_quota", "huge_pages", "merge_pages", "tenants"),
     *("disk", "disk_rate"),
     *CLUSTER_KEYS,
+    *CLOUD_KEYS,
 )
 
 
@@ -216,7 +221,7 @@ def read_environment(
         check_memory(fields.at("memory"), memory, kind, host, problems)
     if name is None or kind is None:
         return None
-    default = host.memory_bytes if kind == "native" else min(_DEFAULT_MEMORY, host.memory_bytes)
+    default = host.memory_bytes if kind in ON_HOST else min(_DEFAULT_MEMORY, host.memory_bytes)
     spec = EnvironmentSpec(
         name=name,
         kind=kind,
@@ -230,7 +235,7 @@ def read_environment(
         disk_bytes=disk[0],
         disk_bps=disk[1],
     )
-    return read_cluster(fields, spec)
+    return read_cloud(fields, read_cluster(fields, spec))
 
 
 def check_cpus(path: str, cpus: int, host: HostLimits, problems: Problems) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from aferir.environments.base import Environment
 from aferir.environments.cleaning import clean
+from aferir.environments.clouds import Clouds
 from aferir.environments.container import Container
 from aferir.environments.image import Progress, silent
 from aferir.environments.native import Native
@@ -18,6 +19,7 @@ _MAKERS: dict[EnvironmentKind, Callable[[Progress], Environment]] = {
     "native": lambda _: Native(),
     "container": Container,
     "vm": VirtualMachine,
+    "cloud": lambda _: Clouds(),
 }
 KINDS: tuple[EnvironmentKind, ...] = tuple(_MAKERS)
 

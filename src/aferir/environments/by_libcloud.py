@@ -18,8 +18,9 @@ from libcloud.compute.providers import get_driver
 
 from aferir.environments import credentials
 from aferir.environments.cloud import PhaseName
-from aferir.environments.remote import Look, ProviderName, Stage, Wanted
+from aferir.environments.remote import Look, Stage
 from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.model.cloud import ProviderName, Wanted
 from aferir.model.finding import Finding
 
 _STAGES: dict[str, Stage] = {

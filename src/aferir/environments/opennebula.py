@@ -15,8 +15,9 @@ from xml.etree import ElementTree as ET
 
 from aferir.environments import credentials
 from aferir.environments.cloud import PhaseName
-from aferir.environments.remote import Look, Stage, Wanted
+from aferir.environments.remote import Look, Stage
 from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
 PROVIDER = "opennebula"

@@ -20,8 +20,9 @@ from openstack.connection import Connection
 from openstack.exceptions import NotFoundException, SDKException
 
 from aferir.environments.cloud import PhaseName
-from aferir.environments.remote import Look, Stage, Wanted
+from aferir.environments.remote import Look, Stage
 from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
 PROVIDER = "openstack"

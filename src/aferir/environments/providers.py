@@ -8,15 +8,9 @@ from pathlib import Path
 import msgspec
 
 from aferir import journal
-from aferir.environments.remote import (
-    Provider,
-    RemoteCloud,
-    Wanted,
-    name_of,
-    remove_named,
-    wanted_of,
-)
+from aferir.environments.remote import Provider, RemoteCloud, name_of, remove_named, wanted_of
 from aferir.errors import MissingError, UsageError
+from aferir.model.cloud import Wanted
 
 
 def read_wanted(path: Path) -> Wanted:

@@ -18,6 +18,7 @@ from aferir import journal
 from aferir.environments.cloud import Phase, PhaseName, Server, await_service
 from aferir.errors import ProgramError, UsageError
 from aferir.journal import Entry
+from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
 KIND = "instance"
@@ -26,27 +27,7 @@ POLL_S = 0.05
 _MOST_FAILED_LOOKS = 20
 _GONE_LIMIT_S = 120.0
 
-ProviderName = Literal["openstack", "opennebula", "cloudstack", "ec2", "eucalyptus"]
 Stage = Literal["placing", "copying", "booting", "failed", "gone"]
-
-
-class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which instances, of which cloud. Credentials are elsewhere: see `credentials`."""
-
-    provider: ProviderName
-    image: str = ""
-    """Name or id of an image that serves by itself; OpenNebula has it in its template."""
-    size: str = ""
-    """Name or id of a flavor, a service offering or an instance type; OpenNebula: of a template."""
-    network: str = ""
-    """Name or id; empty: as the cloud has it."""
-    address: Literal["private", "public"] = "private"
-    """Which one Front and the clients reach."""
-    port: int = 80
-    probe: str = "/video.mp4"
-    """What answers 200 when an instance serves."""
-    limit_s: float = 600.0
-    """For an instance to serve, from the request on."""
 
 
 class Look(msgspec.Struct, frozen=True):

@@ -6,11 +6,16 @@ from typing import Literal
 
 import msgspec
 
+from aferir.model.cloud import Wanted
+
 Parameter = str | int | float | bool
 """A workload parameter or a factor level, as TOML gives it."""
 
 Order = Literal["interleaved", "random"]
-EnvironmentKind = Literal["native", "container", "vm", "cluster"]
+EnvironmentKind = Literal["native", "container", "vm", "cluster", "cloud"]
+ON_HOST: tuple[EnvironmentKind, ...] = ("native", "cloud")
+"""Kinds in which a program runs on the host itself, with its file system; in a cloud it asks for
+the instances."""
 NodeKind = Literal["container", "vm"]
 """What the nodes of a virtual cluster are made of."""
 Placement = Literal["spread", "packed", "reserve", "free"]
@@ -57,6 +62,8 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes a second that such a disk is held to; 0: as many as it can."""
     suite: str = ""
     """Release of the distribution that a cluster's containers have; empty: the host's."""
+    cloud: Wanted | None = None
+    """Whose instances, of kind `cloud`; None: those of hosts that are simulated here."""
     accounted: bool = False
     """What it uses is to be told from what everything else uses: it gets control groups."""
     packages: tuple[str, ...] = ()

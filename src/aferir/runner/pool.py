@@ -13,7 +13,7 @@ from aferir.environments.base import Environment, Instance, Phases
 from aferir.environments.tenants import allocate
 from aferir.errors import AferirError
 from aferir.journal import Entry
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import ON_HOST, EnvironmentSpec
 from aferir.model.record import Failure, Record, Sample, Warning
 from aferir.runner.stopping import ALLOCATION, EMULATED, Round, allocation_cell
 from aferir.workloads.base import PROGRAM_FOLDER
@@ -90,7 +90,7 @@ class Pool:
             self._allocations[name] = Allocation(
                 started_unix_ns=started, phases=instance.phases, emulated=instance.emulated
             )
-            if spec.kind != "native":  # it has the host's own file system
+            if spec.kind not in ON_HOST:  # those have the host's own file system
                 for program in self._programs.get(name, ()):
                     instance.put(program, PROGRAM_FOLDER / program.name)
             instance.pause()

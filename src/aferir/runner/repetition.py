@@ -9,7 +9,7 @@ import msgspec
 
 from aferir.environments.base import Instance
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired, UnverifiedError
-from aferir.model.plan import Cell
+from aferir.model.plan import ON_HOST, Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
 from aferir.probes import account
 from aferir.process import Completed, explain_exit
@@ -113,7 +113,7 @@ def command_line(kind: str, command: Command) -> tuple[str, ...]:
 
     A cluster has an mpirun of its own.
     """
-    if kind == "native":
+    if kind in ON_HOST:
         return (str(command.program), *command.arguments)
     launched = command.launched if kind == "cluster" else None
     paths = (launched or command.program, *command.files)

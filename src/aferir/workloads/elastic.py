@@ -1,7 +1,8 @@
 """The three steps of ElasticMovie: allocation latency, streams of a host, and the service itself.
 
 The program is aferir itself (`aferir elastic measure`), which makes hosts, a network and instances
-and removes them again; so it runs in the native environment, and instances are inside.
+and removes them again; so it runs on the host, and instances are inside, or of the cloud that its
+environment is.
 """
 
 from __future__ import annotations
@@ -10,18 +11,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from aferir.errors import MissingError
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.plan import ON_HOST, EnvironmentKind, Parameter
 from aferir.model.record import Sample, Series, Warning
 from aferir.workloads.base import Command
 from aferir.workloads.figures import parse_figures
 from aferir.workloads.kernels import kernel_path, wrong_integer
 
 _VIEWERS = "video-clients"
-_ENCODERS = ("ffmpeg", "ffprobe")
-_NEEDED = ("ip", "tc", "debugfs", "nginx")
+_NEEDED = ("ip", "tc", "debugfs", "nginx", "ffmpeg")
 _BASE = 128 * 2**20
 _INSTANCE = {"container": 64 * 2**20, "vm": 320 * 2**20}
 
@@ -68,6 +67,7 @@ class ElasticWorkload:
     def __init__(self, step: str, parameters: tuple[str, ...]) -> None:
         self.program = f"elastic-{step}"
         self.parameters: tuple[str, ...] = parameters
+        self.kinds: tuple[EnvironmentKind, ...] = ("native",) if step == "capacity" else ON_HOST
         self._step = step
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
@@ -76,9 +76,7 @@ class ElasticWorkload:
         for key, value in parameters.items():
             if key not in self.parameters:
                 continue
-            if key == "cloud" and not isinstance(value, str):
-                wrong.append(f"cloud: {value!r} is no file; write its path")
-            elif key in _WORDS and value not in _WORDS[key]:
+            if key in _WORDS and value not in _WORDS[key]:
                 wrong.append(f"{key}: {value!r} is not known; choose {', '.join(_WORDS[key])}")
             elif key in _WHOLE:
                 wrong += wrong_integer(parameters, key, *_WHOLE[key])
@@ -106,14 +104,8 @@ class ElasticWorkload:
         return [Finding(self.program, "ok", "simulated hosts can be made")]
 
     def command(self, parameters: Mapping[str, Parameter]) -> Command:
-        """Errors: MissingError where the viewers' program was not built, or FFmpeg is wanted."""
+        """Errors: MissingError where the viewers' program was not built."""
         kernel_path(_VIEWERS)
-        made = parameters.get("content", "h264") == "h264" and "cloud" not in parameters
-        if made and (absent := packages.missing(_ENCODERS)):
-            raise MissingError(
-                f"the video is made by {' and '.join(absent)}",
-                remedy=f'{packages.install_command(absent)}, or write content = "random-bytes"',
-            )
         arguments = ["-m", "aferir", "elastic", "measure", self._step, "--json"]
         for key, value in parameters.items():
             arguments += [f"--{key.replace('_', '-')}", str(value)]
@@ -124,12 +116,12 @@ class ElasticWorkload:
         return parse_figures(stdout, self.program)
 
 
-ALLOCATION = ElasticWorkload("allocation", (*_HOSTS, "cloud"))
+ALLOCATION = ElasticWorkload("allocation", _HOSTS)
 CAPACITY = ElasticWorkload("capacity", (*_HOSTS, "startup", "instances", "resolution"))
 MOVIE = ElasticWorkload(
     "movie",
     (
-        *(*_HOSTS, "cloud", "startup", "clients", "interarrival", "arrivals", "patience"),
+        *(*_HOSTS, "startup", "clients", "interarrival", "arrivals", "patience"),
         *("clients_per_node", "choice", "waiting", "warm", "release_delay"),
         *("predict_window", "predict_horizon", "seed"),
     ),
