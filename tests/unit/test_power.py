@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from aferir.power.base import Counter, Description, PowerError, Reading, power_b
 from aferir.power.check import refusal
 from aferir.power.hwmon import Hwmon
 from aferir.power.ipmi import Ipmi
+from aferir.power.meter import Meter
 from aferir.power.model import Modelled, PowerModel, busy_share, fit, load, model_of
 from aferir.power.nut import Nut, parse_list
 from aferir.power.rapl import Rapl
@@ -289,3 +292,49 @@ def test_any_name_is_a_source_or_an_error(text: str) -> None:
         source(text)
     except AferirError:
         return
+
+
+def test_a_meter_counts_the_work_alone_and_reads_once_more_at_its_end() -> None:
+    class Stepped:
+        def __init__(self) -> None:
+            self.watts = 50.0
+
+        def describe(self) -> Description:
+            return Description(name="s", scope="server", most_w=400)
+
+        def read(self) -> Reading:
+            return Reading(power_w=self.watts)
+
+    device = Stepped()
+    with Meter(device) as meter:
+        time.sleep(0.1)  # what comes before is read, and not counted
+        device.watts = 200.0
+        with meter.counting():
+            time.sleep(0.2)
+    assert meter.taken is not None
+    assert meter.taken.power_w == (200.0,)
+    assert meter.taken.energy_j == pytest.approx(200 * meter.taken.seconds)
+    assert meter.taken.seconds >= 0.2
+
+
+def test_a_meter_whose_source_fails_knows_nothing_and_why() -> None:
+    class Dead(Scripted):
+        def read(self) -> Reading:
+            raise PowerError("does not answer")
+
+    with Meter(Dead(iter([]))) as meter, meter.counting():
+        pass
+    assert meter.taken is not None
+    assert meter.taken.energy_j is None
+    assert "does not answer" in meter.taken.refused
+
+
+def test_work_that_fails_ends_its_meter() -> None:
+    meter = Meter(Scripted(iter([100.0] * 99)))
+    with pytest.raises(ZeroDivisionError), meter, meter.counting():
+        raise ZeroDivisionError
+    assert meter.taken is None
+    assert all(one.name != "power" for one in threading.enumerate())
+    with Meter(None) as nothing, nothing.counting():
+        pass
+    assert nothing.taken is None

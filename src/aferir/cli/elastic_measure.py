@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aferir.cli.elastic_energy import meter_of, with_energy
 from aferir.cli.elastic_options import add_video, video_of
 from aferir.errors import MissingError, UsageError
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from aferir.elastic.video import Video
     from aferir.environments.simulated import Layout
     from aferir.model.cloud import Wanted
+    from aferir.power.meter import Meter
     from aferir.workloads.figures import Figures
 
 NAME = "measure"
@@ -56,10 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--cpu-quota", type=float, metavar="SHARE", help="of one CPU, for an instance")
     add("--cache", choices=("cold", "warm"), default="cold", help="whether hosts have the image")
     add_video(hosts)
+    add("--power", metavar="SOURCE", help="of the hosts, e.g. nut:ups; see `aferir power watch`")
     add("--startup", type=float, default=1.0, metavar="S", help="buffer of a viewer (default: 1 s)")
     add = parser.add_argument_group("capacity").add_argument
     add("--instances", type=int, default=0, metavar="N", help="0: the host itself (default)")
     add("--resolution", type=float, default=0.05, metavar="SHARE", help="default: 0.05")
+    add("--profile", action="store_true", help="CPU time by program and symbol, by perf")
     add = parser.add_argument_group("movie").add_argument
     add("--clients", type=int, default=50, metavar="N", help="in all (default: 50)")
     add("--interarrival", type=float, default=0.5, metavar="S", help="mean (default: 0.5 s)")
@@ -101,21 +105,23 @@ def _measure(options: argparse.Namespace) -> Figures:
 
     _check(options)
     video = video_of(options)
-    if (wanted := _wanted(options)) is not None:
-        return _on_cloud(options, video, wanted)
-    layout = _layout(options)
-    step = _movie if options.step == "movie" else _on_hosts
-    figures = step(options, layout, video)
+    wanted = _wanted(options)
+    # Its thread is born here, outside of the namespace that a step on simulated hosts happens in.
+    with meter_of(options) as meter:
+        if wanted is not None:
+            return with_energy(_on_cloud(options, video, wanted, meter), meter.taken)
+        step = _movie if options.step == "movie" else _on_hosts
+        figures = with_energy(step(options, _layout(options), video, meter), meter.taken)
     return msgspec.structs.replace(figures, doubts=(*figures.doubts, *doubts(video)))
 
 
-def _on_hosts(options: argparse.Namespace, layout: Layout, video: Video) -> Figures:
+def _on_hosts(options: argparse.Namespace, layout: Layout, video: Video, meter: Meter) -> Figures:
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.capacity import measure
     from aferir.elastic.measured import keep_allocation, keep_streams
     from aferir.elastic.stage import stage
 
-    with stage(layout, video, cache=options.cache, progress=_tell) as made:
+    with stage(layout, video, cache=options.cache, progress=_tell) as made, meter.counting():
         if options.step == "allocation":
             figures = allocate_once(made.cloud)
             seconds = next(one.value for one in figures.samples if one.metric == "tar_s")
@@ -128,6 +134,7 @@ def _on_hosts(options: argparse.Namespace, layout: Layout, video: Video) -> Figu
                 instances=options.instances,
                 startup_s=options.startup,
                 resolution=options.resolution,
+                profile_in=made.folder if options.profile else None,
             )
             keep_streams(layout, video, options.instances, figures.samples[0].value)
     return figures
@@ -146,7 +153,7 @@ def _wanted(options: argparse.Namespace) -> Wanted | None:
     return None if told is None else msgspec.json.decode(told, type=Wanted)
 
 
-def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted) -> Figures:
+def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted, meter: Meter) -> Figures:
     """The two steps that need no host to look into."""
     import tempfile
 
@@ -164,7 +171,8 @@ def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted) -> Figu
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)
     if options.step == "allocation":
-        return allocate_once(made)
+        with meter.counting():
+            return allocate_once(made)
     if not options.clients_per_node:
         raise UsageError(
             "--clients-per-node: nothing is known of the instances of a cloud",
@@ -174,10 +182,11 @@ def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted) -> Figu
         live = stack.enter_context(_listening(options.live)) if options.live else None
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="aferir-elastic-"))
         show = _show(options, video, options.clients_per_node)
-        return play(show, made, Path(folder), live, _tell)
+        with meter.counting():
+            return play(show, made, Path(folder), live, _tell)
 
 
-def _movie(options: argparse.Namespace, layout: Layout, video: Video) -> Figures:
+def _movie(options: argparse.Namespace, layout: Layout, video: Video, meter: Meter) -> Figures:
     from aferir.elastic.measured import load
     from aferir.elastic.movie import play
     from aferir.elastic.stage import clients_per_node, stage
@@ -189,7 +198,8 @@ def _movie(options: argparse.Namespace, layout: Layout, video: Video) -> Figures
         per_node = options.clients_per_node or clients_per_node(layout, video, _tell)
         show = _show(options, video, per_node, expected)
         made = stack.enter_context(stage(layout, video, cache=options.cache, progress=_tell))
-        return play(show, made.cloud, made.folder, live, _tell)
+        with meter.counting():
+            return play(show, made.cloud, made.folder, live, _tell)
 
 
 def _show(

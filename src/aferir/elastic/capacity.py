@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.elastic.node import native_node
+from aferir.elastic.profile import Profile, profiled
 from aferir.elastic.video import Video
 from aferir.elastic.viewers import Watched, watch
 from aferir.environments.simulated import SimulatedCloud, address_of
@@ -80,11 +81,13 @@ def measure(
     instances: int,
     startup_s: float,
     resolution: float,
+    profile_in: Path | None = None,
 ) -> Figures:
     """Search on the first host. `instances` 0: NGINX on the host itself, which sends `path`.
 
-    The video's length bounds what can be told: NGINX sends a second ahead, so that a host which
-    is short of a share s shows only after (1 + startup_s) / s seconds.
+    Where there is a folder for it, the processors are profiled while the host sustains as many
+    streams as it can. The video's length bounds what can be told: NGINX sends a second ahead, so
+    that a host which is short of a share s shows only after (1 + startup_s) / s seconds.
     """
     trials: list[Trial] = []
     rate_bps = cloud.layout.rate_bps
@@ -103,6 +106,10 @@ def measure(
 
     with _servers(cloud, video, path, instances) as urls:
         streams = asyncio.run(search_with(urls))
+        seen = Profile()
+        if profile_in is not None and streams:
+            with profiled(profile_in) as seen:
+                asyncio.run(_try(urls, streams, startup_s, video))
     own = sum(trial.own_violations for trial in trials)
     doubt = Warning(
         "own-violations",
@@ -117,8 +124,8 @@ def measure(
             Sample("goodput_bps", streams * video.bitrate_bps / 8, "B/s"),
             Sample("trials", float(len(trials)), "1"),
         ),
-        series=(_curve(trials),),
-        doubts=(doubt,) if own else (),
+        series=(_curve(trials), *seen.series),
+        doubts=(*((doubt,) if own else ()), *seen.doubts),
     )
 
 

@@ -22,6 +22,7 @@ PACKAGE_OF = {
     "mmdebstrap": "mmdebstrap",
     "nginx": "nginx-light",
     "mvn": "maven",
+    "perf": "linux-perf",
     "newuidmap": "uidmap",
     "nsenter": "util-linux",
     "qemu-img": "qemu-utils",

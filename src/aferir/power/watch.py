@@ -51,7 +51,7 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     relative: float
 
 
-Pause = Callable[[float], None]
+Pause = Callable[[float], object]
 
 
 def watch(
@@ -62,10 +62,12 @@ def watch(
     clock: Callable[[], float] = time.monotonic,
     pause: Pause = time.sleep,
     seen: Callable[[str, float, float], None] = lambda *_: None,
+    over: Callable[[], bool] = lambda: False,
 ) -> list[Watched]:
     """Ask all sources in turn, every `every_s`, for `seconds`; `seen` is told of each reading.
 
-    A source that fails is asked again; its failures are counted like readings that are refused.
+    The look at which `over` says so is the last one. A source that fails is asked again; its
+    failures are counted like readings that are refused.
     """
     described = {name: _describe(one) for name, one in sources.items()}
     befores: dict[str, Counter] = {}
@@ -84,6 +86,8 @@ def watch(
                 seen(name, now.at_s - start, power)
             elif why:
                 refused[name][why] = refused[name].get(why, 0) + 1
+        if over():
+            break
     return [
         Watched(
             name=name,

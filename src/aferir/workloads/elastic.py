@@ -57,7 +57,7 @@ _NUMBERS = {
 }
 _HOSTS = (
     *("technology", "hosts", "per_host", "rate_mbit", "cpu_quota", "cache"),
-    *("video", "bitrate_mbit", "sent_mbit", "content"),
+    *("video", "bitrate_mbit", "sent_mbit", "content", "power"),
 )
 
 
@@ -76,7 +76,11 @@ class ElasticWorkload:
         for key, value in parameters.items():
             if key not in self.parameters:
                 continue
-            if key in _WORDS and value not in _WORDS[key]:
+            if key == "power" and not isinstance(value, str):
+                wrong.append(f'power: {value!r} is no source; write e.g. "model:power.json"')
+            elif key == "profile" and not isinstance(value, bool):
+                wrong.append("profile: is `true` or `false`; write one of them")
+            elif key in _WORDS and value not in _WORDS[key]:
                 wrong.append(f"{key}: {value!r} is not known; choose {', '.join(_WORDS[key])}")
             elif key in _WHOLE:
                 wrong += wrong_integer(parameters, key, *_WHOLE[key])
@@ -108,7 +112,11 @@ class ElasticWorkload:
         kernel_path(_VIEWERS)
         arguments = ["-m", "aferir", "elastic", "measure", self._step, "--json"]
         for key, value in parameters.items():
-            arguments += [f"--{key.replace('_', '-')}", str(value)]
+            option = f"--{key.replace('_', '-')}"
+            if isinstance(value, bool):
+                arguments += [option] if value else []
+            else:
+                arguments += [option, str(value)]
         return Command(Path(sys.executable), tuple(arguments))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
@@ -117,7 +125,7 @@ class ElasticWorkload:
 
 
 ALLOCATION = ElasticWorkload("allocation", _HOSTS)
-CAPACITY = ElasticWorkload("capacity", (*_HOSTS, "startup", "instances", "resolution"))
+CAPACITY = ElasticWorkload("capacity", (*_HOSTS, "startup", "instances", "resolution", "profile"))
 MOVIE = ElasticWorkload(
     "movie",
     (

@@ -1,0 +1,109 @@
+"""What a piece of work takes, by one source of power that is read beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from aferir.power.base import Source
+from aferir.power.watch import Watched, watch
+
+_EVERY_S = 0.5
+_MOST_S = 30 * 24 * 3600.0
+_END_S = 30.0
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the work alone."""
+
+    seconds: float
+    at_s: tuple[float, ...] = ()
+    """Of each reading that was believed, since the work began."""
+    power_w: tuple[float, ...] = ()
+    refused: dict[str, int] = {}
+    """Readings that were not believed, by the reason, from before the work on."""
+
+    @property
+    def mean_w(self) -> float | None:
+        """None where nothing was believed."""
+        return sum(self.power_w) / len(self.power_w) if self.power_w else None
+
+    @property
+    def energy_j(self) -> float | None:
+        """Mean power over the whole time; None where nothing was believed."""
+        return None if self.mean_w is None else self.mean_w * self.seconds
+
+
+class Meter:
+    """Reads a source from its beginning on, in a thread: one born where the source can be reached.
+
+    Without a source it does nothing.
+    """
+
+    def __init__(self, source: Source | None) -> None:
+        self.taken: Taken | None = None
+        """After `counting`."""
+        self._source = source
+        self._over = threading.Event()
+        self._watched: list[Watched] = []
+        self._began_s = 0.0
+        self._thread = threading.Thread(target=self._watch, name="power")
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        if self._source is not None:
+            self._began_s = time.monotonic()
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End, also where nothing was counted."""
+        self._over.set()
+        if self._source is not None:
+            self._thread.join(_END_S)
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[None]:
+        """Around the work; one last reading is made at its end."""
+        first_s = time.monotonic()
+        yield
+        last_s = time.monotonic()
+        self._over.set()
+        if self._source is None:
+            return
+        self._thread.join(_END_S)
+        self.taken = Taken(seconds=last_s - first_s)
+        for one in self._watched:
+            since_s = first_s - self._began_s
+            kept = [
+                (at - since_s, power)
+                for at, power in zip(one.at_s, one.power_w, strict=True)
+                if at > since_s
+            ]
+            self.taken = Taken(
+                seconds=last_s - first_s,
+                at_s=tuple(at for at, _ in kept),
+                power_w=tuple(power for _, power in kept),
+                refused=dict(one.refused),
+            )
+
+    def _watch(self) -> None:
+        assert self._source is not None
+        self._watched = watch(
+            {"source": self._source},
+            seconds=_MOST_S,
+            every_s=_EVERY_S,
+            pause=self._over.wait,
+            over=self._over.is_set,
+        )
