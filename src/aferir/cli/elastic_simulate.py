@@ -3,18 +3,20 @@
 The same Front as in the real service runs on simulated time. `--allocation` is the latency: a mean,
 mean and standard deviation, or a file with a measured one in seconds on each line. `--arrivals` is
 poisson, constant, step, ramp, diurnal, flash-crowd, or a file with the second of an arrival on each
-line. `--published` simulates the ten rows of Dutra 2015, Table 5.8, from its Table 5.5.
+line. `--dask` spreads the runs over a cluster, with the same result as in one process.
+`--published` simulates the ten rows of Dutra 2015, Table 5.8, from its Table 5.5.
 
 examples:
   aferir elastic simulate --allocation 40.7,1.4 --vary patience=20,30,40,50
   aferir elastic simulate --allocation measured.txt --clients 400 --vary warm=0,1,2
+  aferir elastic simulate --runs 1000 --vary patience=20,30,40 --dask tcp://127.0.0.1:8786
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -22,10 +24,8 @@ from typing import TYPE_CHECKING, Any
 from aferir.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from aferir.elastic.published import Reproduced
-    from aferir.elastic.simulate import Draw, Result
+    from aferir.elastic.sweep import Job, Latency, Outcome
 
 NAME = "simulate"
 HELP = "the service on simulated time, or the published results"
@@ -60,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--predict", metavar="S,S", help="window and horizon of a linear predictor")
     add("--vary", metavar="NAME=A,B,…", help=f"simulate each; one of {', '.join(_VARIED)}")
     add("--runs", type=int, default=10, metavar="N", help="of each setting (default: 10)")
+    add("--dask", metavar="ADDRESS", help="simulate on the workers of this scheduler of Dask")
     add("--seed", type=int, default=1, help="of everything drawn (default: 1)")
     add("--json", action="store_true", help="print one JSON document")
 
@@ -72,9 +73,23 @@ def execute(options: argparse.Namespace) -> int:
         return _published(options)
     if options.runs < 1:
         raise UsageError("--runs: at least one", remedy="e.g. --runs 10")
-    rows = [(value, _settle(options, value)) for value in _levels(options.vary)]
-    _show(options, [_row(value, runs, per_node) for value, (runs, per_node) in rows])
+    levels = _levels(options.vary)
+    jobs = [job for level in levels for job in _jobs(options, level)]
+    found = _run(options.dask, jobs)
+    rows = [
+        _row(level, found[k * options.runs : (k + 1) * options.runs])
+        for k, level in enumerate(levels)
+    ]
+    _show(options, rows)
     return 0
+
+
+def _run(address: str | None, jobs: list[Job]) -> list[Outcome]:
+    """Here, or where `--dask` says."""
+    from aferir.elastic.spread import run_on
+    from aferir.elastic.sweep import run_here
+
+    return run_here(jobs) if address is None else run_on(address, jobs)
 
 
 def _levels(vary: str | None) -> list[tuple[str, str]]:
@@ -87,13 +102,12 @@ def _levels(vary: str | None) -> list[tuple[str, str]]:
     return [(name, value) for value in values.split(separator)]
 
 
-def _settle(options: argparse.Namespace, level: tuple[str, str]) -> tuple[list[Result], int]:
+def _jobs(options: argparse.Namespace, level: tuple[str, str]) -> list[Job]:
     """All runs of one level of the varied setting."""
-    import numpy as np
-
     from aferir.elastic.arrivals import SHAPES, read_trace
     from aferir.elastic.front import Settings
-    from aferir.elastic.simulate import Load, simulate
+    from aferir.elastic.simulate import Load
+    from aferir.elastic.sweep import Job
 
     given = {**vars(options), **_varied(options, level)}
     trace = None if given["arrivals"] in SHAPES else read_trace(Path(given["arrivals"]))
@@ -118,12 +132,18 @@ def _settle(options: argparse.Namespace, level: tuple[str, str]) -> tuple[list[R
         )
     except ValueError as error:
         raise UsageError(str(error), remedy="see aferir elastic simulate --help") from None
-    draw = _latency(str(given["allocation"]))
-    runs = []
-    for run in range(options.runs):
-        rng = np.random.default_rng([options.seed, run])
-        runs.append(simulate(settings, load, rng, draw(rng), trace=trace))
-    return runs, settings.clients_per_node
+    latency = _latency(str(given["allocation"]))
+    times = None if trace is None else tuple(trace.tolist())
+    return [
+        Job(
+            settings=settings,
+            load=load,
+            latency=latency,
+            seed=(options.seed, run),
+            trace_s=times,
+        )
+        for run in range(options.runs)
+    ]
 
 
 def _varied(options: argparse.Namespace, level: tuple[str, str]) -> Mapping[str, Any]:
@@ -147,19 +167,18 @@ def _pair(option: str, text: str) -> tuple[float, float]:
     return first, second
 
 
-def _latency(text: str) -> Callable[[np.random.Generator], Draw]:
+def _latency(text: str) -> Latency:
     """How latencies are drawn: from a distribution, or from what was measured."""
-    from aferir.elastic.simulate import gamma, resampled
+    from aferir.elastic.sweep import Latency
 
     parts = text.split(",")
     try:
         mean_s, sd_s = float(parts[0]), float(parts[1]) if len(parts) > 1 else 0.0
     except ValueError:
-        measured = _measured(Path(text))
-        return lambda rng: resampled(measured, rng)
+        return Latency(measured_s=tuple(_measured(Path(text))))
     if not (0 < mean_s < math.inf and 0 <= sd_s < math.inf):
         raise UsageError(f"--allocation {text}: no latency", remedy="e.g. 40.7 or 40.7,1.4")
-    return lambda rng: gamma(mean_s, sd_s, rng)
+    return Latency(mean_s=mean_s, sd_s=sd_s)
 
 
 def _measured(path: Path) -> list[float]:
@@ -180,11 +199,9 @@ def _measured(path: Path) -> list[float]:
     return values
 
 
-def _row(level: tuple[str, str], runs: list[Result], clients_per_node: int) -> dict[str, Any]:
-    from aferir.elastic.metrics import elasticity
-
+def _row(level: tuple[str, str], runs: list[Outcome]) -> dict[str, Any]:
     blocked = [run.books.blocked for run in runs]
-    followed = [elasticity(run.trace, clients_per_node) for run in runs]
+    followed = [run.followed for run in runs]
     return {
         **({level[0]: level[1]} if level[0] else {}),
         "runs": len(runs),

@@ -1,0 +1,66 @@
+"""Many simulated runs, each described by a value: they go wherever there is a processor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+
+from aferir.elastic.front import Books, Settings
+from aferir.elastic.metrics import Elasticity, elasticity
+from aferir.elastic.simulate import Draw, Load, gamma, resampled, simulate
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """Of allocations: measured ones to draw from, or a mean with its standard deviation."""
+
+    mean_s: float = 0.0
+    sd_s: float = 0.0
+    measured_s: tuple[float, ...] = ()
+
+    def draw(self, rng: np.random.Generator) -> Draw:
+        """Errors: ValueError where a measured one is none."""
+        if self.measured_s:
+            return resampled(self.measured_s, rng)
+        return gamma(self.mean_s, self.sd_s, rng)
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One run."""
+
+    settings: Settings
+    load: Load
+    latency: Latency
+    seed: tuple[int, ...]
+    trace_s: tuple[float, ...] | None = None
+    """Seconds at which clients come, instead of those that the load would draw."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a run; its course over time stays where it was simulated."""
+
+    books: Books
+    allocations: int
+    most_nodes: int
+    blocked_percent: float
+    followed: Elasticity
+
+
+def run_one(job: Job) -> Outcome:
+    """The same outcome for the same job, wherever it runs."""
+    rng = np.random.default_rng(list(job.seed))
+    trace = None if job.trace_s is None else np.asarray(job.trace_s, dtype=float)
+    made = simulate(job.settings, job.load, rng, job.latency.draw(rng), trace=trace)
+    return Outcome(
+        books=made.books,
+        allocations=made.allocations,
+        most_nodes=made.most_nodes,
+        blocked_percent=made.blocked_percent,
+        followed=elasticity(made.trace, job.settings.clients_per_node),
+    )
+
+
+def run_here(jobs: Iterable[Job]) -> list[Outcome]:
+    """One after the other, in this process."""
+    return [run_one(job) for job in jobs]

@@ -1,0 +1,88 @@
+"""Simulated runs on a cluster of Dask, beside the same runs in one process."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aferir.cli import main
+
+SWEEP = [
+    *("elastic", "simulate", "--clients", "60", "--interarrival", "5", "--runs", "4"),
+    *("--allocation", "40,4", "--vary", "patience=5,20,90", "--json"),
+]
+HAS_DASK = importlib.util.find_spec("distributed") is not None
+needs_dask = pytest.mark.skipif(not HAS_DASK, reason="needs pip install 'aferir[dask]'")
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=int(sys.argv[1]), threads_per_worker=1, dashboard_address=None,
+                      host="127.0.0.1") as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture(params=[2])
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    child = subprocess.Popen(
+        [sys.executable, str(script), str(request.param)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert child.stdout is not None
+    try:
+        address = child.stdout.readline().strip()
+        assert address
+        yield address
+    finally:
+        child.communicate(timeout=120)
+
+
+@needs_dask
+def test_a_sweep_over_workers_says_the_same_as_one_process(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(SWEEP) == 0
+    here = json.loads(capsys.readouterr().out)
+    assert main([*SWEEP, "--dask", cluster]) == 0
+    assert json.loads(capsys.readouterr().out) == here
+    assert here["rows"][0]["blocked_percent"] > here["rows"][2]["blocked_percent"]
+
+
+@needs_dask
+@pytest.mark.parametrize("cluster", [0], indirect=True)
+def test_a_cluster_without_workers_is_no_endless_wait(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SWEEP, "--dask", cluster]) == 4
+    assert "no workers" in capsys.readouterr().err
+
+
+@needs_dask
+def test_an_address_where_nobody_answers_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aferir.elastic.spread._CONNECT_LIMIT", "2s")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        assert main([*SWEEP, "--dask", f"tcp://127.0.0.1:{taken.getsockname()[1]}"]) == 4
+    assert "no scheduler" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(HAS_DASK, reason="distributed is here")
+def test_without_dask_the_command_that_adds_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SWEEP, "--dask", "tcp://127.0.0.1:1"]) == 3
+    assert "aferir[dask]" in capsys.readouterr().err
