@@ -9,8 +9,10 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <variant>
 
 #include "loadgen/answer.hpp"
+#include "loadgen/cache.hpp"
 #include "loadgen/limits.hpp"
 #include "loadgen/socket.hpp"
 
@@ -30,10 +32,43 @@ struct Wanted {
     bool again = false;
 };
 
+/// Of either protocol.
+class Reply {
+  public:
+    Reply() = default;
+    explicit Reply(const Weighted& asked) {
+        if (asked.protocol == Protocol::kMemcached) {
+            answer_ = CacheAnswer(cache_keys(asked.target));
+        }
+    }
+
+    void feed(std::span<const char> bytes) {
+        std::visit([bytes](auto& it) { it.feed(bytes); }, answer_);
+    }
+    void end() {
+        std::visit([](auto& it) { it.end(); }, answer_);
+    }
+    [[nodiscard]] Answer::State state() const {
+        return std::visit([](const auto& it) { return it.state(); }, answer_);
+    }
+    [[nodiscard]] int status() const {
+        return std::visit([](const auto& it) { return it.status(); }, answer_);
+    }
+    [[nodiscard]] bool keeps() const {
+        return std::visit([](const auto& it) { return it.keeps(); }, answer_);
+    }
+    [[nodiscard]] bool begun() const {
+        return std::visit([](const auto& it) { return it.begun(); }, answer_);
+    }
+
+  private:
+    std::variant<Answer, CacheAnswer> answer_;
+};
+
 struct Connection {
     Descriptor socket;
     std::string out;
-    Answer answer;
+    Reply answer;
     Wanted wanted;
     bool busy = false;
     bool used = false;
@@ -100,7 +135,9 @@ class Sender {
         }
         std::map<std::string, std::size_t> hosts;
         for (const Weighted& one : plan.targets) {
-            texts_.push_back(request("GET", one.target, true));
+            texts_.push_back(one.protocol == Protocol::kMemcached
+                                 ? cache_request(one.target)
+                                 : request("GET", one.target, true));
             pool_.push_back(hosts.try_emplace(one.target.host, hosts.size()).first->second);
         }
         idle_.resize(hosts.size());
@@ -202,7 +239,7 @@ class Sender {
         it.busy = true;
         ++busy_;
         it.wanted = wanted;
-        it.answer = Answer{};
+        it.answer = Reply(plan_->targets[wanted.target]);
         it.out = texts_[wanted.target];
         if (counts(wanted)) {
             measured_.delays.add(static_cast<std::uint64_t>(now() - wanted.intended));
@@ -269,7 +306,7 @@ class Sender {
             wanted.again = true;
             ask(wanted);
         } else {
-            book(wanted, 0, 0, "the connection was refused, reset or spoke no HTTP");
+            book(wanted, 0, 0, "the connection was refused, reset or spoke another protocol");
         }
     }
 

@@ -11,10 +11,13 @@
 
 namespace aferir::loadgen {
 
+enum class Protocol { kHttp, kMemcached };
+
 /// A URL, and how often it is asked for relative to the others.
 struct Weighted {
     Target target;
     double weight = 1.0;
+    Protocol protocol = Protocol::kHttp;
 };
 
 /// From `after` on, so many requests a second.

@@ -11,6 +11,7 @@
 #include "common/arguments.hpp"
 #include "common/json.hpp"
 #include "common/program.hpp"
+#include "loadgen/cache.hpp"
 #include "loadgen/requests.hpp"
 
 namespace {
@@ -30,7 +31,8 @@ constexpr std::array kNames{"--url"sv,      "--urls"sv,        "--rate"sv,
 constexpr std::array kFlags{"--help"sv};
 constexpr std::string_view kHelp =
     "request-clients --url http://ADDRESS:PORT/PATH --rate N [options]\n"
-    "An open loop of GET requests at exponential distances; a latency counts from the moment at\n"
+    "An open loop of requests, or of gets of memcached://ADDRESS:PORT/KEY,KEY..., at exponential "
+    "distances; a latency counts from the moment at\n"
     "which its request was intended. Prints one line of JSON.\n"
     "  --urls FILE        instead of --url, a line each: WEIGHT URL\n"
     "  --rate N|S:N,...   requests a second, from second S on\n"
@@ -82,12 +84,16 @@ std::vector<Step> steps_of(std::string_view text) {
 }
 
 aferir::loadgen::Weighted weighted(std::string_view url, double weight) {
-    const auto target = aferir::loadgen::parse_url(url);
-    if (!target) {
-        throw UsageError("`" + std::string(url) +
-                         "` is not http://ADDRESS:PORT/PATH with a numeric address");
+    using aferir::loadgen::Protocol;
+    if (const auto target = aferir::loadgen::parse_url(url)) {
+        return {*target, weight, Protocol::kHttp};
     }
-    return {*target, weight};
+    if (const auto target = aferir::loadgen::parse_cache_url(url)) {
+        return {*target, weight, Protocol::kMemcached};
+    }
+    throw UsageError("`" + std::string(url) +
+                     "` is neither http://ADDRESS:PORT/PATH nor memcached://ADDRESS:PORT/KEY,... "
+                     "with a numeric address");
 }
 
 std::vector<aferir::loadgen::Weighted> targets_of(const Arguments& given) {

@@ -18,6 +18,7 @@ from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, run
 from aferir.colocation.trials.study import Cell, Tried, figures, serving
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages
+from aferir.workloads.colocation import COLOCATION
 
 pytestmark = [
     pytest.mark.integration,
@@ -43,6 +44,21 @@ def test_an_arm_tells_latency_batch_work_and_leaves_nothing() -> None:
     after = admission.read_bandwidth()
     assert before is None or after is None or after.total <= before.total
     _check_figures(arm)
+
+
+@pytest.mark.parametrize("name", ["memcached", "elasticsearch", "opensearch"])
+def test_every_service_answers_what_it_is_asked_and_is_gone_afterwards(name: str) -> None:
+    try:
+        COLOCATION.command({"service": name})
+    except MissingError as missing:
+        pytest.skip(f"{missing.message}; {missing.remedy}")
+    with serving(name, 2, text_bytes=2 << 20) as service:
+        pid = service.pid
+        arm = run("default", Setup(service, _SLA, 20.0, Batch("xz", 1), Times(1.0, 2.0)))
+        assert name == "memcached" or service.text_bytes >= 2 << 20
+    assert len(arm.load.asked) > 10
+    assert arm.load.failed < len(arm.load.asked) / 2
+    assert not Path(f"/proc/{pid}").exists()
 
 
 def _check_figures(arm: Arm) -> None:

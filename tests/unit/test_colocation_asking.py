@@ -13,9 +13,9 @@ import pytest
 
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look, Sensor
-from aferir.colocation.sensors.probe import HttpProbe
+from aferir.colocation.sensors.probe import Probe
 from aferir.colocation.sensors.prometheus import PrometheusSensor
-from aferir.colocation.sensors.web import parse_url, request, status_of
+from aferir.colocation.sensors.web import cache_status, parse_url, question, request, status_of
 from aferir.errors import UsageError
 
 Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
@@ -65,7 +65,7 @@ def looks_until(sensor: Sensor, enough: Callable[[Look], bool], seconds: float =
 
 def test_a_probe_learns_the_latency_of_a_service() -> None:
     with served(lambda handler: say(handler, 200)) as url:
-        probe = HttpProbe(url, rate=200.0, patience_s=30.0, seed=1)
+        probe = Probe(url, rate=200.0, patience_s=30.0, seed=1)
         look = looks_until(probe, lambda look: look.latencies.total >= 50)
         probe.close()
     assert (look.failed, look.problem) == (0, "")
@@ -82,7 +82,7 @@ def test_requests_that_were_due_while_the_service_stood_still_are_counted_from_t
         say(handler, 200)
 
     with served(halting) as url:
-        probe = HttpProbe(url, rate=50.0, patience_s=30.0, seed=1)
+        probe = Probe(url, rate=50.0, patience_s=30.0, seed=1)
         look = looks_until(probe, lambda look: look.latencies.total >= 40)
         probe.close()
     # One after another it would be a single slow request; about half of 0.6 s x 50/s waited more
@@ -93,7 +93,7 @@ def test_requests_that_were_due_while_the_service_stood_still_are_counted_from_t
 @pytest.mark.parametrize("status", [404, 500])
 def test_a_quick_failure_is_no_quick_answer(status: int) -> None:
     with served(lambda handler: say(handler, status)) as url:
-        probe = HttpProbe(url, rate=200.0, patience_s=2.0, seed=1)
+        probe = Probe(url, rate=200.0, patience_s=2.0, seed=1)
         look = looks_until(probe, lambda look: look.failed >= 10)
         probe.close()
     assert look.problem == f"status {status}"
@@ -104,11 +104,11 @@ def test_a_service_that_refuses_and_one_that_never_answers_are_told_apart() -> N
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
-        probe = HttpProbe(f"http://127.0.0.1:{port}/", rate=100.0, patience_s=0.2, seed=1)
+        probe = Probe(f"http://127.0.0.1:{port}/", rate=100.0, patience_s=0.2, seed=1)
         refused = looks_until(probe, lambda look: look.failed >= 5)
         probe.close()
         silent.listen(16)
-        probe = HttpProbe(f"http://127.0.0.1:{port}/", rate=100.0, patience_s=0.2, seed=1)
+        probe = Probe(f"http://127.0.0.1:{port}/", rate=100.0, patience_s=0.2, seed=1)
         silence = looks_until(probe, lambda look: look.failed >= 5)
         probe.close()
     assert "refused" in refused.problem
@@ -179,3 +179,19 @@ def test_the_status_of_an_answer_is_read_or_it_is_none() -> None:
     assert status_of(b"HTTP/1.1 204 No Content\r\n") == 204
     for broken in (b"", b"HTTP/1.1", b"SSH-2.0-x 200 y", b"HTTP/1.1 2x0 y", b"HTTP/1.1 20 y"):
         assert status_of(broken) is None
+
+
+def test_a_get_of_memcached_is_a_question_too() -> None:
+    asked = question("memcached://127.0.0.1:7/a,b")
+    assert (asked.address.port, asked.request) == (7, b"get a b\r\nquit\r\n")
+    for wrong in ("memcached://127.0.0.1:7/", "memcached://127.0.0.1:7/a,,b", "memcached:a"):
+        with pytest.raises(UsageError):
+            question(wrong)
+
+
+def test_a_miss_is_no_quick_answer_of_memcached() -> None:
+    assert cache_status(b"VALUE a 0 5\r\nhello\r\nEND\r\n") == 200
+    assert cache_status(b"END\r\n") == 404
+    assert cache_status(b"SERVER_ERROR out of memory\r\n") == 500
+    for broken in (b"", b"HTTP/1.1 200 OK\r\n", b"EN"):
+        assert cache_status(broken) is None

@@ -32,16 +32,18 @@ _BOUNDS = {
     "measured": (1.0, 3600.0),
     "rate": (0.0, 1e6),
     "seed": (0, 2**31),
+    "text_bytes": (2**20, 2**36),
 }
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir colocate measure`."""
     add = parser.add_argument
-    add("service", choices=("nginx",))
+    add("service", choices=("nginx", "memcached", "elasticsearch", "opensearch"))
     add("--load", type=float, default=0.5, metavar="SHARE", help="of the highest (default: 0.5)")
     add("--step-to", type=float, default=0.0, metavar="SHARE", help="from half of the time on")
     add("--rate", type=float, default=0.0, metavar="N", help="the highest; 0: find it (default)")
+    add("--text-bytes", type=int, metavar="N", default=64 << 20, help="searched in (64 MiB)")
     add("--batch", default="xz", metavar="NAME", help="batch program (default: xz)")
     add("--threads", type=int, default=4, metavar="N", help="of it (default: 4)")
     add("--sla", default="p95=100ms", metavar="pQ=TIME", help="default: p95=100ms")
@@ -65,7 +67,7 @@ def execute(options: argparse.Namespace) -> int:
             )
     cell = _cell(options)
     privileges.check()
-    with study.serving(options.service, os.cpu_count() or 1) as service:
+    with study.serving(options.service, os.cpu_count() or 1, options.text_bytes) as service:
         tried = study.study(service, cell, _tell)
     if options.json:
         import msgspec

@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 
 NAME = "fetch"
-HELP = "fetch the Java programs of stores"
+HELP = "fetch the Java programs of stores and search engines"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir fetch`."""
-    parser.add_argument("store", nargs="+", help="key-value, hbase")
+    parser.add_argument("store", nargs="+", help="key-value, hbase, elasticsearch, opensearch")
 
 
 def execute(options: argparse.Namespace) -> int:

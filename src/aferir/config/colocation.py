@@ -14,7 +14,7 @@ from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.sensors import lines
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.sensors.log import LogSensor
-from aferir.colocation.sensors.probe import HttpProbe
+from aferir.colocation.sensors.probe import Probe
 from aferir.colocation.sensors.prometheus import PrometheusSensor
 from aferir.colocation.settings import Sla
 from aferir.config.units import parse_duration
@@ -25,7 +25,7 @@ _SLA = re.compile(r"p(\d{1,2}(?:\.\d+)?)\s*(?:=|<=)\s*(.+)")
 _SLA_REMEDY = "e.g. --sla p95=200ms"
 _LATENCY_REMEDY = (
     "slowlog:PATH, nginx:PATH, json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
-    " prometheus:URL#METRIC@s or http://HOST:PORT/PATH"
+    " prometheus:URL#METRIC@s, http://HOST:PORT/PATH or memcached://HOST:PORT/KEY"
 )
 
 
@@ -115,8 +115,8 @@ def _period(text: str) -> float:
 def sensor(text: str, sla: Sla) -> Sensor:
     """What reads the service's latencies; it has begun to. Errors: UsageError."""
     kind, _, rest = text.partition(":")
-    if kind == "http":
-        return HttpProbe(text, patience_s=5 * sla.bound_s)
+    if kind in ("http", "memcached"):
+        return Probe(text, patience_s=5 * sla.bound_s)
     place, _, what = rest.partition("#")
     name, unit = _unit(what)
     if not place or (kind in ("json", "regex", "prometheus") and not name):

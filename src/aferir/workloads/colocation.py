@@ -10,16 +10,31 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from aferir.errors import MissingError, UsageError
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series, Warning
+from aferir.workloads import npb
 from aferir.workloads.base import Command
 from aferir.workloads.figures import parse_figures
 from aferir.workloads.kernels import kernel_path, wrong_integer
+from aferir.workloads.stores import jars
 
-_SERVICES = ("nginx",)
-_NEEDED = ("nginx", "chrt", "unshare")
+_SERVICES = {
+    "nginx": ("nginx", "unshare"),
+    "memcached": ("memcached", "unshare"),
+    "elasticsearch": ("java", "setpriv"),
+    "opensearch": ("java", "setpriv"),
+}
+"""With the programs that they need."""
+_FETCHED = ("elasticsearch", "opensearch")
+BATCH: Mapping[str, str] = {
+    **{name: name for name in ("xz", "gcc", "povray", "ffmpeg")},
+    **dict.fromkeys(("stream", "cache"), "stress-ng"),
+    **{f"npb-{kernel}": "" for kernel in npb.KERNELS},
+}
+"""Batch programs, and what has to be installed for each; the kernels are ours."""
 _TEXTS = ("batch", "sla", "arms")
 _NUMBERS = {
     "load": (0.01, 1.5),
@@ -28,8 +43,10 @@ _NUMBERS = {
     "warm_up": (0.2, 3600.0),
     "measured": (1.0, 3600.0),
 }
-_WHOLE = {"threads": (1, 256), "seed": (0, 2**31)}
+_WHOLE = {"threads": (1, 256), "seed": (0, 2**31), "text_bytes": (2**20, 2**36)}
 _MEMORY = 512 * 2**20
+_HEAP = 1536 * 2**20
+"""Of a search engine, with what its JVM needs besides."""
 
 
 class ColocationWorkload:
@@ -48,6 +65,8 @@ class ColocationWorkload:
         wrong = []
         if parameters.get("service", "nginx") not in _SERVICES:
             wrong.append(f"service: not known; choose {', '.join(_SERVICES)}")
+        if parameters.get("batch", "xz") not in BATCH:
+            wrong.append(f"batch: not known; choose {', '.join(BATCH)}")
         wrong += [
             f"{key}: no text; e.g. batch = 'xz', sla = 'p95=100ms'"
             for key in _TEXTS
@@ -64,22 +83,30 @@ class ColocationWorkload:
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
         """Of service, batch program and controller."""
-        return _MEMORY
+        return _MEMORY + (_HEAP if parameters.get("service") in _FETCHED else 0)
 
     def check(self) -> list[Finding]:
         """Root, and the programs that make the service."""
         if not privileges.is_root():
             said = "scheduling a service's threads takes root"
             return [Finding(self.program, "missing", said, privileges.as_root_command())]
-        if absent := packages.missing(_NEEDED):
-            said = f"co-location needs {', '.join(absent)}"
+        if absent := packages.missing(["chrt"]):
+            said = "co-location needs chrt"
             return [Finding(self.program, "missing", said, packages.install_command(absent))]
-        return [Finding(self.program, "ok", "services can be started")]
+        wrong = {name: lacks for name in _SERVICES if (lacks := _lacks(name)) is not None}
+        able = [name for name in _SERVICES if name not in wrong]
+        if not able:
+            first = next(iter(wrong.values()))
+            return [Finding(self.program, "missing", first.message, first.remedy)]
+        said = "".join(f"; {name}: {lacks.remedy}" for name, lacks in wrong.items())
+        return [Finding(self.program, "ok", f"beside {', '.join(able)}{said}")]
 
     def command(self, parameters: Mapping[str, Parameter]) -> Command:
-        """Errors: MissingError where the load generator was not built."""
+        """Errors: MissingError without the service, or where the load generator was not built."""
         kernel_path("request-clients")
         service = str(parameters.get("service", "nginx"))
+        _need(service)
+        need_batch(str(parameters.get("batch", "xz")))
         arguments = ["-m", "aferir", "colocate", "measure", service, "--json"]
         for key, value in parameters.items():
             if key != "service":
@@ -89,6 +116,36 @@ class ColocationWorkload:
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """Distributions and quantiles by arm. Errors: as in `Workload.parse`."""
         return parse_figures(stdout, self.program)
+
+
+def _need(service: str) -> None:
+    """Errors: MissingError."""
+    if absent := packages.missing(_SERVICES[service]):
+        raise MissingError(
+            f"{service} needs {', '.join(absent)}", remedy=packages.install_command(absent)
+        )
+    if service in _FETCHED:
+        jars.find(service)
+
+
+def _lacks(service: str) -> MissingError | None:
+    try:
+        _need(service)
+    except MissingError as error:
+        return error
+    return None
+
+
+def need_batch(name: str) -> None:
+    """Errors: UsageError where there is no such batch program, MissingError."""
+    if name not in BATCH:
+        raise UsageError(f"there is no batch program `{name}`", remedy=", ".join(BATCH))
+    if program := BATCH[name]:
+        if packages.missing([program]):
+            remedy = packages.install_command([program])
+            raise MissingError(f"the batch program {name} needs {program}", remedy=remedy)
+    else:
+        kernel_path(name)
 
 
 COLOCATION = ColocationWorkload()

@@ -1,4 +1,4 @@
-"""Latency by asking: an HTTP request at each of many intended moments, whatever became of others.
+"""Latency by asking: a request at each of many intended moments, whatever became of others.
 
 A request counts from the moment at which it was to be sent. Asking again only after an answer
 would leave out the moments in which the service is slow (coordinated omission).
@@ -16,7 +16,7 @@ import msgspec
 
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look
-from aferir.colocation.sensors.web import parse_url, request, resolve, status_of
+from aferir.colocation.sensors.web import question, resolve
 
 _MOST_OPEN = 256
 _GOOD = range(200, 400)
@@ -31,7 +31,7 @@ class _Asked(msgspec.Struct):
     sent: bool = False
 
 
-class HttpProbe:
+class Probe:
     """Asks `url` `rate` times a second on average, at exponential distances.
 
     Equal distances would fall into step with the periods of a scheduler. A request that fails
@@ -43,9 +43,8 @@ class HttpProbe:
     def __init__(
         self, url: str, *, rate: float = 20.0, patience_s: float = 1.0, seed: int | None = None
     ) -> None:
-        address = parse_url(url)
-        self._family, self._where = resolve(address)
-        self._request = request(address)
+        self._question = question(url)
+        self._family, self._where = resolve(self._question.address)
         self._rate = rate
         self._patience_s = patience_s
         self._random = random.Random(seed)  # noqa: S311 - moments, not secrets
@@ -105,7 +104,7 @@ class HttpProbe:
         try:
             if not asked.sent and events & selectors.EVENT_WRITE:
                 # So short a request fits any fresh socket's buffer as a whole.
-                asked.connection.send(self._request)
+                asked.connection.send(self._question.request)
                 asked.sent = True
                 self._selector.modify(asked.connection, selectors.EVENT_READ)
                 return
@@ -118,7 +117,7 @@ class HttpProbe:
         if read:
             asked.answer = (asked.answer + read)[:64]
             return
-        status = status_of(asked.answer)
+        status = self._question.status(asked.answer)
         good = status is not None and status in _GOOD
         self._end(asked, "" if good else f"status {status}" if status else "broken off")
 

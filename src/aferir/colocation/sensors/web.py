@@ -1,8 +1,9 @@
-"""Just enough HTTP/1.1 for sensors: where to ask, one request on a connection of its own."""
+"""Just enough HTTP/1.1, and of memcached, for sensors: one request on a connection of its own."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,14 @@ from aferir.errors import UsageError
 
 MOST_BYTES = 16 << 20
 """An answer that is longer is cut there."""
+_CACHE = "memcached:"
+_CACHE_STATUS = {
+    b"VALUE ": 200,
+    b"END\r\n": 404,
+    b"ERROR\r\n": 500,
+    b"CLIENT_ERROR ": 500,
+    b"SERVER_ERROR ": 500,
+}
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -20,6 +29,27 @@ class Address(msgspec.Struct, frozen=True):
     host: str
     port: int
     path: str
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What is sent to where; `status` reads the beginning of the answer."""
+
+    address: Address
+    request: bytes
+    status: Callable[[bytes], int | None]
+
+
+def question(url: str) -> Question:
+    """Of `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY`. Errors: UsageError."""
+    if not url.startswith(_CACHE):
+        address = parse_url(url)
+        return Question(address, request(address), status_of)
+    address = parse_url(url.replace(_CACHE, "http:", 1))
+    keys = address.path[1:].split(",")
+    if not all(keys):
+        raise UsageError(f"{url!r} names no key", remedy="memcached://HOST:PORT/KEY,KEY")
+    # After `quit` it closes the connection, as HTTP's servers do when they are told to.
+    return Question(address, f"get {' '.join(keys)}\r\nquit\r\n".encode(), cache_status)
 
 
 def parse_url(url: str) -> Address:
@@ -49,6 +79,14 @@ def status_of(answer: bytes) -> int | None:
     words = answer[:64].split(b" ", 2)
     known = len(words) > 2 and words[0].startswith(b"HTTP/1.") and words[1].isdigit()
     return int(words[1]) if known and len(words[1]) == 3 else None
+
+
+def cache_status(answer: bytes) -> int | None:
+    """As HTTP's: 200 a value, 404 none, 500 an error of memcached; None: something else."""
+    for beginning, status in _CACHE_STATUS.items():
+        if answer.startswith(beginning):
+            return status
+    return None
 
 
 def resolve(address: Address) -> tuple[socket.AddressFamily, tuple[Any, ...]]:

@@ -192,7 +192,13 @@ def _controlled(policy: str, setup: Setup, folder: Path) -> Iterator[subprocess.
 
 def _outcome(controller: subprocess.Popen[str]) -> _Outcome:
     os.kill(controller.pid, signal.SIGINT)
-    said, errors = controller.communicate(timeout=_STARTING_S)
+    try:
+        said, errors = controller.communicate(timeout=_STARTING_S)
+    except subprocess.TimeoutExpired:
+        raise ProgramError(
+            f"`aferir colocate` did not end within {_STARTING_S:g} s",
+            remedy="a machine with less load of others",
+        ) from None
     try:
         return msgspec.json.decode(said, type=_Outcome)
     except msgspec.DecodeError:

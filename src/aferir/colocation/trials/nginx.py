@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from aferir import process
-from aferir.colocation.trials.service import Running, free_port
-from aferir.errors import MissingError, ProgramError
+from aferir.colocation.trials.service import ALONE, Running, free_port, wait_for
+from aferir.errors import MissingError
 from aferir.machine import packages
 
-_STARTING_S = 30.0
-_ALONE = ("unshare", "-f", "-p", "--kill-child")
 _CONFIGURATION = """
 user root;
 worker_processes {workers};
@@ -72,11 +67,10 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
         )
     )
     child = process.start(
-        # A process name space of its own: it takes the workers with it, however we end.
-        [*_ALONE, nginx, "-e", str(errors), "-c", str(configuration)],
+        [*ALONE, nginx, "-e", str(errors), "-c", str(configuration)],
     )
     try:
-        _wait(child, port, errors)
+        wait_for(child, port, lambda: errors.read_text() if errors.exists() else "")
         yield Running(
             pid=child.pid,
             latency=f"nginx:{log}",
@@ -98,17 +92,3 @@ def _write_pages(folder: Path) -> None:
     text = text or bytes(range(32, 127)) * 8
     for size, _ in _PAGES:
         (folder / str(size)).write_bytes((text * ((size << 10) // len(text) + 1))[: size << 10])
-
-
-def _wait(child: subprocess.Popen[str], port: int, errors: Path) -> None:
-    deadline = time.monotonic() + _STARTING_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            if child.poll() is not None or time.monotonic() > deadline:
-                said = errors.read_text()[-300:] if errors.exists() else ""
-                raise ProgramError(f"nginx does not answer: {said.strip()}") from None
-            time.sleep(0.05)
-        else:
-            return

@@ -10,11 +10,13 @@ import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from aferir.errors import MissingError, UsageError
-from aferir.machine import packages
+from aferir.workloads.colocation import need_batch
 from aferir.workloads.kernels import kernel_path
+from aferir.workloads.npb import KERNELS
 
 _XZ_BYTES = 60_000
+_LARGER = ("is", "mg")
+"""NPB kernels of which class S is too short a piece."""
 _SCENE = """
 #version 3.7;
 global_settings {{ assumed_gamma 1 }}
@@ -35,10 +37,8 @@ def loop(name: str, folder: Path, threads: int) -> tuple[str, ...]:
 
     Errors: UsageError where there is no such program, MissingError where it is not installed.
     """
-    make = PROGRAMS.get(name)
-    if make is None:
-        raise UsageError(f"there is no batch program `{name}`", remedy=", ".join(PROGRAMS))
-    piece = make(folder)
+    need_batch(name)
+    piece = PROGRAMS[name](folder)
     done = shlex.quote(str(folder / "done"))
     return ("sh", "-c", _LOOP.format(piece=piece, done=done, threads=threads))
 
@@ -51,16 +51,7 @@ def finished(folder: Path) -> int:
         return 0
 
 
-def _need(*programs: str) -> None:
-    if absent := packages.missing(programs):
-        raise MissingError(
-            f"the batch program needs {', '.join(absent)}",
-            remedy=packages.install_command(absent),
-        )
-
-
 def _xz(folder: Path) -> str:
-    _need("xz")
     source = folder / "text"
     library = sorted(Path("/usr/lib").glob("*/libc.so*"))
     data = b"".join(path.read_bytes() for path in library)
@@ -69,7 +60,6 @@ def _xz(folder: Path) -> str:
 
 
 def _gcc(folder: Path) -> str:
-    _need("gcc")
     source = folder / "piece.c"
     function = "int f{k}(int*a,int n){{int s={k};for(int i=1;i<n;i++)s+=a[i]*s^a[i-1];return s;}}"
     source.write_text("\n".join(function.format(k=k) for k in range(12)), encoding="ascii")
@@ -78,14 +68,12 @@ def _gcc(folder: Path) -> str:
 
 def _stress(kind: str, operations: int) -> Callable[[Path], str]:
     def make(_: Path) -> str:
-        _need("stress-ng")
         return f"stress-ng -q --{kind} 1 --{kind}-ops {operations}"
 
     return make
 
 
 def _povray(folder: Path) -> str:
-    _need("povray")
     spheres = "\n".join(
         f"sphere {{ <{k % 4 - 1.5},{k // 4 * 0.6},0>,0.4 pigment {{ rgb <1,{k / 12},0> }} }}"
         for k in range(12)
@@ -96,7 +84,6 @@ def _povray(folder: Path) -> str:
 
 
 def _ffmpeg(_: Path) -> str:
-    _need("ffmpeg")
     return (
         "ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=320x240:rate=25"
         " -frames:v 80 -threads 1 -c:v mpeg4 -f null -"
@@ -118,8 +105,6 @@ PROGRAMS: Mapping[str, Callable[[Path], str]] = {
     "cache": _stress("cache", 300),
     "povray": _povray,
     "ffmpeg": _ffmpeg,
-    "npb-cg": _npb("cg", "S"),
-    "npb-ft": _npb("ft", "S"),
-    "npb-sp": _npb("sp", "S"),
+    **{f"npb-{kernel}": _npb(kernel, "W" if kernel in _LARGER else "S") for kernel in KERNELS},
 }
 """Each prepares its input in a folder and gives the shell's words for one piece."""

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import time
+from collections.abc import Callable
 
 import msgspec
+
+from aferir.errors import ProgramError
+
+ALONE = ("unshare", "-f", "-p", "--kill-child")
+"""A process name space of its own: it takes the workers with it, however we end."""
+LOOPBACK = "127.0.0.1"
+_STARTING_S = 30.0
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,10 +29,29 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     java: tuple[str, ...] = ()
     targets: tuple[tuple[float, str], ...]
     """Weight and address of each kind of request."""
+    text_bytes: int = 0
+    """Of what is searched, before it was indexed."""
 
 
 def free_port() -> int:
     """A port of the loopback that nobody listens on now."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
+
+
+def wait_for(
+    child: subprocess.Popen[str], port: int, said: Callable[[], str], within_s: float = _STARTING_S
+) -> None:
+    """Until it listens. `said`: what it complained of. Errors: ProgramError."""
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            socket.create_connection((LOOPBACK, port), timeout=1).close()
+        except OSError:
+            if child.poll() is not None or time.monotonic() > deadline:
+                words = said().strip()[-300:]
+                raise ProgramError(f"the service does not answer: {words}") from None
+            time.sleep(0.05)
+        else:
+            return

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -15,19 +15,21 @@ from aferir.colocation import evaluation
 from aferir.colocation.evaluation import Point
 from aferir.colocation.policies import POLICIES
 from aferir.colocation.settings import Sla
-from aferir.colocation.trials import nginx
+from aferir.colocation.trials import memcached, nginx, search
 from aferir.colocation.trials.arm import Arm, Batch, Rate, Setup, Times, run
 from aferir.colocation.trials.capacity import Tell, highest_rate
 from aferir.colocation.trials.service import Running
 from aferir.errors import UsageError
 from aferir.model.record import Sample, Series, Warning
+from aferir.workloads.colocation import need_batch
 from aferir.workloads.figures import Figures
 
 ALONE = "alone"
 """The arm of the service without batch work."""
 BATCH_ALONE = "batch alone"
 """The batch program without load, to which its work in the other arms is related."""
-SERVICES = ("nginx",)
+TEXT_BYTES = 64 * 2**20
+"""That the search engines have an index of."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Errors: UsageError where an arm is none."""
+        """Errors: UsageError where an arm or the batch program is none, MissingError."""
+        need_batch(self.batch.program)
         for arm in self.arms:
             if arm not in POLICIES:
                 raise UsageError(
@@ -74,6 +77,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     alone_per_s: float
     """Pieces of batch work a second without load."""
     duration_s: float
+    text_bytes: int = 0
+    """Indexed by the service."""
 
     def share(self, arm: Arm) -> float:
         """Batch work relative to the batch program alone."""
@@ -81,13 +86,19 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def serving(name: str, workers: int) -> Iterator[Running]:
+def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[Running]:
     """A service by its name. Errors: UsageError, and as of the service."""
-    if name not in SERVICES:
-        raise UsageError(f"there is no service `{name}`", remedy=f"one of: {', '.join(SERVICES)}")
+    makers: Mapping[str, Callable[[Path], AbstractContextManager[Running]]] = {
+        "nginx": lambda folder: nginx.running(folder, workers),
+        "memcached": lambda folder: memcached.running(folder, workers),
+        "elasticsearch": lambda folder: search.running("elasticsearch", folder, text_bytes),
+        "opensearch": lambda folder: search.running("opensearch", folder, text_bytes),
+    }
+    if name not in makers:
+        raise UsageError(f"there is no service `{name}`", remedy=f"one of: {', '.join(makers)}")
     with tempfile.TemporaryDirectory(prefix="aferir-service-") as folder:
         Path(folder).chmod(0o755)
-        with nginx.running(Path(folder), workers) as running:
+        with makers[name](Path(folder)) as running:
             yield running
 
 
@@ -114,6 +125,7 @@ def study(service: Running, cell: Cell, tell: Tell) -> Tried:
         arms=tuple(arms),
         alone_per_s=alone_per_s,
         duration_s=time.monotonic() - begun,
+        text_bytes=service.text_bytes,
     )
 
 
@@ -131,6 +143,7 @@ def figures(cell: Cell, tried: Tried) -> Figures:
             Sample("duration_s", tried.duration_s, "s"),
             Sample("highest_requests_per_s", tried.rate, "1/s"),
             Sample("batch_alone_per_s", tried.alone_per_s, "1/s"),
+            *([Sample("text_bytes", tried.text_bytes, "B")] if tried.text_bytes else []),
             *_of_ours(tried, cell.sla),
         ),
         series=(

@@ -15,12 +15,13 @@ from aferir import journal, process
 from aferir.errors import MissingError, ProgramError
 from aferir.machine import packages
 
-NAMES = ("key-value", "hbase")
+NAMES = ("key-value", "hbase", "elasticsearch", "opensearch")
 _HERE = Path(__file__).parent / "java"
 _CLASSES = {
     "key-value": ("BerkeleyDb.java", "ProcessAccount.java"),
     "hbase": ("HBaseStore.java", "ProcessAccount.java"),
 }
+"""Our own; the search engines have none."""
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _PROGRAMS = ("mvn", "javac", "jar")
 _JAVA_RELEASE = "11"
@@ -55,7 +56,8 @@ def fetch(name: str) -> Path:
         jars = Path(folder) / "jars"
         _download(name, jars)
         verify(jars, (_HERE / f"{name}.sha256").read_text(encoding="ascii"))
-        _compile(name, Path(folder), jars)
+        if name in _CLASSES:
+            _compile(name, Path(folder), jars)
         packed = Path(folder) / "packed.tar"
         with tarfile.open(packed, "w") as archive:
             archive.add(jars, "jars")
@@ -97,7 +99,6 @@ def _compile(name: str, folder: Path, jars: Path) -> None:
 
 def _archive(cache: Path, name: str) -> Path:
     """Named after whatever decides what is in it."""
-    content = b"".join(
-        (_HERE / own).read_bytes() for own in (f"{name}.xml", f"{name}.sha256", *_CLASSES[name])
-    )
+    parts = (f"{name}.xml", f"{name}.sha256", *_CLASSES.get(name, ()))
+    content = b"".join((_HERE / own).read_bytes() for own in parts)
     return cache / "jars" / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.tar"

@@ -1,0 +1,94 @@
+"""memcached as a service: many keys a request, as web servers ask for what makes up a page.
+
+Sizes of values as in the pool ETC (Atikoglu et al., SIGMETRICS 2012, section 5), 24 keys a request
+as in Nishtala et al., NSDI 2013, section 3.2.1.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aferir import process
+from aferir.colocation.trials.service import ALONE, LOOPBACK, Running, free_port, wait_for
+from aferir.errors import MissingError, ProgramError
+from aferir.machine import packages
+
+_KEYS = 20_000
+_KEYS_A_REQUEST = 24
+_REQUESTS = 500
+_MEMORY_MIB = 128
+_MOST_BYTES = 500_000
+_SCALE, _SHAPE = 214.476, 0.348238
+"""Of the generalised Pareto distribution of the bytes of a value."""
+_SKEW = 0.99
+"""Exponent of Zipf's law by which keys are asked for, as YCSB has it."""
+_ANSWERS_S = 30.0
+
+
+@contextmanager
+def running(folder: Path, workers: int) -> Iterator[Running]:
+    """It answers, and has all values; ended afterwards.
+
+    Errors: MissingError without memcached, ProgramError.
+    """
+    memcached = shutil.which("memcached", path=packages.search_path())
+    if memcached is None:
+        raise MissingError("there is no memcached", remedy=packages.install_command(["memcached"]))
+    port, errors = free_port(), folder / "errors"
+    command = [*ALONE, memcached, "-u", "nobody", "-l", LOOPBACK, "-p", str(port), "-U", "0"]
+    command += ["-t", str(workers), "-m", str(_MEMORY_MIB), "-c", "4096"]
+    with errors.open("w", encoding="utf-8") as file:
+        child = process.start(command, stderr=file.fileno())
+    try:
+        wait_for(child, port, lambda: errors.read_text(encoding="utf-8", errors="replace"))
+        draw = random.Random(1)  # noqa: S311 - not cryptography
+        _store(port, draw)
+        where = f"memcached://{LOOPBACK}:{port}"
+        asked = _requests(draw)
+        yield Running(
+            pid=child.pid,
+            latency=f"{where}/{asked[0]}",
+            threads=("^mc-worker", "^memcached"),  # the latter accepts connections
+            targets=tuple((1.0, f"{where}/{keys}") for keys in asked),
+        )
+    finally:
+        process.end(child)
+
+
+def value_bytes(draw: random.Random) -> int:
+    """Bytes of a value: the inverse of the distribution at a random place."""
+    share = 1.0 - draw.random()
+    return 1 + int(min(_SCALE * (math.pow(share, -_SHAPE) - 1.0) / _SHAPE, _MOST_BYTES))
+
+
+def _requests(draw: random.Random) -> list[str]:
+    """Keys of each kind of request, with commas."""
+    weights = [1.0 / (rank + 1) ** _SKEW for rank in range(_KEYS)]
+    keys = draw.choices(range(_KEYS), weights, k=_REQUESTS * _KEYS_A_REQUEST)
+    return [
+        ",".join(f"k{key}" for key in keys[first : first + _KEYS_A_REQUEST])
+        for first in range(0, len(keys), _KEYS_A_REQUEST)
+    ]
+
+
+def _store(port: int, draw: random.Random) -> None:
+    with socket.create_connection((LOOPBACK, port), timeout=_ANSWERS_S) as connection:
+        for key in range(_KEYS):
+            value = draw.randbytes(value_bytes(draw))
+            head = f"set k{key} 0 0 {len(value)} noreply\r\n".encode()
+            connection.sendall(head + value + b"\r\n")
+        connection.sendall(b"stats\r\nquit\r\n")
+        said = b""
+        while part := connection.recv(1 << 16):
+            said += part
+    if b"STAT curr_items %d\r\n" % _KEYS not in said or b"STAT evictions 0\r\n" not in said:
+        raise ProgramError(
+            "memcached did not keep what it was given",
+            remedy=f"it needs {_MEMORY_MIB} MiB; see what else runs here",
+        )

@@ -1,0 +1,121 @@
+"""A search engine as a service, over an index of real text that is built once and kept."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from aferir import journal
+from aferir.colocation.trials import corpus
+from aferir.colocation.trials.search_engine import ENGINES, Engine, ask, started, unpack
+from aferir.colocation.trials.service import LOOPBACK, Running
+from aferir.errors import MissingError
+from aferir.workloads.stores import jars
+
+_QUESTIONS = 400
+_PASSAGES_ASKED = 4000
+"""From which the words are drawn."""
+_BULK_BYTES = 2 << 20
+_WARM_UPS = 3
+_JAVA = (r"\[search\]", r"\[(transport|http_server|transport_server)_worker")
+"""Search threads, and those that read requests and write answers."""
+_ABOUT = "about.json"
+
+
+class _About(msgspec.Struct, frozen=True):
+    """What an index was made of."""
+
+    made_of: str
+    text_bytes: int
+    questions: tuple[tuple[str, ...], ...]
+
+
+@contextmanager
+def running(name: str, folder: Path, text_bytes: int) -> Iterator[Running]:
+    """It answers searches; ended afterwards. Errors: MissingError, ProgramError."""
+    engine = ENGINES[name]
+    index = _index(engine, folder, text_bytes)
+    about = msgspec.json.decode((index / _ABOUT).read_bytes(), type=_About)
+    home, data = unpack(engine, folder), folder / "data"
+    shutil.copytree(index / "data", data)
+    with started(engine, home, data) as it:
+        paths = [
+            f"/texts/_search?q=body:({'+'.join(words)})&_source=false&size=10"
+            for words in about.questions
+        ]
+        for path in paths * _WARM_UPS:  # until Java has compiled what it needs
+            ask(it.port, "GET", path)
+        yield Running(
+            pid=it.pid,
+            latency=f"slowlog:{it.slow_log}",
+            java=_JAVA,
+            targets=tuple((1.0, f"http://{LOOPBACK}:{it.port}{path}") for path in paths),
+            text_bytes=about.text_bytes,
+        )
+
+
+def _index(engine: Engine, folder: Path, text_bytes: int) -> Path:
+    """The folder that has it, made where it is not there or the machine's texts are others."""
+    paths = corpus.files()
+    made_of = f"{jars.find(engine.name).stem} {corpus.fingerprint(paths)}"
+    kept = journal.cache_folder() / "search" / f"{engine.name}-{text_bytes}"
+    about = kept / _ABOUT
+    if about.exists():
+        if msgspec.json.decode(about.read_bytes(), type=_About).made_of == made_of:
+            return kept
+        shutil.rmtree(kept)
+    (new := folder / "index").mkdir()
+    passages = corpus.passages(paths, text_bytes)
+    first = list(itertools.islice(passages, _PASSAGES_ASKED))
+    if not first:
+        raise MissingError(
+            "there are no manual pages and no documentation to search in",
+            remedy="apt-get install --no-install-recommends -y man-db manpages perl-doc",
+        )
+    home = unpack(engine, folder / "builder")
+    with started(engine, home, new / "data") as it:
+        total = _fill(engine, it.port, itertools.chain(first, passages))
+    questions = tuple(corpus.questions(first, _QUESTIONS, seed=1))
+    (new / _ABOUT).write_bytes(msgspec.json.encode(_About(made_of, total, questions)))
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(home)
+    half = kept.with_suffix(".new")
+    shutil.rmtree(half, ignore_errors=True)
+    shutil.move(new, half)
+    half.rename(kept)
+    return kept
+
+
+def _fill(engine: Engine, port: int, passages: Iterator[corpus.Passage]) -> int:
+    """Bytes of text that were put into the index, in one shard of one segment."""
+    settings = {
+        "number_of_shards": 1,
+        "number_of_replicas": 0,
+        "refresh_interval": -1,
+        # Every search is in the log, which is where the seed's monitor reads.
+        "search.slowlog.threshold.query.warn": "0ms",
+    }
+    ask(port, "PUT", "/texts", json.dumps({"settings": {"index": settings}}))
+    total, lines, size = 0, list[str](), 0
+    for passage in passages:
+        total += len(passage.body.encode())
+        lines += ['{"index":{}}', json.dumps({"name": passage.name, "body": passage.body})]
+        size += len(lines[-1])
+        if size >= _BULK_BYTES:
+            _put(engine, port, lines)
+            lines, size = [], 0
+    if lines:
+        _put(engine, port, lines)
+    for step in ("_refresh", "_forcemerge?max_num_segments=1", "_flush"):
+        ask(port, "POST", f"/texts/{step}")
+    return total
+
+
+def _put(engine: Engine, port: int, lines: list[str]) -> None:
+    ask(port, "POST", engine.documents, "\n".join(lines) + "\n")

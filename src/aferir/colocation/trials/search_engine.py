@@ -1,0 +1,179 @@
+"""Elasticsearch and OpenSearch as processes on the loopback, and what is said to them over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import pwd
+import re
+import shutil
+import tarfile
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from aferir import process
+from aferir.colocation.trials.service import LOOPBACK, free_port, wait_for
+from aferir.errors import MissingError, ProgramError
+from aferir.machine import packages
+from aferir.workloads.stores import jars
+
+_USER = "nobody"
+"""They refuse to run as root."""
+_STARTING_S = 300.0
+_ANSWERS_S = 300.0
+_ENDING_S = 30.0
+_GONE = re.compile(r"ConcMarkSweep|CMS|PrintGC|PrintTenuring|GCLog|Xlog|Xms|Xmx|PreTouch|HeapDump")
+"""Options of shipped files that today's Java no longer knows, or that say what we say."""
+_HEAP = "1g"
+
+
+class Engine(msgspec.Struct, frozen=True):
+    """One of both."""
+
+    name: str
+    prefix: str
+    """Of the environment variables that it reads."""
+    documents: str
+    """Where documents of the index `texts` are put: types are gone since Elasticsearch 7."""
+
+
+ENGINES: Mapping[str, Engine] = MappingProxyType(
+    {
+        "elasticsearch": Engine("elasticsearch", "ES", "/texts/text/_bulk"),
+        "opensearch": Engine("opensearch", "OPENSEARCH", "/texts/_bulk"),
+    }
+)
+
+
+class Started(msgspec.Struct, frozen=True):
+    """One that answers."""
+
+    pid: int
+    port: int
+    slow_log: Path
+
+
+def unpack(engine: Engine, folder: Path) -> Path:
+    """Its files below `folder`. Errors: MissingError where they were not fetched."""
+    with tarfile.open(jars.find(engine.name)) as outer:
+        for member in outer.getmembers():
+            if member.name.endswith(".zip") and (packed := outer.extractfile(member)):
+                with packed, zipfile.ZipFile(packed) as archive:
+                    archive.extractall(folder)  # noqa: S202 - its checksum is pinned
+    return next(folder.glob(f"{engine.name}-*"))
+
+
+@contextmanager
+def started(engine: Engine, home: Path, data: Path) -> Iterator[Started]:
+    """It answers on the loopback alone; ended afterwards, in order.
+
+    Errors: MissingError without Java, ProgramError where it does not start.
+    """
+    if absent := packages.missing(("java", "setpriv", "bash")):
+        raise MissingError(
+            f"{engine.name} needs {', '.join(absent)}", remedy=packages.install_command(absent)
+        )
+    port = free_port()
+    logs = home / "logs"
+    configuration = _configure(engine, home, data, port)
+    user = pwd.getpwnam(_USER)
+    for folder in (logs, data, configuration):
+        folder.mkdir(exist_ok=True)
+        _give(folder, user)
+    said = home / "said"
+    with said.open("w", encoding="utf-8") as file:
+        child = process.start(
+            # Becoming somebody else takes away that it dies with us.
+            [
+                *("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"),
+                *("--pdeathsig", "KILL", "bash", str(home / "bin" / engine.name)),
+            ],
+            stdout=file.fileno(),
+            stderr=file.fileno(),
+            directory=home,
+            environment={
+                f"{engine.prefix}_PATH_CONF": str(configuration),
+                f"{engine.prefix}_TMPDIR": str(logs),
+                "JAVA_HOME": _java_home(),
+            },
+        )
+    try:
+        wait_for(child, port, lambda: said.read_text(encoding="utf-8"), _STARTING_S)
+        _wait_for_health(port)
+        yield Started(child.pid, port, logs / "aferir_index_search_slowlog.log")
+    finally:
+        process.end(child, grace_s=_ENDING_S)
+
+
+def ask(port: int, method: str, path: str, body: str = "") -> Any:
+    """The answer's JSON. Errors: ProgramError."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=_ANSWERS_S)
+    kind = "application/x-ndjson" if path.endswith("_bulk") else "application/json"
+    try:
+        connection.request(method, path, body.encode() or None, {"Content-Type": kind})
+        answer = connection.getresponse()
+        content = answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise ProgramError(f"the search engine does not answer {path}: {error}") from None
+    finally:
+        connection.close()
+    if not 200 <= answer.status < 300:
+        told = content[:300].decode("utf-8", "replace")
+        raise ProgramError(f"the search engine refuses {path} with {answer.status}: {told}")
+    return json.loads(content)
+
+
+def _configure(engine: Engine, home: Path, data: Path, port: int) -> Path:
+    """As it was shipped, but for what today's Java no longer knows, and where everything is."""
+    folder = home / "config"
+    lines = (folder / "jvm.options").read_text(encoding="utf-8").splitlines()
+    kept = [one for one in lines if not _GONE.search(one)]
+    # Without performance data it leaves no folder of its user's in /tmp.
+    kept += [f"-Xms{_HEAP}", f"-Xmx{_HEAP}", "-XX:-UsePerfData"]
+    (folder / "jvm.options").write_text("\n".join(kept) + "\n", encoding="utf-8")
+    settings = {
+        "cluster.name": "aferir",
+        "node.name": "aferir",
+        "network.host": LOOPBACK,
+        "http.port": port,
+        "transport.tcp.port" if engine.prefix == "ES" else "transport.port": free_port(),
+        "discovery.type": "single-node",
+        "path.data": str(data),
+        "path.logs": str(home / "logs"),
+        # Of a nearly full disk nothing is to be moved elsewhere.
+        "cluster.routing.allocation.disk.threshold_enabled": "false",
+    }
+    told = "".join(f"{key}: {value}\n" for key, value in settings.items())
+    (folder / f"{engine.name}.yml").write_text(told, encoding="utf-8")
+    return folder
+
+
+def _give(folder: Path, user: pwd.struct_passwd) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, user.pw_uid, user.pw_gid)
+
+
+def _java_home() -> str:
+    java = shutil.which("java", path=packages.search_path()) or "java"
+    return str(Path(java).resolve().parent.parent)
+
+
+def _wait_for_health(port: int) -> None:
+    deadline = time.monotonic() + _STARTING_S
+    while True:
+        try:
+            ask(port, "GET", "/_cluster/health?wait_for_status=yellow&timeout=5s")
+        except ProgramError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        else:
+            return

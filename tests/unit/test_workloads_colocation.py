@@ -1,0 +1,50 @@
+"""`colocation` in experiments: what it takes, and what it says is missing beforehand."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from aferir.colocation.trials.memcached import value_bytes
+from aferir.colocation.trials.programs import PROGRAMS
+from aferir.errors import MissingError, UsageError
+from aferir.machine import packages
+from aferir.workloads.colocation import BATCH, COLOCATION, need_batch
+
+
+def test_every_batch_program_is_known_to_both() -> None:
+    assert set(BATCH) == set(PROGRAMS)
+
+
+def test_services_and_batch_programs_are_chosen_by_name() -> None:
+    for service in ("nginx", "memcached", "elasticsearch", "opensearch"):
+        assert COLOCATION.validate({"service": service, "batch": "gcc", "threads": 6}) == []
+    assert "memcached" in COLOCATION.validate({"service": "httpd"})[0]
+    assert "povray" in COLOCATION.validate({"batch": "pov"})[0]
+    assert COLOCATION.validate({"text_bytes": 1000})
+    with pytest.raises(UsageError, match="no batch program"):
+        need_batch("pov")
+
+
+def test_what_is_not_installed_is_said_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AFERIR_CACHE", str(tmp_path))
+    monkeypatch.setattr(packages, "missing", lambda programs: [p for p in programs if p != "java"])
+    with pytest.raises(MissingError) as found:
+        need_batch("cache")
+    assert "stress-ng" in found.value.remedy
+    monkeypatch.setattr(packages, "missing", lambda _: [])
+    with pytest.raises(MissingError) as found:
+        COLOCATION.command({"service": "opensearch"})
+    assert found.value.remedy == "run `aferir fetch opensearch`"
+
+
+def test_values_of_the_cache_are_many_small_and_few_large() -> None:
+    draw = random.Random(1)  # noqa: S311 - not cryptography
+    sizes = sorted(value_bytes(draw) for _ in range(20_000))
+    assert sizes[0] >= 1
+    assert 150 < sizes[len(sizes) // 2] < 200  # of the distribution: 168
+    assert sizes[-1] > 5_000
