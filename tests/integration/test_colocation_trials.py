@@ -66,7 +66,7 @@ def _check_figures(arm: Arm) -> None:
     made = figures(cell, Tried(rate=200.0, arms=(arm,), alone_per_s=10.0, duration_s=9.0))
     assert {series.metric for series in made.series} >= {
         "latency_s",
-        "latency_quantile_s",
+        "latency_p95_s",
         "batch_share",
         "violations",
         "system_worst_s",
@@ -76,6 +76,7 @@ def _check_figures(arm: Arm) -> None:
     assert stepped.asked(200.0) == "0:100.000,1.25:150.000"
     made = figures(stepped, Tried(rate=200.0, arms=(arm,), alone_per_s=10.0, duration_s=9.0))
     assert {series.metric for series in made.series} >= {"latency_p95_s", "settled_s"}
+    assert "SLA: 5000 ms" in {s.label for s in made.series if s.along == "time_s"}
     assert "frontier" in {series.kind for series in made.series}
 
 

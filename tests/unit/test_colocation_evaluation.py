@@ -6,6 +6,7 @@ import pytest
 
 from aferir.colocation.evaluation import (
     Point,
+    bound,
     by_policy,
     by_time,
     distribution,
@@ -29,12 +30,12 @@ def test_a_distribution_is_read_where_the_answers_are_enough() -> None:
 
 def test_policies_are_points_of_latency_over_batch_work() -> None:
     points = {"a": Point(2.0, 0.5), "b": Point(1.0, 0.2), "c": Point(3.0, 0.4)}
-    assert {(s.label, s.values, s.at, s.kind) for s in scatter(points)} == {
+    assert {(s.label, s.values, s.at, s.kind) for s in scatter(points, Sla())} == {
         ("a", (2.0,), (0.5,), "frontier"),
         ("b", (1.0,), (0.2,), "frontier"),
         ("c", (3.0,), (0.4,), "frontier"),
     }
-    latencies, batch = by_policy(points)
+    latencies, batch = by_policy(points, Sla())
     assert latencies.at == batch.at == ("a", "b", "c")
     assert batch.values == (0.5, 0.2, 0.4)
 
@@ -44,7 +45,8 @@ def test_a_step_is_answered_when_the_sla_is_never_again_broken() -> None:
     fine = [(11 + k / 200, 0.1) for k in range(200)]
     assert settled_s(fine, Sla(), 10.0) == 0.0
     assert settled_s([*slow, *fine], Sla(), 10.0) == 1.0
-    assert by_time([*slow, *fine], "x").at == (10.0, 10.5, 11.0, 11.5)
+    course = by_time([*slow, *fine], "x", Sla(bound_s=0.2))
+    assert course.at == (10.0, 10.5, 11.0, 11.5)
 
 
 def test_the_highest_rate_is_found_to_a_tenth() -> None:
@@ -53,3 +55,11 @@ def test_the_highest_rate_is_found_to_a_tenth() -> None:
         assert found <= true <= 1.1 * found
     with pytest.raises(ProgramError, match="alone breaks"):
         search(lambda _: False)
+
+
+def test_curves_are_named_after_the_quantile_that_the_sla_bounds_and_stand_beside_it() -> None:
+    sla = Sla(quantile=0.999, bound_s=0.05)
+    course = by_time([(0.1, 0.01), (0.7, 0.02)], "idle", sla)
+    assert course.metric == "latency_p99.9_s"
+    limit = bound(sla, course)
+    assert (limit.at, limit.values, limit.label) == (course.at, (0.05, 0.05), "SLA: 50 ms")

@@ -27,6 +27,17 @@ class Point(msgspec.Struct, frozen=True):
     batch_share: float
 
 
+def latency_metric(sla: Sla) -> str:
+    """Name of the figure that the SLA bounds: `latency_p95_s`."""
+    return f"latency_p{100 * sla.quantile:g}_s"
+
+
+def bound(sla: Sla, like: Series) -> Series:
+    """The SLA as a line beside a curve."""
+    values = (sla.bound_s,) * len(like.values)
+    return msgspec.structs.replace(like, values=values, label=f"SLA: {1e3 * sla.bound_s:g} ms")
+
+
 def distribution(latencies: Histogram, label: str) -> Series | None:
     """Latency by the share of requests that do not exceed it.
 
@@ -46,7 +57,7 @@ def distribution(latencies: Histogram, label: str) -> Series | None:
     )
 
 
-def by_policy(points: Mapping[str, Point]) -> tuple[Series, Series]:
+def by_policy(points: Mapping[str, Point], sla: Sla) -> tuple[Series, Series]:
     """Latency and batch work of each policy, as two pictures.
 
     In the order given, so that repetitions can be pooled.
@@ -54,7 +65,7 @@ def by_policy(points: Mapping[str, Point]) -> tuple[Series, Series]:
     names = tuple(points)
     return (
         Series(
-            metric="latency_quantile_s",
+            metric=latency_metric(sla),
             unit="s",
             values=tuple(points[name].latency_s for name in names),
             along="policy",
@@ -70,11 +81,11 @@ def by_policy(points: Mapping[str, Point]) -> tuple[Series, Series]:
     )
 
 
-def scatter(points: Mapping[str, Point]) -> tuple[Series, ...]:
+def scatter(points: Mapping[str, Point], sla: Sla) -> tuple[Series, ...]:
     """Each policy as one point: latency over batch work."""
     return tuple(
         Series(
-            metric="latency_quantile_s",
+            metric=latency_metric(sla),
             unit="s",
             values=(one.latency_s,),
             along="batch_share",
@@ -104,14 +115,14 @@ def settled_s(answers: Iterable[tuple[float, float]], sla: Sla, step_s: float) -
     return (max(broken) + 1) * _SETTLED_S if broken else 0.0
 
 
-def by_time(answers: Iterable[tuple[float, float]], label: str) -> Series:
-    """95th percentile of each half second's arrivals, by time."""
+def by_time(answers: Iterable[tuple[float, float]], label: str, sla: Sla) -> Series:
+    """The SLA's quantile of each half second's arrivals, by time."""
     slots = _by_slot(answers)
     places = sorted(slots)
     return Series(
-        metric="latency_p95_s",
+        metric=latency_metric(sla),
         unit="s",
-        values=tuple(slots[place].value(0.95) for place in places),
+        values=tuple(slots[place].value(sla.quantile) for place in places),
         along="time_s",
         along_unit="s",
         at=tuple(place * _SETTLED_S for place in places),

@@ -150,9 +150,9 @@ def figures(cell: Cell, tried: Tried) -> Figures:
             *filter(
                 None, (evaluation.distribution(a.load.latencies(), a.policy) for a in tried.arms)
             ),
-            *_along_threads("latency_quantile_s", "s", quantiles, cell.batch.threads),
-            *evaluation.by_policy(points),
-            *evaluation.scatter(points),
+            *_along_threads(quantiles, cell),
+            *evaluation.by_policy(points, cell.sla),
+            *evaluation.scatter(points, cell.sla),
             *_by_arm(tried, cell.sla),
             *_after_step(cell, tried),
         ),
@@ -172,15 +172,20 @@ def _of_ours(tried: Tried, sla: Sla) -> list[Sample]:
     ]
 
 
-def _along_threads(
-    metric: str, unit: str, values: Mapping[str, float], threads: int
-) -> list[Series]:
-    return [
+def _along_threads(quantiles: Mapping[str, float], cell: Cell) -> list[Series]:
+    """With the SLA, which is the same at every number of threads."""
+    made = [
         Series(
-            metric=metric, unit=unit, values=(value,), along="threads", at=(threads,), label=name
+            metric=evaluation.latency_metric(cell.sla),
+            unit="s",
+            values=(value,),
+            along="threads",
+            at=(cell.batch.threads,),
+            label=name,
         )
-        for name, value in values.items()
+        for name, value in quantiles.items()
     ]
+    return [*made, *(evaluation.bound(cell.sla, one) for one in made[:1])]
 
 
 def _by_arm(tried: Tried, sla: Sla) -> list[Series]:
@@ -204,8 +209,10 @@ def _after_step(cell: Cell, tried: Tried) -> Iterator[Series]:
         arm.policy: [(one.intended_s, one.latency_s) for one in arm.load.asked]
         for arm in tried.arms
     }
-    for name, asked in answers.items():
-        yield evaluation.by_time(asked, name)
+    courses = [evaluation.by_time(asked, name, cell.sla) for name, asked in answers.items()]
+    yield from courses
+    longest = max(courses, key=lambda course: len(course.values))
+    yield evaluation.bound(cell.sla, longest)
     yield Series(
         metric="settled_s",
         unit="s",

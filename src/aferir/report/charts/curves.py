@@ -8,7 +8,14 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+)
 
 from aferir.report.charts.style import MUTED, environment_colour, labelled, note, plain_axis, render
 from aferir.report.formatting import metric_name, quantity, scale
@@ -17,6 +24,8 @@ from aferir.statistics.frontier import frontier
 
 WIDE = 50.0
 """From this ratio of largest to smallest on an axis is logarithmic."""
+FEW = 6
+"""Up to so many whole numbers along an axis each has its tick."""
 MARKED = 40
 """Up to so many points a curve shows each of them."""
 _STYLES = ("solid", "dashed", "dotted", "dashdot")
@@ -227,11 +236,19 @@ def _axis(axes: Axes, which: str, values: list[float], unit: str) -> None:
     elif low <= 0 and 0 < usual <= largest / WIDE and not whole:
         set_scale("symlog", linthresh=10.0 ** math.floor(math.log10(usual)))
     else:
-        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10], integer=_whole(values, unit)))
+        axis.set_major_locator(_locator(values, unit, few=which == "x"))
         axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, largest, unit)))
         return
     axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, abs(value), unit)))
+
+
+def _locator(values: list[float], unit: str, *, few: bool) -> Locator:
+    """At the values themselves where they are a few whole numbers, as numbers of threads are."""
+    whole = _whole(values, unit)
+    if few and whole and len(places := sorted(set(values))) <= FEW:
+        return FixedLocator(places)
+    return MaxNLocator(6, steps=[1, 2, 5, 10], integer=whole)
 
 
 def _tick(value: float, largest: float, unit: str) -> str:
