@@ -16,6 +16,8 @@ FEWEST_LEVELS = 3
 """Fewer levels of a factor make no curve: the tables say it all."""
 PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
 """Factors along which a speed-up means something."""
+_NOT_ITS_OWN = ("colocation",)
+"""Programs whose duration says nothing of those factors: the threads are the batch program's."""
 ENVIRONMENT = "environment."
 
 _Kind = Literal["curve", "scatter", "frontier"]
@@ -217,7 +219,8 @@ def _along_factor(workload: str, factor: str, places: list[_Along]) -> list[Curv
             curves=curves,
         )
         families.append(family)
-        if metric == "duration_s" and factor in PARALLEL:
+        own = places[0].cell.program not in _NOT_ITS_OWN
+        if metric == "duration_s" and factor in PARALLEL and own:
             families += [(faster := _speed_up(family)), _efficiency(faster)]
     return families
 
