@@ -117,6 +117,19 @@ def test_an_environment_factor_makes_variants_compared_level_by_level(written: s
     assert [spec.cpus for spec in made.environments] == [1, 1, 2, 2]
 
 
+def test_pinning_is_a_factor_of_environments_that_name_their_cpus() -> None:
+    pinned = SMALL.replace('kind = "native"', 'kind = "native"\npin = [0, 1]').replace(
+        'kind = "container"', 'kind = "container"\npin = [1, 0]'
+    )
+    made = plan(pinned + "[factors]\nenvironment.pinned = [true, false]\n")
+    assert [(spec.name, spec.pin) for spec in made.environments] == [
+        ("native[pinned=true]", (0, 1)),
+        ("box[pinned=true]", (1, 0)),
+        ("native[pinned=false]", ()),
+        ("box[pinned=false]", ()),
+    ]
+
+
 def test_a_quota_limits_the_baseline_too() -> None:
     made = plan(SMALL + "[factors]\nenvironment.cpu_quota = [0.5, 1]\n")
     assert [spec.name for spec in made.environments] == [

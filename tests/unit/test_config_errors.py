@@ -379,6 +379,10 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         EXPERIMENT + NATIVE + "pin = [0]\n" + EP + '[factors]\n"environment.cpus" = [1, 2]\n',
         "workload[1]", "pinned to 1", "more CPUs",
     ),
+    "factor of pinning without pins": (
+        GOOD + '[factors]\n"environment.pinned" = [true, false]\n',
+        "environment.pinned", "no CPUs", "pin = [0]",
+    ),
     "factor of memory without unit": (
         GOOD + '[factors]\n"environment.memory" = [5]\n',
         "factors.environment.memory[1]", "whole", "1 GiB",

@@ -141,7 +141,8 @@ CgProblem cg_problem(ProblemClass problem) {
                                           CgProblem{7000, 8, 15, 12, 10.362595087124},
                                           CgProblem{14000, 11, 15, 20, 17.130235054029},
                                           CgProblem{75000, 13, 75, 60, 22.712745482631},
-                                          CgProblem{150000, 15, 75, 110, 28.973605592845}};
+                                          CgProblem{150000, 15, 75, 110, 28.973605592845},
+                                          CgProblem{1500000, 21, 100, 500, 52.514532105794}};
     return kProblems[static_cast<std::size_t>(problem)];
 }
 

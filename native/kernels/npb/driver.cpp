@@ -28,7 +28,7 @@ std::string help(std::string_view program, std::span<const Variant> variants) {
     for (const auto& variant : variants) {
         isas += (isas.empty() ? "" : "|") + std::string(variant.isa);
     }
-    return "usage: " + std::string(program) + " --class S|W|A|B|C [--threads N] [--isa " + isas +
+    return "usage: " + std::string(program) + " --class S|W|A|B|C|D [--threads N] [--isa " + isas +
            "]\n"
            "Runs one NAS Parallel Benchmark, verifies it, and prints one line of JSON.\n"
            "  --class    problem class of NPB 3\n"
@@ -71,7 +71,7 @@ std::string report(std::string_view program, const Request& request, const Outco
 ProblemClass read_class(const Arguments& arguments) {
     const auto problem = parse_class(arguments.value("--class").value_or(""));
     if (!problem) {
-        throw UsageError("say which problem to run: --class S, W, A, B or C");
+        throw UsageError("say which problem to run: --class S, W, A, B, C or D");
     }
     return *problem;
 }

@@ -264,8 +264,12 @@ void inverse_x(const Grid& grid, const Axis& axis, double* plane, double* scratc
 }
 
 inline constexpr std::uint64_t kFtSeed = 314159265;
-inline constexpr std::array<Grid, 5> kFtGrids{
-    {{64, 64, 64}, {128, 128, 32}, {256, 256, 128}, {512, 256, 256}, {512, 512, 512}}};
+inline constexpr std::array<Grid, 6> kFtGrids{{{64, 64, 64},
+                                               {128, 128, 32},
+                                               {256, 256, 128},
+                                               {512, 256, 256},
+                                               {512, 512, 512},
+                                               {2048, 1024, 1024}}};
 // Work fields larger than this leave the caches between writing and reading: stream them.
 inline constexpr std::size_t kStreamBytes = std::size_t{32} << 20U;
 
@@ -281,8 +285,12 @@ void with_length(int length, Body body) {
             return body(std::integral_constant<int, 128>{});
         case 256:
             return body(std::integral_constant<int, 256>{});
-        default:
+        case 512:
             return body(std::integral_constant<int, 512>{});
+        case 1024:
+            return body(std::integral_constant<int, 1024>{});
+        default:
+            return body(std::integral_constant<int, 2048>{});
     }
 }
 

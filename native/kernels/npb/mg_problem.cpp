@@ -64,7 +64,8 @@ MgProblem mg_problem(ProblemClass problem) {
                                           MgProblem{128, 4, kSmall, 0.6467329375339e-05},
                                           MgProblem{256, 4, kSmall, 0.2433365309069e-05},
                                           MgProblem{256, 20, kLarge, 0.1800564401355e-05},
-                                          MgProblem{512, 20, kLarge, 0.5706732285740e-06}};
+                                          MgProblem{512, 20, kLarge, 0.5706732285740e-06},
+                                          MgProblem{1024, 50, kLarge, 0.1583275060440e-09}};
     return kProblems[static_cast<std::size_t>(problem)];
 }
 

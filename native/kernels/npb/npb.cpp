@@ -7,7 +7,7 @@
 namespace aferir::npb {
 namespace {
 
-constexpr std::string_view kLetters = "SWABC";
+constexpr std::string_view kLetters = "SWABCD";
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 
 namespace aferir::npb {
 
-enum class ProblemClass { S, W, A, B, C };
+enum class ProblemClass { S, W, A, B, C, D };
 
 char letter(ProblemClass problem);
 std::optional<ProblemClass> parse_class(std::string_view text);

@@ -18,7 +18,7 @@ constexpr long long kMostMates = 1 << 20;
 std::string help(std::string_view program, std::string_view mpi) {
     return "usage: mpirun." + std::string(mpi) + " -n N " + std::string(program) + "-" +
            std::string(mpi) +
-           " --class S|W|A|B|C [--isa LEVEL] [--share-among N]\n"
+           " --class S|W|A|B|C|D [--isa LEVEL] [--share-among N]\n"
            "Runs one NAS Parallel Benchmark by message passing, verifies it, and prints one line "
            "of JSON.\n"
            "  --class  problem class of NPB 3\n"

@@ -68,8 +68,8 @@ TEST(Driver, UnverifiedRunHasNoFigures) {
 
 TEST(Driver, WrongCommandLineSaysWhatToDo) {
     const std::vector<std::pair<std::vector<std::string_view>, std::string>> cases{
-        {{}, "--class S, W, A, B or C"},
-        {{"--class", "D"}, "--class S, W, A, B or C"},
+        {{}, "--class S, W, A, B, C or D"},
+        {{"--class", "E"}, "--class S, W, A, B, C or D"},
         {{"--class"}, "needs a value"},
         {{"--class", "S", "--threads", "0"}, "from 1 to"},
         {{"--class", "S", "--threads", "two"}, "from 1 to"},

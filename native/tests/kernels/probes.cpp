@@ -47,8 +47,12 @@ void probe_fft(int length, bool inverse, std::span<double> re, std::span<double>
             return transform<128>(inverse, re, im);
         case 256:
             return transform<256>(inverse, re, im);
-        default:
+        case 512:
             return transform<512>(inverse, re, im);
+        case 1024:
+            return transform<1024>(inverse, re, im);
+        default:
+            return transform<2048>(inverse, re, im);
     }
 }
 

@@ -72,12 +72,12 @@ TEST(Reference, ErrorIsRelativeAndAbsoluteAtZero) {
 }
 
 TEST(Reference, ClassLetters) {
-    for (const auto* text : {"S", "W", "A", "B", "C"}) {
+    for (const auto* text : {"S", "W", "A", "B", "C", "D"}) {
         const auto problem = parse_class(text);
         ASSERT_TRUE(problem);
         EXPECT_EQ(letter(*problem), *text);
     }
-    for (const auto* text : {"", "s", "D", "SW"}) {
+    for (const auto* text : {"", "s", "E", "SW"}) {
         EXPECT_FALSE(parse_class(text)) << text;
     }
 }

@@ -70,6 +70,12 @@ def expand(
                 if workload.environments and spec.name not in workload.environments:
                     continue
                 made = variant(spec, chosen)
+                if not spec.pin and any(factor.field == "pinned" for factor, _ in chosen):
+                    problems.add(
+                        PREFIX + "pinned",
+                        f"`{spec.name}` names no CPUs that it could be pinned to",
+                        "add `pin = [0]` to the environment, with as many CPUs as it has",
+                    )
                 cell = _cell(made, workload, parameters, chosen)
                 _check_kind(workload, made, programs[workload.program], problems)
                 need = programs[workload.program].memory_bytes(parameters)

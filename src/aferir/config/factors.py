@@ -25,7 +25,7 @@ from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
 MOST_FACTORS = 6
 MOST_LEVELS = 64
 ENVIRONMENT_FIELDS = (
-    *("cpus", "memory", "cpu_quota", "huge_pages", "merge_pages", "tenants", "nodes"),
+    *("cpus", "memory", "cpu_quota", "pinned", "huge_pages", "merge_pages", "tenants", "nodes"),
 )
 PREFIX = "environment."
 _TEXT_LEVEL = re.compile(r"[A-Za-z0-9._+-]{1,40}")
@@ -137,7 +137,7 @@ def _environment_levels(fields: Fields, name: str, host: HostLimits) -> tuple[Pa
         if field == "cpus":
             levels.append(one.integer(key, 1, 4096))
             check_cpus(one.at(key), _integer(levels[-1]), host, fields.problems)
-        elif field in ("huge_pages", "merge_pages"):
+        elif field in ("pinned", "huge_pages", "merge_pages"):
             levels.append(one.flag(key))
         elif field in ("tenants", "nodes"):
             levels.append(one.integer(key, 1, MOST_TENANTS if field == "tenants" else MOST_NODES))
@@ -170,16 +170,20 @@ def label(factor: Factor, level: Parameter) -> str:
 
 
 def variant(spec: EnvironmentSpec, chosen: Sequence[tuple[Factor, Parameter]]) -> EnvironmentSpec:
-    """The environment with those levels, named `container[cpus=1]`; itself where none applies."""
+    """The environment with those levels, named `container[cpus=1]`; itself where none applies.
+
+    `pinned=true` keeps the CPUs that the environment is pinned to, and `pinned=false` frees it.
+    """
     changes: dict[str, Parameter] = {}
     labels = []
     for factor, level in chosen:
         if factor.field:
             labels.append(label(factor, level))
-        if factor.field == "nodes" and spec.kind != "cluster":
+        if factor.field in ("", "pinned") or (factor.field == "nodes" and spec.kind != "cluster"):
             continue
-        if factor.field:
-            changes["memory_bytes" if factor.field == "memory" else factor.field] = level
+        changes["memory_bytes" if factor.field == "memory" else factor.field] = level
     if not labels:
         return spec
-    return msgspec.structs.replace(spec, name=f"{spec.name}[{','.join(labels)}]", **changes)
+    made = msgspec.structs.replace(spec, name=f"{spec.name}[{','.join(labels)}]", **changes)
+    free = any(factor.field == "pinned" and not level for factor, level in chosen)
+    return msgspec.structs.replace(made, pin=()) if free else made

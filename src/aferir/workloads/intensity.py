@@ -17,7 +17,7 @@ _EP_OPERATIONS = 26.68e9
 """Of class A, by the table of RNR-94-007."""
 _STATE = 5 * _DOUBLE
 """Bytes of the flow's five components at a point."""
-_FT_POINTS_LOG2 = {"S": 18, "W": 19, "A": 23, "B": 25, "C": 27}
+_FT_POINTS_LOG2 = {"S": 18, "W": 19, "A": 23, "B": 25, "C": 27, "D": 31}
 
 
 class Arithmetic(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ from aferir.workloads.kernels import (
 )
 
 KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp", "lu")
-CLASSES = ("S", "W", "A", "B", "C")
+CLASSES = ("S", "W", "A", "B", "C", "D")
 ISAS = ("v2", "v3", "v4", "base")
 """Instruction-set levels of x86-64; `base` is what other processors have."""
 
@@ -32,19 +32,27 @@ _BASE = 16 * _MEBI
 _EP_THREAD = 2 * _MEBI
 
 # Problem sizes of the specification, by class.
-_IS_KEYS_LOG2 = {"S": 16, "W": 20, "A": 23, "B": 25, "C": 27}
-_CG = {"S": (1400, 7), "W": (7000, 8), "A": (14000, 11), "B": (75000, 13), "C": (150000, 15)}
-_MG_EDGE = {"S": 32, "W": 128, "A": 256, "B": 256, "C": 512}
+_IS_KEYS_LOG2 = {"S": 16, "W": 20, "A": 23, "B": 25, "C": 27, "D": 31}
+_CG = {
+    "S": (1400, 7),
+    "W": (7000, 8),
+    "A": (14000, 11),
+    "B": (75000, 13),
+    "C": (150000, 15),
+    "D": (1500000, 21),
+}
+_MG_EDGE = {"S": 32, "W": 128, "A": 256, "B": 256, "C": 512, "D": 1024}
 _FT = {
     "S": (64, 64, 64),
     "W": (128, 128, 32),
     "A": (256, 256, 128),
     "B": (512, 256, 256),
     "C": (512, 512, 512),
+    "D": (2048, 1024, 1024),
 }
-_BT_EDGE = {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162}
-_SP_EDGE = {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162}
-_LU_EDGE = {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162}
+_BT_EDGE = {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162, "D": 408}
+_SP_EDGE = {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162, "D": 408}
+_LU_EDGE = {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162, "D": 408}
 
 
 class NpbWorkload:

@@ -28,17 +28,17 @@ _PROCESS = 64 * _MEBI
 """A process of its own with an MPI inside: its libraries and their buffers."""
 _MOST_PROCESSES: Mapping[str, Mapping[str, int]] = {
     "ep": dict.fromkeys(CLASSES, 1024),
-    "cg": {"S": 64, "W": 256, "A": 512, "B": 1024, "C": 1024},
+    "cg": {"S": 64, "W": 256, "A": 512, "B": 1024, "C": 1024, "D": 1024},
     "is": dict.fromkeys(CLASSES, 1024),
-    "mg": {"S": 64, "W": 256, "A": 256, "B": 256, "C": 256},
-    "ft": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512},
-    "bt": {"S": 10, "W": 22, "A": 62, "B": 100, "C": 160},
-    "sp": {"S": 10, "W": 34, "A": 62, "B": 100, "C": 160},
-    "lu": {"S": 25, "W": 225, "A": 961, "B": 1024, "C": 1024},
+    "mg": {"S": 64, "W": 256, "A": 256, "B": 256, "C": 256, "D": 256},
+    "ft": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512, "D": 1024},
+    "bt": {"S": 10, "W": 22, "A": 62, "B": 100, "C": 160, "D": 406},
+    "sp": {"S": 10, "W": 34, "A": 62, "B": 100, "C": 160, "D": 406},
+    "lu": {"S": 25, "W": 225, "A": 961, "B": 1024, "C": 1024, "D": 1024},
 }
 """By kernel and class; what the program can share its problem among."""
 _ANY_NUMBER = ("ep", "bt", "sp")
-_MOST_LU_COLUMNS: Mapping[str, int] = {"S": 5, "W": 15, "A": 31, "B": 50, "C": 80}
+_MOST_LU_COLUMNS: Mapping[str, int] = {"S": 5, "W": 15, "A": 31, "B": 50, "C": 80, "D": 203}
 """LU's processes form a grid, as square as their number allows; a pencil is two points wide."""
 _RIMS = ("bt", "sp", "lu")
 """Kernels whose processes keep much of their neighbours' points, or send copies."""
