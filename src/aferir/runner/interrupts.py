@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _Handler = Callable[[int, FrameType | None], object]
@@ -15,9 +14,14 @@ _Handler = Callable[[int, FrameType | None], object]
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """SIGTERM, and SIGHUP where it is not ignored (nohup), act like Ctrl-C."""
-    numbers = [n for n in _ENDING if signal.getsignal(n) is not signal.SIG_IGN]
-    with _handled(_interrupt, numbers):
+    """SIGTERM, and SIGHUP where it is not ignored (nohup), act like Ctrl-C, the first of them all.
+
+    Two come at once where somebody ends a program and its process group, as timeout(1) does: the
+    second one would stop an instance that is half made from being given back.
+    """
+    known = (signal.SIGINT, *_ENDING)
+    numbers = [n for n in known if signal.getsignal(n) is not signal.SIG_IGN]
+    with _handled(_interrupting_once(), numbers):
         yield
 
 
@@ -28,8 +32,16 @@ def shielded() -> Iterator[None]:
         yield
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+def _interrupting_once() -> _Handler:
+    told = False
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        nonlocal told
+        if not told:
+            told = True
+            raise KeyboardInterrupt
+
+    return interrupt
 
 
 @contextmanager

@@ -1,0 +1,48 @@
+"""Signals that end a run, and those that come while it gives back what it made."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from aferir.runner.interrupts import ending_signals
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def interrupted(first: signal.Signals, given_back: list[bool]) -> None:
+    with ending_signals():
+        try:
+            signal.raise_signal(first)
+        finally:
+            for number in ENDING:
+                signal.raise_signal(number)
+            given_back.append(True)
+
+
+@pytest.mark.parametrize("first", ENDING)
+def test_the_first_signal_interrupts_and_no_further_one_hinders_giving_back(
+    first: signal.Signals,
+) -> None:
+    before = [signal.getsignal(number) for number in ENDING]
+    given_back: list[bool] = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(first, given_back)
+    assert given_back == [True]
+    assert [signal.getsignal(number) for number in ENDING] == before
+
+
+def test_the_next_run_is_interrupted_again() -> None:
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt), ending_signals():
+            signal.raise_signal(signal.SIGTERM)
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ending_signals():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
