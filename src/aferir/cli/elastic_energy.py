@@ -31,8 +31,8 @@ def with_energy(figures: Figures, taken: Taken | None) -> Figures:
         doubt = Warning("no-power", f"power of the hosts: {said}", "try `aferir power watch`")
         return msgspec.structs.replace(figures, doubts=(*figures.doubts, doubt))
     samples = (
-        Sample("hosts_energy_j", taken.energy_j, "J", "host"),
-        Sample("hosts_power_w", taken.mean_w, "W", "host"),
+        Sample("hosts_energy_j", taken.energy_j, "J"),
+        Sample("hosts_power_w", taken.mean_w, "W"),
     )
     curve = Series(
         metric="hosts_power_w",

@@ -105,7 +105,7 @@ def _series(shares: Shares) -> tuple[Series, ...]:
 def _most(along: str, shares: dict[str, float]) -> Series:
     rows = sorted(shares.items(), key=lambda row: -row[1])[:_MOST_ROWS]
     return Series(
-        metric=f"cpu_by_{along}_percent",
+        metric="cpu_share_percent",
         unit="%",
         values=tuple(share for _, share in rows),
         along=along,

@@ -94,7 +94,20 @@ def listing(names: list[str]) -> str:
 def metric_name(metric: str) -> str:
     """`load_of_others_cpus` as `load of others`: words, without the unit's symbol."""
     words = metric.split("_")
-    symbols = {"s", "bps", "bytes", "percent", "hz", "mops", "cpus", "mlups", "mflups", "flops"}
+    symbols = {
+        "s",
+        "j",
+        "w",
+        "bps",
+        "bytes",
+        "percent",
+        "hz",
+        "mops",
+        "cpus",
+        "mlups",
+        "mflups",
+        "flops",
+    }
     kept = [word for word in words if word not in symbols] or words
     return " ".join(kept)
 
