@@ -28,10 +28,11 @@ PEERS = ("hpcc",)
 AGREEMENT_PERCENT = 5.0
 _RUNS, _QUICK_RUNS = 151, 4
 _WHOLE_RUNS, _QUICK_WHOLE_RUNS = 5, 2
+_PARTS, _QUICK_PARTS = 5, 1
 _PROCESSES = 2
 _TIME_LIMIT_S = 600.0
 _MEMORY_BYTES = 2**31
-_BUDGET_MS, _QUICK_BUDGET_MS = 500, 5
+_BUDGET_MS, _QUICK_BUDGET_MS = 20, 5
 _NAMES: Mapping[str, tuple[str, float]] = {
     "AvgPingPongLatency_usec": ("ping_pong_latency_s", 1e-6),
     "AvgPingPongBandwidth_GBytes": ("ping_pong_bandwidth_bps", 1e9),
@@ -189,6 +190,11 @@ def _run_hpcc(words: Sequence[str]) -> dict[str, float]:
 
 
 def _reproducible(options: BenchOptions, note: Note) -> Figure:
+    """Each run is the median of short ones, and the runs take turns.
+
+    One after the other, five runs of a minute and a half each told how the memory of the machine,
+    which others use too, changed meanwhile: 8 % here, whatever the best of was taken.
+    """
     parameters: dict[str, Parameter] = {
         "processes": _PROCESSES,
         "mpi": "openmpi",
@@ -197,13 +203,15 @@ def _reproducible(options: BenchOptions, note: Note) -> Figure:
     }
     command = EFFECTIVE_BANDWIDTH.command(parameters)
     words = [str(command.program), *command.arguments]
-    values = []
     runs = _QUICK_WHOLE_RUNS if options.quick else _WHOLE_RUNS
-    for run in range(runs):
-        note("b_eff, again and again", 0.6 + 0.4 * run / runs)
-        done = process.run(words, timeout_s=_TIME_LIMIT_S)
-        values.append(positive(read_figures(done.stdout, NATIVE), "b_eff_bps"))
-    return judge_reproducible(values)
+    parts = _QUICK_PARTS if options.quick else _PARTS
+    values: list[list[float]] = [[] for _ in range(runs)]
+    for part in range(parts):
+        for run in range(runs):
+            note("b_eff, again and again", 0.6 + 0.4 * (part * runs + run) / (parts * runs))
+            done = process.run(words, timeout_s=_TIME_LIMIT_S)
+            values[run].append(positive(read_figures(done.stdout, NATIVE), "b_eff_bps"))
+    return judge_reproducible([median(run) for run in values])
 
 
 def _nothing(name: str, why: str) -> Figure:
