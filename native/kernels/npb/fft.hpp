@@ -32,38 +32,30 @@ inline void store_tile(double* tile, const Complex& value) {
     store(tile + kLanes, value.im);
 }
 
-/// cos(2 pi k / 64) for k = 0 ... 16.
-inline constexpr std::array<double, 17> kCosines{1.0,
-                                                 0.99518472667219688624,
-                                                 0.98078528040323044913,
-                                                 0.95694033573220886494,
-                                                 0.92387953251128675613,
-                                                 0.88192126434835502971,
-                                                 0.83146961230254523708,
-                                                 0.77301045336273696081,
-                                                 0.70710678118654752440,
-                                                 0.63439328416364549822,
-                                                 0.55557023301960222474,
-                                                 0.47139673682599764856,
-                                                 0.38268343236508977173,
-                                                 0.29028467725446236764,
-                                                 0.19509032201612826785,
-                                                 0.09801714032956060199,
-                                                 0.0};
+/// cos(2 pi k / 32) for k = 0 ... 8.
+inline constexpr std::array<double, 9> kCosines{1.0,
+                                                0.98078528040323044913,
+                                                0.92387953251128675613,
+                                                0.83146961230254523708,
+                                                0.70710678118654752440,
+                                                0.55557023301960222474,
+                                                0.38268343236508977173,
+                                                0.19509032201612826785,
+                                                0.0};
 
-/// value * exp(-2 pi i Index / 64)
+/// value * exp(-2 pi i Index / 32)
 template <int Index>
 [[gnu::always_inline]] inline Complex rotate(const Complex& v) {
-    if constexpr (Index >= 16) {
-        const Complex turned = rotate<Index - 16>(v);
+    if constexpr (Index >= 8) {
+        const Complex turned = rotate<Index - 8>(v);
         return {turned.im, -turned.re};
     } else if constexpr (Index == 0) {
         return v;
-    } else if constexpr (Index == 8) {
-        return {kCosines[8] * (v.re + v.im), kCosines[8] * (v.im - v.re)};
+    } else if constexpr (Index == 4) {
+        return {kCosines[4] * (v.re + v.im), kCosines[4] * (v.im - v.re)};
     } else {
         constexpr double kCosine = kCosines[Index];
-        constexpr double kSine = kCosines[16 - Index];
+        constexpr double kSine = kCosines[8 - Index];
         return {kCosine * v.re + kSine * v.im, kCosine * v.im - kSine * v.re};
     }
 }
@@ -91,7 +83,7 @@ template <int Radix, int Stride, std::size_t Size>
         const auto d = dft<kQuarter, 4 * Stride>(in, first + 3 * Stride);
         unroll<kQuarter>([&](auto index) __attribute__((always_inline)) {
             constexpr int k = index;
-            constexpr int kStep = 64 / Radix;
+            constexpr int kStep = 32 / Radix;
             const Complex& p = a[k];
             const Complex q = rotate<kStep * k>(b[k]);
             const Complex r = rotate<kStep * 2 * k>(c[k]);
@@ -99,7 +91,7 @@ template <int Radix, int Stride, std::size_t Size>
             const Complex even_sum = p + r;
             const Complex even_difference = p - r;
             const Complex odd_sum = q + s;
-            const Complex odd_difference = rotate<16>(q - s);
+            const Complex odd_difference = rotate<8>(q - s);
             out[k] = even_sum + odd_sum;
             out[k + kQuarter] = even_difference + odd_difference;
             out[k + 2 * kQuarter] = even_sum - odd_sum;
@@ -109,36 +101,7 @@ template <int Radix, int Stride, std::size_t Size>
     return out;
 }
 
-/// A long DFT is compiled once: unrolled wherever it is used, it would take a minute to compile.
-template <int Radix>
-[[gnu::noinline]] inline void long_dft(const Row<Radix>& in, Row<Radix>& out) {
-    out = dft<Radix, 1>(in);
-}
-
-template <int Radix>
-[[gnu::always_inline]] inline Row<Radix> whole_dft(const Row<Radix>& in) {
-    if constexpr (Radix > 32) {
-        Row<Radix> out;
-        long_dft<Radix>(in, out);
-        return out;
-    } else {
-        return dft<Radix, 1>(in);
-    }
-}
-
-/// body(0), body(1), ...: unrolled where the numbers stay in registers.
-template <int Count, typename Body>
-[[gnu::always_inline]] inline void each(Body body) {
-    if constexpr (Count > 32) {
-        for (int i = 0; i < Count; ++i) {
-            body(i);
-        }
-    } else {
-        unroll<Count>(body);
-    }
-}
-
-/// Lengths are split in two factors, each small enough for one unrolled DFT.
+/// Lengths are split in two factors, each small enough for one unrolled DFT; 64 is split again.
 constexpr int first_radix(int length) {
     switch (length) {
         case 32:
@@ -176,6 +139,31 @@ inline std::vector<Twiddle> twiddles(int length) {
 
 enum class Direction { kForward, kInverse };
 
+/// Compiled once, for the longest of problems alone.
+template <int Radix>
+[[gnu::noinline]] Row<Radix> long_dft(const Row<Radix>& in);
+
+template <int Radix>
+[[gnu::always_inline]] inline Row<Radix> whole_dft(const Row<Radix>& in) {
+    if constexpr (Radix > 32) {
+        return long_dft<Radix>(in);
+    } else {
+        return dft<Radix, 1>(in);
+    }
+}
+
+/// body(0), body(1), ...: unrolled where the numbers may stay in registers.
+template <int Count, typename Body>
+[[gnu::always_inline]] inline void each(Body body) {
+    if constexpr (Count > 32) {
+        for (int i = 0; i < Count; ++i) {
+            body(i);
+        }
+    } else {
+        unroll<Count>(body);
+    }
+}
+
 /// Unscaled FFT of `Length` tiles. `source(i)` gives tile i, `sink(i, tile)` takes it; all are read
 /// before the first is written, so both may be the same place. The inverse is the forward
 /// transform of numbers with real and imaginary parts exchanged.
@@ -194,7 +182,7 @@ inline void fft(const std::vector<Twiddle>& table, Source source, Sink sink) {
         unroll<kFirst>([&](auto i) __attribute__((always_inline)) {
             in[i] = exchanged(source(i * kSecond + j));
         });
-        const auto out = whole_dft<kFirst>(in);
+        const auto out = dft<kFirst, 1>(in);
         unroll<kFirst>([&](auto k) __attribute__((always_inline)) {
             const double re = twiddle[k].re;
             const double im = twiddle[k].im;
@@ -212,6 +200,16 @@ inline void fft(const std::vector<Twiddle>& table, Source source, Sink sink) {
             sink(k + kFirst * i, exchanged(out[static_cast<std::size_t>(i)]));
         });
     }
+}
+
+template <int Radix>
+[[gnu::noinline]] Row<Radix> long_dft(const Row<Radix>& in) {
+    static const auto table = twiddles(Radix);
+    Row<Radix> out;
+    fft<Radix, Direction::kForward>(
+        table, [&](int i) { return in[static_cast<std::size_t>(i)]; },
+        [&](int i, const Complex& value) { out[static_cast<std::size_t>(i)] = value; });
+    return out;
 }
 
 /// Transposes a square of kLanes tiles, lane against tile.
