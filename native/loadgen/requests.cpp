@@ -79,6 +79,7 @@ class Source {
   public:
     explicit Source(const Plan& plan) : plan_(&plan), random_(plan.seed) {
         std::vector<double> weights;
+        weights.reserve(plan.targets.size());
         for (const Weighted& one : plan.targets) {
             weights.push_back(one.weight);
         }
@@ -288,7 +289,7 @@ class Sender {
     }
 
     void answered(std::uint32_t number) {
-        Connection& it = connections_[number];
+        const Connection& it = connections_[number];
         const int status = it.answer.status();
         const bool good = status >= 200 && status < 400;
         book(it.wanted, last_ - began_ - it.wanted.intended, status,
