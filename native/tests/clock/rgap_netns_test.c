@@ -68,28 +68,34 @@ static int by_size(const void* a, const void* b) {
 }
 
 static void measure(const struct rgap_config* config) {
-    static double error[RUNS], took[RUNS];
+    static double error[RUNS], width[RUNS], exchanges[RUNS];
     for (int i = 0; i < RUNS; ++i) {
         struct rgap* clock;
         struct rgap_facts facts;
         CHECK(rgap_create(&clock, config) == RGAP_OK);
         rgap_info(clock, &facts);
         error[i] = fabs((double)facts.offset_ns);
-        took[i] = (double)facts.duration_ns;
-        CHECK(error[i] <= (double)facts.half_width_ns);
+        width[i] = (double)facts.half_width_ns;
+        exchanges[i] = facts.exchanges;
+        CHECK(error[i] <= width[i]);
         rgap_destroy(clock);
     }
     qsort(error, RUNS, sizeof(*error), by_size);
-    qsort(took, RUNS, sizeof(*took), by_size);
-    printf("error: median %.0f ns, 99 %% %.0f ns; took: median %.0f ns, least %.0f ns\n",
-           error[RUNS / 2], error[RUNS * 99 / 100], took[RUNS / 2], took[0]);
+    qsort(width, RUNS, sizeof(*width), by_size);
+    qsort(exchanges, RUNS, sizeof(*exchanges), by_size);
+    printf(
+        "error: median %.0f ns, 99 %% %.0f ns; half-width: median %.0f ns; "
+        "exchanges: median %.0f, least %.0f\n",
+        error[RUNS / 2], error[RUNS * 99 / 100], width[RUNS / 2], exchanges[RUNS / 2],
+        exchanges[0]);
     fflush(stdout);
     if (SLOWED_DOWN || getenv("AFERIR_EMULATED") != NULL) {
         return; /* then only the bound has to hold */
     }
-    /* The least, not the median: other programs may run here too. */
-    CHECK(error[RUNS / 2] <= 50);
-    CHECK(took[0] < 1e6);
+    /* Neither in seconds, for processors differ and change their speed; how long a look takes is
+     * measured by `aferir bench clock`. The least, for other programs may run here too. */
+    CHECK(error[RUNS / 2] <= width[RUNS / 2] / 4);
+    CHECK(exchanges[0] <= 50);
 }
 
 /* In a child, so that the parent can tidy up whatever becomes of it. */
