@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
+from tests.integration.support import own_state
 
 from aferir.bench import colocate_kill
 from aferir.bench.colocate_kill import Trial, Victim
@@ -13,6 +15,11 @@ from aferir.colocation.privileges import findings
 pytestmark = pytest.mark.integration
 _LOADED = 5.0
 """The machine that tests run on is shared; the bench holds it to a second."""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return own_state(tmp_path_factory, monkeypatch)
 
 
 @pytest.mark.skipif(

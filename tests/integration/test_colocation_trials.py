@@ -8,8 +8,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.integration.support import own_state
 
-from aferir import process
+from aferir import journal, process
 from aferir.colocation import admission
 from aferir.colocation.privileges import findings
 from aferir.colocation.settings import Sla
@@ -29,6 +30,11 @@ pytestmark = [
     ),
 ]
 _SLA = Sla(bound_s=5.0)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return own_state(tmp_path_factory, monkeypatch)
 
 
 def test_an_arm_tells_latency_batch_work_and_leaves_nothing() -> None:
@@ -52,6 +58,7 @@ def test_every_service_answers_what_it_is_asked_and_is_gone_afterwards(name: str
         COLOCATION.command({"service": name})
     except MissingError as missing:
         pytest.skip(f"{missing.message}; {missing.remedy}")
+    left = _left_in_tmp()
     with serving(name, 2, text_bytes=2 << 20) as service:
         pid = service.pid
         arm = run("default", Setup(service, _SLA, 20.0, Batch("xz", 1), Times(1.0, 2.0)))
@@ -59,6 +66,14 @@ def test_every_service_answers_what_it_is_asked_and_is_gone_afterwards(name: str
     assert len(arm.load.asked) > 10
     assert arm.load.failed < len(arm.load.asked) / 2
     assert not Path(f"/proc/{pid}").exists()
+    assert _left_in_tmp() == left
+    assert list(journal.entries()) == []
+
+
+def _left_in_tmp() -> int | None:
+    """When the folder that JVMs of the search engines' user would leave was last written to."""
+    folder = Path("/tmp/hsperfdata_nobody")
+    return folder.stat().st_mtime_ns if folder.exists() else None
 
 
 def _check_figures(arm: Arm) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 from aferir import process
 from aferir.bench.options import Note
 from aferir.colocation.usage import process_seconds
+from aferir.environments import scratch
 from aferir.errors import MissingError, ProgramError
 from aferir.model.bench import Figure
 
@@ -48,7 +48,7 @@ with open(sys.argv[1], "a", buffering=1) as log:
 def figures(note: Note, *, quick: bool) -> list[Figure]:
     """CPU share, the median of six windows, and the most memory that was resident."""
     seconds = _QUICK_SECONDS if quick else _SECONDS
-    with tempfile.TemporaryDirectory(prefix="aferir-cost-") as name, _running(Path(name)) as child:
+    with scratch.folder() as folder, _running(folder) as child:
         time.sleep(_SETTLING_S)
         shares = []
         for window in range(_WINDOWS):
@@ -95,8 +95,7 @@ def _running(folder: Path) -> Iterator[subprocess.Popen[str]]:
                 *(sys.executable, "-m", "aferir", "colocate", "--service", f"pid:{served.pid}"),
                 *("--sla", "p95=200ms", "--latency", f"json:{log}#t@ms", "--threads", "^worker"),
                 *("--", "sh", "-c", "while :; do :; done"),
-            ],
-            environment={"AFERIR_STATE": str(folder)},
+            ]
         )
         try:
             yield child

@@ -11,7 +11,6 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,10 +19,10 @@ from typing import Literal
 
 import msgspec
 
-from aferir import process
+from aferir import journal, process
 from aferir.bench.options import Note
-from aferir.colocation import admission, attributes, service
-from aferir.environments import cgroup
+from aferir.colocation import admission, attributes, remembered, service
+from aferir.environments import cgroup, scratch
 from aferir.errors import MissingError, ProgramError
 from aferir.model.bench import Figure
 
@@ -37,6 +36,8 @@ _QUICK_TRIALS = 10
 _STARTING_S = 30.0
 _PATIENCE_S = 10.0
 _LONGEST_S = 1.0
+_LOW = 0.5
+"""Share of the trials whose service is in a control group of hardly any weight."""
 _BEGUN = 0.75
 """Share of the kills that come while the batch program runs; the others while all starts, too."""
 _POLL_S = 0.005
@@ -121,17 +122,17 @@ def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> T
 
     Errors: MissingError without the privileges.
     """
-    with tempfile.TemporaryDirectory(prefix="aferir-kill-") as name, _service() as served:
-        state = Path(name)
-        (state / "answers").touch()
+    low = draw.random() < _LOW
+    with scratch.folder() as folder, _group(low=low) as group, _service(group) as served:
+        (folder / "answers").touch()
         before = _Before(served)
-        controller = _start(served.pid, policy, state)
+        controller = _start(served.pid, policy, folder / "answers")
         try:
             if begun:
-                _choose("batch", served, controller, state)
-            pids = _choose(victim, served, controller, state)
+                _choose("batch", served, controller)
+            pids = _choose(victim, served, controller)
             time.sleep(draw.uniform(0, _LONGEST_S))
-            before.different(state)  # it sees which control groups there are
+            before.different(controller.pid)  # it sees which control groups there are
             started = time.monotonic()
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
@@ -141,8 +142,8 @@ def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> T
                 started = _end_under_another(controller, pids[0])
             elif victim == "both":
                 controller.wait()
-                _clean(state)
-            restored_s, different = _wait_restored(before, state, started)
+                _clean()
+            restored_s, different = _wait_restored(before, controller.pid, started)
             return Trial(
                 victim=victim,
                 policy=policy,
@@ -152,7 +153,7 @@ def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> T
             )
         finally:
             process.end(controller)
-            _clean(state)  # nothing, unless the trial failed
+            _clean()  # nothing, unless the trial failed
 
 
 class _Before:
@@ -166,18 +167,16 @@ class _Before:
             if (found := attributes.find(served.pid, tid)) is not None
         ]
         self._bandwidth = admission.read_bandwidth()
-        self._have = cgroup.layout()
         self._names: set[str] = set()
 
-    def different(self, state: Path) -> tuple[str, ...]:
+    def different(self, controller: int) -> tuple[str, ...]:
         """In words."""
-        entries = _entries(state)
+        entries = _entries(controller)
         self._names |= {f"aferir-{entry}" for entry in entries}
-        groups = [path for name in self._names for path in cgroup.find(name, self._have)]
         return (
             *self._of_threads(),
             *(["deadline bandwidth"] if self._leaks() else []),
-            *(f"control group {path}" for path in groups),
+            *(f"control group {path}" for path in groups_everywhere(self._names)),
             *(f"journal entry {entry}" for entry in entries),
         )
 
@@ -195,32 +194,51 @@ class _Before:
 
 
 @contextmanager
-def _service() -> Iterator[subprocess.Popen[str]]:
+def _group(*, low: bool) -> Iterator[list[Path]]:
+    """Of hardly any weight, if it is to be `low`: the batch's group is then made within it."""
+    have = cgroup.layout()
+    root = have.v1.get("cpu") or have.v2
+    if not low or root is None:
+        yield []
+        return
+    entry = journal.write("cgroup", {})
+    folder = root / f"aferir-{entry.id}"
+    try:
+        folder.mkdir()
+        file, least = ("cpu.shares", "2") if "cpu" in have.v1 else ("cpu.weight", "1")
+        if (folder / file).exists():  # else version 2 does not hand the controller on here
+            (folder / file).write_text(least, encoding="ascii")
+        yield [folder]
+    finally:
+        cgroup.remove(folder.name, have)
+        journal.erase(entry)
+
+
+@contextmanager
+def _service(groups: Sequence[Path]) -> Iterator[subprocess.Popen[str]]:
     served = process.start([sys.executable, "-c", _SERVICE], stdout=subprocess.PIPE)
     try:
         assert served.stdout is not None
         served.stdout.readline()
+        for group in groups:  # only now: within it, it would start for minutes
+            (group / "cgroup.procs").write_text(str(served.pid), encoding="ascii")
         yield served
     finally:
         process.end(served, grace_s=0.1)
 
 
-def _start(pid: int, policy: str, state: Path) -> subprocess.Popen[str]:
+def _start(pid: int, policy: str, answers: Path) -> subprocess.Popen[str]:
     return process.start(
         [
             *(sys.executable, "-m", "aferir", "colocate", "--service", f"pid:{pid}"),
-            *("--sla", "p95=200ms", "--latency", f"json:{state / 'answers'}#t"),
+            *("--sla", "p95=200ms", "--latency", f"json:{answers}#t"),
             *("--threads", ".", "--policy", policy, "--", "sh", "-c", "while :; do :; done"),
-        ],
-        environment={"AFERIR_STATE": str(state)},
+        ]
     )
 
 
 def _choose(
-    victim: Victim,
-    served: subprocess.Popen[str],
-    controller: subprocess.Popen[str],
-    state: Path,
+    victim: Victim, served: subprocess.Popen[str], controller: subprocess.Popen[str]
 ) -> list[int]:
     """Processes to kill; guard and batch program once they are there, the others at any moment."""
     if victim == "service":
@@ -228,7 +246,7 @@ def _choose(
     if victim == "controller":
         return [controller.pid]
     deadline = time.monotonic() + _STARTING_S
-    while not (found := _batch(state) if victim == "batch" else _guards(controller.pid)):
+    while not (found := (_batch if victim == "batch" else _guards)(controller.pid)):
         if controller.poll() is not None:
             raise MissingError(
                 "`aferir colocate` does not start here", remedy="run it by hand to see why"
@@ -250,11 +268,20 @@ def _guards(controller: int) -> list[int]:
     return found
 
 
-def _batch(state: Path) -> list[int]:
-    """Processes in the groups that are journalled."""
-    have = cgroup.layout()
-    groups = [path for entry in _entries(state) for path in cgroup.find(f"aferir-{entry}", have)]
-    return sorted({pid for group in groups for pid in cgroup.members(group)})
+def _batch(controller: int) -> list[int]:
+    """Processes in the groups that it has journalled."""
+    names = {f"aferir-{entry}" for entry in _entries(controller)}
+    return sorted({pid for group in groups_everywhere(names) for pid in cgroup.members(group)})
+
+
+def groups_everywhere(names: set[str]) -> list[Path]:
+    """All of these names, wherever they are: not only where aferir itself looks for them."""
+    return [
+        Path(folder, name)
+        for root in (cgroup.layout().roots() if names else ())
+        for folder, below, _ in os.walk(root)
+        for name in names & set(below)
+    ]
 
 
 def _end_under_another(controller: subprocess.Popen[str], killed: int) -> float:
@@ -273,24 +300,24 @@ def _end_under_another(controller: subprocess.Popen[str], killed: int) -> float:
     return time.monotonic()
 
 
-def _clean(state: Path) -> None:
-    command = [sys.executable, "-m", "aferir", "clean"]
-    process.run(command, environment={"AFERIR_STATE": str(state)}, timeout_s=_STARTING_S)
+def _clean() -> None:
+    process.run([sys.executable, "-m", "aferir", "clean"], timeout_s=_STARTING_S)
 
 
 def _wait_restored(
-    before: _Before, state: Path, started: float
+    before: _Before, controller: int, started: float
 ) -> tuple[float | None, tuple[str, ...]]:
-    while different := before.different(state):
+    while different := before.different(controller):
         if time.monotonic() > started + _PATIENCE_S:
             return None, different
         time.sleep(_POLL_S)
     return time.monotonic() - started, ()
 
 
-def _entries(state: Path) -> list[str]:
-    """Entries of the journal."""
-    return [path.stem for path in (state / "journal").glob("*.json")]
+def _entries(controller: int) -> list[str]:
+    """Entries of the journal that are of a controller."""
+    kind = remembered.KIND
+    return [one.id for one in journal.entries() if (one.kind, one.owner_pid) == (kind, controller)]
 
 
 def _median(times: Sequence[float]) -> float:

@@ -1,8 +1,9 @@
-"""A folder for a program's files on the host's own disk, which goes away with the run."""
+"""Folders on the host's own disk, which go away with the run."""
 
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -43,6 +44,20 @@ def private(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
         yield {**environment, SCRATCH: str(folder_of(entry)), undo.MARK: entry.id}
     finally:
         give_back(entry)
+
+
+@contextlib.contextmanager
+def folder(mode: int = 0o700) -> Iterator[Path]:
+    """A new one where temporary files are, removed in the end, or by `aferir clean`."""
+    entry = journal.write(KIND, {"base": tempfile.gettempdir()})
+    made = folder_of(entry)
+    try:
+        made.mkdir()
+        made.chmod(mode)
+        yield made
+    finally:
+        undo.remove_tree(made)
+        journal.erase(entry)
 
 
 def give_back(entry: journal.Entry) -> None:

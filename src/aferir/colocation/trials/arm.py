@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from aferir.colocation.settings import Latency, Sla
 from aferir.colocation.trials import programs
 from aferir.colocation.trials.service import Running
 from aferir.colocation.trials.system import typing
+from aferir.environments import scratch
 from aferir.errors import ProgramError
 from aferir.workloads.kernels import kernel_path, read_figures
 
@@ -113,8 +113,8 @@ class Setup(msgspec.Struct, frozen=True):
 
 def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
     """Send requests and wait for the end. Errors: ProgramError, UnverifiedError."""
-    with tempfile.TemporaryDirectory(prefix="aferir-load-") as name:
-        child, log = _asking(service, rate, times, seed, Path(name))
+    with scratch.folder() as folder:
+        child, log = _asking(service, rate, times, seed, folder)
         return _asked(child, log)
 
 
@@ -124,8 +124,7 @@ def run(policy: str, setup: Setup) -> Arm:
     Errors: MissingError, ProgramError where the controller or the load generator fails.
     """
     times = setup.times
-    with tempfile.TemporaryDirectory(prefix="aferir-arm-") as name, contextlib.ExitStack() as stack:
-        folder = Path(name)
+    with scratch.folder() as folder, contextlib.ExitStack() as stack:
         typed = stack.enter_context(typing(folder))
         controller = stack.enter_context(_controlled(policy, setup, folder))
         generator = None
@@ -176,7 +175,6 @@ def _controlled(policy: str, setup: Setup, folder: Path) -> Iterator[subprocess.
         [*command, *programs.loop(batch.program, folder, batch.threads)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        environment={"AFERIR_STATE": str(folder)},
     )
     try:
         deadline = time.monotonic() + _STARTING_S

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -19,6 +18,7 @@ from aferir.colocation.trials import memcached, nginx, search
 from aferir.colocation.trials.arm import Arm, Batch, Rate, Setup, Times, run
 from aferir.colocation.trials.capacity import Tell, highest_rate
 from aferir.colocation.trials.service import Running
+from aferir.environments import scratch
 from aferir.errors import UsageError
 from aferir.model.record import Sample, Series, Warning
 from aferir.workloads.colocation import need_batch
@@ -96,10 +96,9 @@ def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[R
     }
     if name not in makers:
         raise UsageError(f"there is no service `{name}`", remedy=f"one of: {', '.join(makers)}")
-    with tempfile.TemporaryDirectory(prefix="aferir-service-") as folder:
-        Path(folder).chmod(0o755)
-        with makers[name](Path(folder)) as running:
-            yield running
+    # Services run as somebody else.
+    with scratch.folder(mode=0o755) as folder, makers[name](folder) as running:
+        yield running
 
 
 def study(service: Running, cell: Cell, tell: Tell) -> Tried:
