@@ -6,7 +6,6 @@ Reservations are small and their threads sleep, so that nobody else on the machi
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ from tests.integration.support import own_state
 
 from aferir import journal, process
 from aferir.cli import main
-from aferir.colocation import admission, attributes, jvm, remembered, service
+from aferir.colocation import admission, attributes, remembered, service
 from aferir.colocation.admission import Bandwidth
 from aferir.colocation.applying import Machine
 from aferir.colocation.attributes import Found
@@ -299,35 +298,3 @@ def test_more_threads_than_files_may_be_open_are_read_all_the_same(
     assert usage.look(threads, ()).threads.keys() == threads.keys()
     assert usage.look(threads, ()).threads.keys() == threads.keys()
     usage.close()
-
-
-def test_a_program_that_would_die_of_it_is_never_asked_for_its_threads(
-    sleepers: subprocess.Popen[str],
-) -> None:
-    assert jvm.thread_names(sleepers.pid) == {}
-    assert sleepers.poll() is None
-
-
-_JAVA = """
-public class Pool { public static void main(String[] a) throws Exception {
-  for (int i = 0; i < 2; i++) new Thread(() -> { try { Thread.sleep(60000); }
-    catch (Exception e) {} }, "node[a long name][search][T#" + i + "]").start();
-  System.out.println("ready"); System.out.flush(); Thread.sleep(60000); } }
-"""
-
-
-@pytest.mark.skipif(shutil.which("javac") is None, reason="there is no javac (Debian: default-jdk)")
-def test_a_jvm_tells_the_full_names_that_the_kernel_cuts(tmp_path: Path) -> None:
-    (tmp_path / "Pool.java").write_text(_JAVA)
-    process.run(["javac", "-d", str(tmp_path), str(tmp_path / "Pool.java")])
-    child = process.start(["java", "-cp", str(tmp_path), "Pool"], stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    child.stdout.readline()
-    try:
-        names = jvm.thread_names(child.pid)
-        found = sorted(name for name in names.values() if "search" in name)
-        assert found == ["node[a long name][search][T#0]", "node[a long name][search][T#1]"]
-        assert names.keys() <= service.threads((child.pid,)).keys()
-        assert child.poll() is None
-    finally:
-        process.end(child, grace_s=1.0)

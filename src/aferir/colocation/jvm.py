@@ -2,7 +2,8 @@
 
 Source: OpenJDK, sun.tools.attach.VirtualMachineImpl for Linux and attachListener_posix.cpp. A JVM
 that has not been asked yet opens its socket on SIGQUIT, when it finds a file `.attach_pid` of
-root's or of its own user's; both are what jstack leaves behind, too.
+root's or of its own user's; both are what jstack leaves behind, too. A socket of a dead JVM of the
+same number stays in its way: it cannot take away another user's from /tmp, and never answers there.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import time
 from pathlib import Path
 
@@ -23,6 +25,8 @@ _ANSWERS_S = 5.0
 _REQUEST = b"1\0threaddump\0\0\0\0"
 _DONE = b"0\n"
 _MOST_BYTES = 16 << 20
+_CREDENTIALS = struct.Struct("3i")
+"""Process, user and group that listen on a socket."""
 
 
 def parse_dump(text: str) -> dict[int, str]:
@@ -41,9 +45,16 @@ def thread_names(pid: int) -> dict[int, str]:
         inside = _number_inside(Path(f"/proc/{pid}"))
         folder = Path("/proc", str(pid), "root", "tmp")  # the JVM's own, in its container too
         path = folder / f".java_pid{inside}"
+        trigger = folder / f".attach_pid{inside}"
         if not path.exists():
-            _have_it_opened(pid, path, folder / f".attach_pid{inside}")
-        return _as_outside(pid, parse_dump(_ask(path)))
+            _have_it_opened(pid, path, trigger)
+        try:
+            said = _ask(pid, path)
+        except ConnectionRefusedError:  # of a JVM that has died
+            path.unlink()
+            _have_it_opened(pid, path, trigger)
+            said = _ask(pid, path)
+        return _as_outside(pid, parse_dump(said))
     except OSError:
         return {}
 
@@ -72,10 +83,13 @@ def _have_it_opened(pid: int, path: Path, trigger: Path) -> None:
             trigger.unlink()
 
 
-def _ask(path: Path) -> str:
+def _ask(pid: int, path: Path) -> str:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_ANSWERS_S)
         connection.connect(str(path))
+        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        if _CREDENTIALS.unpack(told)[0] != pid:  # anybody may open one in /tmp (unix(7))
+            raise PermissionError(f"{path} is not of process {pid}")
         connection.sendall(_REQUEST)
         answer = b""
         while len(answer) < _MOST_BYTES and (part := connection.recv(1 << 20)):

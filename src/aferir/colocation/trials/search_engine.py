@@ -33,6 +33,8 @@ _ENDING_S = 30.0
 _GONE = re.compile(r"ConcMarkSweep|CMS|PrintGC|PrintTenuring|GCLog|Xlog|Xms|Xmx|PreTouch|HeapDump")
 """Options of shipped files that today's Java no longer knows, or that say what we say."""
 _HEAP = "1g"
+_TRACELESS = "-XX:-UsePerfData"
+"""With performance data a JVM leaves a folder of its user's in /tmp, wherever its own files go."""
 
 
 class Engine(msgspec.Struct, frozen=True):
@@ -103,6 +105,7 @@ def started(engine: Engine, home: Path, data: Path) -> Iterator[Started]:
                 f"{engine.prefix}_PATH_CONF": str(configuration),
                 f"{engine.prefix}_TMPDIR": str(logs),
                 "JAVA_HOME": _java_home(),
+                "JDK_JAVA_OPTIONS": _TRACELESS,  # of the JVMs that its script starts before it
             },
         )
     try:
@@ -136,8 +139,7 @@ def _configure(engine: Engine, home: Path, data: Path, port: int) -> Path:
     folder = home / "config"
     lines = (folder / "jvm.options").read_text(encoding="utf-8").splitlines()
     kept = [one for one in lines if not _GONE.search(one)]
-    # Without performance data it leaves no folder of its user's in /tmp.
-    kept += [f"-Xms{_HEAP}", f"-Xmx{_HEAP}", "-XX:-UsePerfData"]
+    kept += [f"-Xms{_HEAP}", f"-Xmx{_HEAP}"]
     (folder / "jvm.options").write_text("\n".join(kept) + "\n", encoding="utf-8")
     settings = {
         "cluster.name": "aferir",
