@@ -62,9 +62,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run to the end of the batch program, of the service, or of our patience."""
-    from aferir.colocation import controller, privileges, service
+    from aferir.colocation import controller, place, privileges, service
     from aferir.colocation.policies import POLICIES
     from aferir.config import colocation
+    from aferir.environments import cgroup
 
     if options.policy == "list":
         print("\n".join(POLICIES))
@@ -76,7 +77,9 @@ def execute(options: argparse.Namespace) -> int:
             f"there is no policy `{wanted.policy}`", remedy=f"one of: {', '.join(POLICIES)}"
         )
     if options.check:
-        return _check(privileges.findings(), len(service.check(job.service)))
+        pids = service.check(job.service)
+        where = place.beside(job.service, pids, cgroup.layout())
+        return _check(privileges.findings(where), len(pids))
     sensor = colocation.sensor(wanted.latency, job.sla)
     try:
         with _Log(options.log) as log:

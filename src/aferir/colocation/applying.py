@@ -14,6 +14,7 @@ import msgspec
 
 from aferir.colocation import admission, attributes, batch, remembered
 from aferir.colocation.attributes import Found
+from aferir.colocation.place import Place
 from aferir.colocation.remembered import Remembered
 from aferir.colocation.settings import Schedule, Settings
 from aferir.environments import cgroup
@@ -54,15 +55,22 @@ def differing(
 class Machine:
     """One service and one batch group under our hand."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Entry, where: Place | None = None) -> None:
         """Make the batch program's group. `entry`: of the journal, and a guard knows of it.
 
-        Errors: MissingError where control groups may not be made.
+        `where`: beside the service; None: at the root. Errors: MissingError where control groups
+        may not be made.
         """
-        self._remembered = Remembered(id=entry.id)
+        parents = batch.parents(cgroup.layout(), where)
+        self._remembered = Remembered(
+            id=entry.id,
+            parents=tuple(dict.fromkeys(map(str, parents.values()))),
+            switched_on=batch.to_switch_on(parents),
+        )
         remembered.write(self._remembered)
-        self.group = batch.make(self._remembered.group, cgroup.layout())
         self.all_cpus = tuple(sorted(os.sched_getaffinity(0)))
+        share = where.share if where else 1.0
+        self.group = batch.make(self._remembered.group, parents, self.all_cpus, share)
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
         """CPUs that the kernel lets us reserve altogether."""

@@ -9,20 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from aferir.colocation import attributes
+from aferir.colocation import attributes, place
+from aferir.colocation.place import Place
 from aferir.colocation.settings import Batch, Schedule
 from aferir.environments import cgroup
 from aferir.environments.cgroup import Layout
 from aferir.errors import MissingError
 
 _WANTED = ("cpu", "cpuacct", "cpuset", "freezer")
-_SHARES = 1_024
-"""cpu.shares of version 1 that is weight 100 of version 2."""
 _TRIES = 5
 
 
@@ -31,23 +30,50 @@ class Group(msgspec.Struct, frozen=True):
 
     name: str
     folders: dict[str, Path]
+    share: float = 1.0
+    """Of the weights that are set: the service's group beside it has that part of everybody's."""
 
 
-def make(name: str, have: Layout) -> Group:
-    """Make it. Journal `name` first. Errors: MissingError where it is not allowed."""
-    folders = {}
+def parents(have: Layout, where: Place | None) -> dict[str, Path]:
+    """Controller (or `unified`) to the group below which the batch's is made.
+
+    `where` matters in the hierarchy that shares out the CPUs; in others it is the root.
+    """
     roots = {c: have.v1[c] for c in _WANTED if c in have.v1}
     if have.v2 is not None:
         roots["unified"] = have.v2
+    if where is None:
+        return roots
+    sharing = have.v1.get("cpu") or have.v2
+    return {c: where.parent if root == sharing else root for c, root in roots.items()}
+
+
+def to_switch_on(below: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
+    """Parents to the controllers that `make` will switch on for their children."""
+    wanted = {str(p): place.not_delegated(p) for c, p in below.items() if c == "unified"}
+    return {parent: controllers for parent, controllers in wanted.items() if controllers}
+
+
+def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float = 1.0) -> Group:
+    """Make it `below` these parents, for those CPUs. Journal `name` and the parents first.
+
+    Errors: MissingError where it is not allowed.
+    """
+    folders = {controller: parent / name for controller, parent in below.items()}
+    group = Group(name, folders, share)
     try:
-        for controller, root in roots.items():
-            if controller == "unified":
-                _delegate(root, have)
-            folders[controller] = root / name
-            folders[controller].mkdir(exist_ok=True)
-        if folder := folders.get("cpuset"):  # it takes no process before it has both
-            for file in ("cpuset.cpus", "cpuset.mems"):
-                (folder / file).write_text((folder.parent / file).read_text())
+        for controller, folder in folders.items():
+            for one in place.not_delegated(folder.parent) if controller == "unified" else ():
+                control = folder.parent / "cgroup.subtree_control"
+                control.write_text(f"+{one}", encoding="ascii")
+            folder.mkdir(exist_ok=True)
+        if cpuset := folders.get("cpuset"):  # it takes no process before it has both
+            (cpuset / "cpuset.cpus").write_text(",".join(map(str, cpus)), encoding="ascii")
+            nodes = (cpuset.parent / "cpuset.mems").read_text(encoding="ascii")
+            (cpuset / "cpuset.mems").write_text(nodes, encoding="ascii")
+        if share != 1.0:
+            for controller, file, value in _weight(Batch(), group):
+                (folders[controller] / file).write_text(value, encoding="ascii")
     except OSError as error:
         raise MissingError(
             f"the control group {name} for the batch program cannot be made: {error}",
@@ -57,15 +83,7 @@ def make(name: str, have: Layout) -> Group:
         raise MissingError(
             "this host mounts no control groups", remedy="mount -t cgroup2 none /sys/fs/cgroup"
         )
-    return Group(name, folders)
-
-
-def _delegate(root: Path, have: Layout) -> None:
-    control = root / "cgroup.subtree_control"
-    on = control.read_text(encoding="ascii").split()
-    for controller in ("cpu", "cpuset"):
-        if controller in have.v2_controllers and controller not in on:
-            control.write_text(f"+{controller}", encoding="ascii")
+    return group
 
 
 def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[_Write]:
@@ -79,8 +97,7 @@ def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
     if now.idle != want.idle:
         found.append((cpu, "cpu.idle", str(int(want.idle))))
     if not want.idle and (now.weight != want.weight or now.idle):
-        value = max(2, want.weight * _SHARES // 100) if v1 else want.weight
-        found.append((cpu, "cpu.shares" if v1 else "cpu.weight", str(value)))
+        found += _weight(want, group)
     if now.quota_cpus != want.quota_cpus:
         found += _quota(want.quota_cpus, v1=v1)
     if (before := _cpus(now, all_cpus)) != (after := _cpus(want, all_cpus)) and before:
@@ -90,6 +107,14 @@ def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
 
 
 _Write = tuple[str, str, str]
+
+
+def _weight(want: Batch, group: Group) -> list[_Write]:
+    """Relative to the service's group, and no less than the kernel takes."""
+    if "cpu" in group.folders:
+        shares = want.weight * place.SHARES * group.share / 100
+        return [("cpu", "cpu.shares", str(max(2, int(shares))))]
+    return [("unified", "cpu.weight", str(max(1, int(want.weight * group.share))))]
 
 
 def _quota(cpus: float | None, *, v1: bool) -> list[_Write]:

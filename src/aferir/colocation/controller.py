@@ -17,7 +17,15 @@ from typing import Any, Literal, Self
 import msgspec
 
 from aferir import journal, process
-from aferir.colocation import admission, attributes, batch, privileges, remembered, service
+from aferir.colocation import (
+    admission,
+    attributes,
+    batch,
+    place,
+    privileges,
+    remembered,
+    service,
+)
 from aferir.colocation.answers import Answers
 from aferir.colocation.applying import Machine
 from aferir.colocation.critical import Selector
@@ -27,6 +35,7 @@ from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Decide, Settings, Sla, State, ThreadUse
 from aferir.colocation.usage import Watch
+from aferir.environments import cgroup
 
 _SETTLES_S = 1.0
 """Within which the kernel has given back what ended threads had reserved."""
@@ -100,16 +109,18 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
     Whatever happens, all is given back. Call it from the main thread.
     Errors: MissingError where a privilege or the service is missing; nothing was changed then.
     """
-    privileges.check()
-    service.check(job.service)
+    where = place.beside(job.service, service.check(job.service), cgroup.layout())
+    privileges.check(where)
     problems = remembered.clean(journal.orphans())
+    if where is not None and where.problem:
+        problems.append(where.problem)
     before = admission.read_bandwidth()
     attributes.go_first()
     with _Stopping() as stopping:
         entry = journal.write(remembered.KIND, {})
         try:
             with Guard(entry) as guard:
-                loop = _Loop(job, sensor, decide, Machine(entry), guard)
+                loop = _Loop(job, sensor, decide, Machine(entry, where), guard)
                 try:
                     reason = loop.run(stopping, note)
                 finally:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from aferir.colocation import admission
+from aferir.colocation.place import Place
 from aferir.environments import cgroup
 from aferir.errors import MissingError
 from aferir.machine.privileges import as_root_command
@@ -21,15 +22,18 @@ def has_capability(number: int, status: str) -> bool:
     return bool(found and int(found[1], 16) >> number & 1)
 
 
-def findings() -> list[Finding]:
-    """One finding a privilege: of CAP_SYS_NICE, control groups, and the kernel's account."""
+def findings(where: Place | None = None) -> list[Finding]:
+    """One finding a privilege: of CAP_SYS_NICE, control groups, and the kernel's account.
+
+    `where`: the place of the batch program's group, where the service is known.
+    """
     status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return [_scheduling(status), _groups(), _account()]
+    return [_scheduling(status), _groups(where), _account()]
 
 
-def check() -> None:
+def check(where: Place | None = None) -> None:
     """Errors: MissingError, naming every privilege that co-location cannot do without."""
-    missing = [finding for finding in findings() if finding.status == "missing"]
+    missing = [finding for finding in findings(where) if finding.status == "missing"]
     if missing:
         raise MissingError(
             "; ".join(finding.message for finding in missing),
@@ -44,16 +48,19 @@ def _scheduling(status: str) -> Finding:
     return Finding("scheduling", "missing", said, as_root_command())
 
 
-def _groups() -> Finding:
+def _groups(where: Place | None) -> Finding:
     have = cgroup.layout()
-    roots = [have.v1["cpu"]] if "cpu" in have.v1 else [have.v2] if have.v2 else []
-    if not roots:
+    parent = where.parent if where else have.v1.get("cpu") or have.v2
+    if parent is None:
         said = "no control groups are mounted: the batch program cannot be held"
         return Finding("cgroups", "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")
-    if not os.access(roots[0], os.W_OK):
-        said = f"{roots[0]} may not be written: no control group for the batch program"
+    if not os.access(parent, os.W_OK):
+        said = f"{parent} may not be written: no control group for the batch program"
         return Finding("cgroups", "missing", said, as_root_command())
-    return Finding("cgroups", "ok", f"control groups may be made in {roots[0]}")
+    if where and where.problem:
+        remedy = f"run the service where it has everybody's weight, not in {where.low}"
+        return Finding("cgroups", "degraded", where.problem, remedy)
+    return Finding("cgroups", "ok", f"the batch program's control group may be made in {parent}")
 
 
 def _account() -> Finding:

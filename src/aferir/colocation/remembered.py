@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from aferir import journal
-from aferir.colocation import attributes, service
+from aferir.colocation import attributes, place, service
 from aferir.colocation.attributes import Found
 from aferir.environments import cgroup
 from aferir.journal import Entry
@@ -38,6 +38,10 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs that were set, inherited too."""
     policies: tuple[int, ...] = ()
     """Policies that were set and are inherited: SCHED_BATCH and SCHED_IDLE."""
+    parents: tuple[str, ...] = ()
+    """Below which the batch program's control group is, or is about to be."""
+    switched_on: dict[str, tuple[str, ...]] = {}
+    """Control groups of version 2 to the controllers that their children were given for it."""
 
     @property
     def group(self) -> str:
@@ -93,9 +97,12 @@ def restore(remembered: Remembered) -> list[str]:
         if not late:
             break
     try:
-        cgroup.remove(remembered.group, cgroup.layout())
+        parents = tuple(map(Path, remembered.parents))
+        cgroup.remove(remembered.group, cgroup.layout(), parents)
     except OSError as error:
         problems.append(f"the control group {remembered.group} stays: {error}")
+    for parent, controllers in remembered.switched_on.items():
+        place.take_back(Path(parent), controllers)
     return problems
 
 

@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -170,13 +170,13 @@ def _accounts(have: Layout) -> Iterator[tuple[str, Path]]:
         yield "unified", have.v2
 
 
-def find(name: str, have: Layout) -> list[Path]:
-    """Groups called `name` or `name-...` at the roots and below our own group."""
-    own = _own_paths()
+def find(name: str, have: Layout, below: Iterable[Path] = ()) -> list[Path]:
+    """Groups called `name` or `name-...` at the roots, below our own group and those of `below`."""
+    own = tuple(_own_paths())
+    bases = {root / path for root in have.roots() for path in ("", *own)}
     found: list[Path] = []
-    for root in have.roots():
-        for base in {root, *(root / path for path in own)}:
-            found += [path for path in base.glob(f"{name}*") if _named(path.name, name)]
+    for base in bases.union(below):
+        found += [path for path in base.glob(f"{name}*") if _named(path.name, name)]
     return sorted({path for path in found if path.is_dir()})
 
 
@@ -191,29 +191,36 @@ def members(folder: Path) -> set[int]:
     return pids
 
 
-def remove(name: str, have: Layout, *, wait_s: float = 5.0) -> None:
+def remove(name: str, have: Layout, below: Collection[Path] = (), *, wait_s: float = 5.0) -> None:
     """Kill whatever is left in the groups called `name` and remove them; nothing: fine.
 
-    Errors: OSError where one stays.
+    They are where `find` looks. Errors: OSError where one stays.
     """
     deadline = time.monotonic() + wait_s
-    while folders := find(name, have):
+    while folders := find(name, have, below):
         for folder in folders:
             let_die(folder)
         for pid in {pid for folder in folders for pid in members(folder)}:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for folder in folders:
-            try:
-                for path in [*_below(folder), folder]:
-                    path.rmdir()
-            except FileNotFoundError:
-                continue
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise
-        if find(name, have):
+            _die_elsewhere(folder, name, have)
+        for folder in folders:
+            _remove_empty(folder, late=time.monotonic() > deadline)
+        if find(name, have, below):
             time.sleep(0.005)
+
+
+def _remove_empty(folder: Path, *, late: bool) -> None:
+    """Errors: OSError where it is not, and it is `late`."""
+    try:
+        for path in [*_below(folder), folder]:
+            path.rmdir()
+    except FileNotFoundError:
+        return
+    except OSError:
+        if late:
+            raise
 
 
 def let_die(folder: Path) -> None:
@@ -226,6 +233,23 @@ def let_die(folder: Path) -> None:
         if (folder / file).exists():
             with contextlib.suppress(OSError):
                 (folder / file).write_text(value, encoding="ascii")
+
+
+def _die_elsewhere(folder: Path, name: str, have: Layout) -> None:
+    """Move a group's dying processes to the root, into a group that is found by its name as well.
+
+    Within another that has hardly any weight they would die slowly, whatever their own has.
+    """
+    root = next((root for root in have.roots() if root in folder.parents), folder.parent)
+    if root == folder.parent or not (pids := members(folder)):
+        return
+    if not any((folder / file).exists() for file in ("cpu.shares", "cpu.weight")):
+        return
+    other = root / f"{name}-dying"
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it is dead, or the root is not ours to write
+            other.mkdir(exist_ok=True)
+            (other / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
 
 def _below(folder: Path) -> list[Path]:
