@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 _ROOT_CACHE = Path("/var/cache/aferir")
+_ID_DIGITS, _FAMILY_DIGITS = 12, 6
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +71,7 @@ def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) ->
     """
     pid = os.getpid()
     entry = Entry(
-        id=uuid.uuid4().hex[:12],
+        id=_unused_id(),
         kind=kind,
         owner_pid=pid,
         owner_started=start_time(pid) or 0,
@@ -79,6 +81,11 @@ def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) ->
     )
     write_durably(_folder() / f"{entry.id}.json", msgspec.json.encode(entry))
     return entry
+
+
+def family(state: Path) -> str:
+    """How ids of all entries in that state folder begin: what is made tells where it belongs."""
+    return f"{zlib.crc32(os.fsencode(state)):08x}"[:_FAMILY_DIGITS]
 
 
 def read(identity: str) -> Entry | None:
@@ -145,6 +152,14 @@ def write_durably(path: Path, content: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _unused_id() -> str:
+    begins = family(state_folder())
+    while True:
+        identity = begins + uuid.uuid4().hex[: _ID_DIGITS - _FAMILY_DIGITS]
+        if not (_folder() / f"{identity}.json").exists():
+            return identity
 
 
 def _folder() -> Path:

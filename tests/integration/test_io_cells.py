@@ -18,13 +18,11 @@ from aferir.config.expand import image_packages
 from aferir.environments import by_kind, cgroup
 from aferir.model.plan import (
     SCRATCH,
-    Cell,
     EnvironmentKind,
     EnvironmentSpec,
     Parameter,
-    Plan,
-    StoppingRule,
     WorkloadSpec,
+    once,
 )
 from aferir.model.record import Failure, Record
 from aferir.workloads.base import VOLUME
@@ -68,21 +66,7 @@ def carry_out(
         WorkloadSpec(name=name, program=program, parameters=given, time_limit_s=120)
         for name, (program, given) in programs.items()
     ]
-    cells = [
-        Cell(id=f"e/{one.name}", group=one.name, environment="e", workload=one) for one in specs
-    ]
-    plan = Plan(
-        name="outcomes",
-        title="Outcomes",
-        baseline="e",
-        seed=1,
-        order="interleaved",
-        warmup=0,
-        stop=StoppingRule(minimum=1, maximum=1, emulated=1),
-        time_limit_s=400,
-        environments=(environment,),
-        cells=tuple(cells),
-    )
+    plan = once("outcomes", environments=[environment], workloads=specs, time_limit_s=400)
     found = runner.run(
         plan,
         folder,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from aferir.bench.cluster_life import Plan, judge, judge_leftovers
+from aferir.bench.cluster_life import Plan, judge
+from aferir.bench.leftovers import judge_leftovers
 from aferir.bench.options import BenchOptions, Note
 from aferir.bench.parts import Part, run_parts
 from aferir.errors import UsageError
@@ -28,8 +29,8 @@ def test_the_longest_life_is_judged() -> None:
 
 
 def test_anything_left_is_too_much() -> None:
-    assert judge_leftovers("life", [], 3).holds
-    assert not judge_leftovers("life", ["mount /x"], 3).holds
+    assert judge_leftovers("life.left_behind", [], 3).holds
+    assert not judge_leftovers("life.left_behind", ["mount /x"], 3).holds
 
 
 def part(name: str) -> Part:

@@ -6,13 +6,12 @@ import msgspec
 import pytest
 
 from aferir.model.plan import (
-    Cell,
     EnvironmentKind,
     EnvironmentSpec,
     Plan,
     ServerSpec,
-    StoppingRule,
     WorkloadSpec,
+    once,
 )
 from aferir.model.record import Record, Sample, Side
 from aferir.report.analyse import analyse
@@ -57,21 +56,8 @@ def record(environment: EnvironmentSpec, *, system: float = 2.0, repetition: int
 
 def plan(*environments: EnvironmentSpec) -> Plan:
     workload = WorkloadSpec(name="w", program="w", parameters={}, time_limit_s=60)
-    return Plan(
-        name="io",
-        title="io",
-        baseline="native",
-        seed=1,
-        order="interleaved",
-        warmup=0,
-        stop=StoppingRule(minimum=1, maximum=1, emulated=1),
-        time_limit_s=60,
-        server=SERVER,
-        environments=environments,
-        cells=tuple(
-            Cell(id=f"{one.name}/w", group="w", environment=one.name, workload=workload)
-            for one in environments
-        ),
+    return once(
+        "io", environments=environments, workloads=[workload], time_limit_s=60, server=SERVER
     )
 
 

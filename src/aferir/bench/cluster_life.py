@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from statistics import median
 import msgspec
 
 from aferir import journal, process
-from aferir.bench.leftovers import leftovers
+from aferir.bench.leftovers import judge_leftovers, leftovers, own_state
 from aferir.bench.options import BenchOptions, Note
 from aferir.cluster import configuration, manager, storing
 from aferir.cluster.description import Description, Kind
@@ -90,17 +89,15 @@ def _figures(plan: Plan, options: BenchOptions, note: Note) -> list[Figure]:
         manager.require(asked)
         note("building the image of a node", 0.0)
         image.ensure(extra=manager.packages(asked))
-        with _own_state() as folder:
-            marks = {folder}
+        with own_state() as state:
             for life in range(lives):
                 note(f"a cluster's life, {plan.kind}", 0.5 * life / lives)
-                _live(plan, seconds, marks)
+                _live(plan, seconds)
             for made in range(creations):
                 note("made and destroyed", 0.5 + 0.5 * made / creations)
                 _cluster("create", _NAME, "--nodes", "2")
-                marks |= _ids()
                 _cluster("destroy", _NAME)
-            left = [one for one in leftovers(frozenset()) if any(m in one for m in marks)]
+            left = leftovers(state)
     except AferirError as error:
         judged = None if isinstance(error, MissingError) else False
         return [
@@ -114,7 +111,10 @@ def _figures(plan: Plan, options: BenchOptions, note: Note) -> list[Figure]:
             )
             for name in seconds
         ]
-    return [*judge(plan, seconds), judge_leftovers(plan.part, left, lives + creations)]
+    return [
+        *judge(plan, seconds),
+        judge_leftovers(f"{plan.part}.left_behind", left, lives + creations),
+    ]
 
 
 def judge(plan: Plan, seconds: Lives) -> list[Figure]:
@@ -140,30 +140,14 @@ def judge(plan: Plan, seconds: Lives) -> list[Figure]:
     ]
 
 
-def judge_leftovers(part: str, left: Sequence[str], lives: int) -> Figure:
-    """Anything that was not there before is too much."""
-    return Figure(
-        name=f"{part}.left_behind",
-        value=float(len(left)),
-        unit="things",
-        n=lives,
-        target="0",
-        holds=not left,
-        note="; ".join(left[:3]) or "no process, mount, control group, name space, entry or folder",
-    )
-
-
-def _live(plan: Plan, seconds: Lives, marks: set[str]) -> None:
-    """What is made bears one of the `marks`, which are added."""
+def _live(plan: Plan, seconds: Lives) -> None:
     try:
         with _timed(seconds, "first_mpi"):
             _cluster("create", _NAME, "--nodes", str(plan.nodes), "--kind", plan.kind)
             _runs_on(plan.nodes)
-        marks |= _ids()
         if "scale" in seconds:
             with _timed(seconds, "scale"):
                 _cluster("scale", _NAME, str(plan.more))
-                marks |= _ids()
                 _cluster("scale", _NAME, str(plan.nodes))
             _runs_on(plan.nodes)
         if "heal" in seconds:
@@ -175,18 +159,12 @@ def _live(plan: Plan, seconds: Lives, marks: set[str]) -> None:
                 _kill("node1")
                 _fails_because_of("node1", job)
                 _until(lambda: _runs_on(plan.nodes))
-        marks |= _ids()
     except BaseException:
         with contextlib.suppress(AferirError):
             _cluster("destroy", _NAME)
         raise
     with _timed(seconds, "destroy"):
         _cluster("destroy", _NAME)
-
-
-def _ids() -> set[str]:
-    """Of all that is there now, as others on this machine make instances, too."""
-    return {entry.id for entry in journal.entries()}
 
 
 @contextlib.contextmanager
@@ -258,18 +236,3 @@ def _kill(name: str) -> None:
     if pid is None:
         raise ProgramError(f"{name} does not run")
     os.kill(pid, signal.SIGKILL)
-
-
-@contextlib.contextmanager
-def _own_state() -> Iterator[str]:
-    """The folder; the user's clusters are none of the bench's business."""
-    given = os.environ.get("AFERIR_STATE")
-    with tempfile.TemporaryDirectory(prefix="aferir-bench-") as folder:
-        os.environ["AFERIR_STATE"] = folder
-        try:
-            yield folder
-        finally:
-            if given is None:
-                del os.environ["AFERIR_STATE"]
-            else:
-                os.environ["AFERIR_STATE"] = given

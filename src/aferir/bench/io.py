@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
+import msgspec
+
 from aferir.bench import io_accounts, io_devices, io_workloads
 from aferir.bench.options import BenchOptions, Note
 from aferir.bench.parts import run_parts
@@ -22,5 +26,8 @@ _PARTS = {
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """All parts, or those that `--only` names."""
-    return run_parts("io", _PARTS, options, note)
+    """All parts, or those that `--only` names, and how long they took together."""
+    clock = time.monotonic()
+    result = run_parts("io", _PARTS, options, note)
+    spent = io_workloads.duration("duration", time.monotonic() - clock, 1)
+    return msgspec.structs.replace(result, figures=(*result.figures, spent))

@@ -5,25 +5,23 @@ Whatever is registered in `aferir.workloads` and has `short_io` takes part; noth
 
 from __future__ import annotations
 
-import os
-import tempfile
+import time
 from collections.abc import Mapping
-from pathlib import Path
 
 from aferir import machine, runner, workloads
-from aferir.bench.leftovers import leftovers
+from aferir.bench.leftovers import judge_leftovers, leftovers, own_state
 from aferir.bench.options import BenchOptions, Note
 from aferir.config.expand import image_packages
 from aferir.environments import by_kind
 from aferir.errors import MissingError
 from aferir.model.bench import Figure
-from aferir.model.plan import Cell, EnvironmentSpec, Plan, StoppingRule, WorkloadSpec
+from aferir.model.plan import Cell, EnvironmentSpec, Plan, WorkloadSpec, once
 from aferir.model.record import Record
+from aferir.runner.progress import Silent
 from aferir.workloads.base import VOLUME, IoWorkload
 
 LIMIT_S = 3600.0
 """All of them together, in both environments."""
-EXPECTED = 8
 _CELL_LIMIT_S = 900.0
 _MOST_MEMORY = 16 * 2**30
 
@@ -39,117 +37,107 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
     if not marked():
         return [_none()]
     plan = plan_of(marked(), quick=options.quick, seed=options.seed)
-    note(f"{len(plan.cells)} cells of {len(marked())} programs", 0.0)
-    with tempfile.TemporaryDirectory(prefix="aferir-io-") as folder:
-        try:
+    clock = time.monotonic()
+    try:
+        with own_state() as state:
             run = runner.run(
                 plan,
-                Path(folder),
+                state / "runs",
                 experiment=b"",
                 environments={spec.kind: by_kind(spec.kind) for spec in plan.environments},
                 workloads=workloads.all_workloads(),
+                progress=_Noted(note),
             )
-        except MissingError as error:
-            return [_none(error.message)]
+            left = leftovers(state)
+    except MissingError as error:
+        return [_none(error.message)]
     records = {record.cell: record for record in run.records if record.workload != "allocation"}
-    left = leftovers(frozenset({os.getpid()}))
-    spent = sum(_elapsed(record) for record in records.values())
+    lacking = {item.name: item.finding.message for item in run.provenance.left_out}
     return [
-        *(_of_cell(cell, records.get(cell.id)) for cell in plan.cells),
-        Figure(
-            name="workloads.duration",
-            value=spent,
-            unit="s",
-            n=len(records),
-            target=f"<= {LIMIT_S:g}",
-            holds=spent <= LIMIT_S,
-        ),
-        Figure(
-            name="workloads.left_behind",
-            value=float(len(left)),
-            unit="things",
-            n=len(records),
-            target="== 0",
-            holds=not left,
-            note="; ".join(left[:3]),
-        ),
+        *(_of_cell(cell, records.get(cell.id), lacking) for cell in plan.cells),
+        duration("workloads.duration", time.monotonic() - clock, len(records)),
+        judge_leftovers("workloads.left_behind", left, len(records)),
     ]
+
+
+def duration(name: str, seconds: float, n: int) -> Figure:
+    """By the clock on the wall, images and instances included."""
+    return Figure(
+        name=name,
+        value=seconds,
+        unit="s",
+        n=n,
+        target=f"<= {LIMIT_S:g}",
+        holds=seconds <= LIMIT_S,
+    )
 
 
 def plan_of(programs: Mapping[str, IoWorkload], *, quick: bool, seed: int) -> Plan:
     """Every short form once in each environment; quick: the first form of each."""
     limits = machine.host_limits()
-    memory = min(_MOST_MEMORY, limits.memory_bytes * 3 // 4)
-    environments = (
-        EnvironmentSpec(
-            name="native", kind="native", cpus=len(limits.cpus), memory_bytes=limits.memory_bytes
-        ),
-        EnvironmentSpec(
-            name="container",
-            kind="container",
-            cpus=len(limits.cpus),
-            memory_bytes=memory,
-            packages=image_packages(
-                (one, parameters) for one in programs.values() for parameters in one.short_io
-            ),
-        ),
+    native = EnvironmentSpec(
+        name="native", kind="native", cpus=len(limits.cpus), memory_bytes=limits.memory_bytes
     )
-    specs = [
-        WorkloadSpec(
-            name=name if place == 0 else f"{name}-{place + 1}",
-            program=name,
-            parameters=dict(parameters),
-            time_limit_s=_CELL_LIMIT_S,
-        )
+    forms = [
+        (name if place == 0 else f"{name}-{place + 1}", one, parameters)
         for name, one in programs.items()
         for place, parameters in enumerate(one.short_io[:1] if quick else one.short_io)
     ]
-    return Plan(
-        name="io-workloads",
-        title="Programs of I/O in their short form",
-        baseline="native",
-        seed=seed,
-        order="interleaved",
-        warmup=0,
-        stop=StoppingRule(minimum=1, maximum=1, emulated=1),
-        time_limit_s=LIMIT_S,
-        environments=environments,
-        cells=tuple(
-            Cell(
-                id=f"{environment.name}/{spec.name}",
-                group=spec.name,
-                environment=environment.name,
-                workload=spec,
+    container = EnvironmentSpec(
+        name="container",
+        kind="container",
+        cpus=len(limits.cpus),
+        memory_bytes=min(_MOST_MEMORY, limits.memory_bytes * 3 // 4),
+        packages=image_packages((one, parameters) for _, one, parameters in forms),
+    )
+    return once(
+        "io-workloads",
+        environments=(native, container),
+        workloads=[
+            WorkloadSpec(
+                name=name,
+                program=one.program,
+                parameters=dict(parameters),
+                time_limit_s=_CELL_LIMIT_S,
             )
-            for spec in specs
-            for environment in environments
-        ),
+            for name, one, parameters in forms
+        ],
+        time_limit_s=LIMIT_S,
+        seed=seed,
     )
 
 
-def _of_cell(cell: Cell, record: Record | None) -> Figure:
+class _Noted(Silent):
+    """Says which cell is under way."""
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+
+    def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
+        """With the share of cells that are done."""
+        self._note(cell.id, (index - 1) / total)
+
+
+def _of_cell(cell: Cell, record: Record | None, lacking: Mapping[str, str]) -> Figure:
     name = f"workloads.{cell.workload.name}.{cell.environment}"
     failure = record.failure if record is not None else None
     if record is None or failure is not None:
-        why = failure.message if failure is not None else "it could not run here"
+        known = lacking.get(cell.workload.name) or lacking.get(cell.environment)
+        why = failure.message if failure is not None else known or "the time was up"
         return Figure(
             name=name, value=None, unit="s", n=1, target="verified", holds=False, note=why
         )
     volume = next((s.value for s in record.samples if s.metric == VOLUME), None)
-    duration = next((s.value for s in record.samples if s.metric == "duration_s"), None)
+    took = next((s.value for s in record.samples if s.metric == "duration_s"), None)
     return Figure(
         name=name,
-        value=duration,
+        value=took,
         unit="s",
         n=1,
         target="verified",
         holds=volume is not None and volume > 0,
         note=f"it reports no {VOLUME}" if volume is None else f"{volume:.4g} B",
     )
-
-
-def _elapsed(record: Record) -> float:
-    return sum(s.value for s in record.samples if s.metric == "elapsed_s")
 
 
 def _none(why: str = "no program of I/O is registered") -> Figure:

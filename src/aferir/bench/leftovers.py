@@ -1,62 +1,135 @@
-"""What of ours still stands on this machine: the proof that a clean-up was complete."""
+"""What a bench, and nobody else, leaves on this machine: the proof that a clean-up was complete.
+
+A bench works in a state folder of its own. What it makes bears that folder's mark: its path, or the
+beginning that all ids of its journal share. So what other work makes meanwhile is never taken for
+the bench's, and nothing of the bench's has to be guessed from before and after.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aferir import journal
-from aferir.process import OWNER_VARIABLE
+from aferir.environments import cgroup, namespace, undo
+from aferir.model.bench import Figure
+from aferir.runner.kinds import clean
 
-_MARK = "aferir-"
+_STATE, _TEMPORARY = "AFERIR_STATE", "TMPDIR"
+_SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - looked at for names alone
+_LINKS = ("cwd", "root", "exe")
 
 
-def leftovers(owners: frozenset[int]) -> list[str]:
-    """Processes started by `owners`, our mounts, control groups, instances, journal entries.
+@contextlib.contextmanager
+def own_state() -> Iterator[Path]:
+    """A state folder while the block runs; the user's instances are none of the bench's business.
 
-    `owners` are process ids of runners that have ended.
+    Temporary files of programs go below it, too. What is left in the end is undone.
     """
+    given = {name: os.environ.get(name) for name in (_STATE, _TEMPORARY)}
+    state = Path(tempfile.mkdtemp(prefix="aferir-bench-"))
+    _temporary(state).mkdir()
+    os.environ |= {_STATE: str(state), _TEMPORARY: str(_temporary(state))}
+    try:
+        yield state
+    finally:
+        clean(list(journal.entries()))
+        for name, value in given.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        undo.remove_tree(state)
+
+
+def leftovers(state: Path) -> list[str]:
+    """Whatever stands that was made for that state folder, each in words; this process apart."""
+    mark = _mark(state)
     return [
-        *(f"process {pid}" for pid in _processes(owners)),
-        *(f"mount {line.split()[1]}" for line in _lines("/proc/self/mounts") if _MARK in line),
-        *(f"control group {path}" for path in _control_groups()),
-        *(f"name space {path}" for path in Path("/run/netns").glob(f"{_MARK}*")),
-        *(f"journal entry {entry.kind} {entry.id}" for entry in journal.orphans()),
-        *(f"folder {path}" for path in _instances()),
+        *(f"process {pid}" for pid in _processes(mark)),
+        *(f"mount {line}" for line in _marked_lines(Path("/proc/self/mountinfo"), mark)),
+        *(f"control group {path}" for path in _control_groups(mark)),
+        *(f"name space {path}" for path in namespace.FOLDER.glob("*") if _is(path, mark)),
+        *(f"loop device {path}" for path in _loop_devices(mark)),
+        *(f"socket {line}" for line in _marked_lines(Path("/proc/net/unix"), mark)),
+        *(f"journal entry {path.stem}" for path in state.glob("journal/*.json")),
+        *(f"file {path}" for path in _files(state, mark)),
     ]
 
 
-def _processes(owners: frozenset[int]) -> list[int]:
-    marks = {f"{OWNER_VARIABLE}={pid}".encode() for pid in owners}
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            variables = set(path.read_bytes().split(b"\0"))
-        except OSError:
-            continue
-        if variables & marks:
-            found.append(int(path.parent.name))
-    return found
+def judge_leftovers(name: str, left: Sequence[str], n: int) -> Figure:
+    """Anything that is left is too much."""
+    return Figure(
+        name=name,
+        value=float(len(left)),
+        unit="things",
+        n=n,
+        target="== 0",
+        holds=not left,
+        note="; ".join(left[:3])
+        or "no process, mount, control group, name space, loop device, socket, entry or file",
+    )
 
 
-def _control_groups() -> list[Path]:
+def _mark(state: Path) -> re.Pattern[bytes]:
+    path, family = re.escape(str(state)), journal.family(state)
+    return re.compile(rf"{path}(?![\w-])|(?:aferir-|building-|{undo.MARK}=){family}".encode())
+
+
+def _temporary(state: Path) -> Path:
+    return state / "temporary"
+
+
+def _processes(mark: re.Pattern[bytes]) -> Iterator[int]:
+    """Those with the mark in their arguments, variables, control groups or open files."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        pid = int(folder.name)
+        ours = pid != os.getpid() and any(mark.search(trace) for trace in _traces(folder))
+        if ours and journal.start_time(pid) is not None:
+            yield pid
+
+
+def _traces(folder: Path) -> Iterator[bytes]:
+    for name in ("environ", "cmdline", "cgroup"):
+        with contextlib.suppress(OSError):
+            yield (folder / name).read_bytes()
+    with contextlib.suppress(OSError):  # it may end meanwhile
+        for link in (*(folder / name for name in _LINKS), *(folder / "fd").iterdir()):
+            with contextlib.suppress(OSError):
+                yield os.fsencode(link.readlink())
+
+
+def _marked_lines(file: Path, mark: re.Pattern[bytes]) -> Iterator[str]:
+    for line in file.read_bytes().splitlines():
+        if mark.search(line):
+            yield os.fsdecode(line)
+
+
+def _control_groups(mark: re.Pattern[bytes]) -> Iterator[Path]:
     """Others' groups come and go meanwhile, which os.walk passes over."""
-    return [
-        Path(folder) / name
-        for folder, names, _ in os.walk("/sys/fs/cgroup")
-        for name in names
-        if _MARK in name
-    ]
+    for root in cgroup.layout().roots():
+        for folder, names, _ in os.walk(root):
+            yield from (Path(folder, name) for name in names if mark.search(os.fsencode(name)))
 
 
-def _instances() -> list[Path]:
-    state = journal.state_folder()
-    return [
-        path
-        for folder in ("containers", "guests", "namespaces", "vms")
-        for path in (state / folder).glob(f"{_MARK}*")
-    ]
+def _loop_devices(mark: re.Pattern[bytes]) -> Iterator[str]:
+    for file in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if mark.search(file.read_bytes()):
+                yield file.parts[3]
 
 
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+def _files(state: Path, mark: re.Pattern[bytes]) -> Iterator[Path]:
+    """Of instances and programs; the journal and what is remembered beside it are no leftovers."""
+    yield from _temporary(state).glob("*")
+    shared = {*map(Path, _SHARED_FOLDERS), journal.cache_folder() / "images"}
+    for folder in (*sorted(shared), *(path for path in state.iterdir() if path.is_dir())):
+        yield from (path for path in folder.glob("*") if _is(path, mark))
+
+
+def _is(path: Path, mark: re.Pattern[bytes]) -> bool:
+    return mark.search(os.fsencode(path.name)) is not None

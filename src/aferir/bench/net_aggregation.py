@@ -20,7 +20,7 @@ from aferir.aggregation.measure import Result, measure
 from aferir.aggregation.places import Place, place
 from aferir.aggregation.traffic import PROGRAM, Task
 from aferir.aggregation.tuning import ROUND_ROBIN, share
-from aferir.bench.leftovers import leftovers
+from aferir.bench.leftovers import leftovers, own_state
 from aferir.bench.options import BenchOptions, Note
 from aferir.environments import cleaning
 from aferir.errors import AferirError
@@ -189,22 +189,18 @@ def _leftovers(options: BenchOptions, note: Note) -> list[Figure]:
     kills = _QUICK_KILLS if options.quick else _KILLS
     left: list[str] = []
     caught = 0
-    program = str(kernel_path(PROGRAM))
-    for kill in range(kills):
-        note("killed measurements", 0.3 + 0.05 * kill / kills)
-        command = [sys.executable, "-c", _MEASURING, program]
-        child = process.start(command, stdout=subprocess.PIPE)
-        with child:
-            assert child.stdout is not None
-            child.stdout.readline()
-            time.sleep(draw.uniform(0.0, 2.0))
-            os.kill(child.pid, signal.SIGKILL)
-        orphans = [entry for entry in journal.orphans() if entry.owner_pid == child.pid]
-        caught += bool(orphans)
-        left += cleaning.clean(orphans)
-        marks = {entry.id for entry in orphans}
-        found = leftovers(frozenset({child.pid}))
-        left += [line for line in found if line.startswith("process") or _names(line, marks)]
+    command = [sys.executable, "-c", _MEASURING, str(kernel_path(PROGRAM))]
+    with own_state() as state:
+        for kill in range(kills):
+            note("killed measurements", 0.3 + 0.05 * kill / kills)
+            with process.start(command, stdout=subprocess.PIPE) as child:
+                assert child.stdout is not None
+                child.stdout.readline()
+                time.sleep(draw.uniform(0.0, 2.0))
+                os.kill(child.pid, signal.SIGKILL)
+            orphans = journal.orphans()
+            caught += bool(orphans)
+            left += [*cleaning.clean(orphans), *leftovers(state)]
     return [
         Figure(
             name="aggregation.left_after_kills",
@@ -216,10 +212,6 @@ def _leftovers(options: BenchOptions, note: Note) -> list[Figure]:
             note=f"{caught} of {kills} had made something; {'; '.join(left[:3]) or 'nothing left'}",
         )
     ]
-
-
-def _names(line: str, marks: set[str]) -> bool:
-    return any(mark in line for mark in marks)
 
 
 def _guest(_: BenchOptions, note: Note) -> list[Figure]:

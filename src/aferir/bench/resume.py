@@ -7,12 +7,11 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 from aferir import process
-from aferir.bench.leftovers import leftovers
+from aferir.bench.leftovers import judge_leftovers, leftovers, own_state
 from aferir.bench.options import BenchOptions, Note
 from aferir.environments import by_kind
 from aferir.errors import ProgramError
@@ -70,22 +69,23 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
         kinds.append("vm")
     kinds = [k for k in kinds if all(f.status != "missing" for f in by_kind(k).check())]
     draw = random.Random(options.seed)  # noqa: S311
-    before = set(leftovers(frozenset()))  # of another aferir that runs at the same time
-    with tempfile.TemporaryDirectory(prefix="aferir-bench-") as folder:
-        runs = Path(folder) / "runs"
-        experiment = Path(folder) / "killed.toml"
+    with own_state() as state:
+        for kind in kinds:
+            by_kind(kind).prepare()  # or all kills would be while KVM is tried for the first time
+        runs = state / "runs"
+        experiment = state / "killed.toml"
         head = _HEAD.format(seed=options.seed, repetitions=_REPETITIONS)
         environments = "".join(_ENVIRONMENT.format(kind=kind) for kind in kinds)
         experiment.write_text(head + environments, encoding="utf-8")
         command = [sys.executable, "-m", "aferir", "run", str(experiment), "--runs", str(runs)]
-        owners, killed = _kill_again_and_again(command, draw, note)
+        killed = _kill_again_and_again(command, draw, note)
         note("to the end", 0.9)
         last = process.run(command, timeout_s=_TIME_LIMIT_S, check=False)
         if last.exit_code != 0:
             raise ProgramError(f"the last start of the run {process.explain_exit(last)}")
         process.run([sys.executable, "-m", "aferir", "clean"], timeout_s=60.0)
         missing, twice, folders = _count(runs, kinds)
-        left = [what for what in leftovers(owners) if what not in before]
+        left = leftovers(state)
     note_kinds = ", ".join(kinds)
     return BenchResult(
         bench="resume",
@@ -94,21 +94,17 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
             _zero("cells.missing", missing, killed, f"over {note_kinds}"),
             _zero("cells.twice", twice, killed, f"over {note_kinds}"),
             _zero("runs.besides_the_first", folders - 1, killed, "a restart goes on with its run"),
-            _zero("left_behind", len(left), killed, "; ".join(left[:5])),
+            judge_leftovers("left_behind", left, killed),
         ),
         warnings=() if killed == _KILLS else (f"the run ended after {killed} kills",),
     )
 
 
-def _kill_again_and_again(
-    command: list[str], draw: random.Random, note: Note
-) -> tuple[frozenset[int], int]:
-    owners = set()
+def _kill_again_and_again(command: list[str], draw: random.Random, note: Note) -> int:
     killed = 0
     for k in range(_KILLS):
         note(f"kill {k + 1}", 0.9 * k / _KILLS)
         child = process.start(command)
-        owners.add(child.pid)
         try:
             # Most of the first second goes to start-up; kills belong to all of a run's moments.
             child.wait(timeout=draw.uniform(0.3, _LONGEST_WAIT_S))
@@ -117,7 +113,7 @@ def _kill_again_and_again(
             os.kill(child.pid, signal.SIGKILL)
             child.wait()
             killed += 1
-    return frozenset(owners), killed
+    return killed
 
 
 def _count(runs: Path, kinds: list[EnvironmentKind]) -> tuple[int, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -147,6 +148,40 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How often the load of each core is looked at during runs; None: never."""
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
+
+
+def once(
+    name: str,
+    *,
+    environments: Sequence[EnvironmentSpec],
+    workloads: Sequence[WorkloadSpec],
+    time_limit_s: float,
+    seed: int = 1,
+    server: ServerSpec | None = None,
+) -> Plan:
+    """Each workload once in each environment, the first of which is the baseline."""
+    return Plan(
+        name=name,
+        title=name,
+        baseline=environment_family(environments[0].name),
+        seed=seed,
+        order="interleaved",
+        warmup=0,
+        stop=StoppingRule(minimum=1, maximum=1, emulated=1),
+        time_limit_s=time_limit_s,
+        server=server,
+        environments=tuple(environments),
+        cells=tuple(
+            Cell(
+                id=f"{environment.name}/{workload.name}",
+                group=workload.name,
+                environment=environment.name,
+                workload=workload,
+            )
+            for workload in workloads
+            for environment in environments
+        ),
+    )
 
 
 def environment_family(name: str) -> str:
