@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from aferir.report.charts.style import (
     HATCH,
@@ -23,6 +24,7 @@ from aferir.report.charts.style import (
 )
 from aferir.report.formatting import quantity
 from aferir.report.model import IoCell, IoProjection, IoStudy
+from aferir.statistics.scaling import Projection
 
 _STATES = {
     "user": ("user", "user"),
@@ -181,25 +183,33 @@ def _growth(projection: IoProjection, place: int) -> str:
     """Measured costs, and the laws through them as far as each may be projected."""
     measured = projection.measured
     first = measured[min(measured)]
+    laws = [
+        (name, law, style)
+        for name, law, style in (("USL", projection.usl, "-"), ("linear", projection.linear, "--"))
+        if law is not None
+    ]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        axes.plot(
-            list(measured), [v / first for v in measured.values()], "o", color=INK, label="measured"
-        )
-        laws = (("USL", projection.usl, "-"), ("linear", projection.linear, "--"))
+        times = [cost / first for cost in measured.values()]
+        axes.plot(list(measured), times, "o", color=INK, label="measured", zorder=3)
         for name, law, style in laws:
-            if law is None:
-                continue
-            last = max(measured) if law.refused else law.cores
-            cores = [1 + (last - 1) * k / 100 for k in range(101)]
-            shown = f"{name}, not projected" if law.refused else name
-            growth = [law.law.at(n) / first for n in cores]
-            axes.plot(cores, growth, style, color=MUTED, label=shown)
+            _law(axes, law, max(measured), name, style)
+        if any(not law.refused for _, law, _ in laws):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_xticks([1, 10, 100, 1000])
+            axes.yaxis.set_minor_formatter(NullFormatter())
+        else:
+            axes.set_xticks(list(measured))
+            axes.set_ylim(0, 1.1 * max(times))
+        axes.xaxis.set_minor_locator(NullLocator())
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
         axes.set_xlabel("cores")
         axes.set_ylabel("times the cost on one core")
         axes.grid(visible=True)
-        axes.legend(fontsize=8.5)
+        figure.legend(loc="outside upper left", ncols=len(laws) + 1, fontsize=8.5)
 
     words = ", ".join(f"{cores} cores: {cost:.4g} cycles" for cores, cost in measured.items())
     return render(
@@ -209,3 +219,14 @@ def _growth(projection: IoProjection, place: int) -> str:
         title=f"Growth of system cycles per operation of {projection.workload}",
         description=words,
     )
+
+
+def _law(axes: Axes, law: Projection, largest: int, name: str, style: str) -> None:
+    """Up to where it is projected, with its interval there, or to the largest size measured."""
+    last = largest if law.refused else law.cores
+    cores = np.geomspace(1, last, 101)
+    growth = [law.law.at(n) / law.law.first for n in cores]
+    said = "not projected" if law.refused else f"[{law.low:.3g}, {law.high:.3g}] at {law.cores:,}"
+    axes.plot(cores, growth, style, color=MUTED, label=f"{name}, {said}")
+    if not law.refused:
+        axes.vlines(law.cores, law.low, law.high, color=MUTED, linewidth=3, alpha=0.6)
