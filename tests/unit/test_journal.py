@@ -28,6 +28,17 @@ def test_an_entry_is_there_until_it_is_erased() -> None:
     assert list(journal.entries()) == []
 
 
+def test_ids_tell_which_state_folder_they_are_of(
+    own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = {journal.write("container", {}).id for _ in range(20)}
+    assert len(ids) == 20
+    assert {name[:6] for name in ids} == {journal.family(own_state)}
+    monkeypatch.setenv("AFERIR_STATE", str(own_state / "other"))
+    assert journal.write("container", {}).id[:6] == journal.family(own_state / "other")
+    assert journal.family(own_state / "other") != journal.family(own_state)
+
+
 def test_what_belongs_to_a_living_owner_is_no_orphan() -> None:
     journal.write("container", {})
     assert journal.orphans() == []
