@@ -17,6 +17,12 @@ from aferir.workloads.stores.inside.workplace import Child, Workplace
 PROGRAM = "hbase"
 _BINDING = "aferir.HBaseStore"
 _SERVER = "org.apache.hadoop.hbase.master.HMaster"
+_PATIENCE_MS = {
+    "hbase.master.start.timeout.localHBaseCluster": 1_800_000,
+    "hbase.master.init.timeout.localHBaseCluster": 1_800_000,
+    "zookeeper.session.timeout.localHBaseCluster": 90_000,
+}
+"""By default 30, 200 and 10 s, which a busy host may take; a cell has a limit of its own."""
 _LOGGING = """log4j.rootLogger=WARN,out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.target=System.err
@@ -76,6 +82,7 @@ def _start(given: Namespace, place: Workplace) -> Child:
         "hbase.regionserver.info.port": "-1",
         "hbase.wal.provider": "filesystem",
         "hbase.unsafe.stream.capability.enforce": "false",
+        **{name: str(value) for name, value in _PATIENCE_MS.items()},
     }
     lines = "".join(
         f"<property><name>{name}</name><value>{escape(value)}</value></property>\n"
@@ -96,4 +103,4 @@ def _ask(place: Workplace, what: str) -> str:
 
 def _java(place: Workplace) -> list[str]:
     """With the configuration's folder before the programs."""
-    return ["java", "-cp", ycsb.classpath(place)]
+    return [*ycsb.JAVA, "-cp", ycsb.classpath(place)]

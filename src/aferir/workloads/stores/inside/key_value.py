@@ -28,7 +28,8 @@ def run(given: Namespace, place: Workplace) -> Figures:
     ycsb.phase("load", given, place, database=_BINDING, properties=own)
     setup_s = time.perf_counter() - clock
     report = ycsb.phase("t", given, place, database=_BINDING, properties=own)
-    counted = place.run(["java", "-cp", f"{place.folder}/jars/*", _BINDING, "data"], name="count")
+    command = [*ycsb.JAVA, "-cp", f"{place.folder}/jars/*", _BINDING, "data"]
+    counted = place.run(command, name="count")
     if int(counted) != given.records:
         raise WrongError(f"{int(counted)} records are there, not {given.records}")
     return Figures(

@@ -11,6 +11,8 @@ from aferir.workloads.stores.inside.cpu import TICKS_PER_S, CpuTime
 from aferir.workloads.stores.inside.outcome import FailedError, WrongError
 from aferir.workloads.stores.inside.workplace import Workplace
 
+JAVA = ("java", "-XX:-UsePerfData")
+"""Without the file below /tmp that one leaves when it is killed."""
 _CLIENT = "site.ycsb.Client"
 _WORKLOAD = "site.ycsb.workloads.CoreWorkload"
 _LINE = re.compile(r"^\[([A-Z_-]+)\], ([^,]+), ([\d.]+)$", re.MULTILINE)
@@ -62,7 +64,7 @@ def phase(
     words = [word for key, value in settings.items() for word in ("-p", f"{key}={value}")]
     said = place.run(
         [
-            *("java", "-cp", classpath(place), _CLIENT, f"-{name}"),
+            *(*JAVA, "-cp", classpath(place), _CLIENT, f"-{name}"),
             *("-db", database, "-threads", str(given.clients), *words),
         ],
         name=f"ycsb-{name}",
