@@ -64,7 +64,9 @@ def command(
         *("-device", "virtio-blk-pci,drive=disk"),
         *("-device", "virtio-serial-pci"),
         *("-chardev", f"socket,id=agent,server=on,wait=off,path={escaped(agent(folder))}"),
-        *("-device", f"virtserialport,chardev=agent,name={initramfs.AGENT_PORT}"),
+        *("-device", f"virtserialport,nr=1,chardev=agent,name={initramfs.AGENT_PORT}"),
+        *("-chardev", f"socket,id=bulk,server=on,wait=off,path={escaped(bulk(folder))}"),
+        *("-device", "virtserialport,nr=2,chardev=bulk,name=aferir.bulk"),
         *("-chardev", f"socket,id=monitor,server=on,wait=off,path={escaped(monitor(folder))}"),
         *("-mon", "chardev=monitor,mode=control"),
         *(_network(*tap) if tap is not None else ()),
@@ -114,6 +116,11 @@ def disk(folder: Path) -> Path:
 def agent(folder: Path) -> Path:
     """Socket of the guest agent."""
     return folder / "agent"
+
+
+def bulk(folder: Path) -> Path:
+    """Socket of the port through which files go in."""
+    return folder / "bulk"
 
 
 def monitor(folder: Path) -> Path:

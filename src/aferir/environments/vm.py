@@ -207,8 +207,7 @@ class GuestInstance:
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into the guest, keeping its mode."""
-        self._alive()
-        agent.put(self._agent, source, destination)
+        agent.put(self._agent, qemu.bulk(folder_of(self._alive())), source, destination)
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
         """Copy one file of the guest to the host."""
