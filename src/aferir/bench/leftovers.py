@@ -127,7 +127,7 @@ def _files(state: Path, mark: re.Pattern[bytes]) -> Iterator[Path]:
     """Of instances and programs; the journal and what is remembered beside it are no leftovers."""
     yield from _temporary(state).glob("*")
     shared = {*map(Path, _SHARED_FOLDERS), journal.cache_folder() / "images"}
-    for folder in (*sorted(shared), *(path for path in state.iterdir() if path.is_dir())):
+    for folder in (*sorted(shared), *state.glob("*/")):
         yield from (path for path in folder.glob("*") if _is(path, mark))
 
 
