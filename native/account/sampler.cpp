@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "core_frequency/frequency.hpp"
@@ -22,7 +23,6 @@ std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE))
 struct Sample {
     std::uint32_t process = 0;
     std::uint32_t thread = 0;
-    std::uint64_t period_ns = 0;
     std::uint64_t group = 0;
 };
 
@@ -34,12 +34,11 @@ Value read_value(std::span<const std::byte> bytes) {
 }
 
 void add_sample(std::uint16_t misc, const Sample& sample, const Target& target, Samples& samples) {
-    const auto seconds = 1e-9 * static_cast<double>(sample.period_ns);
     const auto count = [&](double Modes::* mode) {
-        samples.all.*mode += seconds;
+        samples.all.*mode += 1;
         ++samples.all.looks;
         if (target.has(sample.process, sample.group)) {
-            samples.target.*mode += seconds;
+            samples.target.*mode += 1;
             ++samples.target.looks;
         }
     };
@@ -55,15 +54,16 @@ void add_sample(std::uint16_t misc, const Sample& sample, const Target& target, 
     }
 }
 
+double busy(const Modes& modes) { return modes.user_s + modes.system_s + modes.guest_s; }
+
 }  // namespace
 
-Modes& Modes::operator+=(const Modes& other) {
-    user_s += other.user_s;
-    system_s += other.system_s;
-    guest_s += other.guest_s;
-    idle_s += other.idle_s;
-    looks += other.looks;
-    return *this;
+void Modes::add(const Modes& counted, double seconds) {
+    user_s += counted.user_s * seconds;
+    system_s += counted.system_s * seconds;
+    guest_s += counted.guest_s * seconds;
+    idle_s += counted.idle_s * seconds;
+    looks += counted.looks;
 }
 
 void add_records(std::span<const std::byte> records, const Target& target, Samples& samples) {
@@ -82,10 +82,10 @@ void add_records(std::span<const std::byte> records, const Target& target, Sampl
     }
 }
 
-Sampler::Sampler(int cpu, double hertz) {
+Sampler::Sampler(int cpu, double hertz) : period_s_(1 / hertz) {
     auto attributes = counting(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
-    attributes.sample_period = static_cast<std::uint64_t>(1e9 / hertz);
-    attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CGROUP;
+    attributes.sample_period = static_cast<std::uint64_t>(1e9 * period_s_);
+    attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CGROUP;
     event_ = Event(attributes, cpu);
     if (!event_.open()) {
         return;
@@ -96,7 +96,9 @@ Sampler::Sampler(int cpu, double hertz) {
 }
 
 Sampler::Sampler(Sampler&& other) noexcept
-    : event_(std::move(other.event_)), ring_(std::exchange(other.ring_, nullptr)) {}
+    : event_(std::move(other.event_)),
+      ring_(std::exchange(other.ring_, nullptr)),
+      period_s_(other.period_s_) {}
 
 Sampler::~Sampler() {
     if (ring_ != nullptr) {
@@ -129,16 +131,16 @@ double Sampler::drain(const Target& target, Samples& samples) {
     std::atomic_ref(page.data_tail).store(head, std::memory_order_release);
     Samples found;
     add_records(pending_, target, found);
-    samples.all += found.all;
-    samples.target += found.target;
     samples.lost += found.lost;
-    const double busy = found.all.user_s + found.all.system_s + found.all.guest_s;
-    return found.all.looks > 0 ? busy / (busy + found.all.idle_s) : 0;
+    samples.all.add(found.all, period_s_);
+    samples.target.add(found.target, period_s_);
+    return busy(target.empty() ? found.all : found.target) * period_s_;
 }
 
 void Sampler::set_rate(double hertz, std::mt19937_64& draw) {
     std::uniform_real_distribution<double> around(0.75, 1.25);
-    auto period = static_cast<std::uint64_t>(around(draw) * 1e9 / hertz);
+    period_s_ = around(draw) / hertz;
+    auto period = static_cast<std::uint64_t>(1e9 * period_s_);
     ioctl(event_.number(), PERF_EVENT_IOC_PERIOD, &period);
 }
 
@@ -173,15 +175,16 @@ std::optional<double> cost_of_look(int cpu) {
     return std::max(0.0, median(with) - median(without));
 }
 
-std::vector<double> rates(std::span<const double> busy, double looks_per_s) {
-    constexpr double kLeast = 0.1;  // one that begins to work has to be seen
-    double sum = 0;
-    for (const double share : busy) {
-        sum += std::max(kLeast, share);
-    }
+std::vector<double> rates(std::span<const double> used, double looks_per_s) {
+    constexpr double kLeast = 0.1;  // one that begins to be used has to be seen
+    const double most = *std::max_element(used.begin(), used.end());
     std::vector<double> found;
-    for (const double share : busy) {
-        found.push_back(looks_per_s * std::max(kLeast, share) / sum);
+    for (const double seconds : used) {
+        found.push_back(most > 0 ? std::max(kLeast, seconds / most) : 1);
+    }
+    const double sum = std::accumulate(found.begin(), found.end(), 0.0);
+    for (double& rate : found) {
+        rate *= looks_per_s / sum;
     }
     return found;
 }

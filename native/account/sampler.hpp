@@ -13,7 +13,7 @@
 namespace aferir::account {
 
 /// Seconds of all processors in each mode, as looks tell it: each stands for the time since the
-/// last.
+/// last. Some kernels take no look at a processor that is idle.
 struct Modes {
     double user_s = 0;
     double system_s = 0;
@@ -22,7 +22,8 @@ struct Modes {
     double idle_s = 0;
     std::uint64_t looks = 0;
 
-    Modes& operator+=(const Modes& other);
+    /// Looks that were counted as one second each, and stand for so many.
+    void add(const Modes& counted, double seconds);
 };
 
 struct Samples {
@@ -38,13 +39,14 @@ struct Target {
     /// Ids of control groups of version 2: the inode numbers of their folders.
     std::set<std::uint64_t> groups;
 
+    [[nodiscard]] bool empty() const { return processes.empty() && groups.empty(); }
     [[nodiscard]] bool has(std::uint32_t process, std::uint64_t group) const {
         return processes.contains(process) || groups.contains(group);
     }
 };
 
 /// Adds what stands in `records`, whole records of a ring of perf_event_open(2) whose samples hold
-/// the process, the period and the control group.
+/// the process and the control group; a second for each look.
 void add_records(std::span<const std::byte> records, const Target& target, Samples& samples);
 
 /// A processor looked at many times a second, at moments that keep step with nothing: neither with
@@ -61,7 +63,8 @@ class Sampler {
     [[nodiscard]] bool open() const { return ring_ != nullptr; }
     /// Bytes of records so far.
     [[nodiscard]] std::uint64_t written() const;
-    /// Takes what has come since the last time. The share of it in which the processor was busy.
+    /// Takes what has come since the last time. Seconds of it that were the target's; without a
+    /// target, everybody's.
     double drain(const Target& target, Samples& samples);
     /// About so many looks a second from now on, the time between them drawn anew.
     void set_rate(double hertz, std::mt19937_64& draw);
@@ -69,6 +72,8 @@ class Sampler {
   private:
     Event event_;
     void* ring_ = nullptr;
+    /// The kernel writes into its records the one that the event was opened with, for ever.
+    double period_s_;
     std::vector<std::byte> pending_;
 };
 
@@ -77,8 +82,8 @@ class Sampler {
 /// timer. Nothing where no look came.
 std::optional<double> cost_of_look(int cpu);
 
-/// Looks a second at each processor so that all of them together take `budget` of one processor.
-/// Processors that were busy get more: one that is idle always shows the same.
-std::vector<double> rates(std::span<const double> busy, double looks_per_s);
+/// Looks a second at each processor, `looks_per_s` at all of them. Those that were `used` longer
+/// get more: where the target is not, there is nothing of it to be seen.
+std::vector<double> rates(std::span<const double> used, double looks_per_s);
 
 }  // namespace aferir::account

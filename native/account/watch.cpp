@@ -37,9 +37,10 @@ constexpr std::string_view kHelp =
     "  --device   block device whose requests are counted (default: all)\n"
     "  --budget   share of one processor that looks at what the processors do may take together,\n"
     "             in parts of ten thousand (default: 50; 0: no looks)\n"
-    "  --look-ms  milliseconds between looks at a core's frequency (default: 250; 0: none)\n"
+    "  --look-ms  about so many milliseconds between looks at the frequency of a core that\n"
+    "             is used (by the process or group) (default: 100; 0: none)\n"
     "exit code: 0 accounted, 2 wrong command line";
-constexpr int kWindows = 3;
+constexpr int kWindows = 2;
 
 double now() {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -109,23 +110,22 @@ std::optional<std::uint64_t> device_number(std::optional<std::string_view> path)
     return status.st_rdev;
 }
 
-/// Frequencies of the cores, one core a look.
+/// Frequency of the cores as a program has it: its own cycles in a second of its CPU time, less by
+/// what interrupts it. The fastest of a few windows would be the core's, 3 to 4 % more under a
+/// hypervisor.
 class Frequency {
   public:
-    void look() {
-        const int cpu = next_++ % processors();
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        CPU_SET(static_cast<std::size_t>(cpu), &set);
-        if (sched_setaffinity(0, sizeof set, &set) != 0) {
+    void look(int cpu) {
+        if (!move_to(cpu)) {
             return;
         }
-        std::array<double, kWindows> seconds{};
         const double before = thread_seconds();
-        std::generate(seconds.begin(), seconds.end(), [] { return time_window(Chain::multiply); });
-        spent_ += thread_seconds() - before;
-        const double hertz = frequencies(seconds, window_cycles()).highest_hz;
-        sum_ += hertz;
+        for (int i = 0; i < kWindows; ++i) {
+            run_chain(Chain::multiply);
+        }
+        const double seconds = thread_seconds() - before;
+        const double hertz = kWindows * window_cycles() / seconds;
+        spent_ += seconds;
         ++looks_;
         least_ = looks_ == 1 ? hertz : std::min(least_, hertz);
         most_ = std::max(most_, hertz);
@@ -134,17 +134,25 @@ class Frequency {
     [[nodiscard]] std::string json() const {
         return JsonObject()
             .integer("looks", looks_)
-            .number("mean_hz", looks_ > 0 ? sum_ / looks_ : 0)
-            .number("effective_hz", spent_ > 0 ? looks_ * kWindows * window_cycles() / spent_ : 0)
+            .number("mean_hz", spent_ > 0 ? looks_ * kWindows * window_cycles() / spent_ : 0)
             .number("least_hz", least_)
             .number("most_hz", most_)
             .str();
     }
 
   private:
-    int next_ = 0;
+    bool move_to(int cpu) {
+        if (cpu != cpu_) {
+            cpu_set_t set;
+            CPU_ZERO(&set);
+            CPU_SET(static_cast<std::size_t>(cpu), &set);
+            cpu_ = sched_setaffinity(0, sizeof set, &set) == 0 ? cpu : -1;
+        }
+        return cpu_ == cpu;
+    }
+
+    int cpu_ = -1;
     int looks_ = 0;
-    double sum_ = 0;
     double spent_ = 0;
     double least_ = 0;
     double most_ = 0;
@@ -202,7 +210,7 @@ Wishes read_wishes(const Arguments& arguments) {
         .group = std::string(arguments.value("--group").value_or("")),
         .device = device_number(arguments.value("--device")),
         .budget = 1e-4 * static_cast<double>(arguments.integer("--budget", 50, 0, 10'000)),
-        .look_ms = static_cast<int>(arguments.integer("--look-ms", 250, 0, 10'000)),
+        .look_ms = static_cast<int>(arguments.integer("--look-ms", 100, 0, 10'000)),
     };
 }
 
@@ -241,23 +249,25 @@ class Looks {
     [[nodiscard]] bool open() const { return !samplers_.empty(); }
     [[nodiscard]] double cost_s() const { return cost_s_; }
 
-    void drain(const Target& target, Samples& samples) {
-        std::vector<double> busy;
-        busy.reserve(samplers_.size());
+    /// Seconds of the target on each processor since the last time; without a target, everybody's.
+    std::vector<double> drain(const Target& target, Samples& samples, std::mt19937_64& draw) {
+        std::vector<double> used;
         for (auto& sampler : samplers_) {
-            busy.push_back(sampler.drain(target, samples));
+            used.push_back(sampler.drain(target, samples));
         }
-        const auto chosen = rates(busy, per_s_);
-        for (std::size_t i = 0; i < samplers_.size(); ++i) {
-            samplers_[i].set_rate(chosen[i], draw_);
+        if (!used.empty()) {
+            const auto chosen = rates(used, per_s_);
+            for (std::size_t i = 0; i < samplers_.size(); ++i) {
+                samplers_[i].set_rate(chosen[i], draw);
+            }
         }
+        return used;
     }
 
   private:
     std::vector<Sampler> samplers_;
     double per_s_ = 0;
     double cost_s_ = 0;
-    std::mt19937_64 draw_{std::random_device{}()};
 };
 
 /// What happened between two counts; nothing where either is missing.
@@ -298,8 +308,21 @@ std::string account_json(double seconds, double own_before, const Samples& sampl
         .str();
 }
 
+/// A processor, the likelier the more time the target spent on it, so that the mean of all looks
+/// is the target's; nothing where it did not run.
+std::optional<int> drawn_by(const std::vector<double>& spent, std::mt19937_64& draw) {
+    if (std::all_of(spent.begin(), spent.end(), [](double seconds) { return seconds <= 0; })) {
+        return std::nullopt;
+    }
+    return std::discrete_distribution<int>(spent.begin(), spent.end())(draw);
+}
+
 void run(const Wishes& wishes, std::FILE* out) {
-    constexpr int kPollMs = 250;
+    constexpr int kPollMs = 100;
+    std::mt19937_64 draw{std::random_device{}()};
+    // At moments that keep step with nothing, as the looks at the modes.
+    const double period_ms = wishes.look_ms > 0 ? wishes.look_ms : kPollMs;
+    std::uniform_real_distribution<double> pause(0.75 * period_ms, 1.25 * period_ms);
     const Folder folder(wishes.group);
     Target target;
     if (wishes.process > 0) {
@@ -318,11 +341,13 @@ void run(const Wishes& wishes, std::FILE* out) {
     print_line(out, JsonObject().text("program", kProgram).boolean("ready", true).str());
     bool ended = false;
     while (!ended) {
-        ended = input_ended(wishes.look_ms > 0 ? wishes.look_ms : kPollMs);
+        ended = input_ended(static_cast<int>(pause(draw)));
         add_groups(wishes.group, target);
-        looks.drain(target, samples);
+        const auto used = looks.drain(target, samples, draw);
         if (!ended && wishes.look_ms > 0) {
-            frequency.look();
+            if (const auto cpu = drawn_by(used, draw)) {
+                frequency.look(*cpu);
+            }
         }
     }
     const double seconds = now() - started;

@@ -139,11 +139,17 @@ def test_costs_that_are_none_give_no_law(costs: dict[int, list[float]]) -> None:
         fit(costs)
 
 
-def test_shares_of_ticks_and_looks_are_weighted_by_how_often_each_looked() -> None:
+def test_shares_of_more_ticks_than_looks_are_weighted_by_how_often_each_looked() -> None:
+    told = system_share((5.0, 5.0), (5.2, 4.8), 1250)
+    assert told is not None
+    assert told.value == pytest.approx((2 * 0.5 + 0.48) / 3)
+    assert told.error == pytest.approx(math.sqrt(0.493 * 0.507 / 3750), rel=1e-3)
+
+
+def test_as_many_looks_as_ticks_are_believed_alone() -> None:
     told = system_share((5.0, 5.0), (5.2, 4.8), 2500)
     assert told is not None
-    assert told.value == pytest.approx((0.5 + 0.48) / 2)
-    assert told.error == pytest.approx(math.sqrt(0.49 * 0.51 / 5000), rel=1e-3)
+    assert told.value == pytest.approx(0.48)
 
 
 def test_ticks_that_a_program_keeps_step_with_are_not_believed() -> None:

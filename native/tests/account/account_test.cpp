@@ -12,12 +12,10 @@
 namespace aferir::account {
 namespace {
 
-/// A record of a look as the kernel writes it: process, thread, period, control group.
+/// A record of a look as the kernel writes it: process, thread, control group.
 void add_look(std::vector<std::byte>& ring, std::uint16_t mode, std::uint32_t process,
               std::uint64_t group) {
-    constexpr std::uint64_t kPeriodNs = 1'000'000;
-    const std::array<std::uint64_t, 3> body{(std::uint64_t{process} << 32U) | process, kPeriodNs,
-                                            group};
+    const std::array<std::uint64_t, 2> body{(std::uint64_t{process} << 32U) | process, group};
     const perf_event_header header{
         .type = PERF_RECORD_SAMPLE, .misc = mode, .size = sizeof header + sizeof body};
     const auto old = ring.size();
@@ -26,7 +24,7 @@ void add_look(std::vector<std::byte>& ring, std::uint16_t mode, std::uint32_t pr
     std::memcpy(&ring[old + sizeof header], body.data(), sizeof body);
 }
 
-TEST(Account, LooksStandForTheTimeSinceTheLast) {
+TEST(Account, LooksAreCountedByMode) {
     std::vector<std::byte> ring;
     add_look(ring, PERF_RECORD_MISC_USER, 7, 1);
     add_look(ring, PERF_RECORD_MISC_KERNEL, 7, 1);
@@ -34,12 +32,21 @@ TEST(Account, LooksStandForTheTimeSinceTheLast) {
     add_look(ring, PERF_RECORD_MISC_GUEST_KERNEL, 8, 1);
     Samples samples;
     add_records(ring, {}, samples);
-    EXPECT_DOUBLE_EQ(samples.all.user_s, 1e-3);
-    EXPECT_DOUBLE_EQ(samples.all.system_s, 1e-3);
-    EXPECT_DOUBLE_EQ(samples.all.idle_s, 1e-3);
-    EXPECT_DOUBLE_EQ(samples.all.guest_s, 1e-3);
+    EXPECT_DOUBLE_EQ(samples.all.user_s, 1);
+    EXPECT_DOUBLE_EQ(samples.all.system_s, 1);
+    EXPECT_DOUBLE_EQ(samples.all.idle_s, 1);
+    EXPECT_DOUBLE_EQ(samples.all.guest_s, 1);
     EXPECT_EQ(samples.all.looks, 4U);
     EXPECT_EQ(samples.target.looks, 0U);
+}
+
+TEST(Account, EachLookStandsForThePeriodItWasTakenWith) {
+    Modes modes{.user_s = 1, .looks = 7};
+    modes.add({.user_s = 2, .system_s = 1, .idle_s = 1, .looks = 4}, 0.5);
+    EXPECT_DOUBLE_EQ(modes.user_s, 2);
+    EXPECT_DOUBLE_EQ(modes.system_s, 0.5);
+    EXPECT_DOUBLE_EQ(modes.idle_s, 0.5);
+    EXPECT_EQ(modes.looks, 11U);
 }
 
 TEST(Account, ProcessesAndGroupsThatAreAskedForAreCountedApart) {
@@ -50,8 +57,8 @@ TEST(Account, ProcessesAndGroupsThatAreAskedForAreCountedApart) {
     Samples samples;
     add_records(ring, {.processes = {7}, .groups = {2}}, samples);
     EXPECT_EQ(samples.target.looks, 2U);
-    EXPECT_DOUBLE_EQ(samples.target.user_s, 1e-3);
-    EXPECT_DOUBLE_EQ(samples.target.system_s, 1e-3);
+    EXPECT_DOUBLE_EQ(samples.target.user_s, 1);
+    EXPECT_DOUBLE_EQ(samples.target.system_s, 1);
 }
 
 TEST(Account, LostLooksAreCountedAndTornRecordsLeftAlone) {

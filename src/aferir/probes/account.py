@@ -22,12 +22,13 @@ class Modes(msgspec.Struct, frozen=True):
 
 
 class Frequency(msgspec.Struct, frozen=True):
-    """Of the cores during a run."""
+    """A program's own cycles in a second of its CPU time: the core's, less what interrupts.
+
+    Of the cores that the target was on, by how long it was there.
+    """
 
     looks: int = 0
     mean_hz: float = 0.0
-    effective_hz: float = 0.0
-    """Cycles of a program's own in a second of its CPU time: less by what interrupts it."""
     least_hz: float = 0.0
     most_hz: float = 0.0
 

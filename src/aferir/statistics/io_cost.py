@@ -114,16 +114,17 @@ def system_share(
 ) -> Uncertain | None:
     """System time over user and system time, from (user, system) seconds by ticks and by looks.
 
-    Both are looks at what runs, and are weighted by how many they are. But a program that sleeps
-    keeps step with the tick: where the two cannot both be true, looks of our own are believed.
-    None where neither saw anything.
+    Both are looks at what runs. But a program that sleeps, or whose phases last as long as a few
+    ticks, keeps step with the tick: where looks of our own are as many, or the two cannot both be
+    true, ours are believed; else they are weighted by how many they are. None where neither saw
+    anything.
     """
     known = [
         (system / (user + system), count)
         for (user, system), count in ((ticks_s, sum(ticks_s) * TICK_HZ), (looked_s, looks))
         if user + system > 0 and count > 0
     ]
-    if len(known) == 2 and not _agree(known[0], known[1]):
+    if len(known) == 2 and (known[1][1] >= known[0][1] or not _agree(known[0], known[1])):
         known = known[1:]
     if not known:
         return None
