@@ -102,6 +102,6 @@ def test_time_spent_counts_over_starts(tmp_path: Path) -> None:
     )
     with pytest.raises(InterruptedRunError):
         carry_out(tmp_path, content, instant(FakeEnvironment("native", behave=behave)))
-    clock = time.monotonic()
-    assert carry_out(tmp_path, content, slow(0.1)).complete
-    assert time.monotonic() - clock < 0.7
+    done = carry_out(tmp_path, content, slow(0.1))
+    assert done.complete
+    assert len(of(done, "native/a")) <= 11
