@@ -82,6 +82,24 @@ def test_saved_by_guests_it_comes_back_as_containers(cluster: str, tmp_path: Pat
         manager.destroy("loaded")
 
 
+@pytest.mark.usefixtures("cluster")
+def test_saved_by_containers_it_comes_back_as_guests_with_the_disk_of_a_worker(
+    tmp_path: Path,
+) -> None:
+    manager.create(Description(name="boxes", nodes=2, boot="disk", memory_bytes=2**29))
+    try:
+        run("boxes", "ssh", "node1", "echo mine > /etc/written", root=True)
+        packaging.save("boxes", tmp_path / "boxes.ova")
+    finally:
+        manager.destroy("boxes")
+    packaging.load(tmp_path / "boxes.ova", kind="vm")
+    try:
+        assert run("boxes", "ssh", "node1", "cat /etc/written", root=True) == "mine\n"
+        assert run("boxes", "ssh", "node1", "uname -r", root=True) != f"{os.uname().release}\n"
+    finally:
+        manager.destroy("boxes")
+
+
 def run(cluster: str, *command: str, root: bool = False) -> str:
     return cluster_support.run(cluster, *command, root=root, timeout_s=LIMIT_S)
 
