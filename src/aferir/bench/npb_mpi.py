@@ -2,8 +2,9 @@
 
 Processes and threads run alternately, as many of the one as of the other, so that the noise of the
 machine hits both alike, and each round gives one ratio of operations per second. Runs of some
-milliseconds scatter more than long ones, so rounds are as many as go into a span of time. Four
-processes are more than many machines have processors for: they show a ratio and have no target.
+milliseconds scatter by more than the few percent that are asked for, so rounds go on until the
+ratio is known well enough to be judged. Four processes are more than many machines have processors
+for: they show a ratio and have no target.
 """
 
 from __future__ import annotations
@@ -30,23 +31,29 @@ _PROCESSES = (1, 2, 4)
 _QUICK_PROCESSES = (1, 2)
 _JUDGED = (1, 2)
 _TARGET = 0.95
+_KNOWN = 0.0125
 _TIME_LIMIT_S = 600.0
 
 
 class Effort(msgspec.Struct, frozen=True):
-    """How often to run a case: at least so often, then until the time is used up."""
+    """How often to run a case: at least so often, then until it is known or the time is used up."""
 
     least: int
     most: int
     seconds: float
+    error: float = _KNOWN
+    """Standard error of the ratio at which it is known."""
 
-    def is_enough(self, rounds: int, used_s: float) -> bool:
-        """Whether so many rounds in that time do."""
-        return rounds >= self.most or (rounds >= self.least and used_s >= self.seconds)
+    def is_enough(self, rounds: int, used_s: float, error: float | None) -> bool:
+        """Whether so many rounds in that time, which tell the ratio so well, do."""
+        if rounds < self.least:
+            return False
+        known = error is not None and error <= self.error
+        return known or rounds >= self.most or used_s >= self.seconds
 
 
-_EFFORT = Effort(least=15, most=101, seconds=10.0)
-_LONG_EFFORT = Effort(least=5, most=41, seconds=4.0)
+_EFFORT = Effort(least=15, most=301, seconds=60.0)
+_LONG_EFFORT = Effort(least=7, most=41, seconds=120.0)
 _SHOWN_EFFORT = Effort(least=1, most=7, seconds=2.0)
 _QUICK_EFFORT = Effort(least=3, most=3, seconds=0.0)
 _LONG_CLASS = "A"
@@ -128,7 +135,7 @@ def _run_in_pairs(case: MpiCase, effort: Effort) -> list[tuple[float, float]]:
     common: dict[str, Parameter] = {"kernel": case.kernel, "class": case.problem_class}
     pairs: list[tuple[float, float]] = []
     begin = time.monotonic()
-    while not effort.is_enough(len(pairs), time.monotonic() - begin):
+    while not effort.is_enough(len(pairs), time.monotonic() - begin, _error(pairs)):
         found: dict[bool, float] = {}
         # Whoever goes second finds a warmer machine, so each is second every other time.
         for by_messages in (True, False) if len(pairs) % 2 else (False, True):
@@ -139,6 +146,12 @@ def _run_in_pairs(case: MpiCase, effort: Effort) -> list[tuple[float, float]]:
             )
         pairs.append((found[True], found[False]))
     return pairs
+
+
+def _error(pairs: Sequence[tuple[float, float]]) -> float | None:
+    if not pairs:
+        return None
+    return paired_ratio([mine for mine, _ in pairs], [other for _, other in pairs]).log_error
 
 
 def _mops(workload: NpbWorkload | NpbMpiWorkload, parameters: Mapping[str, Parameter]) -> float:
