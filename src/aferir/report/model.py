@@ -227,11 +227,14 @@ class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     flops: float
     """Median of its repetitions, in floating-point operations a second."""
-    intensity: float | None
-    """Operations a byte, by a model; None without memory traffic to speak of."""
+    intensity: float
+    """Operations a byte, by a model."""
+    roof_flops: float
+    """Attainable at that intensity."""
     limit: Limit
+    """What makes it so."""
     share: float
-    """Of what that limit leaves attainable."""
+    """Of the roof."""
 
 
 class Roofline(msgspec.Struct, frozen=True, kw_only=True):

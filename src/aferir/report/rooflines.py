@@ -52,17 +52,17 @@ def _roof(cells: Sequence[CellResult]) -> Roof | None:
 
 def _place(cell: CellResult, roof: Roof | None) -> list[UnderRoof]:
     rate, intensity = _median(cell, RATE), _median(cell, INTENSITY)
-    if roof is None or rate is None:
+    if roof is None or rate is None or intensity is None:
         return []
-    reckoned = float("inf") if intensity is None else intensity
     return [
         UnderRoof(
             workload=cell.workload,
             n=cell.duration.n,
             flops=rate,
             intensity=intensity,
-            limit=roof.limit(reckoned),
-            share=roof.share(reckoned, rate),
+            roof_flops=roof.at(intensity),
+            limit=roof.limit(intensity),
+            share=roof.share(intensity, rate),
         )
     ]
 

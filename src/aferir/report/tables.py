@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from aferir.model.record import Warning
-from aferir.report.formatting import NOTHING, percent, quantity
+from aferir.report.charts.style import labelled
+from aferir.report.formatting import NOTHING, number, percent, quantity
 from aferir.report.model import (
     AllocationResult,
     CellResult,
@@ -80,6 +81,36 @@ def figures(evaluation: Evaluation) -> list[tuple[CellResult, MetricSummary]]:
 def observed(evaluation: Evaluation) -> list[tuple[CellResult, MetricSummary]]:
     """What probes saw."""
     return [(cell, metric) for cell in evaluation.cells for metric in cell.observed]
+
+
+ROOFLINES = (
+    "Medians under the roofs that the same run measured: triad bandwidth and peak multiply-adds. "
+    "Percent: of what the roof above leaves attainable; more than 100 where caches serve what the "
+    "model has memory serve."
+)
+ROOFLINE_HEADER = (
+    *("environment", "factors", "program", "n", "operations a byte"),
+    *("roof", "bound by", "measured", "of the roof"),
+)
+
+
+def rooflines(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """The two roofs of each environment and combination of factors, then its programs."""
+    rows: list[tuple[str, ...]] = []
+    for one in evaluation.rooflines:
+        where = (labelled(one.environment, one.emulated), one.label or NOTHING)
+        peak, bandwidth = quantity(one.peak_flops, "flop/s"), quantity(one.bandwidth_bps, "B/s")
+        rows.append((*where, "peak", NOTHING, NOTHING, peak, NOTHING, NOTHING, NOTHING))
+        rows.append((*where, "triad", NOTHING, NOTHING, bandwidth, NOTHING, NOTHING, NOTHING))
+        rows += [
+            (
+                *(*where, program.workload, str(program.n), number(program.intensity)),
+                *(quantity(program.roof_flops, "flop/s"), program.limit),
+                *(quantity(program.flops, "flop/s"), percent(program.share)),
+            )
+            for program in one.programs
+        ]
+    return rows
 
 
 def failures(evaluation: Evaluation) -> list[tuple[str, CountedFailure]]:

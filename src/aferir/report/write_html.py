@@ -183,11 +183,6 @@ def _charts(evaluation: Evaluation, published: Published) -> list[_Chart]:
         "Median of the repetitions, band or line from the first to the third quartile; axes are "
         "logarithmic where values are far apart."
     )
-    roofs = (
-        "Medians under the roofs that the same run measured: triad bandwidth and peak "
-        "multiply-adds. Percent: of what the roof above leaves attainable; more than 100 where "
-        "caches serve what the model has memory serve. A triangle: no memory traffic to speak of."
-    )
     cpu = f"Mean share of each state while the program ran; they close to 100 %.{hatched}"
     sole = all(cell.baseline for cell in evaluation.cells)
     repetitions = ("Every repetition", distributions, distribution_charts(evaluation))
@@ -195,7 +190,7 @@ def _charts(evaluation: Evaluation, published: Published) -> list[_Chart]:
         ("Cost of each environment", ratios, [ratio_chart(evaluation)]),
         *(() if sole else (repetitions,)),
         *_io_charts(evaluation, hatched),
-        ("Where programs are bound", roofs, roofline_charts(evaluation)),
+        ("Where programs are bound", tables.ROOFLINES, roofline_charts(evaluation)),
         ("Curves and series", curves, curve_charts(evaluation)),
         *((repetitions,) if sole else ()),  # nothing to compare there: what varies comes first
         ("Allocation phases", allocations, [allocation_chart(evaluation, published.allocations)]),

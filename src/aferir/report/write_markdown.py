@@ -36,6 +36,7 @@ def markdown(evaluation: Evaluation, *, provenance: Provenance | None = None) ->
         _ranking(evaluation),
         _durations(evaluation),
         _io(evaluation),
+        _rooflines(evaluation),
         _figures(evaluation),
         _allocations(evaluation),
         _failures(evaluation),
@@ -154,6 +155,12 @@ def _io(evaluation: Evaluation) -> str:
         _section("Growth with cores", io_tables.PROJECTION_HEADER, io_tables.projections(study)),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _rooflines(evaluation: Evaluation) -> str:
+    rows = tables.rooflines(evaluation)
+    table = _section("Where programs are bound", tables.ROOFLINE_HEADER, rows)
+    return f"{table}\n\n{escape(tables.ROOFLINES)}" if rows else ""
 
 
 def _allocations(evaluation: Evaluation) -> str:

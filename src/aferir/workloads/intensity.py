@@ -1,41 +1,29 @@
-"""How many floating-point operations NPB's kernels do, and for how many bytes of memory traffic.
+"""How many floating-point operations NPB's kernels do for a byte of memory traffic.
 
-Models of our own programs, not measurements: an array that does not fit into the caches is counted
-once for each pass over it, read and written each once, and what one pass reads again it finds in
-the caches. docs/concepts/roofline.md derives each figure.
+Operations are those that NPB counts. Bytes are models of our own programs, not measurements: an
+array that does not fit into the caches is counted once for each pass over it, read and written each
+once, and what one pass reads again it finds in the caches. docs/concepts/roofline.md derives each
+figure.
 """
 
 from __future__ import annotations
 
 import math
 
-import msgspec
-
 _DOUBLE = 8
-_EP_NUMBERS = 2.0**29
-_EP_OPERATIONS = 26.68e9
-"""Of class A, by the table of RNR-94-007."""
 _STATE = 5 * _DOUBLE
 """Bytes of the flow's five components at a point."""
 _FT_POINTS_LOG2 = {"S": 18, "W": 19, "A": 23, "B": 25, "C": 27, "D": 31}
 
 
-class Arithmetic(msgspec.Struct, frozen=True):
-    """Of one operation as NPB counts them."""
+def intensity(kernel: str, problem_class: str) -> float | None:
+    """Floating-point operations a byte.
 
-    flops: float
-    intensity: float | None
-    """Floating-point operations a byte; None without traffic that grows with the problem."""
-
-
-def arithmetic(kernel: str, problem_class: str) -> Arithmetic | None:
-    """The model of one kernel; None for IS, which has no floating-point operations."""
-    if kernel == "ep":
-        return Arithmetic(_EP_OPERATIONS / _EP_NUMBERS, None)
+    None where what NPB counts is something else: random numbers in EP, keys in IS.
+    """
     if kernel == "ft":
-        return Arithmetic(1, _ft(_FT_POINTS_LOG2[problem_class]))
-    known = _INTENSITIES.get(kernel)
-    return None if known is None else Arithmetic(1, known)
+        return _ft(_FT_POINTS_LOG2[problem_class])
+    return _INTENSITIES.get(kernel)
 
 
 def _ft(points_log2: int) -> float:

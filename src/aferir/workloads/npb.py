@@ -10,7 +10,7 @@ from aferir.model.finding import Finding
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample
 from aferir.workloads.base import Command
-from aferir.workloads.intensity import arithmetic
+from aferir.workloads.intensity import intensity
 from aferir.workloads.kernels import (
     MOST_THREADS,
     check_kernels,
@@ -90,8 +90,8 @@ class NpbWorkload:
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`.
 
-        With floating-point operations, also `modelled_flops` and, where there is memory traffic to
-        speak of, `modelled_intensity`: the place under a roofline.
+        Where NPB counts floating-point operations, also `modelled_flops` and `modelled_intensity`:
+        the place under a roofline.
         """
         figures = read_figures(stdout, "npb-")
         rate = positive(figures, "throughput_mops")
@@ -104,13 +104,13 @@ class NpbWorkload:
 
 def _modelled(figures: Mapping[str, object], rate_mops: float) -> tuple[Sample, ...]:
     kernel, problem_class = str(figures["program"]).removeprefix("npb-"), str(figures.get("class"))
-    model = arithmetic(kernel, problem_class) if problem_class in CLASSES else None
-    if model is None:
+    modelled = intensity(kernel, problem_class) if problem_class in CLASSES else None
+    if modelled is None:
         return ()
-    flops = Sample("modelled_flops", model.flops * rate_mops * 1e6, "flop/s")
-    if model.intensity is None:
-        return (flops,)
-    return (flops, Sample("modelled_intensity", model.intensity, "flop/B"))
+    return (
+        Sample("modelled_flops", rate_mops * 1e6, "flop/s"),
+        Sample("modelled_intensity", modelled, "flop/B"),
+    )
 
 
 def array_bytes(kernel: str, problem_class: str) -> int:

@@ -45,7 +45,7 @@ def _chart(evaluation: Evaluation, roofline: Roofline, name: str) -> str:
 
 
 def _ends(roofline: Roofline) -> tuple[float, float]:
-    known = [p.intensity for p in roofline.programs if p.intensity is not None]
+    known = [p.intensity for p in roofline.programs]
     return min([_LEAST, *(k / 2 for k in known)]), max([_MOST, *(k * 2 for k in known)])
 
 
@@ -73,20 +73,16 @@ def _roofs(axes: Axes, roofline: Roofline) -> None:
 
 
 def _programs(axes: Axes, roofline: Roofline, colour: str) -> None:
-    roof = Roof(roofline.peak_flops, roofline.bandwidth_bps)
-    high = _ends(roofline)[1]
     for program in roofline.programs:
-        at = high / 1.5 if program.intensity is None else program.intensity
-        ends = [program.flops, roof.at(at)]
+        at = program.intensity
+        ends = [program.flops, program.roof_flops]
         axes.plot([at, at], ends, color=MUTED, linestyle="dotted", linewidth=1, zorder=1)
-        marker = ">" if program.intensity is None else "o"
-        axes.plot([at], [program.flops], marker=marker, markersize=6, color=colour, zorder=3)
+        axes.plot([at], [program.flops], marker="o", markersize=6, color=colour, zorder=3)
         axes.annotate(
             f"{program.workload}\n{percent(program.share)}",
             (at, program.flops),
-            (-7, -3) if program.intensity is None else (7, -3),
+            (7, -3),
             textcoords="offset points",
-            ha="right" if program.intensity is None else "left",
             va="top",
             fontsize=8.5,
         )
