@@ -206,4 +206,6 @@ def provenance() -> Provenance:
 
 @pytest.fixture
 def failure() -> Failure:
-    return Failure("unverified", "the kernel's result differs from the published one")
+    return Failure(
+        "unverified", "the kernel's result differs from the published one", "do not trust it"
+    )

@@ -284,9 +284,9 @@ def test_an_experiment_on_a_cloud_that_cannot_be_reached_says_what_is_missing(
     (folder,) = (tmp_path / "runs").iterdir()
     failures = [one.failure for one in open_run(folder).records]
     assert failures
-    said = [one.message for one in failures if one is not None]
+    said = [(one.message, one.remedy) for one in failures if one is not None]
     assert len(said) == len(failures)
-    assert all("no credentials" in one and "one_auth" in one for one in said), said
+    assert all("no credentials" in one and "one_auth" in remedy for one, remedy in said), said
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,7 @@ def test_failures_are_on_the_page(made_up: Any, failure: Failure) -> None:
     for text in (html(evaluation), markdown(evaluation)):
         assert "unverified" in text
         assert "no result" in text
+        assert "do not trust it" in text
 
 
 def test_published_results_stand_beside_with_what_differs(made_up: Any) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from aferir.errors import MissingError
 from aferir.model.record import Failure, Sample
 from aferir.probes.memory import KILLS, MemoryProbe
 from aferir.process import Completed
-from aferir.runner.outcome import told_apart
+from aferir.runner.outcome import complaint, failure_of, told_apart
 
 FAILED = Failure("program", "`x` exited with 1: it says why")
 
@@ -47,6 +48,21 @@ def test_what_the_kernel_counts_goes_before_what_a_program_guesses() -> None:
     assert found.code == "out-of-memory"
     assert found.message.startswith("out of memory: the kernel killed 2 processes")
     assert FAILED.message in found.message
+
+
+def test_a_failure_keeps_the_remedy_under_whatever_code_it_ends() -> None:
+    made = failure_of("program", MissingError("no nginx", remedy="apt-get install nginx"), "so: {}")
+    assert made == Failure("program", "so: no nginx", "apt-get install nginx")
+    assert failure_of("instance", OSError(5, "gone")).remedy == ""
+    kills = [Sample(KILLS, 1.0, "processes", "instance")]
+    assert told_apart(made, done(exit_code=-9), kills).remedy == made.remedy
+
+
+def test_what_a_program_of_ours_complains_of_is_kept_with_its_remedy() -> None:
+    line = '{"error": {"message": "no root", "remedy": "sudo", "exit_code": 3}}'
+    assert complaint(f"progress\n{line}\n") == Failure("program", "no root", "sudo")
+    for other in ("", "x", "{}", '{"error": "no"}', '{"error": {"remedy": "x"}}', f"{line}\nx"):
+        assert complaint(other) is None
 
 
 def test_a_tenant_that_failed_alone_is_heard() -> None:

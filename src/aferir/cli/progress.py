@@ -72,6 +72,8 @@ class RunProgress:
         if record.failure is not None and record.failure.message not in self._said:
             self._said.add(record.failure.message)
             self._line(f"{record.cell}: {record.failure.message}")
+            if record.failure.remedy:
+                self._line(f"  remedy: {record.failure.remedy}")
 
     def note(self, text: str) -> None:
         """Something that the user should know now."""

@@ -45,8 +45,7 @@ class Clouds:
         found = providers.cloud(wanted).check() if wanted else simulated.check("container")
         for finding in found:
             if finding.status == "missing":
-                said = f"`{spec.name}`: {finding.message}"  # a record keeps no remedy
-                raise MissingError(f"{said}; {finding.remedy}" if finding.remedy else said)
+                raise MissingError(f"`{spec.name}`: {finding.message}", remedy=finding.remedy)
         cpus = placement.cpu_set(spec, placement.host_cpus())
         return CloudInstance(spec, cpus, None, {}, time.perf_counter() - clock)
 

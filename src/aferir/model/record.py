@@ -61,6 +61,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     code: str
     message: str
+    remedy: str = ""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -181,10 +181,17 @@ def _allocations(evaluation: Evaluation) -> str:
 
 def _failures(evaluation: Evaluation) -> str:
     rows = [
-        (where, str(counted.repetitions), counted.failure.code, counted.failure.message)
+        (
+            where,
+            str(counted.repetitions),
+            counted.failure.code,
+            counted.failure.message,
+            counted.failure.remedy or NOTHING,
+        )
         for where, counted in tables.failures(evaluation)
     ]
-    return _section("Failures", ("where", "repetitions", "failure", "message"), rows)
+    header = ("where", "repetitions", "failure", "message", "remedy")
+    return _section("Failures", header, rows)
 
 
 def _warnings(evaluation: Evaluation) -> str:

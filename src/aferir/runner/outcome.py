@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from aferir.errors import AferirError
 from aferir.model.record import Failure, Sample
 from aferir.probes.memory import KILLS
 from aferir.process import Completed
@@ -20,6 +21,31 @@ _REFUSED = re.compile(r"MiB are available|^out of memory: |: out of memory: ", r
 _KILLED = re.compile(r"was ended by SIG|was killed|^Killed$", re.MULTILINE)
 
 
+class _Error(msgspec.Struct, frozen=True):
+    message: str
+    remedy: str = ""
+
+
+class _Complaint(msgspec.Struct, frozen=True):
+    error: _Error
+
+
+def failure_of(code: str, error: AferirError | OSError, said: str = "{}") -> Failure:
+    """What an error says, within `said`, and its remedy where it has one."""
+    remedy = error.remedy if isinstance(error, AferirError) else ""
+    return Failure(code, said.format(error), remedy)
+
+
+def complaint(stdout: str) -> Failure | None:
+    """What a program that is aferir itself says of its failure with `--json`; None: nothing."""
+    last = stdout.rstrip().rpartition("\n")[2]
+    try:
+        told = msgspec.json.decode(last, type=_Complaint).error
+    except msgspec.DecodeError:
+        return None
+    return Failure("program", told.message, told.remedy)
+
+
 def told_apart(failure: Failure, done: Completed | None, observed: Sequence[Sample]) -> Failure:
     """The failure under the code of its cause, which the kernel's counts and the program tell."""
     if failure.code not in _TOLD_APART or done is None:
@@ -28,7 +54,7 @@ def told_apart(failure: Failure, done: Completed | None, observed: Sequence[Samp
     if killed:
         said = "process" if killed == 1 else "processes"
         message = f"out of memory: the kernel killed {killed:.0f} {said}; {failure.message}"
-        return Failure(OUT_OF_MEMORY, message)
+        return msgspec.structs.replace(failure, code=OUT_OF_MEMORY, message=message)
     ended = [one for one in (done, *done.others) if one.exit_code != 0]
     said = "\n".join(one.stderr for one in ended)
     if _FULL.search(said):

@@ -15,6 +15,7 @@ from aferir.errors import AferirError
 from aferir.journal import Entry
 from aferir.model.plan import ON_HOST, EnvironmentSpec
 from aferir.model.record import Failure, Record, Sample, Warning
+from aferir.runner.outcome import failure_of
 from aferir.runner.stopping import ALLOCATION, EMULATED, Round, allocation_cell
 from aferir.workloads.base import PROGRAM_FOLDER
 
@@ -95,7 +96,7 @@ class Pool:
                     instance.put(program, PROGRAM_FOLDER / program.name)
             instance.pause()
         except (AferirError, OSError) as error:
-            failure = Failure("allocation", str(error))
+            failure = failure_of("allocation", error)
             self.drop(name)
             self._allocations[name] = msgspec.structs.replace(
                 self._allocations[name], failure=failure
@@ -108,7 +109,7 @@ class Pool:
         try:
             allocation = msgspec.structs.replace(allocation, release_s=instance.release())
         except (AferirError, OSError) as error:
-            allocation = msgspec.structs.replace(allocation, failure=Failure("release", str(error)))
+            allocation = msgspec.structs.replace(allocation, failure=failure_of("release", error))
         self._allocations[name] = allocation
 
 

@@ -15,7 +15,7 @@ from aferir.probes import account
 from aferir.process import Completed, explain_exit
 from aferir.runner.accounting import watching
 from aferir.runner.estimate import ELAPSED
-from aferir.runner.outcome import told_apart
+from aferir.runner.outcome import complaint, failure_of, told_apart
 from aferir.runner.pool import IS_EMULATED
 from aferir.runner.sampling import sampled
 from aferir.runner.snapshots import Watch, compare, take_after, take_before
@@ -137,16 +137,18 @@ def read(workload: Workload, done: Completed) -> Figures | Failure:
 
 
 def _read_one(workload: Workload, done: Completed) -> Figures | Failure:
+    samples: Figures = ()
     try:
         samples = workload.parse(done.stdout)
     except UnverifiedError as error:
-        return Failure("unverified", error.message)
+        return failure_of("unverified", error)
     except ProgramError as error:
-        ended = f"`{done.command[0]}` {explain_exit(done)}"
-        return Failure("program", error.message if done.exit_code == 0 else ended)
-    if done.exit_code != 0:
-        return Failure("program", f"`{done.command[0]}` {explain_exit(done)}")
-    return samples
+        if done.exit_code == 0:
+            return failure_of("program", error)
+    if done.exit_code == 0:
+        return samples
+    told = complaint(done.stdout)
+    return told or Failure("program", f"`{done.command[0]}` {explain_exit(done)}")
 
 
 def load_warning(observed: Sequence[Sample], duration_s: float) -> tuple[Warning, ...]:
@@ -185,11 +187,11 @@ def _run(
             return _Ran(done, observed, failure=Failure("instance", message), lost=True)
         instance.pause()
     except TimeoutExpired as error:
-        return _Ran(failure=Failure("time-limit", error.message), lost=True)
+        return _Ran(failure=failure_of("time-limit", error), lost=True)
     except MissingError as error:
-        return _Ran(failure=Failure("missing", error.message), lost=True)
+        return _Ran(failure=failure_of("missing", error), lost=True)
     except (AferirError, OSError) as error:
-        return _Ran(failure=Failure("instance", f"the instance died: {error}"), lost=True)
+        return _Ran(failure=failure_of("instance", error, "the instance died: {}"), lost=True)
     seen = (*compare(watch, before, after), *load.samples)
     if watched.account is not None:
         seen += account.samples(watched.account)
