@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aferir.elastic import http
+from aferir.elastic.door import Limits
 from aferir.elastic.front import Settings
 from aferir.elastic.ledger import Ledger
-from aferir.elastic.service import Limits, Service
+from aferir.elastic.service import Service
 from aferir.errors import ProgramError
 
 

@@ -18,10 +18,11 @@ from typing import Literal
 import msgspec
 
 from aferir import journal
+from aferir.elastic.door import Limits
 from aferir.elastic.front import Settings
 from aferir.elastic.ledger import Ledger
 from aferir.elastic.node import template
-from aferir.elastic.service import Limits, Service
+from aferir.elastic.service import Service
 from aferir.elastic.site import CloudSite
 from aferir.elastic.video import VIDEO_BPS, Video, make
 from aferir.elastic.viewers import Watched, watch

@@ -1,34 +1,26 @@
-"""Front as a service: HTTP and timers around the state machine, allocations on its behalf.
-
-A client asks `GET /` and is answered when its place is known: 302 to its Node, with the path by
-which it leaves in `Aferir-Leave`, or 503. It leaves by `DELETE` of that path, which nobody else
-can guess. `GET /status` and `GET /live` are for whoever has the token.
-"""
+"""Front as a service: timers around the state machine, and allocations on its behalf."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import functools
-import hmac
 import math
-import secrets
 import socket
 import time
 from collections.abc import Coroutine, Sequence
-from http import HTTPStatus
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 import msgspec
 
-from aferir.elastic import http, page
+from aferir.elastic import http
+from aferir.elastic.door import Door, Limits, Seen
 from aferir.elastic.front import Action, Allocate, Block, Front, Outcome, Redirect, Settings
 from aferir.elastic.ledger import Ledger
 from aferir.elastic.metrics import Trace
 from aferir.errors import AferirError
 
 _RELEASE_ATTEMPTS = 3
-_OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
 class Site(Protocol):
@@ -55,42 +47,12 @@ class Site(Protocol):
         ...
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What clients and the environment are given; seconds."""
-
-    head_s: float = 10.0
-    """For a client to send its request, or to take the answer."""
-    most_connections: int = 20_000
-    allocation_s: float = 300.0
-    """Then an allocation counts as failed; what it still makes is given back."""
-    stay_s: float = 86_400.0
-    """A client that has not left by then never will, and has failed."""
-    watch_s: float = 1.0
-    """Between two looks at all Nodes."""
-
-
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a service can tell about itself."""
-
-    books: dict[str, int]
-    events: dict[str, int]
-    clients: int
-    waiting: int
-    nodes: int
-    pending: int
-    sent_bytes: int
-    now_s: float
-    """Since the start."""
-
-
 class Service:
     """One Front. Everything happens in the event loop that `start` was called in."""
 
     def __init__(
         self, settings: Settings, site: Site, ledger: Ledger, limits: Limits | None = None
     ) -> None:
-        self.token = secrets.token_urlsafe(24)
-        """Of whoever may look at it."""
         self.allocations_s: list[float] = []
         """How long each allocation took that ended well."""
         self.releases_s: list[float] = []
@@ -98,13 +60,10 @@ class Service:
         self._site = site
         self._ledger = ledger
         self._limits = limits or Limits()
+        self._door = Door(self, self._limits)
         self._answers: dict[int, asyncio.Future[Action]] = {}
-        self._tokens: dict[str, int] = {}
-        self._token_of: dict[int, str] = {}
         self._urls: dict[int, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._connections = 0
-        self._ended = False
         self._timer: asyncio.TimerHandle | None = None
         self._server: asyncio.Server | None = None
         self._also: asyncio.Server | None = None
@@ -112,6 +71,11 @@ class Service:
         self._times: list[float] = []
         self._clients: list[int] = []
         self._nodes: list[int] = []
+
+    @property
+    def token(self) -> str:
+        """Of whoever may look at it."""
+        return self._door.token
 
     async def start(
         self, address: str = "127.0.0.1", port: int = 0, also: socket.socket | None = None
@@ -124,11 +88,11 @@ class Service:
         self._began = self._loop.time()
         await self._site.release_all()
         self._server = await asyncio.start_server(
-            self._serve, address, port, limit=http.MOST_HEAD_BYTES, backlog=1024
+            self._door.serve, address, port, limit=http.MOST_HEAD_BYTES, backlog=1024
         )
         if also is not None:
             self._also = await asyncio.start_server(
-                self._serve, sock=also, limit=http.MOST_HEAD_BYTES
+                self._door.serve, sock=also, limit=http.MOST_HEAD_BYTES
             )
         self._follow(self._front.start(self._now()))
         self._spawn(self._watch())
@@ -147,7 +111,7 @@ class Service:
 
     async def abort(self) -> None:
         """Stop at once as if killed: no books, and instances stay."""
-        self._ended = True
+        self._door.closed = True
         for server in (self._server, self._also):
             if server is not None:
                 server.close()
@@ -281,122 +245,35 @@ class Service:
                     self._note("node-lost", node)
                     for client in self._front.clients_of(node):
                         self._note("failed", client)
-                        self._tokens.pop(self._token_of.pop(client, ""), None)
+                        self._door.forget(client)
                     self._follow(self._front.lost(self._now(), node))
                     self._spawn(self._release(node))
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, whatever comes over it."""
-        self._connections += 1
-        try:
-            if self._connections > self._limits.most_connections:
-                answer = http.answer(HTTPStatus.SERVICE_UNAVAILABLE)
-            else:
-                answer = await self._answer(reader)
-            writer.write(answer)
-            async with asyncio.timeout(self._limits.head_s):
-                await writer.drain()
-        except (TimeoutError, OSError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            self._connections -= 1
-            writer.close()
-
-    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
-        try:
-            request = await http.read(reader, self._limits.head_s)
-        except http.BadRequestError as error:
-            return http.answer(error.status)
-        if self._ended:
-            return http.answer(HTTPStatus.SERVICE_UNAVAILABLE)
-        if request.path == "/":
-            return await self._place(request, reader)
-        if request.path.startswith("/leave/"):
-            return self._leave(request)
-        if request.path in ("/status", "/live"):
-            return self._look(request)
-        return http.answer(HTTPStatus.NOT_FOUND)
-
-    async def _place(self, request: http.Request, reader: asyncio.StreamReader) -> bytes:
-        """Wait for a place, no longer than the client does."""
-        if request.method != "GET":
-            return http.answer(HTTPStatus.METHOD_NOT_ALLOWED)
+    def receive(self) -> tuple[int, asyncio.Future[Action]]:
+        """A new client, which Front knows from now on."""
         client = self._next_client
         self._next_client += 1
         self._note("received", client)
         placed: asyncio.Future[Action] = self._loop.create_future()
         self._answers[client] = placed
         self._follow(self._front.arrive(self._now(), client))
-        gone = self._loop.create_task(_until_closed(reader))
-        try:
-            either: set[asyncio.Future[Any]] = {placed, gone}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not placed.done():
-                self._depart(client, "abandoned")
-                raise ConnectionResetError
-            if placed.cancelled():
-                return http.answer(HTTPStatus.SERVICE_UNAVAILABLE)
-            if gone.done():
-                self._depart(client, "abandoned")
-                raise ConnectionResetError
-            return self._told(client, placed.result())
-        finally:
-            gone.cancel()
-            del self._answers[client]
+        return client, placed
 
-    def _told(self, client: int, action: Action) -> bytes:
-        url = self._urls.get(action.node) if isinstance(action, Redirect) else None
-        if url is None:
-            return http.answer(HTTPStatus.SERVICE_UNAVAILABLE)
-        token = secrets.token_urlsafe(16)
-        self._tokens[token] = client
-        self._token_of[client] = token
-        self._loop.call_later(self._limits.stay_s, self._overstay, client)
-        return http.answer(HTTPStatus.FOUND, {"Location": url, "Aferir-Leave": f"/leave/{token}"})
+    def answered(self, client: int) -> None:
+        """Nobody waits for its place any more."""
+        del self._answers[client]
 
-    def _leave(self, request: http.Request) -> bytes:
-        if request.method != "DELETE":
-            return http.answer(HTTPStatus.METHOD_NOT_ALLOWED)
-        outcome = request.query.get("outcome", "served")
-        if outcome not in _OUTCOMES:
-            return http.answer(HTTPStatus.BAD_REQUEST)
-        client = self._tokens.pop(request.path.removeprefix("/leave/"), None)
-        if client is None:
-            return http.answer(HTTPStatus.NOT_FOUND)
-        del self._token_of[client]
-        self._depart(client, msgspec.convert(outcome, Outcome))
-        return http.answer(HTTPStatus.NO_CONTENT)
-
-    def _overstay(self, client: int) -> None:
-        self._tokens.pop(self._token_of.pop(client, ""), None)
-        self._depart(client, "failed")
-
-    def _depart(self, client: int, outcome: Outcome) -> None:
+    def depart(self, client: int, outcome: Outcome) -> None:
+        """It goes, as it says or as is seen of it."""
         here = client in self._front.place or client in self._front.waiting
-        if here and not self._ended:
+        if here and not self._door.closed:
             waits = client in self._front.waiting
             self._note("abandoned" if waits else outcome, client)
             self._follow(self._front.leave(self._now(), client, outcome))
 
-    def _look(self, request: http.Request) -> bytes:
-        """Status and live page, for the token as bearer (RFC 6750) or in the address."""
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        given = given or request.query.get("token", "")
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
-            return http.answer(HTTPStatus.FORBIDDEN)
-        if request.method not in ("GET", "HEAD"):
-            return http.answer(HTTPStatus.METHOD_NOT_ALLOWED)
-        if request.path == "/live":
-            return http.answer(HTTPStatus.OK, {}, page.LIVE, "text/html")
-        body = msgspec.json.encode(self.seen())
-        return http.answer(HTTPStatus.OK, {"Cache-Control": "no-store"}, body, "application/json")
-
-
-async def _until_closed(reader: asyncio.StreamReader) -> None:
-    """Until the client closes its side; what it sends before is thrown away."""
-    with contextlib.suppress(OSError):
-        while await reader.read(4096):
-            pass
+    def url(self, node: int) -> str | None:
+        """Of the video on a Node that is there."""
+        return self._urls.get(node)
 
 
 def _forget(work: asyncio.Future[str]) -> None:
