@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,11 +12,12 @@ from hypothesis import strategies as st
 
 from aferir.elastic import measured
 from aferir.elastic.allocation import doubts
-from aferir.elastic.capacity import search
+from aferir.elastic.capacity import Trial, pace, search
 from aferir.elastic.front import Settings
 from aferir.elastic.movie import Show, _over_time, intended
 from aferir.elastic.simulate import Load
 from aferir.elastic.video import Video
+from aferir.elastic.viewers import Watched
 from aferir.environments.cloud import Phase, PhaseName
 from aferir.environments.simulated import Host, Layout, address_of, commands
 from aferir.errors import ProgramError
@@ -42,6 +44,40 @@ def test_the_search_ends_within_its_resolution_of_what_a_host_sustains(
     assert found <= min(truth, 4000)
     assert found + max(1.0, resolution * found) >= min(truth, 4000)
     assert len(tried) < 40
+
+
+def watched(clients: int, bytes_by_second: list[int], streaming: list[int]) -> Watched:
+    given: dict[str, Any] = dict.fromkeys(Watched.__struct_fields__, 0)
+    given["clients"] = clients
+    given["bytes_by_second"] = tuple(bytes_by_second)
+    given["streaming_by_second"] = tuple(streaming)
+    return Watched(**given)
+
+
+def test_the_pace_is_of_the_seconds_in_which_all_watched() -> None:
+    # Coming, all there for two whole seconds, going; 4 and 2 viewers at 1,000 bit/s each.
+    first = watched(4, [900, 900, 500, 460, 90], [2, 4, 4, 4, 0])
+    second = watched(2, [900, 270, 270, 90], [2, 2, 2, 0])
+    assert pace([first], 1000.0) == pytest.approx(8 * 480 / 4000)
+    assert pace([first, second], 1000.0) == pytest.approx(8 * (480 + 270) / 6000)
+    assert pace([watched(4, [900, 900], [3, 4])], 1000.0) is None
+
+
+@given(
+    viewers=st.integers(1, 100),
+    link_bps=st.floats(1e3, 1e5),
+    video_s=st.integers(10, 60),
+)
+def test_more_streams_than_fit_the_link_are_seen_though_buffers_hide_it(
+    viewers: int, link_bps: float, video_s: int
+) -> None:
+    """A link that is shared fairly, and a start-up buffer as long as the video: nobody sees it."""
+    sent_bps = min(1.1 * 1000.0 * viewers, link_bps)
+    second = round(sent_bps / 8)
+    seen = watched(viewers, [second] * (video_s - 1), [viewers] * (video_s - 2) + [0])
+    made = Trial(viewers, violated=0, lost=0, own_violations=0, pace=pace([seen], 1000.0))
+    if not 0.99 < link_bps / (1000 * viewers) < 1.01:
+        assert made.sustained == (link_bps > 1000 * viewers)
 
 
 def show(seed: int, repetition: int) -> Show:
@@ -120,6 +156,9 @@ def test_an_impossible_parameter_is_named(parameters: dict[str, str], wrong: str
     (said,) = ALLOCATION.validate(parameters)
     assert said.startswith(f"{wrong}: ")
     assert ALLOCATION.validate({"technology": "vm", "hosts": 2, "video": 20}) == []
+    assert MOVIE.validate({"dask": "tcp://10.0.0.2:8786", "front": "10.0.0.1"}) == []
+    (said,) = MOVIE.validate({"front": 10})
+    assert said.startswith("front: ")
 
 
 def test_an_unbalanced_book_is_no_figure() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import mean
 
 import msgspec
 
@@ -35,11 +37,29 @@ class Trial(msgspec.Struct, frozen=True):
     lost: int
     """Not served to the end."""
     own_violations: int
+    pace: float | None
+    """As `pace` tells. Below 1 buffers run dry, be it after the end of this video."""
 
     @property
     def sustained(self) -> bool:
-        """Whether all were served, and in time."""
-        return self.lost == 0 and self.violated <= _MOST_VIOLATED * self.streams
+        """Whether all were served, in time, and would have been for ever."""
+        in_time = self.violated <= _MOST_VIOLATED * self.streams
+        return self.lost == 0 and in_time and (self.pace is None or self.pace >= 1.0)
+
+
+def pace(seen: Sequence[Watched], bitrate_bps: float) -> float | None:
+    """How fast video came while all watched, relative to how fast it is played.
+
+    None: there was no whole second in which all of them did.
+    """
+    came_bps = 0.0
+    for one in seen:
+        ends = one.streaming_by_second
+        full = [k for k in range(1, len(ends)) if ends[k - 1] == ends[k] == one.clients]
+        if not full:
+            return None
+        came_bps += 8 * mean(one.bytes_by_second[k] for k in full)
+    return came_bps / (bitrate_bps * sum(one.clients for one in seen))
 
 
 async def search(
@@ -86,9 +106,11 @@ def measure(
     """Search on the first host. `instances` 0: NGINX on the host itself, which sends `path`.
 
     Where there is a folder for it, the processors are profiled while the host sustains as many
-    streams as it can. The video's length bounds what can be told: NGINX sends a second ahead, so
-    that a host which is short of a share s shows only after (1 + startup_s) / s seconds.
+    streams as it can. NGINX sends a second ahead, so that viewers of a host which is short of a
+    share s see it only after (1 + startup_s) / s seconds; the pace tells in any video of which
+    some seconds are watched by all.
     """
+    began = time.perf_counter()
     trials: list[Trial] = []
     rate_bps = cloud.layout.rate_bps
     guess = 0.97 * _HEADERS * rate_bps / video.bitrate_bps if rate_bps else _GUESS_STREAMS
@@ -110,12 +132,6 @@ def measure(
         if profile_in is not None and streams:
             with profiled(profile_in) as seen:
                 asyncio.run(_try(urls, streams, startup_s, video))
-    own = sum(trial.own_violations for trial in trials)
-    doubt = Warning(
-        "own-violations",
-        f"{own} times the viewers' program was itself too late to tell",
-        "stop what else runs on this machine",
-    )
     return Figures(
         program=PROGRAM,
         samples=(
@@ -123,10 +139,21 @@ def measure(
             Sample("streams_per_instance", streams / max(1, instances), "1"),
             Sample("goodput_bps", streams * video.bitrate_bps / 8, "B/s"),
             Sample("trials", float(len(trials)), "1"),
+            Sample("duration_s", time.perf_counter() - began, "s"),
         ),
         series=(_curve(trials), *seen.series),
-        doubts=(*((doubt,) if own else ()), *seen.doubts),
+        doubts=(*_doubts(trials), *seen.doubts),
     )
+
+
+def _doubts(trials: Sequence[Trial]) -> Iterator[Warning]:
+    own = sum(trial.own_violations for trial in trials)
+    if own:
+        said = f"{own} times the viewers' program was itself too late to tell"
+        yield Warning("own-violations", said, "stop what else runs on this machine")
+    if any(trial.pace is None and trial.lost == 0 for trial in trials):
+        said = "there was no second in which all watched: buffers may hide what is missing"
+        yield Warning("video-too-short", said, "a video of ten seconds at least")
 
 
 def _curve(trials: Sequence[Trial]) -> Series:
@@ -182,4 +209,5 @@ async def _try(urls: Sequence[str], streams: int, startup_s: float, video: Video
         violated=sum(one.clients_with_violations for one in seen),
         lost=sum(one.clients - one.served for one in seen),
         own_violations=sum(one.own_violations for one in seen),
+        pace=pace(seen, video.bitrate_bps),
     )
