@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.dask_cluster import HAS_DASK, dask_cluster, needs_dask
 
 from aferir.cli import main
 
@@ -18,37 +16,12 @@ SWEEP = [
     *("elastic", "simulate", "--clients", "60", "--interarrival", "5", "--runs", "4"),
     *("--allocation", "40,4", "--vary", "patience=5,20,90", "--json"),
 ]
-HAS_DASK = importlib.util.find_spec("distributed") is not None
-needs_dask = pytest.mark.skipif(not HAS_DASK, reason="needs pip install 'aferir[dask]'")
-CLUSTER = """
-import sys
-from distributed import LocalCluster
-if __name__ == "__main__":
-    with LocalCluster(n_workers=int(sys.argv[1]), threads_per_worker=1, dashboard_address=None,
-                      host="127.0.0.1") as cluster:
-        print(cluster.scheduler_address, flush=True)
-        sys.stdin.read()
-"""
 
 
 @pytest.fixture(params=[2])
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    script = tmp_path / "cluster.py"
-    script.write_text(CLUSTER)
-    child = subprocess.Popen(
-        [sys.executable, str(script), str(request.param)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    )
-    assert child.stdout is not None
-    try:
-        address = child.stdout.readline().strip()
-        assert address
+    with dask_cluster(request.param, tmp_path) as address:
         yield address
-    finally:
-        child.communicate(timeout=120)
 
 
 @needs_dask
@@ -86,3 +59,12 @@ def test_an_address_where_nobody_answers_is_said(
 def test_without_dask_the_command_that_adds_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SWEEP, "--dask", "tcp://127.0.0.1:1"]) == 3
     assert "aferir[dask]" in capsys.readouterr().err
+
+
+def test_viewers_elsewhere_need_a_cloud_that_they_reach(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["elastic", "measure", "movie", "--dask", "tcp://127.0.0.1:1"]) == 2
+    assert "--cloud" in capsys.readouterr().err
+    assert main(["elastic", "measure", "movie", "--front", "::"]) == 2
+    assert "viewers could ask" in capsys.readouterr().err
