@@ -19,12 +19,13 @@ constexpr Nanoseconds kHorizon = Wheel::kSlot * static_cast<Nanoseconds>(Wheel::
 
 class Engine {
   public:
-    Engine(const Settings& settings, std::span<const Arrival> arrivals)
+    Engine(const Settings& settings, std::span<const Arrival> arrivals,
+           std::optional<Nanoseconds> begin)
         : epoll_(epoll_create1(EPOLL_CLOEXEC)), now_(monotonic_now()), wheel_(now_) {
-        run_.began = now_;
+        run_.began = begin.value_or(now_);
         run_.clients.reserve(arrivals.size());
         for (const Arrival& arrival : arrivals) {
-            run_.clients.emplace_back(settings, now_ + arrival.after_start, arrival.watch);
+            run_.clients.emplace_back(settings, run_.began + arrival.after_start, arrival.watch);
         }
         alarms_.assign(arrivals.size(), kNever);
     }
@@ -134,9 +135,10 @@ class Engine {
 
 }  // namespace
 
-Run run_clients(const Settings& settings, std::span<const Arrival> arrivals) {
+Run run_clients(const Settings& settings, std::span<const Arrival> arrivals,
+                std::optional<Nanoseconds> begin) {
     allow_files(arrivals.size());
-    return Engine(settings, arrivals).go();
+    return Engine(settings, arrivals, begin).go();
 }
 
 }  // namespace aferir::loadgen

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,8 +36,11 @@ struct Run {
     std::vector<int> streaming;
 };
 
-/// Lets all clients come at their times and waits until the last one has gone; one thread.
+/// Lets all clients come at their times and waits until the last one has gone; one thread. Times
+/// count from `begin`, or from now; who was to come before now comes at once, and its times count
+/// from when it was to come.
 /// Errors: UsageError where the machine does not let so many connections be open.
-Run run_clients(const Settings& settings, std::span<const Arrival> arrivals);
+Run run_clients(const Settings& settings, std::span<const Arrival> arrivals,
+                std::optional<Nanoseconds> begin = std::nullopt);
 
 }  // namespace aferir::loadgen

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,9 @@ using aferir::loadgen::Arrival;
 using aferir::loadgen::Settings;
 
 constexpr std::string_view kProgram = "video-clients";
-constexpr std::array kNames{"--url"sv,      "--bitrate"sv,  "--startup"sv,
-                            "--patience"sv, "--schedule"sv, "--clients"sv,
-                            "--interval"sv, "--silence"sv,  "--log"sv};
+constexpr std::array kNames{"--url"sv,      "--bitrate"sv, "--startup"sv,  "--patience"sv,
+                            "--schedule"sv, "--clients"sv, "--interval"sv, "--begin"sv,
+                            "--silence"sv,  "--log"sv};
 constexpr std::array kFlags{"--help"sv};
 constexpr std::string_view kHelp =
     "video-clients --url http://ADDRESS:PORT/PATH [options]\n"
@@ -37,6 +38,7 @@ constexpr std::string_view kHelp =
     "  --schedule FILE   a line each: SECONDS [WATCH_SECONDS]; - is standard input\n"
     "  --clients N       instead of a schedule: so many (1), ...\n"
     "  --interval S      ... this far apart (0)\n"
+    "  --begin S         when times begin to count, on CLOCK_MONOTONIC (now)\n"
     "  --silence S       a server that sends nothing for so long has failed (30)\n"
     "  --log FILE        a line of JSON for each viewer";
 
@@ -114,7 +116,11 @@ int main(int count, char** values) {
         }
         const Settings settings = settings_of(given);
         const std::vector<Arrival> arrivals = arrivals_of(given);
-        const aferir::loadgen::Run run = aferir::loadgen::run_clients(settings, arrivals);
+        std::optional<aferir::loadgen::Nanoseconds> begin;
+        if (given.has("--begin")) {
+            begin = nanoseconds(seconds(given, "--begin", 0.0, 0.0));
+        }
+        const aferir::loadgen::Run run = aferir::loadgen::run_clients(settings, arrivals, begin);
         if (const auto log = given.value("--log")) {
             write_log(std::string(*log), run);
         }

@@ -238,6 +238,22 @@ TEST(Engine, ARefusedConnectionAndASilentFrontAreOutcomes) {
     EXPECT_EQ(run.clients[0].outcome(), Outcome::kBlocked);
 }
 
+TEST(Engine, CountsFromTheBeginningItIsTold) {
+    const Server server({Deed::kServe, Deed::kServe});
+    const std::vector<Arrival> arrivals{{0, 0}, {kSecond / 10, 0}};
+    const Nanoseconds ahead = monotonic_now() + kSecond / 2;
+    const auto later = run_clients(settings(server.url("/front")), arrivals, ahead);
+    EXPECT_EQ(later.began, ahead);
+    EXPECT_EQ(later.clients[1].intended(), ahead + kSecond / 10);
+    EXPECT_GE(later.ended, ahead + kSecond);  // 1.2 s of video, as it is played
+
+    const Nanoseconds past = monotonic_now() - 5 * kSecond;
+    const auto late = run_clients(settings(server.url("/front")), arrivals, past);
+    EXPECT_EQ(late.clients[0].outcome(), Outcome::kServed);
+    EXPECT_GE(late.health.worst_start, 5 * kSecond);
+    EXPECT_GT(late.clients[0].startup(), 5 * kSecond);
+}
+
 TEST(Schedule, IsReadOrRefusedWithItsLine) {
     std::istringstream good("0 5\n0.5\n0.5 0\n");
     const std::vector<Arrival> arrivals = read_schedule(good);

@@ -5,19 +5,23 @@ sustains, `movie` is the service itself under a load. What the first two find is
 takes its clients per Node from there; where nothing is known yet it measures the capacity first.
 Simulated hosts need root. `--cloud FILE` takes instances of OpenStack, OpenNebula, CloudStack, EC2
 or Eucalyptus instead, with credentials from where that cloud's own tools have them;
-docs/guides/elastic.md says what is in the file.
+docs/guides/elastic.md says what is in the file. `--dask` lets the viewers of a movie on a cloud
+come from the workers of a Dask cluster, each with its share of the same arrivals.
 
 examples:
   aferir elastic measure allocation --cache cold
   aferir elastic measure capacity --instances 2 --rate-mbit 250
   aferir elastic measure movie --clients 200 --interarrival 0.1 --video 20 --patience 1 --live 8080
   aferir elastic measure allocation --cloud openstack.toml
+  aferir elastic measure movie --cloud openstack.toml --clients-per-node 40 --clients 20000
+    --interarrival 0.01 --dask tcp://10.0.0.2:8786 --front 10.0.0.1
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import ipaddress
 import os
 import socket
 import sys
@@ -32,6 +36,7 @@ from aferir.errors import MissingError, UsageError
 if TYPE_CHECKING:
     from aferir.elastic.front import Settings
     from aferir.elastic.movie import Show
+    from aferir.elastic.spread import SpreadAudience
     from aferir.elastic.video import Video
     from aferir.environments.simulated import Layout
     from aferir.model.cloud import Wanted
@@ -77,6 +82,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--predict-window", type=float, default=0.0, metavar="S", help="of a linear predictor")
     add("--predict-horizon", type=float, default=0.0, metavar="S", help="of that predictor")
     add("--seed", type=int, default=1, help="of the arrivals (default: 1)")
+    add("--dask", metavar="ADDRESS", help="viewers on the workers of this scheduler of Dask")
+    add("--front", default="127.0.0.1", metavar="ADDRESS", help="of Front (default: 127.0.0.1)")
     add("--live", type=int, metavar="PORT", help="a page of what goes on, on 127.0.0.1")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
@@ -181,9 +188,21 @@ def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted, meter: 
     with contextlib.ExitStack() as stack:
         live = stack.enter_context(_listening(options.live)) if options.live else None
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="aferir-elastic-"))
+        audience = stack.enter_context(_spread(options)) if options.dask else None
         show = _show(options, video, options.clients_per_node)
         with meter.counting():
-            return play(show, made, Path(folder), live, _tell)
+            return play(show, made, Path(folder), live=live, tell=_tell, audience=audience)
+
+
+@contextlib.contextmanager
+def _spread(options: argparse.Namespace) -> Iterator[SpreadAudience]:
+    """Errors: UsageError where the workers do not reach Front, and those of `cluster`."""
+    from aferir.elastic.spread import SpreadAudience, cluster
+
+    with cluster(options.dask) as client:
+        audience = SpreadAudience(client)
+        audience.require_reach(options.front)
+        yield audience
 
 
 def _movie(options: argparse.Namespace, layout: Layout, video: Video, meter: Meter) -> Figures:
@@ -191,6 +210,11 @@ def _movie(options: argparse.Namespace, layout: Layout, video: Video, meter: Met
     from aferir.elastic.movie import play
     from aferir.elastic.stage import clients_per_node, stage
 
+    if options.dask is not None:
+        raise UsageError(
+            "--dask: nobody but this machine reaches the hosts that it simulates",
+            remedy="take instances of a cloud, with --cloud FILE",
+        )
     expected = load(layout, video).allocation_s.get(options.cache, ())
     # Born here, outside of the namespace that the rest happens in: the page is for this machine.
     with contextlib.ExitStack() as stack:
@@ -199,7 +223,7 @@ def _movie(options: argparse.Namespace, layout: Layout, video: Video, meter: Met
         show = _show(options, video, per_node, expected)
         made = stack.enter_context(stage(layout, video, cache=options.cache, progress=_tell))
         with meter.counting():
-            return play(show, made.cloud, made.folder, live, _tell)
+            return play(show, made.cloud, made.folder, live=live, tell=_tell)
 
 
 def _show(
@@ -223,6 +247,7 @@ def _show(
         startup_s=options.startup,
         seed=(options.seed, int(os.environ.get(REPETITION, "0"))),
         bitrate_bps=video.bitrate_bps,
+        front=options.front,
         expected_s=expected_s,
     )
 
@@ -274,6 +299,13 @@ def _check(options: argparse.Namespace) -> None:
         ("--seed", options.seed, 0, 2**63),
         ("--live", options.live or 1024, 1, 65535),
     )
+    try:
+        unspecified = ipaddress.ip_address(options.front).is_unspecified
+    except ValueError:
+        unspecified = True
+    if unspecified:
+        said = f"--front {options.front}: not an address that viewers could ask"
+        raise UsageError(said, remedy="a numeric one of this machine")
     for name, value, least, most in bounds:
         if not least <= value <= most:
             raise UsageError(f"{name} {value}: not possible", remedy=f"from {least:g} to {most:g}")

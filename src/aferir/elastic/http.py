@@ -13,6 +13,11 @@ MOST_HEAD_BYTES = 8192
 _METHODS = ("GET", "HEAD", "DELETE", "POST")
 
 
+def url(address: str, port: int) -> str:
+    """Of the root of a server at a numeric address."""
+    return f"http://[{address}]:{port}/" if ":" in address else f"http://{address}:{port}/"
+
+
 class BadRequestError(Exception):
     """What a client sent is no request that we answer; its status says why."""
 

@@ -10,15 +10,18 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from aferir.elastic import http
 from aferir.elastic.arrivals import arrivals
+from aferir.elastic.audience import Audience, Here, Seen, health, unhealthy
+from aferir.elastic.door import Limits
 from aferir.elastic.front import Books, Settings
 from aferir.elastic.ledger import Ledger
 from aferir.elastic.metrics import Trace, elasticity
-from aferir.elastic.service import Limits, Service
+from aferir.elastic.service import Service
 from aferir.elastic.simulate import Load
 from aferir.elastic.site import CloudSite
 from aferir.elastic.video import VIDEO_BPS
-from aferir.elastic.viewers import Watched, schedule, watch
+from aferir.elastic.viewers import Watched
 from aferir.environments.cloud import Cloud, Server
 from aferir.model.record import Sample, Series, Warning
 from aferir.workloads.figures import Figures
@@ -26,6 +29,8 @@ from aferir.workloads.figures import Figures
 PROGRAM = "elastic-movie"
 _GRACE_S = 5.0
 """Front blocks who waits too long; a viewer goes by itself only where Front says nothing."""
+_LATE, _LATE_S = 0.1, 0.05
+"""So much of the patience, and so long at least, may a viewer's own host take before we say it."""
 _POINTS = 500
 """Of a curve over time."""
 
@@ -40,6 +45,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True):
     seed: tuple[int, ...]
     bitrate_bps: float = VIDEO_BPS
     """At which viewers play."""
+    front: str = "127.0.0.1"
+    """Address that Front answers on, and viewers ask."""
     expected_s: tuple[float, ...] = ()
     """What step 2 found of allocations; empty: nothing is known."""
 
@@ -56,17 +63,17 @@ def play(
     show: Show,
     cloud: Cloud,
     folder: Path,
+    *,
     live: socket.socket | None = None,
     tell: Callable[[str], None] = print,
+    audience: Audience | None = None,
 ) -> Figures:
     """From the first viewer to the last release.
 
-    `folder` takes the schedule and the ledger; `live` listens for who wants to look, and `tell` is
-    told where. Errors: AferirError where the service or the
+    `folder` takes the ledger; `live` listens for who wants to look, and `tell` is told where. The
+    audience sits here unless it is another one. Errors: AferirError where the service or the
     viewers' program cannot run at all; what fails within the run is counted.
     """
-    times = intended(show)
-    schedule(times, folder / "schedule")
     with CloudSite(cloud) as site, Ledger(folder / "ledger", 0.0) as ledger:
         # Video at the rate at which it is played, and as much again for who stands still.
         stay_s = 2 * show.load.video_s + 60.0
@@ -74,34 +81,35 @@ def play(
         if live is not None:
             port = live.getsockname()[1]
             tell(f"http://127.0.0.1:{port}/live?token={service.token} shows what goes on")
-        watched = asyncio.run(_run(show, service, folder, times[-1], live))
-        return _figures(show, service, site.servers, watched, ledger)
+        seen = asyncio.run(_run(show, service, audience or Here(folder), live))
+        return _figures(show, service, site.servers, seen, ledger)
 
 
 async def _run(
-    show: Show, service: Service, folder: Path, last_s: float, live: socket.socket | None
-) -> Watched:
-    port = await service.start(also=live)
+    show: Show, service: Service, audience: Audience, live: socket.socket | None
+) -> Seen:
+    times_s = intended(show)
+    port = await service.start(show.front, also=live)
     try:
-        watched = await watch(
-            f"http://127.0.0.1:{port}/",
+        seen = await audience.watch(
+            http.url(show.front, port),
             [
                 *("--bitrate", f"{show.bitrate_bps:.0f}", "--startup", str(show.startup_s)),
                 *("--patience", str(show.policy.patience_s + _GRACE_S)),
-                *("--schedule", str(folder / "schedule")),
             ],
-            limit_s=120.0 + last_s + show.policy.patience_s + 5 * show.load.video_s,
+            times_s,
+            limit_s=120.0 + times_s[-1] + show.policy.patience_s + 5 * show.load.video_s,
         )
         await asyncio.wait_for(service.settled(), 60.0)
     finally:
         await service.stop()
-    return watched
+    return seen
 
 
 def _figures(
-    show: Show, service: Service, servers: Sequence[Server], watched: Watched, ledger: Ledger
+    show: Show, service: Service, servers: Sequence[Server], seen: Seen, ledger: Ledger
 ) -> Figures:
-    books, trace = ledger.books(), service.trace()
+    books, trace, watched = ledger.books(), service.trace(), seen.watched
     settled = books.served + books.abandoned + books.blocked + books.failed
     balanced = books.received == settled and watched.clients == show.load.clients
     return Figures(
@@ -112,6 +120,7 @@ def _figures(
             *_of_clients(show, books, watched),
             *_of_instances(service, servers, ledger),
             *_of_elasticity(trace, show.policy.clients_per_node),
+            *_of_places(seen),
         ),
         series=(
             _over_time("clients", "1", trace.times_s, trace.clients),
@@ -122,8 +131,9 @@ def _figures(
                 tuple(float(second) for second in range(len(watched.bytes_by_second))),
                 watched.bytes_by_second,
             ),
+            *(health(seen.parts) if seen.parts else ()),
         ),
-        doubts=_doubts(show, books, watched),
+        doubts=_doubts(show, books, seen),
     )
 
 
@@ -178,6 +188,15 @@ def _of_elasticity(trace: Trace, clients_per_node: int) -> tuple[Sample, ...]:
     )
 
 
+def _of_places(seen: Seen) -> tuple[Sample, ...]:
+    if not seen.parts:
+        return ()
+    return (
+        Sample("viewers_hosts", float(len({part.host for part in seen.parts})), "1"),
+        Sample("start_uncertainty_s", max(part.uncertainty_s for part in seen.parts), "s"),
+    )
+
+
 def _over_time(metric: str, unit: str, times_s: Sequence[float], values: Sequence[float]) -> Series:
     """The state that holds at equally distant times, from 0 on; at most so many points."""
     last_s = times_s[-1] if times_s else 0.0
@@ -196,12 +215,21 @@ def _over_time(metric: str, unit: str, times_s: Sequence[float], values: Sequenc
     )
 
 
-def _doubts(show: Show, books: Books, watched: Watched) -> tuple[Warning, ...]:
+def _doubts(show: Show, books: Books, seen: Seen) -> tuple[Warning, ...]:
     """What a reader has to know: who was too slow, and where the two books differ."""
-    found = []
+    found, watched = [], seen.watched
     if watched.own_violations:
         said = f"{watched.own_violations} violations are of the viewers' own machine"
-        found.append(Warning("own-violations", said, "stop what else runs on this machine"))
+        said += f": {unhealthy(seen.parts)}" if seen.parts else ""
+        found.append(Warning("own-violations", said, "stop what else runs there"))
+    if watched.worst_start_s > max(_LATE_S, _LATE * show.policy.patience_s):
+        said = f"a viewer was let in {watched.worst_start_s:.2f} s after its moment by its own host"
+        found.append(Warning("late-viewers", said, "stop what else runs there"))
+    unsure_s = max((part.uncertainty_s for part in seen.parts), default=0.0)
+    if unsure_s > show.load.interarrival_s:
+        said = f"the clocks of the viewers' hosts agree to {unsure_s:.4f} s only"
+        advice = "viewers of two hosts may have come in another order than was intended"
+        found.append(Warning("clocks-differ", said, advice))
     theirs = (watched.served, watched.abandoned, watched.blocked, watched.failed)
     ours = (books.served, books.abandoned, books.blocked, books.failed)
     if theirs != ours:

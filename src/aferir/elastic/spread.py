@@ -1,22 +1,59 @@
-"""Simulated runs on the workers of a Dask cluster, which need this aferir, too."""
+"""Simulated runs, and viewers, on the workers of a Dask cluster, which need this aferir, too."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import functools
 import importlib
-from collections.abc import Iterable
+import ipaddress
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from aferir.elastic.audience import (
+    Clock,
+    Part,
+    Seen,
+    Share,
+    clock_of,
+    run_share,
+    shares,
+    together,
+    uncertainty_s,
+)
 from aferir.elastic.sweep import Job, Outcome, run_one
-from aferir.errors import MissingError, ProgramError
+from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 
 _CONNECT_LIMIT = "20s"
+_EXCHANGES = 20
+_LEAD_S = 2.0
+"""For every worker to have its share before the common start."""
+_LOOK_S = 0.5
+_SAME_EVERYWHERE = "its scheduler and its workers need the same Python and the same aferir"
 
 
 def run_on(address: str, jobs: Iterable[Job]) -> list[Outcome]:
     """In the order of the jobs, and the same as in one process.
 
+    Errors: those of `cluster`, ProgramError where a worker fails.
+    """
+    with cluster(address) as client, _told():
+        # Not pure: two clusters of one address would share results that nobody asked for.
+        made: list[Outcome] = client.gather(client.map(run_one, list(jobs), pure=False))
+    return made
+
+
+@contextlib.contextmanager
+def cluster(address: str) -> Iterator[Any]:
+    """A client of the scheduler there.
+
     Errors: MissingError without dask.distributed here, ProgramError where the scheduler does not
-    answer or a worker fails.
+    answer or has no workers.
     """
     try:
         distributed: Any = importlib.import_module("distributed")
@@ -32,22 +69,124 @@ def run_on(address: str, jobs: Iterable[Job]) -> list[Outcome]:
             remedy="start one with `dask scheduler`; see docs/guides/elastic.md",
         ) from None
     with client:
-        if not client.scheduler_info()["workers"]:
+        if not client.nthreads():
             raise ProgramError(
                 f"the scheduler at {address} has no workers",
                 remedy=f"on each host: dask worker {address}",
             )
-        return _gathered(client, jobs)
+        yield client
 
 
-def _gathered(client: Any, jobs: Iterable[Job]) -> list[Outcome]:
+class SpreadAudience:
+    """The viewers' program on every worker of a cluster, each with its share of the arrivals."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._workers: tuple[str, ...] = tuple(sorted(client.nthreads()))
+
+    def require_reach(self, front: str) -> None:
+        """Errors: UsageError where the workers are elsewhere and Front answers here alone."""
+        elsewhere = [worker for worker in self._workers if not _is_loopback(_host_of(worker))]
+        if elsewhere and _is_loopback(front):
+            raise UsageError(
+                f"viewers on {_host_of(elsewhere[0])} cannot reach Front on {front}",
+                remedy="--front ADDRESS: one of this machine that all workers reach",
+            )
+
+    async def watch(
+        self, url: str, options: Sequence[str], times_s: Sequence[float], *, limit_s: float
+    ) -> Seen:
+        """From a common start on, in all places. Errors: ProgramError where one of them fails."""
+        stop = threading.Event()
+        work = functools.partial(self._watch, url, tuple(options), times_s, limit_s, stop)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(None, work)
+        finally:
+            stop.set()
+
+    def _watch(
+        self,
+        url: str,
+        options: tuple[str, ...],
+        times_s: Sequence[float],
+        limit_s: float,
+        stop: threading.Event,
+    ) -> Seen:
+        workers = self._workers[: len(times_s)]
+        with _told():
+            before = {worker: self._clock(worker) for worker in workers}
+            begin_s = time.monotonic() + _LEAD_S
+            futures = {
+                worker: self._client.submit(
+                    run_share,
+                    Share(
+                        url=url,
+                        options=options,
+                        times_s=share,
+                        begin_s=begin_s + before[worker].ahead_s,
+                        limit_s=limit_s,
+                    ),
+                    workers=[worker],
+                    pure=False,
+                )
+                for worker, share in zip(workers, shares(times_s, len(workers)), strict=True)
+            }
+            self._await(futures, begin_s + limit_s, stop)
+            made: list[Part] = self._client.gather(list(futures.values()))
+            after = {worker: self._clock(worker) for worker in workers}
+        parts = tuple(
+            msgspec.structs.replace(
+                part, uncertainty_s=uncertainty_s(before[worker], after[worker])
+            )
+            for worker, part in zip(workers, made, strict=True)
+        )
+        return Seen(watched=together(parts), parts=parts)
+
+    def _clock(self, worker: str) -> Clock:
+        """Of that worker: asked outside of its tasks, so that a busy one answers, too."""
+        exchanges = []
+        for _ in range(_EXCHANGES):
+            asked = time.monotonic()
+            there = self._client.run(time.monotonic, workers=[worker])[worker]
+            exchanges.append((asked, there, time.monotonic()))
+        return clock_of(exchanges)
+
+    def _await(self, futures: Mapping[str, Any], until: float, stop: threading.Event) -> None:
+        """A task that is bound to a worker that died would wait for ever."""
+        while waiting := [worker for worker, future in futures.items() if not future.done()]:
+            gone = [worker for worker in waiting if worker not in self._client.nthreads()]
+            if gone or stop.wait(_LOOK_S) or time.monotonic() > until:
+                self._client.cancel(list(futures.values()), force=True)
+                if gone:
+                    raise ProgramError(
+                        f"the worker at {gone[0]} is gone, and its viewers with it",
+                        remedy="see what it said at last, and measure again",
+                    )
+                raise TimeoutExpired("the viewers of the cluster were ended before their time")
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Whatever a worker raised comes back as itself, and leaves as one of ours."""
     try:
-        # Not pure: two clusters of one address would share results that nobody asked for.
-        made: list[Outcome] = client.gather(client.map(run_one, list(jobs), pure=False))
-    except Exception as error:  # whatever a worker raised comes back as itself
+        yield
+    except (MissingError, ProgramError) as error:
+        raise ProgramError(
+            f"the cluster failed: {error}", remedy=error.remedy or _SAME_EVERYWHERE
+        ) from error
+    except Exception as error:
         first = str(error).strip().partition("\n")[0]
         raise ProgramError(
-            f"the cluster failed: {type(error).__name__}: {first}",
-            remedy="its scheduler and its workers need the same Python and the same aferir",
+            f"the cluster failed: {type(error).__name__}: {first}", remedy=_SAME_EVERYWHERE
         ) from error
-    return made
+
+
+def _host_of(worker: str) -> str:
+    return urllib.parse.urlsplit(worker).hostname or worker
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost"

@@ -16,7 +16,7 @@ from aferir.workloads.kernels import kernel_path, read_figures
 PROGRAM = "video-clients"
 
 
-class Watched(msgspec.Struct, frozen=True):
+class Watched(msgspec.Struct, frozen=True, kw_only=True):
     """What it prints; see docs/reference/video-clients.md."""
 
     duration_s: float
@@ -36,6 +36,8 @@ class Watched(msgspec.Struct, frozen=True):
     startup_p95_s: float
     startup_max_s: float
     cpu_s: float
+    worst_turn_s: float
+    worst_start_s: float
     bytes_by_second: tuple[int, ...]
     streaming_by_second: tuple[int, ...]
 
@@ -45,16 +47,17 @@ def schedule(times_s: Sequence[float], path: Path) -> None:
     path.write_text("".join(f"{time:.6f}\n" for time in times_s), encoding="ascii")
 
 
+def command(url: str, options: Sequence[str]) -> list[str]:
+    """Errors: MissingError where the program was not built."""
+    return [str(kernel_path(PROGRAM)), "--url", url, *options]
+
+
 async def watch(url: str, options: Sequence[str], *, limit_s: float) -> Watched:
     """Run the program to its end.
 
     Errors: MissingError where it was not built, ProgramError where it fails, TimeoutExpired.
     """
-    child = process.start(
-        [str(kernel_path(PROGRAM)), "--url", url, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    child = process.start(command(url, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         ending = asyncio.get_running_loop().run_in_executor(None, child.communicate)
         stdout, stderr = await asyncio.wait_for(ending, limit_s)
@@ -64,6 +67,11 @@ async def watch(url: str, options: Sequence[str], *, limit_s: float) -> Watched:
         process.end(child)
     if child.returncode != 0:
         raise ProgramError(f"`{PROGRAM}` failed: {stderr.strip()[-300:]}")
+    return read(stdout)
+
+
+def read(stdout: str) -> Watched:
+    """Errors: ProgramError where it is not what the program prints."""
     try:
         return msgspec.convert(read_figures(stdout, PROGRAM), Watched)
     except msgspec.ValidationError as error:

@@ -32,6 +32,11 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "choice": ("most-loaded", "least-loaded"),
     "waiting": ("shared", "each"),
 }
+_TEXTS = {
+    "power": '"model:power.json"',
+    "dask": '"tcp://10.0.0.2:8786"',
+    "front": '"10.0.0.1"',
+}
 _WHOLE = {
     "hosts": (1, 64),
     "per_host": (1, 64),
@@ -76,8 +81,8 @@ class ElasticWorkload:
         for key, value in parameters.items():
             if key not in self.parameters:
                 continue
-            if key == "power" and not isinstance(value, str):
-                wrong.append(f'power: {value!r} is no source; write e.g. "model:power.json"')
+            if key in _TEXTS and not isinstance(value, str):
+                wrong.append(f"{key}: {value!r} is no text; write e.g. {_TEXTS[key]}")
             elif key == "profile" and not isinstance(value, bool):
                 wrong.append("profile: is `true` or `false`; write one of them")
             elif key in _WORDS and value not in _WORDS[key]:
@@ -131,6 +136,6 @@ MOVIE = ElasticWorkload(
     (
         *(*_HOSTS, "startup", "clients", "interarrival", "arrivals", "patience"),
         *("clients_per_node", "choice", "waiting", "warm", "release_delay"),
-        *("predict_window", "predict_horizon", "seed"),
+        *("predict_window", "predict_horizon", "seed", "dask", "front"),
     ),
 )
