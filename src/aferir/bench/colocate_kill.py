@@ -37,7 +37,7 @@ _STARTING_S = 30.0
 _PATIENCE_S = 10.0
 _LONGEST_S = 1.0
 _LOW = 0.5
-"""Share of the trials whose service is in a control group of hardly any weight."""
+"""Share of the trials whose service is in a control group of little weight."""
 _BEGUN = 0.75
 """Share of the kills that come while the batch program runs; the others while all starts, too."""
 _POLL_S = 0.005
@@ -195,7 +195,7 @@ class _Before:
 
 @contextmanager
 def _group(*, low: bool) -> Iterator[list[Path]]:
-    """Of hardly any weight, if it is to be `low`: the batch's group is then made within it."""
+    """Of little weight, if it is to be `low`: the batch's group is then made within it."""
     have = cgroup.layout()
     root = have.v1.get("cpu") or have.v2
     if not low or root is None:
@@ -205,9 +205,10 @@ def _group(*, low: bool) -> Iterator[list[Path]]:
     folder = root / f"aferir-{entry.id}"
     try:
         folder.mkdir()
-        file, least = ("cpu.shares", "2") if "cpu" in have.v1 else ("cpu.weight", "1")
+        # A twentieth: with next to nothing, what is killed within is long in dying by itself.
+        file, little = ("cpu.shares", "51") if "cpu" in have.v1 else ("cpu.weight", "5")
         if (folder / file).exists():  # else version 2 does not hand the controller on here
-            (folder / file).write_text(least, encoding="ascii")
+            (folder / file).write_text(little, encoding="ascii")
         yield [folder]
     finally:
         cgroup.remove(folder.name, have)
@@ -220,7 +221,7 @@ def _service(groups: Sequence[Path]) -> Iterator[subprocess.Popen[str]]:
     try:
         assert served.stdout is not None
         served.stdout.readline()
-        for group in groups:  # only now: within it, it would start for minutes
+        for group in groups:  # only now: within it, it would be long in starting
             (group / "cgroup.procs").write_text(str(served.pid), encoding="ascii")
         yield served
     finally:
