@@ -35,7 +35,7 @@ from aferir.process import Completed
 
 KIND = "vm"
 _PROGRAMS = (qemu.PROGRAM, "qemu-img")
-_BOOT_LIMIT_S = 120.0
+_BOOT_LIMIT_S = 300.0
 """An emulated guest on a busy host takes long, and one that hangs should not take all day."""
 
 
