@@ -93,7 +93,7 @@ def listing(names: list[str]) -> str:
 
 def metric_name(metric: str) -> str:
     """`load_of_others_cpus` as `load of others`: words, without the unit's symbol."""
-    words = metric.split("_")
+    words = metric.replace("_per_s", "_per_second").split("_")
     symbols = {
         "s",
         "j",
