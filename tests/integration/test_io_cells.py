@@ -25,9 +25,10 @@ from aferir.model.plan import (
     once,
 )
 from aferir.model.record import Failure, Record
-from aferir.workloads.base import VOLUME
+from aferir.workloads.base import VOLUME, Workload
 from aferir.workloads.checkpoint import CHECKPOINT
 from aferir.workloads.mpi import MPIS, Mpi
+from aferir.workloads.npb_mpi import NPB_MPI
 
 pytestmark = pytest.mark.integration
 SMALL: dict[str, Parameter] = {"file_bytes": 2**20, "terms": 2000}
@@ -79,15 +80,18 @@ def carry_out(
     return [record for record in found.records if record.workload != "allocation"]
 
 
+def needs(mpi: Mpi, workload: Workload) -> None:
+    if any(f.status != "ok" and mpi in f.message for f in workload.check()):
+        pytest.skip(f"there is no {mpi} here")
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_a_checkpoint_by_mpi_io_verifies_in_a_container(mpi: Mpi, tmp_path: Path) -> None:
     """Its MPI is in the image, since the experiment asks for it."""
     given: dict[str, Parameter] = {
         "api": "mpiio", "mpi": mpi, "collective": True, "segments": 2, "block_bytes": 2**20,
     }  # fmt: skip
-    lacking = {f.status for f in CHECKPOINT.check() if mpi in f.message}
-    if "degraded" in lacking:
-        pytest.skip(f"there is no {mpi} here")
+    needs(mpi, CHECKPOINT)
     packages = image_packages([(CHECKPOINT, given)])
     box = msgspec.structs.replace(container(2**30), packages=packages)
     [record] = carry_out(box, {"checkpoint": ("checkpoint", given)}, tmp_path)
@@ -142,6 +146,30 @@ def test_a_program_that_sees_that_memory_is_short_refuses_as_out_of_memory(tmp_p
     failure = run(limited, "wordcount", tmp_path, terms=2_000_000)
     assert failure.code == "out-of-memory"
     assert "MiB are available" in failure.message
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_ranks_that_need_more_together_than_there_is_refuse_before_they_begin(
+    mpi: Mpi, tmp_path: Path
+) -> None:
+    """A rank's share is 102 MiB, and there is room for two."""
+    needs(mpi, NPB_MPI)
+    limited = EnvironmentSpec(name="e", kind="native", cpus=1, memory_bytes=256 * _MIB)
+    problem: dict[str, Parameter] = {"kernel": "is", "class": "B", "processes": 4, "mpi": mpi}
+    failure = run(limited, "npb-mpi", tmp_path, **problem)
+    assert failure.code == "out-of-memory"
+    assert "MiB are available" in failure.message
+
+
+def test_what_ranks_have_in_common_counts_once(tmp_path: Path) -> None:
+    """The grids take 68 MiB, eight times that is not to be had."""
+    needs("openmpi", NPB_MPI)
+    limited = EnvironmentSpec(name="e", kind="native", cpus=1, memory_bytes=448 * _MIB)
+    problem: dict[str, Parameter] = {
+        "kernel": "mg", "class": "W", "processes": 8, "mpi": "openmpi",
+    }  # fmt: skip
+    (record,) = carry_out(limited, {"grids": ("npb-mpi", problem)}, tmp_path)
+    assert record.failure is None
 
 
 @pytest.mark.parametrize("kind", ["native", "container"])

@@ -26,8 +26,9 @@ std::size_t available_memory_bytes() {
     return std::min(mem_available_bytes(meminfo), cgroup_headroom_bytes("/"));
 }
 
-void require_memory(std::size_t bytes) {
-    const auto available = available_memory_bytes();
+void require_memory(std::size_t bytes) { require_memory(bytes, available_memory_bytes()); }
+
+void require_memory(std::size_t bytes, std::size_t available) {
     if (bytes > available) {
         constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
         throw OutOfMemory("needs " + std::to_string((bytes + kMebibyte - 1) / kMebibyte) +

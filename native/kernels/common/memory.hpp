@@ -22,6 +22,8 @@ std::size_t available_memory_bytes();
 /// Errors: OutOfMemory if `bytes` are not to be had. Linux overcommits, so without asking first
 /// the process would be killed at first touch instead of saying why.
 void require_memory(std::size_t bytes);
+/// The same of memory that was looked at before.
+void require_memory(std::size_t bytes, std::size_t available);
 
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 

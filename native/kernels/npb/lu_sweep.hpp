@@ -25,6 +25,11 @@ struct LuFields {
           v(layout, parts, allocate),
           forcing(layout, parts, allocate) {}
 
+    static std::size_t bytes(const Fronts& layout) {
+        const auto points = (layout.highest() - layout.lowest()) * layout.blocks() * layout.lanes();
+        return static_cast<std::size_t>(points) * 16 * sizeof(double);
+    }
+
     Fronts fronts;
     FrontArray<6> u;        ///< the state, and 1 / density
     FrontArray<5> v;        ///< between the sweeps: the solution of the lower triangle

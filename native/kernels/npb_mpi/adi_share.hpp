@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/memory.hpp"
 #include "npb/adi_field.hpp"
 #include "npb/adi_planes.hpp"
 #include "npb/adi_problem.hpp"
@@ -70,11 +69,17 @@ class AdiParts {
         }
     }
 
-    static std::size_t bytes(int size, const Ranks& ranks) {
-        const int share = (size - 2 + ranks.count() - 1) / ranks.count();
-        const std::size_t own = Field::bytes(size, share, size);
-        const bool alone = ranks.hosts().members.size() == 1;
-        return (alone ? 3 : 5) * own + Field::bytes(size, 2 * AdiLayout::kRim, size);
+    /// Of the forcing; with other hosts, also of rows on their way to and from them.
+    static std::size_t own_bytes(const AdiLayout& layout) {
+        const int size = layout.size();
+        return (layout.distant().empty() ? 1 : 3) * Field::bytes(size, layout.own().size(), size);
+    }
+
+    /// Of state and change.
+    static std::size_t common_bytes(const AdiLayout& layout) {
+        const int size = layout.size();
+        return Field::bytes(size, layout.seen_by_host(0).size(), size) +
+               Field::bytes(size, size - 2, layout.host().size());
     }
 
   private:
@@ -217,9 +222,9 @@ class AdiShare {
 template <typename Solver>
 Outcome run_adi(std::string_view kernel, const AdiProblem& problem, const Ranks& ranks) {
     require_at_most(kernel, ranks.count(), problem.size - 2);
-    require_memory(AdiParts::bytes(problem.size, ranks));
-    const ExactField exact(problem.size);
     const AdiLayout layout(problem.size, ranks);
+    ranks.require_memory(AdiParts::own_bytes(layout), AdiParts::common_bytes(layout));
+    const ExactField exact(problem.size);
     const AdiParts parts(layout, ranks);
     AdiShare<Solver> share(parts, problem.time_step, ranks);
     parts.set_forcing(exact);

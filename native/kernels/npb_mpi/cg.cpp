@@ -266,10 +266,13 @@ class Solver {
 };
 
 /// Of one rank: its block as it is summed, compressed and blocked, and all the random vectors.
-std::size_t bytes_needed(const CgProblem& problem, int ranks) {
+/// Common are two vectors.
+void require_memory_for(const CgProblem& problem, const Ranks& ranks) {
     const auto order = static_cast<std::size_t>(problem.order);
     const auto row = static_cast<std::size_t>(problem.nonzeros + 1);
-    return order * row * row * 40 / static_cast<std::size_t>(ranks) + order * row * 24;
+    const auto count = static_cast<std::size_t>(ranks.count());
+    ranks.require_memory(order * row * row * 40 / count + order * row * 24,
+                         2 * order * sizeof(double));
 }
 
 }  // namespace
@@ -277,7 +280,7 @@ std::size_t bytes_needed(const CgProblem& problem, int ranks) {
 Outcome run_mpi_cg(ProblemClass problem_class, Ranks& ranks) {
     const auto problem = cg_problem(problem_class);
     require_power_of_two("CG", ranks.count(), problem.order / static_cast<int>(2 * kUnit));
-    require_memory(bytes_needed(problem, ranks.count()));
+    require_memory_for(problem, ranks);
     Solver solver(problem, ranks);
     solver.set_start_vector();
     (void)solver.iterate();  // untimed, to touch all code and data

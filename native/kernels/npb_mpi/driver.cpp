@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 
+#include "common/memory.hpp"
 #include "common/program.hpp"
 #include "npb/driver.hpp"
 
@@ -65,6 +67,11 @@ int drive_mpi(std::string_view program, std::string_view mpi, std::span<const Mp
     // What is wrong with the command line is wrong for all ranks, and said once.
     const std::unique_ptr<std::FILE, CloseFile> silence(std::fopen("/dev/null", "w"));
     auto* const err = ranks.id() == 0 || silence == nullptr ? stderr : silence.get();
+    const auto tell = [&](const std::string& why) {  // of memory: not for all ranks alike
+        const auto rank = ": rank " + std::to_string(ranks.id()) + ": ";
+        print_line(stderr, std::string(program) + rank + why);
+        return static_cast<int>(kNoMemory);
+    };
     const int code = run_program(program, err, [&] {
         const Arguments arguments(given, kNames, kFlags);
         if (arguments.has("--help")) {
@@ -73,11 +80,15 @@ int drive_mpi(std::string_view program, std::string_view mpi, std::span<const Mp
             }
             return static_cast<int>(kVerified);
         }
-        return run_kernel(program, mpi, variants, arguments, ranks);
+        try {
+            return run_kernel(program, mpi, variants, arguments, ranks);
+        } catch (const OutOfMemory& error) {
+            return tell(error.what());
+        } catch (const std::bad_alloc&) {
+            return tell("not enough memory; choose a smaller problem or raise the limit");
+        }
     });
     if (code == kNoMemory) {
-        print_line(stderr, std::string(program) + ": rank " + std::to_string(ranks.id()) +
-                               " has not enough memory");
         Ranks::abort(code);  // other ranks may have enough, and wait for this one
     }
     return code;

@@ -218,8 +218,9 @@ Outcome run_mpi_ft(ProblemClass problem, Ranks& ranks) {
     const auto& grid = kFtGrids[static_cast<std::size_t>(problem)];
     const int iterations = ft_iterations(problem);
     require_power_of_two("FT", ranks.count(), grid.nz);
-    const auto count = static_cast<std::size_t>(ranks.count());
-    require_memory(count == 1 ? field_bytes(grid) : field_bytes(grid) / count * 3 / 2);
+    // Spectrum and work field; with other hosts, rows on their way to and from them.
+    const auto own = field_bytes(grid) / static_cast<std::size_t>(ranks.count());
+    ranks.require_memory(ranks.hosts().members.size() == 1 ? own : own * 3 / 2, 0);
     Solver solver(grid, ranks);
     solver.initialise();
 

@@ -214,9 +214,12 @@ class Sort {
     std::uint32_t before_ = 0;           ///< keys of lower slices
 };
 
-/// Of one rank; the verification holds its keys twice.
-std::size_t bytes_needed(const IsProblem& problem, int ranks) {
-    return 12 * problem.keys() / static_cast<std::size_t>(ranks) + 6 * problem.key_range();
+/// Of one rank: its keys, which the verification holds twice, and their counts, twice. The ranks of
+/// a host have a slice each of the keys' ranks.
+void require_memory_for(const IsProblem& problem, const Ranks& ranks) {
+    const auto count = static_cast<std::size_t>(ranks.count());
+    ranks.require_memory(12 * problem.keys() / count + 2 * problem.key_range(),
+                         sizeof(std::uint32_t) * problem.key_range());
 }
 
 }  // namespace
@@ -225,7 +228,7 @@ Outcome run_mpi_is(ProblemClass problem_class, Ranks& ranks) {
     constexpr int kMostRanks = 1024;  // class S: 64 keys each
     const auto& problem = is_problem(problem_class);
     require_power_of_two("IS", ranks.count(), kMostRanks);
-    require_memory(bytes_needed(problem, ranks.count()));
+    require_memory_for(problem, ranks);
     Sort sort(problem, ranks);
     (void)sort.iterate(1);  // untimed, to touch all code and data
     ranks.wait();

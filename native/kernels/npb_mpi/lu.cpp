@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "common/memory.hpp"
 #include "npb/lu_problem.hpp"
 #include "npb/lu_relay.hpp"
 #include "npb/lu_run.hpp"
@@ -156,21 +155,12 @@ void run_process(Process& process, const LuProblem& problem, const ExactField& e
     verify_lu(problem, norms, ranks.sum(integral), outcome);
 }
 
-/// Of one rank: 16 numbers for each point, of its pencil, its rims and its fronts' padding.
-std::size_t bytes_needed(int size, const ProcessGrid& grid) {
-    const std::ptrdiff_t columns = (size + grid.columns - 1) / grid.columns + 4 + kLanes;
-    const std::ptrdiff_t period = (size + grid.rows - 1) / grid.rows + 4;
-    return static_cast<std::size_t>(columns * (period * (size + 4) + columns)) * 16 *
-           sizeof(double);
-}
-
 }  // namespace
 
 // NOLINTNEXTLINE(misc-const-correctness): all kernels are entered in the same way
 Outcome run_mpi_lu(ProblemClass problem_class, Ranks& ranks) {
     const auto problem = lu_problem(problem_class);
     const auto grid = pencil_grid(problem.size, ranks.count());
-    require_memory(bytes_needed(problem.size, grid));
     const ExactField exact(problem.size);
     Outcome outcome;
     outcome.iterations = problem.iterations;
@@ -178,9 +168,12 @@ Outcome run_mpi_lu(ProblemClass problem_class, Ranks& ranks) {
     const bool together = ranks.hosts().members.size() == 1;
     with_block_width(problem.size, together ? ranks.count() : grid.columns, [&](auto width) {
         if (together) {
+            ranks.require_memory(0, LuFields::bytes(Fronts(problem.size, width)));
             LuMate<width> process(problem, exact, ranks);
             run_process<width>(process, problem, exact, ranks, outcome);
         } else {
+            const auto pencil = pencil_of<width>(problem.size, grid, ranks.id());
+            ranks.require_memory(LuFields::bytes(Fronts(pencil, width)), 0);
             LuRank<width> process(problem, exact, grid, ranks);
             run_process<width>(process, problem, exact, ranks, outcome);
         }

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/memory.hpp"
 #include "npb/mg_cycle.hpp"
 #include "npb/mg_problem.hpp"
 #include "npb/npb.hpp"
@@ -229,13 +228,20 @@ double run_cycles(const MgProblem& problem, AnyCycle cycle, Ranks& ranks, Outcom
     return norm;
 }
 
-/// Of one rank: three grids and a bit of the finest, and their rims.
-std::size_t bytes_needed(std::size_t size, const Ranks& ranks) {
+/// Three grids and a bit of the finest: in common, or each rank's part with its rims.
+void require_memory_for(std::size_t size, const Ranks& ranks) {
+    const auto grids = [&](std::size_t planes, std::size_t rows) {
+        return planes * rows * (size + 2 * kGhosts) * sizeof(double) * 10 / 3;
+    };
+    if (ranks.hosts().members.size() == 1) {
+        ranks.require_memory(0, grids(size, size));
+        return;
+    }
     const Shares shares(ranks);
-    const std::size_t rim = ranks.count() > 1 ? Shares::kBefore + Shares::kAfter : 0;
-    const auto planes = static_cast<std::size_t>(shares.planes(size).size()) + rim;
-    const auto rows = static_cast<std::size_t>(shares.rows(size).size()) + rim;
-    return planes * rows * (size + 2 * kGhosts) * sizeof(double) * 10 / 3;
+    constexpr std::size_t kRim = Shares::kBefore + Shares::kAfter;
+    ranks.require_memory(grids(static_cast<std::size_t>(shares.planes(size).size()) + kRim,
+                               static_cast<std::size_t>(shares.rows(size).size()) + kRim),
+                         0);
 }
 
 }  // namespace
@@ -245,7 +251,7 @@ Outcome run_mpi_mg(ProblemClass problem_class, Ranks& ranks) {
     // A part of a shared grid is at least as long as the rim that its neighbours want of it.
     const auto most = static_cast<int>(2 * common_size(problem.size)) / 4;
     require_power_of_two("MG", ranks.count(), most * most);
-    require_memory(bytes_needed(problem.size, ranks));
+    require_memory_for(problem.size, ranks);
     Outcome outcome;
     const double norm =
         ranks.hosts().members.size() == 1

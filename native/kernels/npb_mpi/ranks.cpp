@@ -156,6 +156,19 @@ double Ranks::largest(double value) const {
     return value;
 }
 
+void Ranks::require_memory(std::size_t own, std::size_t common) const {
+    static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
+    // Looked at before the sum, so before any rank can have taken its part.
+    std::uint64_t available = available_memory_bytes();
+    std::uint64_t needed = own + (hosts_.place == 0 ? common : 0);
+    MPI_Comm machine = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, id_, MPI_INFO_NULL, &machine);
+    MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_UINT64_T, MPI_SUM, machine);
+    MPI_Allreduce(MPI_IN_PLACE, &available, 1, MPI_UINT64_T, MPI_MIN, machine);
+    MPI_Comm_free(&machine);
+    aferir::require_memory(needed, available);
+}
+
 void Ranks::gather_bytes(const void* part, void* all, std::size_t bytes) {
     const int size = as_count(bytes);
     MPI_Allgather(part, size, MPI_BYTE, all, size, MPI_BYTE, MPI_COMM_WORLD);

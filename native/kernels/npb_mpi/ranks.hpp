@@ -64,6 +64,10 @@ class Ranks {
         gather_bytes(part.data(), all.data(), part.size_bytes());
     }
 
+    /// Errors: OutOfMemory, in all ranks of a machine alike, if it does not have what they need
+    /// together: each rank `own` bytes, and those that share memory `common` bytes once.
+    void require_memory(std::size_t own, std::size_t common) const;
+
     /// Ends the program on all ranks.
     [[noreturn]] static void abort(int exit_code);
 
