@@ -92,6 +92,7 @@ def test_small_words() -> None:
     assert metric_name("load_of_others_cpus") == "load of others"
     assert metric_name("core_frequency_hz_before") == "core frequency before"
     assert metric_name("highest_requests_per_s") == "highest requests per second"
+    assert metric_name("packets_per_slave") == "packets per slave"
     assert metric_name("bytes") == "bytes"
     assert instant(1_760_000_000_000_000_000) == "2025-10-09 08:53:20 UTC"
 

@@ -6,6 +6,7 @@ Files for programs (CSV, JSON) never come here; they keep base units and every d
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 
 from aferir.statistics.intervals import Interval
@@ -93,7 +94,7 @@ def listing(names: list[str]) -> str:
 
 def metric_name(metric: str) -> str:
     """`load_of_others_cpus` as `load of others`: words, without the unit's symbol."""
-    words = metric.replace("_per_s", "_per_second").split("_")
+    words = re.sub(r"_per_s(?=_|$)", "_per_second", metric).split("_")
     symbols = {
         "s",
         "j",
