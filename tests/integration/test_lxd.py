@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from tests.integration.support import first_answer, leftovers, own_state
 
 from aferir import environments, journal
+from aferir.cli import main
 from aferir.elastic.allocation import allocate_once
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
-from aferir.environments import image, lxd, lxd_server, namespace
+from aferir.environments import image, lxd, lxd_named, lxd_server, namespace, providers
 from aferir.errors import ProgramError
+from aferir.machine import packages
 
 
 @pytest.fixture
@@ -62,6 +70,108 @@ def test_lxd_allocates_with_phases_that_an_outside_stopwatch_confirms(
 
     with ThreadPoolExecutor(1) as alone:
         alone.submit(measure).result()
+
+
+def aferir(inside: str, socket: Path, *words: str) -> dict[str, Any]:
+    """As a user runs it who is in that network; figures by their names."""
+    within = ["nsenter", f"--net={namespace.FOLDER / inside}"]
+    done = subprocess.run(
+        [*within, sys.executable, "-m", "aferir", "elastic", "measure", *words, "--json"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "LXD_DIR": str(socket.parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return {one["metric"]: one["value"] for one in figures["samples"]}
+
+
+@pytest.fixture
+def named(cloud: tuple[lxd.LxdCloud, lxd.Place, str], tmp_path: Path) -> Path:
+    """A file that names the server's bridge, and our image as a user makes and imports it."""
+    _, place, _ = cloud
+    assert main(["elastic", "image", str(tmp_path / "node"), "--form", "lxd", "--video", "1"]) == 0
+    with (tmp_path / "node" / "node.tar").open("rb") as archive:
+        made = lxd._do(place.socket, "POST", "/1.0/images", archive)["metadata"]["fingerprint"]
+    alias = {"name": "aferir-node", "target": made}
+    lxd.ask(place.socket, "POST", "/1.0/images/aliases", alias)
+    disk = {"root": {"type": "disk", "path": "/", "pool": place.pool}}
+    lxd.ask(place.socket, "PUT", "/1.0/profiles/default", {"devices": disk})
+    path = tmp_path / "lxd.toml"
+    path.write_text(f'provider = "lxd"\nimage = "aferir-node"\nnetwork = "{place.bridge}"\n')
+    return path
+
+
+def test_a_file_names_lxd_as_it_does_other_clouds(
+    cloud: tuple[lxd.LxdCloud, lxd.Place, str], named: Path
+) -> None:
+    _, place, inside = cloud
+    once = aferir(inside, place.socket, "allocation", "--cloud", str(named))
+    assert once["tci_s"] + once["tii_s"] == pytest.approx(once["duration_s"], rel=0.1)
+    assert once["tlr_s"] > 0
+    movie = aferir(
+        *(inside, place.socket, "movie", "--cloud", str(named), "--clients-per-node", "4"),
+        *("--clients", "8", "--interarrival", "0.05", "--video", "1", "--patience", "60"),
+    )
+    assert movie["requests"] == movie["served"] == 8
+    assert movie["allocations"] >= 2
+    assert lxd.tagged(place.socket) == []
+
+
+def test_what_the_server_does_not_have_is_said_with_what_would_do(
+    cloud: tuple[lxd.LxdCloud, lxd.Place, str], named: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, place, _ = cloud
+    monkeypatch.setenv("LXD_DIR", str(place.socket.parent))
+    wanted = providers.read_wanted(named)
+    assert [finding.status for finding in providers.cloud(wanted).check()] == ["ok"]
+    for changes, said, remedy in (
+        ({"image": "of nobody"}, "no image 'of nobody'", "--form lxd"),
+        ({"image": ""}, "no image ''", "--form lxd"),
+        ({"network": "nowhere"}, "no bridge 'nowhere'", "network ="),
+        ({"network": "lo"}, "addresses that do not do", "24 bits"),
+    ):
+        wrong = msgspec.structs.replace(wanted, **changes)
+        (finding,) = providers.cloud(wrong).check()
+        assert finding.status == "missing"
+        assert said in finding.message
+        assert remedy in finding.remedy
+    monkeypatch.setenv("LXD_DIR", "/nowhere")
+    (finding,) = providers.cloud(wanted).check()
+    assert finding.status == "missing"
+
+
+def test_addresses_of_a_bridge_that_is_lxds_own_are_reserved_there(
+    cloud: tuple[lxd.LxdCloud, lxd.Place, str], named: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if packages.missing(("dnsmasq",)):
+        pytest.skip("needs dnsmasq: apt-get install dnsmasq-base")
+    _, place, inside = cloud
+    config = {"ipv4.address": "10.79.0.2/24", "ipv6.address": "none"}
+    config |= dict.fromkeys(("ipv4.nat", "ipv4.firewall", "ipv6.firewall"), "false")
+    wanted_bridge = {"name": "own", "type": "bridge", "config": config}
+    lxd.ask(place.socket, "POST", "/1.0/networks", wanted_bridge)
+    monkeypatch.setenv("LXD_DIR", str(place.socket.parent))
+    made = providers.cloud(msgspec.structs.replace(providers.read_wanted(named), network="own"))
+
+    def measure() -> None:
+        namespace.enter(inside)
+        server = made.create()
+        leases = lxd.ask(place.socket, "GET", "/1.0/networks/own/leases")
+        assert server.address == "10.79.0.3"  # the bridge has 2
+        assert server.address in {lease["address"] for lease in leases}
+        # Another of us leaves alone what is in use.
+        assert 3 in lxd_named.place(place.socket, "own", "default").taken
+        made.delete(server.name)
+
+    try:
+        with ThreadPoolExecutor(1) as alone:
+            alone.submit(measure).result()
+    finally:
+        made.delete_all()
+        lxd.ask(place.socket, "DELETE", "/1.0/networks/own")
 
 
 def test_clean_removes_what_was_left_on_the_server(

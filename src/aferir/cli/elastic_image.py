@@ -1,7 +1,11 @@
 """Make the image of a Node for a cloud: a kernel, what it starts from, and a disk.
 
 The Node gets its address by DHCP and serves one video by NGINX. Clouds that start guests from a
-kernel of their own keeping take the three files, for OpenStack for example:
+kernel of their own keeping take the three files. LXD takes one archive, and sets the address:
+
+  lxc image import node.tar --alias aferir-node
+
+OpenStack, for example:
 
   openstack image create --disk-format aki --container-format aki --file vmlinuz aferir-kernel
   openstack image create --disk-format ari --container-format ari --file initramfs.img aferir-start
@@ -11,6 +15,7 @@ kernel of their own keeping take the three files, for OpenStack for example:
 
 example:
   aferir elastic image node --video 30
+  aferir elastic image node --form lxd
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="for the files; made where it is missing")
     add_video(parser)
+    add("--form", choices=("guest", "lxd"), default="guest", help="for whom (default: guest)")
     add("--json", action="store_true", help="print one JSON document")
 
 
@@ -41,18 +47,25 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir.elastic.node import template
     from aferir.elastic.video import make as make_video
-    from aferir.environments.node_image import make
+    from aferir.environments.node_image import make, make_archive
 
     video = video_of(options)
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="aferir-elastic-") as name:
         folder = Path(name)
         node = template(make_video(video, folder), folder, sent_bps=video.limit_bps)
-        made = make(node, options.folder, lambda said: print(said, file=sys.stderr, flush=True))
-    files = {field: str(path) for field, path in msgspec.structs.asdict(made).items()}
+        if options.form == "lxd":
+            files = {"archive": str(make_archive(node, options.folder, _tell))}
+        else:
+            made = make(node, options.folder, _tell)
+            files = {field: str(path) for field, path in msgspec.structs.asdict(made).items()}
     if options.json:
         print(msgspec.json.encode(files).decode())
         return 0
     for field, path in files.items():
         print(f"{field:12} {path}")
     return 0
+
+
+def _tell(said: str) -> None:
+    print(said, file=sys.stderr, flush=True)

@@ -10,12 +10,12 @@ import contextlib
 import http.client
 import io
 import json
+import platform
 import socket
 import tarfile
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,7 +56,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """The first three numbers of the instances' addresses, a /24: `10.78.0`."""
     first: int = 2
     most: int = 200
-    """Addresses that are ours to give out, from the first on."""
+    """Addresses that are ours to give out, from the first on, ..."""
+    taken: frozenset[int] = frozenset()
+    """... but for these last numbers."""
+    managed: bool = False
+    """Whether the bridge is LXD's own, which gives out addresses there, too."""
+    profile: str = ""
+    """What has the instances' disk and limits; empty: no limits, and a disk in the pool."""
 
 
 class LxdCloud:
@@ -64,8 +70,16 @@ class LxdCloud:
 
     provider = PROVIDER
 
-    def __init__(self, place: Place, image: str, template: Template) -> None:
+    def __init__(
+        self,
+        place: Place,
+        image: str,
+        template: Template,
+        *,
+        limit_s: float = _SERVICE_LIMIT_S,
+    ) -> None:
         """`image` is the fingerprint that `add_image` gave."""
+        self._limit_s = limit_s
         self._place = place
         self._image = image
         self._template = template
@@ -89,7 +103,7 @@ class LxdCloud:
             _do(self._place.socket, "POST", "/1.0/instances", self._wanted(entry, address))
             copied = time.perf_counter()
             _state(self._place.socket, name, "start")
-            await_service(address, self._template.port, self._template.probe, _SERVICE_LIMIT_S)
+            await_service(address, self._template.port, self._template.probe, self._limit_s)
             ready = time.perf_counter()
         except BaseException:
             self._give_back(number)
@@ -128,7 +142,8 @@ class LxdCloud:
     def _take(self) -> int:
         with self._lock:
             numbers = range(self._place.first, self._place.first + self._place.most)
-            free = next((k for k in numbers if k not in self._taken), None)
+            used = {*self._taken, *self._place.taken}
+            free = next((k for k in numbers if k not in used), None)
             if free is None:
                 raise ProgramError("all addresses are taken", remedy="raise `most`")
             self._taken[free] = None
@@ -146,26 +161,24 @@ class LxdCloud:
         # By the address: neighbours who knew the instance before this one know it as well.
         parts = [int(part) for part in address.split(".")]
         hardware = "00:16:3e:" + ":".join(f"{part:02x}" for part in parts[1:])
+        bridged = {"nictype": "bridged", "parent": place.bridge}
+        ours = {"network": place.bridge, "ipv4.address": address}
+        nic = ours if place.managed else bridged
+        disk = {"root": {"type": "disk", "path": "/", "pool": place.pool}}
         return {
             "name": name_of(entry),
             "type": "container",
             "ephemeral": False,
             "source": {"type": "image", "fingerprint": self._image},
-            "profiles": [],
+            "profiles": [place.profile] if place.profile else [],
             "config": {
                 TAG: entry.id,
                 "security.privileged": "true",
                 "raw.lxc": f"lxc.net.0.ipv4.address = {address}/24",
             },
             "devices": {
-                "root": {"type": "disk", "path": "/", "pool": place.pool},
-                "eth0": {
-                    "type": "nic",
-                    "nictype": "bridged",
-                    "parent": place.bridge,
-                    "name": "eth0",
-                    "hwaddr": hardware,
-                },
+                **({} if place.profile else disk),
+                "eth0": {"type": "nic", "name": "eth0", "hwaddr": hardware, **nic},
             },
         }
 
@@ -177,12 +190,12 @@ def name_of(entry: Entry) -> str:
 
 def check(path: Path) -> list[Finding]:
     """Whether a server answers on that socket."""
-    if absent := packages.missing(("lxd",)):
-        said = "LXD is not installed"
-        return [Finding(PROVIDER, "missing", said, packages.install_command(absent))]
     try:
         version = ask(path, "GET", "/1.0")["environment"]["server_version"]
     except (AferirError, OSError) as error:
+        if absent := packages.missing(("lxd",)):
+            said = "LXD is not installed"
+            return [Finding(PROVIDER, "missing", said, packages.install_command(absent))]
         said = f"LXD does not answer on {path}: {error}"
         return [Finding(PROVIDER, "missing", said, "start it, and see who may use its socket")]
     return [Finding(PROVIDER, "ok", f"LXD {version}")]
@@ -236,9 +249,23 @@ def add_image(path: Path, tree: Path, template: Template) -> str:
 
     Errors: ProgramError where it refuses, OSError.
     """
-    with _unified(tree, template) as archive:
+    with tempfile.TemporaryFile() as archive:
+        pack(tree, template, archive)
+        archive.seek(0)
         done = _do(path, "POST", "/1.0/images", archive)
     return str(done["metadata"]["fingerprint"])
+
+
+def pack(tree: Path, template: Template, stream: IO[bytes]) -> None:
+    """An image in LXD's own form: metadata.yaml and rootfs/ in one archive. Errors: OSError."""
+    about = {"architecture": platform.machine(), "creation_date": 1, "properties": {}}
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        _put(archive, "metadata.yaml", json.dumps(about).encode(), 0o644)
+        archive.add(tree, "rootfs")
+        init = _INIT.format(start=template.start)
+        _put(archive, "rootfs/sbin/init", init.encode(), 0o755)
+        for inside, source in template.files.items():
+            archive.add(source.resolve(), f"rootfs{inside}")
 
 
 def ask(path: Path, method: str, target: str, body: Any = None) -> Any:
@@ -311,22 +338,6 @@ def _phases(copied_s: float, booted_s: float) -> tuple[Phase, ...]:
             resolution_s=0.02,
         ),
     )
-
-
-@contextlib.contextmanager
-def _unified(tree: Path, template: Template) -> Iterator[IO[bytes]]:
-    """An image in LXD's own form: metadata.yaml and rootfs/ in one archive."""
-    with tempfile.TemporaryFile() as stream:
-        with tarfile.open(fileobj=stream, mode="w") as archive:
-            words = '{"architecture": "x86_64", "creation_date": 1, "properties": {}}'
-            _put(archive, "metadata.yaml", words.encode(), 0o644)
-            archive.add(tree, "rootfs")
-            init = _INIT.format(start=template.start)
-            _put(archive, "rootfs/sbin/init", init.encode(), 0o755)
-            for inside, source in template.files.items():
-                archive.add(source.resolve(), f"rootfs{inside}")
-        stream.seek(0)
-        yield stream
 
 
 def _put(archive: tarfile.TarFile, name: str, content: bytes, mode: int) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir import process
-from aferir.environments import image, initramfs
+from aferir.environments import image, initramfs, lxd
 from aferir.environments.cloud import Template
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages
@@ -79,6 +79,20 @@ def make(template: Template, folder: Path, progress: Callable[[str], None]) -> N
         put_files(raw, {**template.files, **_own_files(base, template.start, work)})
         convert = ["qemu-img", "convert", "-f", "raw", "-O", "qcow2", str(raw), str(made.disk)]
         process.run(convert, timeout_s=_TIME_LIMIT_S)
+    return made
+
+
+def make_archive(template: Template, folder: Path, progress: Callable[[str], None]) -> Path:
+    """The same for LXD, as one file that `lxc image import` takes.
+
+    Errors: UsageError where it is there already, OSError.
+    """
+    made = folder / "node.tar"
+    try:
+        with made.open("xb") as stream:
+            lxd.pack(image.ensure(progress).tree, template, stream)
+    except FileExistsError:
+        raise UsageError(f"{made} exists", remedy="choose an empty folder") from None
     return made
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 
 from aferir import journal
+from aferir.environments.cloud import Cloud
+from aferir.environments.lxd_named import NamedLxd
 from aferir.environments.remote import Provider, RemoteCloud, name_of, remove_named, wanted_of
 from aferir.errors import MissingError, UsageError
 from aferir.model.cloud import Wanted
@@ -47,8 +49,10 @@ def provider(wanted: Wanted) -> Provider:
     return ByLibcloud(wanted)
 
 
-def cloud(wanted: Wanted) -> RemoteCloud:
-    """Instances as wanted."""
+def cloud(wanted: Wanted) -> Cloud:
+    """Instances as wanted. Errors: MissingError without the library for it."""
+    if wanted.provider == "lxd":
+        return NamedLxd(wanted)
     return RemoteCloud(wanted, provider(wanted))
 
 

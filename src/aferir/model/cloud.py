@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-ProviderName = Literal["openstack", "opennebula", "cloudstack", "ec2", "eucalyptus"]
+ProviderName = Literal["openstack", "opennebula", "cloudstack", "ec2", "eucalyptus", "lxd"]
 
 WANTED = "AFERIR_CLOUD"
 """Variable that tells a program in an environment of kind `cloud` what is wanted there, as JSON."""
@@ -19,9 +19,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     image: str = ""
     """Name or id of an image that serves by itself; OpenNebula has it in its template."""
     size: str = ""
-    """Name or id of a flavor, a service offering or an instance type; OpenNebula: of a template."""
+    """Name or id of a flavor, a service offering or an instance type; OpenNebula: of a template;
+    LXD: of a profile."""
     network: str = ""
-    """Name or id; empty: as the cloud has it."""
+    """Name or id; empty: as the cloud has it. LXD: a bridge."""
     address: Literal["private", "public"] = "private"
     """Which one Front and the clients reach."""
     port: int = 80
