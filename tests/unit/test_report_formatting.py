@@ -50,6 +50,8 @@ def test_number_has_three_significant_digits(value: float | None, shown: str) ->
         (0.00123, "s", "1.23 ms"),
         (0.9996, "s", "1.00 s"),
         (125.0, "s", "125 s"),
+        (3.53e-5, "J", "35.3 µJ"),
+        (1290.0, "J", "1.29 kJ"),
         (3.5e-8, "s", "35.0 ns"),
         (0.0, "s", "0 s"),
         (3.82e9, "Hz", "3.82 GHz"),
@@ -102,7 +104,7 @@ def test_what_is_printed_is_the_value(value: float) -> None:
     assert float(number(value).replace(",", "")) == pytest.approx(value, rel=0.0051)
 
 
-@given(st.floats(1e-12, 1e15), st.sampled_from(["s", "B/s", "Hz", "Mop/s"]))
+@given(st.floats(1e-12, 1e15), st.sampled_from(["s", "J", "B/s", "Hz", "Mop/s"]))
 def test_scaling_loses_nothing(value: float, unit: str) -> None:
     factor, shown = scale(value, unit)
     assert factor > 0

@@ -142,7 +142,7 @@ def scale(value: float, unit: str) -> tuple[float, str]:
     before, base = _ALREADY_SCALED.get(unit, (1.0, "" if unit == "1" else unit))
     size = abs(value * before)
     steps: tuple[tuple[float, str], ...] = ((1.0, ""),)
-    if base == "s" and size < 1:
+    if base in ("s", "J") and size < 1:
         steps = _SMALL_STEPS
     elif base in _SCALED_UP:
         steps = _STEPS

@@ -149,7 +149,7 @@ def _energy(study: IoStudy) -> str:
                 )
             note(axes, row, " \u2013 ".join(quantity(value, "J") for value in values))
         low = min(one.value for cell in study.cells for one in cell.eio_j)
-        high = max(one.value for cell in study.cells for one in cell.eio_j)
+        high = max(one.value + one.error for cell in study.cells for one in cell.eio_j)
         axes.set_xlim(low / 1.5, high * 1.5)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: quantity(x, "J")))
         axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
