@@ -211,6 +211,7 @@ def carry_out(
     *made: FakeEnvironment,
     watcher: Watcher | None = None,
     fresh: bool = False,
+    facts: Mapping[str, object] | None = None,
 ) -> Run:
     return run(
         plan_of(content),
@@ -218,6 +219,7 @@ def carry_out(
         experiment=content,
         environments=fakes(*made),
         workloads=WORKLOADS,
+        facts=facts,
         progress=watcher or Watcher(),
         fresh=fresh,
     )

@@ -151,6 +151,7 @@ def test_a_quiet_bare_machine_has_nothing_to_complain_of() -> None:
         steal_s=0.0,
         ksm=False,
         cgroups="v2",
+        own_group="",
     )
     assert {finding.status for finding in capabilities.findings(quiet)} == {"ok"}
 
@@ -165,6 +166,7 @@ def test_a_quiet_bare_machine_has_nothing_to_complain_of() -> None:
         ({"cpus": 2, "steal_s": 50.0, "uptime_s": 1000.0}, "steal"),
         ({"ksm": True}, "ksm"),
         ({"cgroups": "none"}, "cgroups"),
+        ({"own_group": "batch, which is idle"}, "own-group"),
     ],
 )
 def test_what_spoils_results_is_said_with_a_remedy(change: dict[str, object], subject: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from aferir.machine.facts import MachineFacts
 from aferir.model.finding import Finding
 
+UNLIKE_OTHERS = "programs of `native` run, unlike containers and guests, in the control group"
+OUT_OF_IT = "start aferir outside of that group, e.g. by systemd-run --scope --slice=-.slice"
 _BUSY_PER_CPU = 0.3
 """Runnable tasks per CPU, a minute's average, above which others clearly take part."""
 
 
 def findings(machine: MachineFacts) -> list[Finding]:
-    """One finding each on virtualisation, clock, frequency, load, steal and memory merging."""
+    """On virtualisation, clock, frequency, load, steal, memory merging and control groups."""
     return [
         _virtualisation(machine),
         _clock(machine),
@@ -18,6 +20,7 @@ def findings(machine: MachineFacts) -> list[Finding]:
         *_others(machine),
         *_memory(machine),
         _cgroups(machine),
+        *_own_group(machine),
     ]
 
 
@@ -75,3 +78,10 @@ def _cgroups(machine: MachineFacts) -> Finding:
         said = "no control groups are mounted: no limits, no containers"
         return Finding("cgroups", "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")
     return Finding("cgroups", "ok", f"control groups {machine.cgroups}")
+
+
+def _own_group(machine: MachineFacts) -> list[Finding]:
+    if not machine.own_group:
+        return []
+    said = f"{UNLIKE_OTHERS} {machine.own_group}"
+    return [Finding("own-group", "degraded", said, OUT_OF_IT)]

@@ -16,7 +16,7 @@ import msgspec
 import aferir
 from aferir import process
 from aferir.errors import AferirError
-from aferir.machine import packages, parse
+from aferir.machine import own_group, packages, parse
 from aferir.model.plan import HostLimits
 
 _TOOLS = {
@@ -53,6 +53,8 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     mitigations: dict[str, str]
     cgroups: str
     """`v1`, `v2`, `hybrid` or `none`."""
+    own_group: str
+    """The control group that holds this process back, and how; empty: none does."""
     transparent_huge_pages: str
     ksm: bool
     """Whether the kernel merges equal pages: it hides memory that guests use."""
@@ -102,6 +104,9 @@ def collect() -> MachineFacts:
             path.name: _read(path) for path in sorted((_CPU / "vulnerabilities").glob("*"))
         },
         cgroups=_cgroups(),
+        own_group=own_group.held_back(
+            _read("/proc/self/cgroup"), _read("/proc/self/mounts"), _read
+        ),
         transparent_huge_pages=parse.chosen(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
         ksm=_read("/sys/kernel/mm/ksm/run") == "1",
         load=parse.load(_read("/proc/loadavg")),

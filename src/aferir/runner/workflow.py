@@ -12,6 +12,7 @@ import msgspec
 from aferir import __version__, journal
 from aferir.environments.base import Environment
 from aferir.errors import InterruptedRunError
+from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance, Segment
 from aferir.model.record import Warning
@@ -109,6 +110,7 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
         if not done:
             writer.write_provenance(provenance)
     warnings = warnings_of(plan, session.ready) + _skipped(session) + _given_up(session)
+    warnings += _own_group(plan, provenance.facts)
     if not in_time:
         warnings += (_time_limit(plan),)
     writer.write_provenance(msgspec.structs.replace(provenance, warnings=warnings))
@@ -172,6 +174,15 @@ def _given_up(session: Session) -> tuple[Warning, ...]:
         for cell in session.plan.cells
         if given_up(history, cell.id)
     )
+
+
+def _own_group(plan: Plan, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
+    """Where `native` is held back by what does not hold the others."""
+    group = facts.get("machine", {}).get("own_group", "")
+    kinds = {spec.kind for spec in plan.environments}
+    if not group or "native" not in kinds or len(kinds) == 1:
+        return ()
+    return (Warning("own-group", f"{UNLIKE_OTHERS} {group}", OUT_OF_IT),)
 
 
 def _time_limit(plan: Plan) -> Warning:
