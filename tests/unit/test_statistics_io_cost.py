@@ -128,6 +128,12 @@ def test_few_cores_and_much_noise_say_nothing_of_a_thousand() -> None:
     assert "says nothing" in found.refused
 
 
+def test_a_law_that_goes_through_all_that_was_measured_is_not_believed() -> None:
+    costs = law_costs(Scaling(100.0, 0.05, 0.002), 0.0, (1, 2, 4))
+    assert "none is left" in project(costs, 8).refused
+    assert project(costs, 8, linear=True).growth is not None
+
+
 def test_a_projection_that_misses_what_was_measured_is_refused() -> None:
     costs = {1: [1.0] * 5, 2: [1.0] * 5, 4: [1.0] * 5, 8: [10.0] * 5}
     assert "missed by -90 %" in project(costs, 16).refused

@@ -74,8 +74,9 @@ def project(
 ) -> Projection:
     """Growth of the cost from one core to `cores`, repetitions resampled within each number.
 
-    Refused where the interval is wider than `WIDEST`, and where the fit of the smaller numbers
-    misses the largest that was measured by more than half. Errors: as in `fit`.
+    Refused where the interval is wider than `WIDEST`, where the fit of the smaller numbers misses
+    the largest that was measured by more than half, and where they are too few to fit the law.
+    Errors: as in `fit`.
     """
     law = fit(costs, linear=linear)
     basis, means = _weighted(costs, linear=linear)
@@ -118,7 +119,9 @@ def _held_out(costs: Mapping[int, Sequence[float]], *, linear: bool) -> float | 
 def _refusal(low: float, high: float, error: float | None) -> str:
     if low <= 0 or high / low > WIDEST:
         return f"the interval of the projection, {low:.3g} to {high:.3g}, says nothing"
-    if error is not None and abs(error) > 0.5:
+    if error is None:
+        return "as many sizes were measured as the law has terms: none is left to judge it by"
+    if abs(error) > 0.5:
         return f"the largest size measured is missed by {100 * error:+.0f} %"
     return ""
 
