@@ -63,10 +63,14 @@ def test_a_quick_bench_leaves_out_what_takes_long(ran: list[tuple[str, int, bool
 def test_a_kernel_that_the_peer_was_not_built_for_runs_alone(
     ran: list[tuple[str, int, bool]], tmp_path: Path
 ) -> None:
-    for name in ("ep.S", "bt.S"):
-        (tmp_path / name).touch()
+    (tmp_path / "bt.S").touch()
     run(only=("bt.S.1", "sp.S.1"), peers={"npb-cpp": tmp_path})
     assert [(name, beside) for name, _, beside in ran] == [("bt.S.1", True), ("sp.S.1", False)]
+
+
+def test_a_folder_with_none_of_the_programs_is_no_peer(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no program `bt\.S`"):
+        run(only=("bt.S.1",), peers={"npb-cpp": tmp_path})
 
 
 def test_cases_by_message_passing_are_named_after_mpi(monkeypatch: pytest.MonkeyPatch) -> None:

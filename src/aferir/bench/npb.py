@@ -60,17 +60,17 @@ class Timing(msgspec.Struct, frozen=True):
 def run(options: BenchOptions, note: Note) -> BenchResult:
     """Run every case in interleaved rounds."""
     peer = options.peers.get("npb-cpp")
-    if peer is not None and not (peer / "ep.S").is_file():
-        raise UsageError(
-            f"--peer npb-cpp={peer}: there is no program `ep.S` in that folder",
-            remedy="build NPB-CPP's NPB-OMP for classes S, W and A and name its `bin` folder",
-        )
     cases, by_messages = _cases(options), mpi_cases(options)
     if not cases and not by_messages:
         raise UsageError(
             f"--only {' '.join(options.only)}: there is no such case",
             remedy="name a kernel, class and number of threads, or the first of these: bt.A.1, bt; "
             "of those by message passing, mpi.cg.A.2",
+        )
+    if cases and peer is not None and not any(_program(case, peer).is_file() for case in cases):
+        raise UsageError(
+            f"--peer npb-cpp={peer}: there is no program `{_program(cases[0], peer).name}` there",
+            remedy="build NPB-CPP's NPB-OMP for classes S, W and A and name its `bin` folder",
         )
     figures: list[Figure] = []
     ratios: list[Ratio] = []
@@ -113,7 +113,11 @@ def _beside(case: Case, peer: Path | None, *, quick: bool) -> Path | None:
     # One round of class A would take the peer half of what `--quick` allows.
     if peer is None or (quick and case.problem_class == "A"):
         return None
-    return peer if (peer / f"{case.kernel}.{case.problem_class}").is_file() else None
+    return peer if _program(case, peer).is_file() else None
+
+
+def _program(case: Case, peer: Path) -> Path:
+    return peer / f"{case.kernel}.{case.problem_class}"
 
 
 def _measure(case: Case, rounds: int, peer: Path | None) -> tuple[list[Timing], list[Timing], str]:
@@ -148,7 +152,7 @@ def _run_ours(case: Case) -> Timing:
 
 def _run_peer(case: Case, folder: Path) -> Timing:
     done = process.run(
-        [str(folder / f"{case.kernel}.{case.problem_class}")],
+        [str(_program(case, folder))],
         environment={"OMP_NUM_THREADS": str(case.threads)},
         timeout_s=_TIME_LIMIT_S,
     )
