@@ -214,8 +214,8 @@ def test_two_guests_are_hosts_and_a_cut_cable_is_seen_by_both() -> None:
             task = Task(
                 network=Network(links=2, rate_bits=2_000_000),
                 method=method,
-                traffic=Traffic(seconds=3.0),
-                events=(Event(1.0, 0),),
+                traffic=Traffic(seconds=6.0),
+                events=(Event(3.0, 0),),  # emulated guests take a while to begin
             )
             carried = measure(found, task)
             assert carried.verified
