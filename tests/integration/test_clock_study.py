@@ -109,7 +109,8 @@ def test_messages_stamped_by_rgap_arrive_after_they_were_sent() -> None:
     assert early["RGAP"] <= 2
     # Every message of one direction, but those on the way for longer than the clocks are apart.
     assert 100 < early["not synchronised"] <= 200
-    assert early["RGAP"] <= early["NTP-like"] <= early["not synchronised"]
+    # Of the NTP-like clock nothing more is sure: one late answer may leave it as far off.
+    assert early["RGAP"] <= early["NTP-like"] <= 200
 
 
 def test_quanta_show_what_was_taken() -> None:
