@@ -38,9 +38,9 @@ constexpr std::string_view kHelp =
     "  --budget   share of one processor that looks at what the processors do may take together,\n"
     "             in parts of ten thousand (default: 50; 0: no looks)\n"
     "  --look-ms  about so many milliseconds between looks at the frequency of a core that\n"
-    "             is used (by the process or group) (default: 100; 0: none)\n"
+    "             is used (by the process or group) (default: 200; 0: none)\n"
     "exit code: 0 accounted, 2 wrong command line";
-constexpr int kWindows = 2;
+constexpr int kWindows = 4;
 
 double now() {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -210,7 +210,7 @@ Wishes read_wishes(const Arguments& arguments) {
         .group = std::string(arguments.value("--group").value_or("")),
         .device = device_number(arguments.value("--device")),
         .budget = 1e-4 * static_cast<double>(arguments.integer("--budget", 50, 0, 10'000)),
-        .look_ms = static_cast<int>(arguments.integer("--look-ms", 100, 0, 10'000)),
+        .look_ms = static_cast<int>(arguments.integer("--look-ms", 200, 0, 10'000)),
     };
 }
 
@@ -318,7 +318,7 @@ std::optional<int> drawn_by(const std::vector<double>& spent, std::mt19937_64& d
 }
 
 void run(const Wishes& wishes, std::FILE* out) {
-    constexpr int kPollMs = 100;
+    constexpr int kPollMs = 200;
     std::mt19937_64 draw{std::random_device{}()};
     // At moments that keep step with nothing, as the looks at the modes.
     const double period_ms = wishes.look_ms > 0 ? wishes.look_ms : kPollMs;

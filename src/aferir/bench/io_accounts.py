@@ -148,11 +148,11 @@ def cost(options: BenchOptions, note: Note) -> list[Figure]:
     shares, with_them, without = [], [], []
     for k in range(pairs):
         note("cost of the probes", k / pairs)
-        spent = _spend(*_cycle_words(quick=options.quick))
+        spent = _spend(*_cycle_words(quick=True))
         with_them.append(finite(spent.said, "duration_s"))
         snapshots = _snapshot_seconds()
         shares.append(spent.found.cost_share + 2 * snapshots / _WINDOW_S)
-        alone = process.run([str(kernel_path(KNOWN)), *_cycle_words(quick=options.quick)])
+        alone = process.run([str(kernel_path(KNOWN)), *_cycle_words(quick=True)])
         without.append(finite(read_figures(alone.stdout, KNOWN), "duration_s"))
     value = statistics.median(shares)
     lost = statistics.median(a / b for a, b in zip(with_them, without, strict=True)) - 1
