@@ -104,8 +104,9 @@ def test_two_guests_do_twice_the_operations(records: Sequence[Record]) -> None:
             if record.workload == program
             and (cost := cost_of(record, specs[record.environment], SERVER)) is not None
         }
-        # What stores write of their own accord differs by a page or two.
-        assert counts["two-vms"] == pytest.approx(2 * counts["vm"], rel=0.02)
+        # Berkeley DB, below `index`, writes a page more or less.
+        spare = 0.02 if program == "index" else 0.0
+        assert counts["two-vms"] == pytest.approx(2 * counts["vm"], rel=spare, abs=0.0)
 
 
 def test_the_report_shows_the_layers_marked_as_emulated(
