@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 import pytest
 
@@ -103,13 +104,14 @@ def test_ntp_corrects_what_was_injected(server: str) -> None:
 
 @needs_root
 def test_messages_stamped_by_rgap_arrive_after_they_were_sent() -> None:
-    found = study("order", messages=400, seconds=1)
-    assert found.samples["messages"] == 400
-    early = found.series["received_before_sent", ""]
-    assert early["RGAP"] <= 2
+    runs = [study("order", messages=400, seconds=1) for _ in range(3)]
+    assert [found.samples["messages"] for found in runs] == [400] * 3
+    counts = [found.series["received_before_sent", ""] for found in runs]
+    assert max(early["RGAP"] for early in counts) <= 2
+    # One late answer on a busy machine may leave an NTP-like clock as far off as it was.
+    early = {clock: median(count[clock] for count in counts) for clock in counts[0]}
     assert early["not synchronised"] == pytest.approx(200, abs=20)
-    # Of the NTP-like clock nothing more is sure: one late answer may leave it as far off.
-    assert early["RGAP"] <= early["NTP-like"] <= 200
+    assert early["RGAP"] <= early["NTP-like"] <= early["not synchronised"]
 
 
 def test_quanta_show_what_was_taken() -> None:
