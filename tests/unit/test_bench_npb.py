@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aferir.bench import npb
 from aferir.bench.npb import Case
-from aferir.bench.npb_mpi import Effort, MpiCase, effort_for, mpi_cases
+from aferir.bench.npb_mpi import MpiCase, effort_for, mpi_cases
 from aferir.bench.options import BenchOptions
 from aferir.errors import UsageError
 from aferir.model.bench import BenchResult
@@ -81,28 +79,6 @@ def test_cases_by_message_passing_are_named_after_mpi(monkeypatch: pytest.Monkey
     assert len(mpi_cases(BenchOptions(quick=True))) == 2 * len(MPI_KERNELS)
     monkeypatch.setattr(NpbMpiWorkload, "check", lambda _self: [])
     assert mpi_cases(BenchOptions()) == []
-
-
-@given(
-    least=st.integers(1, 9), more=st.integers(0, 40), seconds=st.floats(0, 9),
-    run_s=st.floats(0.001, 30),
-)  # fmt: skip
-def test_rounds_of_what_stays_unknown_fill_a_span_of_time_within_their_bounds(
-    least: int, more: int, seconds: float, run_s: float
-) -> None:
-    effort = Effort(least, least + more, seconds)
-    rounds = 0
-    while not effort.is_enough(rounds, rounds * run_s, None):
-        rounds += 1
-    assert least <= rounds <= least + more
-    assert rounds in (least, least + more) or (rounds - 1) * run_s < seconds <= rounds * run_s
-
-
-def test_rounds_end_as_soon_as_the_ratio_is_known_but_not_before_the_least() -> None:
-    effort = Effort(5, 100, 60.0, error=0.01)
-    assert not effort.is_enough(4, 1.0, 0.001)
-    assert not effort.is_enough(5, 1.0, 0.02)
-    assert effort.is_enough(5, 1.0, 0.01)
 
 
 def test_what_has_no_target_is_run_less() -> None:

@@ -2,18 +2,21 @@
 
 The peer is GMAP/NPB-CPP, built with its own flags; `--peer npb-cpp=FOLDER` names the folder that
 holds `ep.S`, `cg.A` and so on. Ours and the peer's run alternately, so that the noise of the
-machine hits both alike, and each round gives one ratio of operations per second.
+machine hits both alike, and each round gives one ratio of operations per second. By itself ours
+runs as often as a peer would at most.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
 import msgspec
 
 from aferir import process
+from aferir.bench.effort import Effort
 from aferir.bench.npb_mpi import mpi_cases, mpi_figures
 from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError, UsageError
@@ -34,6 +37,7 @@ _ROUNDS = {"S": 15, "W": 9, "A": 5}
 _QUICK_ROUNDS = {"S": 7, "W": 3, "A": 1}
 _QUICK_LONG_ROUNDS = {"S": 7, "W": 1, "A": 0}
 _TIME_LIMIT_S = 600.0
+_LEAST_ROUNDS = 3
 _GEOMETRIC_MEAN_TARGET = 1.5
 
 
@@ -79,7 +83,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
         ours, theirs, problem = _measure(
             case, _rounds(case, quick=options.quick), _beside(case, peer, quick=options.quick)
         )
-        ratio = paired_ratio([o.mops for o in ours], [t.mops for t in theirs]) if theirs else None
+        ratio = _ratio(ours, theirs)
         figures.extend(_figures(case, ours, theirs, ratio, problem))
         if ratio is not None:
             ratios.append(ratio)
@@ -121,12 +125,15 @@ def _program(case: Case, peer: Path) -> Path:
 
 
 def _measure(case: Case, rounds: int, peer: Path | None) -> tuple[list[Timing], list[Timing], str]:
+    effort = Effort(
+        least=min(rounds, _LEAST_ROUNDS), most=rounds, seconds=math.inf, target=1.0, width=0.0
+    )
     ours: list[Timing] = []
     theirs: list[Timing] = []
     try:
-        for k in range(rounds):
+        while not effort.is_enough(len(ours), 0.0, _ratio(ours, theirs)):
             # Whoever goes second finds a warmer machine, so each is second every other time.
-            for mine in (True, False) if k % 2 else (False, True):
+            for mine in (True, False) if len(ours) % 2 else (False, True):
                 if mine:
                     ours.append(_run_ours(case))
                 elif peer is not None:
@@ -134,6 +141,10 @@ def _measure(case: Case, rounds: int, peer: Path | None) -> tuple[list[Timing], 
     except AferirError as error:
         return [], [], error.message
     return ours, theirs, ""
+
+
+def _ratio(ours: Sequence[Timing], theirs: Sequence[Timing]) -> Ratio | None:
+    return paired_ratio([o.mops for o in ours], [t.mops for t in theirs]) if theirs else None
 
 
 def _run_ours(case: Case) -> Timing:

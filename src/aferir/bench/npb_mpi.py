@@ -1,10 +1,8 @@
 """NPB by message passing beside NPB by threads, on one host: what the messages cost.
 
 Processes and threads run alternately, as many of the one as of the other, so that the noise of the
-machine hits both alike, and each round gives one ratio of operations per second. Runs of some
-milliseconds scatter by more than the few percent that are asked for, so rounds go on until the
-ratio is known well enough to be judged. Four processes are more than many machines have processors
-for: they show a ratio and have no target.
+machine hits both alike, and each round gives one ratio of operations per second. Four processes
+are more than many machines have processors for: they show a ratio and have no target.
 """
 
 from __future__ import annotations
@@ -16,12 +14,13 @@ from statistics import median
 import msgspec
 
 from aferir import process
+from aferir.bench.effort import Effort
 from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample
-from aferir.statistics.ratio import paired_ratio
+from aferir.statistics.ratio import Ratio, paired_ratio
 from aferir.workloads.npb import NPB, NpbWorkload
 from aferir.workloads.npb_mpi import MPI_KERNELS, NPB_MPI, NpbMpiWorkload
 
@@ -31,31 +30,13 @@ _PROCESSES = (1, 2, 4)
 _QUICK_PROCESSES = (1, 2)
 _JUDGED = (1, 2)
 _TARGET = 0.95
-_KNOWN = 0.0125
 _TIME_LIMIT_S = 600.0
 
 
-class Effort(msgspec.Struct, frozen=True):
-    """How often to run a case: at least so often, then until it is known or the time is used up."""
-
-    least: int
-    most: int
-    seconds: float
-    error: float = _KNOWN
-    """Standard error of the ratio at which it is known."""
-
-    def is_enough(self, rounds: int, used_s: float, error: float | None) -> bool:
-        """Whether so many rounds in that time, which tell the ratio so well, do."""
-        if rounds < self.least:
-            return False
-        known = error is not None and error <= self.error
-        return known or rounds >= self.most or used_s >= self.seconds
-
-
-_EFFORT = Effort(least=15, most=301, seconds=60.0)
-_LONG_EFFORT = Effort(least=7, most=41, seconds=120.0)
-_SHOWN_EFFORT = Effort(least=1, most=7, seconds=2.0)
-_QUICK_EFFORT = Effort(least=3, most=3, seconds=0.0)
+_EFFORT = Effort(least=5, most=301, seconds=60.0, target=_TARGET)
+_LONG_EFFORT = Effort(least=3, most=41, seconds=120.0, target=_TARGET)
+_SHOWN_EFFORT = Effort(least=1, most=7, seconds=2.0, target=_TARGET)
+_QUICK_EFFORT = Effort(least=3, most=3, seconds=0.0, target=_TARGET)
 _LONG_CLASS = "A"
 
 
@@ -112,7 +93,7 @@ def _figure(case: MpiCase, effort: Effort) -> Figure:
     except AferirError as error:
         problem = error.message
     ours, theirs = [mine for mine, _ in pairs], [other for _, other in pairs]
-    ratio = paired_ratio(ours, theirs) if pairs else None
+    ratio = _ratio(pairs)
     estimate = None if ratio is None else ratio.estimate
     found = None if ratio is None else ratio.interval
     judged = case.processes in _JUDGED
@@ -135,7 +116,7 @@ def _run_in_pairs(case: MpiCase, effort: Effort) -> list[tuple[float, float]]:
     common: dict[str, Parameter] = {"kernel": case.kernel, "class": case.problem_class}
     pairs: list[tuple[float, float]] = []
     begin = time.monotonic()
-    while not effort.is_enough(len(pairs), time.monotonic() - begin, _error(pairs)):
+    while not effort.is_enough(len(pairs), time.monotonic() - begin, _ratio(pairs)):
         found: dict[bool, float] = {}
         # Whoever goes second finds a warmer machine, so each is second every other time.
         for by_messages in (True, False) if len(pairs) % 2 else (False, True):
@@ -148,10 +129,8 @@ def _run_in_pairs(case: MpiCase, effort: Effort) -> list[tuple[float, float]]:
     return pairs
 
 
-def _error(pairs: Sequence[tuple[float, float]]) -> float | None:
-    if not pairs:
-        return None
-    return paired_ratio([mine for mine, _ in pairs], [other for _, other in pairs]).log_error
+def _ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
+    return paired_ratio(*zip(*pairs, strict=True)) if pairs else None
 
 
 def _mops(workload: NpbWorkload | NpbMpiWorkload, parameters: Mapping[str, Parameter]) -> float:
