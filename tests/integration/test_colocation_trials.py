@@ -52,6 +52,13 @@ def test_an_arm_tells_latency_batch_work_and_leaves_nothing() -> None:
     _check_figures(arm)
 
 
+def test_users_have_their_share_under_a_policy_that_reserves_all_that_is_left() -> None:
+    with serving("nginx", 2) as service:
+        arm = run("deadline", Setup(service, _SLA, 100.0, Batch("xz", 2), Times(0.5, 1.5)))
+    assert arm.load.asked
+    assert arm.leaked_cpus == 0
+
+
 @pytest.mark.parametrize("name", ["memcached", "elasticsearch", "opensearch"])
 def test_every_service_answers_what_it_is_asked_and_is_gone_afterwards(name: str) -> None:
     try:

@@ -29,6 +29,8 @@ _PATIENCE_S = 5.0
 _FIRST = ("chrt", "-d", "-T", "200000", "-D", "2000000", "-P", "2000000", "0")
 """The load generator sends when it is due, whoever else would like to run: it stands for users who
 are elsewhere. SCHED_FIFO would have it wait behind reservations; its own is the most urgent."""
+_WHEN_TOLD = ("sh", "-c", 'echo ready && read -r told && exec "$@"', "sh")
+"""It has its reservation before a policy takes what is left, which may be all."""
 Rate = float | str
 """Requests a second, or `S:N,...` as `request-clients --rate` has it."""
 
@@ -115,7 +117,11 @@ def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
     """Send requests and wait for the end. Errors: ProgramError, UnverifiedError."""
     with scratch.folder() as folder:
         child, log = _asking(service, rate, times, seed, folder)
-        return _asked(child, log)
+        try:
+            _begin(child)
+            return _asked(child, log)
+        finally:
+            process.end(child)
 
 
 def run(policy: str, setup: Setup) -> Arm:
@@ -126,11 +132,13 @@ def run(policy: str, setup: Setup) -> Arm:
     times = setup.times
     with scratch.folder() as folder, contextlib.ExitStack() as stack:
         typed = stack.enter_context(typing(folder))
-        controller = stack.enter_context(_controlled(policy, setup, folder))
         generator = None
         if setup.rate != 0:
             generator = _asking(setup.service, setup.rate, times, setup.seed, folder)
             stack.callback(process.end, generator[0])
+        controller = stack.enter_context(_controlled(policy, setup, folder))
+        if generator:
+            _begin(generator[0])
         time.sleep(times.warm_up_s)
         begun, before = time.monotonic(), programs.finished(folder)
         time.sleep(times.measured_s)
@@ -206,26 +214,38 @@ def _outcome(controller: subprocess.Popen[str]) -> _Outcome:
 def _asking(
     service: Running, rate: Rate, times: Times, seed: int, folder: Path
 ) -> tuple[subprocess.Popen[str], Path]:
+    """The load generator, which waits for `_begin`. Errors: ProgramError."""
     urls, log = folder / "urls", folder / "asked"
     urls.write_text("".join(f"{weight} {url}\n" for weight, url in service.targets))
     child = process.start(
         [
-            *(*_FIRST, str(kernel_path("request-clients"))),
+            *(*_FIRST, *_WHEN_TOLD, str(kernel_path("request-clients"))),
             *("--urls", str(urls), "--rate", str(rate), "--seed", str(seed), "--log", str(log)),
             *("--warm-up", f"{times.warm_up_s:g}", "--patience", f"{_PATIENCE_S:g}"),
             *("--duration", f"{times.warm_up_s + times.measured_s:g}"),
         ],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+    assert child.stdout is not None
+    if not child.stdout.readline():
+        said = child.communicate()[1].strip()[-300:]
+        raise ProgramError(
+            f"the load generator cannot be scheduled as users elsewhere are: {said}",
+            remedy="end what else has deadline reservations (SCHED_DEADLINE) on this machine",
+        )
     return child, log
 
 
+def _begin(child: subprocess.Popen[str]) -> None:
+    assert child.stdin is not None
+    child.stdin.write("now\n")
+    child.stdin.flush()
+
+
 def _asked(child: subprocess.Popen[str], log: Path) -> Load:
-    try:
-        said, errors = child.communicate()
-    finally:
-        process.end(child)
+    said, errors = child.communicate()
     if child.returncode != 0:
         raise ProgramError(f"request-clients failed: {errors.strip()[-300:]}")
     figures = read_figures(said, "request-clients")
