@@ -5,50 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit import test_config_errors_environments as environments
+from tests.unit.broken_files import (
+    BOX,
+    EP,
+    EXPERIMENT,
+    GOOD,
+    HOST,
+    LONG,
+    NATIVE,
+    check_refused,
+    refusal,
+)
 
 from aferir.config import load, parse, read_bytes
 from aferir.errors import UsageError
-from aferir.model.plan import HostLimits
 from aferir.workloads import all_workloads
-
-HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
-
-EXPERIMENT = '[experiment]\nname = "e"\n'
-NATIVE = '[[environment]]\nname = "native"\nkind = "native"\n'
-BOX = '[[environment]]\nname = "box"\nkind = "container"\n'
-GUEST = '[[environment]]\nname = "guest"\nkind = "vm"\n'
-EP = '[[workload]]\nname = "ep"\nprogram = "npb"\nkernel = "ep"\nclass = "S"\n'
-LAB = '[[environment]]\nname = "lab"\nkind = "cluster"\n'
-CG = '[[workload]]\nname = "cg"\nprogram = "npb-mpi"\nkernel = "cg"\nclass = "S"\n'
-GOOD = EXPERIMENT + NATIVE + EP
-LONG = "x" * 41
 
 # name: (content, the path that must be named, the reason, the remedy)
 BROKEN: dict[str, tuple[str, str, str, str]] = {
-    "nodes of what is no cluster": (
-        EXPERIMENT + NATIVE + "nodes = 2\n" + EP,
-        "environment[1].nodes", "means nothing for kind native", "remove it",
-    ),
-    "another release for guests": (
-        EXPERIMENT + NATIVE + LAB + 'node_kind = "vm"\nsuite = "trixie"\n' + EP,
-        "environment[2].suite", "guests have the host's release", "remove it",
-    ),
-    "quota of a cluster": (
-        EXPERIMENT + NATIVE + LAB + "cpu_quota = 0.5\n" + EP,
-        "environment[2].cpu_quota", "means nothing for kind cluster", "remove it",
-    ),
-    "cluster that the host cannot hold": (
-        EXPERIMENT + NATIVE + LAB + 'nodes = 5\nmemory = "1 GiB"\n' + EP,
-        "workload[1]", "5 instances of `lab` with 1 GiB each", "nodes",
-    ),
-    "more processes than a cluster's CPUs": (
-        EXPERIMENT + NATIVE + LAB + "nodes = 3\n" + CG + "processes = 4\n",
-        "workload[1]", "`lab`, which has 3 CPUs", "oversubscribe",
-    ),
-    "cluster with MPICH": (
-        EXPERIMENT + NATIVE + LAB + CG + 'mpi = "mpich"\n',
-        "workload[1].mpi", "nodes of `lab` have Open MPI", "remove it",
-    ),
     "empty": ("", "experiment", "is missing", "add an [experiment]"),
     "no environment": (EXPERIMENT + EP, "environment", "there is no", "add at least one"),
     "no workload": (EXPERIMENT + NATIVE, "workload", "there is no", "add at least one"),
@@ -245,81 +220,6 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         GOOD + "[stop]\nrepetitions = 3\nemulated = 9\n", "stop.emulated", "range", "to 3",
     ),
     "stop is a number": ("stop = 3\n" + GOOD, "stop", "whole number", "write [stop]"),
-    "environment is one table": (
-        EXPERIMENT + NATIVE.replace("[[environment]]", "[environment]") + EP,
-        "environment", "a table", "two brackets",
-    ),
-    "environment list of numbers": (
-        "environment = [1]\n" + EXPERIMENT + EP,
-        "environment[1]", "a whole number", "[[environment]]",
-    ),
-    "too many environments": (
-        EXPERIMENT + NATIVE * 17 + EP, "environment", "there are 17", "at most 16",
-    ),
-    "cpus zero": (
-        EXPERIMENT + NATIVE + "cpus = 0\n" + EP,
-        "environment[1].cpus", "range", "from 1",
-    ),
-    "cpus over the host's": (
-        EXPERIMENT + NATIVE + "cpus = 3\n" + EP, "environment[1].cpus", "host has 2", "1 to 2",
-    ),
-    "memory over the host's": (
-        EXPERIMENT + NATIVE + BOX + 'memory = "5 GiB"\n' + EP,
-        "environment[2].memory", "this host has", "ask for less",
-    ),
-    "memory without unit": (
-        EXPERIMENT + NATIVE + BOX + "memory = 1024\n" + EP,
-        "environment[2].memory", "whole number", "1 GiB",
-    ),
-    "memory with a bad unit": (
-        EXPERIMENT + NATIVE + BOX + 'memory = "1 GX"\n' + EP,
-        "environment[2].memory", "`GX` is no unit", "1 GiB",
-    ),
-    "memory in two parts": (
-        EXPERIMENT + NATIVE + BOX + 'memory = "1 GiB 2 MiB"\n' + EP,
-        "environment[2].memory", "one number and one unit", "1 GiB",
-    ),
-    "memory too little for a guest": (
-        EXPERIMENT + NATIVE + GUEST + 'memory = "64 MiB"\n' + EP,
-        "environment[2].memory", "too little", "128 MiB",
-    ),
-    "memory too little for the program": (
-        EXPERIMENT + NATIVE + BOX + EP.replace('"ep"\nclass = "S"', '"ft"\nclass = "B"'),
-        "workload[1]", "needs about 1298 MiB", "more memory",
-    ),
-    "memory too little for program and guest": (
-        EXPERIMENT + NATIVE + GUEST + 'memory = "448 MiB"\n'
-        + EP.replace('"ep"\nclass = "S"', '"mg"\nclass = "A"'),
-        "workload[1]", "in `guest`", "more memory",
-    ),
-    "memory too little for anything": (
-        EXPERIMENT + NATIVE + 'memory = "1 MiB"\n' + EP,
-        "environment[1].memory", "too little", "16 MiB",
-    ),
-    "quota zero": (
-        EXPERIMENT + NATIVE + BOX + "cpu_quota = 0\n" + EP,
-        "environment[2].cpu_quota", "range", "above 0",
-    ),
-    "quota above one": (
-        EXPERIMENT + NATIVE + BOX + "cpu_quota = 1.5\n" + EP,
-        "environment[2].cpu_quota", "range", "up to 1",
-    ),
-    "pin outside the host": (
-        EXPERIMENT + NATIVE + "pin = [0, 7]\n" + EP, "environment[1].pin", "no CPU 7", "0, 1",
-    ),
-    "pin twice": (
-        EXPERIMENT + NATIVE + "pin = [0, 0]\ncpus = 2\n" + EP,
-        "environment[1].pin", "twice", "different",
-    ),
-    "pin empty": (EXPERIMENT + NATIVE + "pin = []\n" + EP, "environment[1].pin", "a list", "CPUs"),
-    "pin true": (
-        EXPERIMENT + NATIVE + "pin = [true]\n" + EP,
-        "environment[1].pin", "no number", "CPUs",
-    ),
-    "pin fewer than cpus": (
-        EXPERIMENT + NATIVE + "pin = [0]\ncpus = 2\n" + EP,
-        "environment[1].pin", "names 1 CPUs", "at least as many",
-    ),
     "workload in an unknown environment": (
         GOOD + 'environments = ["nativ"]\n',
         "workload[1].environments", "no environment", "`native`",
@@ -414,26 +314,13 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
 }  # fmt: skip
 
 
-def _refusal(content: str) -> UsageError:
-    with pytest.raises(UsageError) as caught:
-        parse(content.encode(), HOST, all_workloads())
-    return caught.value
-
-
 def test_the_file_that_the_others_are_made_from_is_fine() -> None:
     assert len(parse(GOOD.encode(), HOST, all_workloads()).cells) == 1
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_refused_with_place_reason_and_remedy(name: str) -> None:
-    content, place, reason, remedy = BROKEN[name]
-    error = _refusal(content)
-    text = f"{error.message}\n{error.remedy}"
-    assert error.exit_code == 2
-    assert place in text
-    assert reason in text
-    assert remedy in text
-    assert all(line.isprintable() for line in text.split("\n"))
+    check_refused(*BROKEN[name])
 
 
 def test_all_problems_are_named_at_once_a_line_each() -> None:
@@ -441,7 +328,7 @@ def test_all_problems_are_named_at_once_a_line_each() -> None:
         '[experiment]\nname = "a/b"\nsed = 1\n' + NATIVE + "cpus = 9\n" + BOX
         + 'memory = "1 GX"\n' + EP + "threads = 0\n[stop]\nrepetitions = 0\n"
     )  # fmt: skip
-    lines = _refusal(content).message.splitlines()
+    lines = refusal(content).message.splitlines()
     assert lines[0].endswith("has 6 problems:")
     places = [line.split(":")[0].strip() for line in lines[1:]]
     assert sorted(places) == [
@@ -456,8 +343,9 @@ def test_all_problems_are_named_at_once_a_line_each() -> None:
 
 def test_one_mistake_gives_one_problem() -> None:
     """What follows from a mistake is not reported as another one."""
+    broken = BROKEN | environments.BROKEN
     for name in ("unknown kind", "unknown kernel", "quota zero", "unknown program", "pin twice"):
-        assert "has 1 problem:" in _refusal(BROKEN[name][0]).message, name
+        assert "has 1 problem:" in refusal(broken[name][0]).message, name
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
