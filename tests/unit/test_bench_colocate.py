@@ -1,0 +1,64 @@
+"""How one look at every arm, and pairs of runs where it is in doubt, are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aferir.bench.colocate_service import Again, Pair, figures, judge
+from aferir.colocation.trials.arm import Arm, Asked, Load
+
+
+def arm(policy: str, batch_per_s: float = 10.0, latency_s: float = 0.01) -> Arm:
+    """Of which every request took that long; the SLA is 100 ms."""
+    asked = tuple(Asked(0.01 * k, latency_s, 200, 0) for k in range(400))
+    return Arm(
+        policy=policy,
+        load=Load(asked=asked, healthy=True, failed=0),
+        batch_per_s=batch_per_s,
+        system_s=(),
+        own_cpus=0.0,
+        own_memory_bytes=0.0,
+        leaked_cpus=0.0,
+    )
+
+
+def pairs(ratios: Mapping[str, Sequence[float]], *, latency_s: float = 0.01) -> Again:
+    """With those ratios of batch work; no other arm may be asked for."""
+    return lambda other: [
+        Pair(arm("aferir", ratio), arm(other, 1.0, latency_s)) for ratio in ratios[other]
+    ]
+
+
+def test_an_arm_that_seems_to_do_more_is_looked_at_again_in_pairs_and_no_other() -> None:
+    arms = [arm("alone", 0.0), arm("idle", 11.0), arm("fifo", 14.0), arm("aferir", 10.0)]
+    found = judge("cell", arms, pairs({"fifo": [1.1, 0.7, 0.9]}))
+    assert found.met
+    assert found.near == 0.9
+    assert found.of_idle == 10 / 11
+
+
+def test_an_arm_that_breaks_the_sla_in_a_pair_is_none_of_those_that_keep_it() -> None:
+    arms = [arm("alone", 0.0), arm("idle", 10.0), arm("fifo", 14.0), arm("aferir", 10.0)]
+    found = judge("cell", arms, pairs({"fifo": [0.5, 0.5]}, latency_s=0.2))
+    assert found.near == 1.0
+
+
+def test_less_work_than_beside_plain_idle_is_looked_at_again_and_told() -> None:
+    arms = [arm("alone", 0.0), arm("idle", 20.0, 0.3), arm("aferir", 10.0)]
+    found = judge("cell", arms, pairs({"idle": [0.6, 0.7, 0.65]}))
+    assert found.of_idle == 0.65
+    assert "aferir over idle 0.60 0.70 0.65" in found.words
+    assert [figure.holds for figure in figures([found])] == [True, True, False]
+
+
+def test_a_cell_in_which_the_service_alone_breaks_its_sla_does_not_count() -> None:
+    broken = judge("slow", [arm("alone", 0.0, 0.3), arm("idle"), arm("aferir", 1.0)], pairs({}))
+    assert broken.met is None
+    good = judge("quick", [arm("alone", 0.0), arm("idle"), arm("aferir", 10.0)], pairs({}))
+    assert [figure.n for figure in figures([broken, good])] == [1, 1, 1]
+    assert [figure.holds for figure in figures([broken])] == [None, None, None]
+
+
+def test_a_cell_in_which_ours_breaks_the_sla_is_a_miss() -> None:
+    arms = [arm("alone", 0.0), arm("idle"), arm("aferir", 10.0, 0.3)]
+    assert figures([judge("cell", arms, pairs({}))])[0].holds is False
