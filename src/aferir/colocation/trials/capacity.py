@@ -9,7 +9,7 @@ from aferir.colocation.trials.arm import Load, Times, ask
 from aferir.colocation.trials.service import Running
 from aferir.errors import ProgramError
 
-TIMES = Times(warm_up_s=1.0, measured_s=5.0)
+TIMES = Times(warm_up_s=1.0, measured_s=3.0)
 """Beyond what it can do a service's queue grows for ever, but the bound is reached in a while."""
 _FIRST = 40.0
 """Requests a second; 80 in two seconds are the fewest that give a 95th percentile an interval."""
