@@ -14,7 +14,6 @@ from aferir.colocation import batch, place
 from aferir.colocation.place import Place
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Batch
-from aferir.environments import cgroup
 from aferir.environments.cgroup import Layout
 
 _PID = ServiceSpec("pid", "7")
@@ -151,56 +150,6 @@ def test_weights_are_relative_to_the_services_group_beside_it() -> None:
     least = Batch(weight=1)
     assert batch.writes(Batch(), least, v1, ()) == [("cpu", "cpu.shares", "2")]
     assert batch.writes(Batch(), least, v2, ()) == [("unified", "cpu.weight", "1")]
-
-
-def _unified(folder: Path, on: str = "") -> Path:
-    """A group of version 2, as far as files can stand for it."""
-    folder.mkdir(exist_ok=True)
-    (folder / "cgroup.controllers").write_text("cpuset cpu memory\n")
-    (folder / "cgroup.subtree_control").write_text(f"{on}\n")
-    (folder / "cpu.weight").write_text("100\n")
-    (folder / "cpu.idle").write_text("0\n")
-    (folder / "cpu.max").write_text("max 100000\n")
-    return folder
-
-
-def test_the_group_of_version_2_is_within_the_low_slice_and_gets_its_controllers(
-    tmp_path: Path,
-) -> None:
-    _unified(tmp_path, "cpu memory")
-    low = _unified(tmp_path / "idle.slice")
-    (low / "cpu.idle").write_text("1\n")
-    own = _unified(low / "search.service")
-    have = Layout(v2=tmp_path, v2_controllers=("cpuset", "cpu", "memory"))
-    where = place.below(tmp_path, {own}, may_enter=False)
-    parents = batch.parents(have, where)
-    assert parents == {"unified": low}
-    assert batch.to_switch_on(parents) == {str(low): ("cpu", "cpuset")}
-    group = batch.make("aferir-1", parents, (0, 1), where.share)
-    assert group.folders == {"unified": low / "aferir-1"}
-    assert (low / "cgroup.subtree_control").read_text() == "+cpuset"
-    assert cgroup.find("aferir-1", have) == []
-    assert cgroup.find("aferir-1", have, (low,)) == [low / "aferir-1"]
-    (low / "aferir-1").rmdir()
-    place.take_back(low, ("cpu", "cpuset"))
-    assert (low / "cgroup.subtree_control").read_text() == "-cpuset"
-
-
-@pytest.mark.parametrize(("file", "value"), [("cpu.weight", "50"), ("cpu.max", "1000 100000")])
-def test_what_somebody_uses_by_now_is_not_switched_off(
-    tmp_path: Path, file: str, value: str
-) -> None:
-    parent = _unified(tmp_path, "cpu")
-    (_unified(tmp_path / "other") / file).write_text(f"{value}\n")
-    place.take_back(parent, ("cpu",))
-    assert (parent / "cgroup.subtree_control").read_text() == "cpu\n"
-
-
-def test_another_run_of_ours_keeps_its_controllers(tmp_path: Path) -> None:
-    parent = _unified(tmp_path, "cpu")
-    _unified(tmp_path / "aferir-2")
-    place.take_back(parent, ("cpu",))
-    assert (parent / "cgroup.subtree_control").read_text() == "cpu\n"
 
 
 def test_hierarchies_that_share_out_no_cpus_have_it_at_their_root(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import time
 from collections.abc import Mapping
 
 import msgspec
@@ -16,9 +17,13 @@ from aferir.colocation import admission, attributes, batch, remembered
 from aferir.colocation.attributes import Found
 from aferir.colocation.place import Place
 from aferir.colocation.remembered import Remembered
-from aferir.colocation.settings import Schedule, Settings
+from aferir.colocation.settings import Batch, Schedule, Settings
 from aferir.environments import cgroup
+from aferir.errors import MissingError
 from aferir.journal import Entry
+
+_LOOK_S = 1.0
+_SWITCHED_OFF = "somebody has switched off controllers of the batch program's control group"
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -75,6 +80,7 @@ class Machine:
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
         """CPUs that the kernel lets us reserve altogether."""
         self._asked: object = None
+        self._looked_s = time.monotonic()
         self._found: dict[int, Found] = {}
         self._schedules: dict[int, Schedule | None] = {}
         self._masks: dict[int, tuple[int, ...]] = {}
@@ -84,15 +90,15 @@ class Machine:
 
         What the kernel refuses stays as it is or falls back to nice -20, and is reported.
         """
+        problems = self._mended()
         asked = (want.threads, want.service, want.service_cpus, want.batch, threads)
         if asked == self._asked:
             self.now = msgspec.structs.replace(self.now, memory=want.memory)
-            return Applied(self.now)
+            return Applied(self.now, tuple(problems))
         self._forget_ended(threads)
         critical = {tid: s for tid, s in want.threads.items() if tid in threads}
         admitted = admission.admit(critical, self.free_cpus)
         wanted = msgspec.structs.replace(want, threads=admitted)
-        problems: list[str] = []
         growing = _uses_more(self.now, wanted)
         if not growing:
             problems += self._apply_batch(wanted)
@@ -104,6 +110,29 @@ class Machine:
         self.now = msgspec.structs.replace(wanted, threads=as_set)
         self._asked = None if problems else asked
         return Applied(self.now, tuple(dict.fromkeys(problems)))
+
+    def _mended(self) -> list[str]:
+        """Switch controllers on again that others have switched off; problems."""
+        now_s = time.monotonic()
+        if now_s < self._looked_s + _LOOK_S:
+            return []
+        self._looked_s = now_s
+        if batch.is_whole(self.group):
+            return []
+        below = {controller: folder.parent for controller, folder in self.group.folders.items()}
+        before = self._remembered.switched_on
+        more = {p: tuple({*before.get(p, ()), *c}) for p, c in batch.to_switch_on(below).items()}
+        self._remembered = msgspec.structs.replace(self._remembered, switched_on=before | more)
+        remembered.write(self._remembered)
+        try:
+            batch.make(self.group.name, below, self.all_cpus, self.group.share)
+        except MissingError as error:
+            return [f"{_SWITCHED_OFF}: {error.message}"]
+        set_before = self.now.batch
+        # Of the controllers' files the kernel has made new ones; the rest is as it was.
+        left = Batch(policy=set_before.policy, nice=set_before.nice, suspended=set_before.suspended)
+        problems = batch.change(left, set_before, self.group, self.all_cpus)
+        return [f"{_SWITCHED_OFF}; it has them again", *problems]
 
     def _apply_batch(self, wanted: Settings) -> list[str]:
         if wanted.batch == self.now.batch:

@@ -7,6 +7,7 @@ Documentation/scheduler/sched-bwc.rst of the kernel.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,19 +72,38 @@ def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float
             (cpuset / "cpuset.cpus").write_text(",".join(map(str, cpus)), encoding="ascii")
             nodes = (cpuset.parent / "cpuset.mems").read_text(encoding="ascii")
             (cpuset / "cpuset.mems").write_text(nodes, encoding="ascii")
+        elif (unified := folders.get("unified")) and (unified / "cpuset.cpus").exists():
+            (unified / "cpuset.cpus").write_text(",".join(map(str, cpus)), encoding="ascii")
         if share != 1.0:
             for controller, file, value in _weight(Batch(), group):
                 (folders[controller] / file).write_text(value, encoding="ascii")
     except OSError as error:
         raise MissingError(
             f"the control group {name} for the batch program cannot be made: {error}",
-            remedy="run as root, or let systemd delegate the controllers cpu and cpuset to you",
+            remedy=_remedy(error, below),
         ) from None
     if not folders:
         raise MissingError(
             "this host mounts no control groups", remedy="mount -t cgroup2 none /sys/fs/cgroup"
         )
     return group
+
+
+def _remedy(error: OSError, below: Mapping[str, Path]) -> str:
+    if error.errno == errno.EBUSY and "unified" in below:  # cgroup-v2.rst, No Internal Process
+        return place.make_room(below["unified"])
+    if error.errno == errno.EROFS:
+        return "control groups are mounted read-only here: run aferir on the container's host"
+    return "run as root"
+
+
+def is_whole(group: Group) -> bool:
+    """Whether its controllers are still on.
+
+    Of version 2 the parent's owner, systemd mostly, may switch them off: what was set is void then.
+    """
+    unified = group.folders.get("unified")
+    return unified is None or not place.not_delegated(unified.parent)
 
 
 def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[_Write]:

@@ -99,12 +99,40 @@ def below(root: Path, service: Collection[Path], *, may_enter: bool) -> Place:
         held = {parent / folder.relative_to(parent).parts[0] for folder in service}
         share = min(_share(group) for group in held)
         group = min(held)
-        enters = len(held) == 1 and (may_enter or group not in service)
+        enters = len(held) == 1 and (may_enter or group not in service) and takes_groups(group)
         if share >= _LOW or not enters:
             low = min(held, key=_share) if share < _LOW else None
             return Place(parent=parent, share=min(share, 1.0), low=low)
         parent = group
     return Place(parent=parent)
+
+
+def takes_groups(group: Path) -> bool:
+    """Whether one more group in it could have a rank and processes; in version 1 always.
+
+    In version 2 not where threads are a group's members, and not where processes stand beside the
+    groups (cgroup-v2.rst, "Threads" and "No Internal Process Constraint"), but for the root, which
+    alone has no type.
+    """
+    kind = _text(group / "cgroup.type")
+    return not kind or (
+        kind == "domain" and not (not_delegated(group) and _text(group / "cgroup.procs"))
+    )
+
+
+def make_room(group: Path) -> str:
+    """What to do where it takes none for its processes."""
+    return (
+        f"move the processes of {group} into a group within it: version 2 has none beside groups"
+        " that share out CPUs; or run aferir on the host of this container"
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
 
 
 def _share(group: Path) -> float:
@@ -152,10 +180,11 @@ _USUAL = {"cpu.weight": "100", "cpu.idle": "0", "cpu.max": "max 100000", "cpuset
 
 def take_back(parent: Path, controllers: Sequence[str]) -> None:
     """Switch controllers off again that we had switched on, unless somebody uses them by now."""
-    with contextlib.suppress(OSError):  # the parent has gone, or a group below has handed it on
+    with contextlib.suppress(OSError):  # the parent has gone
         if any(_is_used(path) for path in parent.iterdir() if path.is_dir()):
             return
-        for controller in controllers:
+    for controller in controllers:
+        with contextlib.suppress(OSError):  # a group below has handed it on
             (parent / "cgroup.subtree_control").write_text(f"-{controller}", encoding="ascii")
 
 

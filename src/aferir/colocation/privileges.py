@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from aferir.colocation import admission
+from aferir.colocation import admission, place
 from aferir.colocation.place import Place
 from aferir.environments import cgroup
 from aferir.errors import MissingError
@@ -57,6 +57,9 @@ def _groups(where: Place | None) -> Finding:
     if not os.access(parent, os.W_OK):
         said = f"{parent} may not be written: no control group for the batch program"
         return Finding("cgroups", "missing", said, as_root_command())
+    if parent == have.v2 and not place.takes_groups(parent):
+        said = f"{parent} has processes: no control group for the batch program can be made in it"
+        return Finding("cgroups", "missing", said, place.make_room(parent))
     if where and where.problem:
         remedy = f"run the service where it has everybody's weight, not in {where.low}"
         return Finding("cgroups", "degraded", where.problem, remedy)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -58,7 +59,8 @@ class Processes:
 
     def __init__(self, spec: ServiceSpec) -> None:
         self._spec = spec
-        self._have = cgroup.layout()
+        self._roots = cgroup.layout().roots()
+        self._unit: Path | None = None
         self._parents: dict[int, int] = {}
         self._members: set[int] = set()
         self._new: tuple[set[int], set[int]] = (set(), set())
@@ -111,14 +113,26 @@ class Processes:
 
     def _of_group(self) -> tuple[int, ...]:
         name = self._spec.value.strip("/")
-        if self._spec.kind == "unit" and "." not in name:
-            name += ".service"
-        for root in self._have.roots():
-            for folder in [root / name] if self._spec.kind == "cgroup" else root.glob(f"*/{name}"):
-                pids = cgroup.members(folder)
-                if folder != root and pids:
-                    return tuple(sorted(pids))
+        if self._spec.kind == "unit":
+            return self._of_unit(name if "." in name else f"{name}.service")
+        for folder in (root / name for root in self._roots if name):
+            if pids := cgroup.members(folder):
+                return tuple(sorted(pids))
         return ()
+
+    def _of_unit(self, name: str) -> tuple[int, ...]:
+        """Its group is looked for once: a unit that is started anew has the same again."""
+        if self._unit is None:
+            found = (group for root in self._roots for group in groups_named(root, name))
+            self._unit = next((group for group in found if cgroup.members(group)), None)
+        return tuple(sorted(cgroup.members(self._unit))) if self._unit else ()
+
+
+def groups_named(root: Path, name: str) -> Iterator[Path]:
+    """Slices are within slices: that of `postgresql@15-main` is in system-postgresql.slice."""
+    for folder, below, _ in os.walk(root):
+        if name in below:
+            yield Path(folder, name)
 
 
 def check(spec: ServiceSpec) -> tuple[int, ...]:

@@ -116,8 +116,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     steal_cpus: float = 0.0
     """CPU seconds per second that a hypervisor gave to others."""
     pressure: float = 0.0
-    """Share of the time that some task waited for a CPU (PSI, cpu some), 0 to 1: of the service's
-    control group where it has one, else of the whole machine."""
+    """Share of the time that some task of the machine waited for a CPU (PSI, cpu some), 0 to 1."""
     batch_throttled: float = 0.0
     """Share of the time that the batch program's quota stopped it, 0 to 1."""
     cores: int = 1

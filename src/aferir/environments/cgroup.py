@@ -7,6 +7,7 @@ Documentation/scheduler/sched-bwc.rst of the kernel.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import signal
@@ -184,11 +185,26 @@ def members(folder: Path) -> set[int]:
     """Processes in a group and in those below it."""
     pids: set[int] = set()
     for path in [folder, *_below(folder)]:
-        with contextlib.suppress(OSError):
-            pids |= {
-                int(pid) for pid in (path / "cgroup.procs").read_text(encoding="ascii").split()
-            }
+        try:
+            pids |= _numbers(path / "cgroup.procs")
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:  # its members are threads
+                pids |= _of_threads(path)
     return pids
+
+
+def _of_threads(group: Path) -> set[int]:
+    """Processes of the threads in a threaded group (cgroup-v2.rst, "Threads")."""
+    pids: set[int] = set()
+    with contextlib.suppress(OSError):
+        for thread in _numbers(group / "cgroup.threads"):
+            status = Path(f"/proc/{thread}/status").read_text(encoding="utf-8", errors="replace")
+            pids |= {int(found) for found in re.findall(r"^Tgid:\s*(\d+)$", status, re.MULTILINE)}
+    return pids
+
+
+def _numbers(path: Path) -> set[int]:
+    return {int(number) for number in path.read_text(encoding="ascii").split()}
 
 
 def remove(name: str, have: Layout, below: Collection[Path] = (), *, wait_s: float = 5.0) -> None:

@@ -1,0 +1,219 @@
+"""Control groups of version 2, as far as files can stand for them: who may hand on what to whom."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from aferir import journal
+from aferir.colocation import applying, batch, place, remembered
+from aferir.colocation.applying import Machine
+from aferir.colocation.privileges import findings
+from aferir.colocation.service import ServiceSpec, processes
+from aferir.colocation.settings import Batch, Settings
+from aferir.environments import cgroup
+from aferir.environments.cgroup import Layout
+from aferir.errors import MissingError
+
+
+def _unified(folder: Path, on: str = "") -> Path:
+    """A group of version 2, as far as files can stand for it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "cgroup.controllers").write_text("cpuset cpu memory\n")
+    (folder / "cgroup.subtree_control").write_text(f"{on}\n")
+    (folder / "cpu.weight").write_text("100\n")
+    (folder / "cpu.idle").write_text("0\n")
+    (folder / "cpu.max").write_text("max 100000\n")
+    return folder
+
+
+def test_the_group_of_version_2_is_within_the_low_slice_and_gets_its_controllers(
+    tmp_path: Path,
+) -> None:
+    _unified(tmp_path, "cpu memory")
+    low = _unified(tmp_path / "idle.slice")
+    (low / "cpu.idle").write_text("1\n")
+    own = _unified(low / "search.service")
+    have = Layout(v2=tmp_path, v2_controllers=("cpuset", "cpu", "memory"))
+    where = place.below(tmp_path, {own}, may_enter=False)
+    parents = batch.parents(have, where)
+    assert parents == {"unified": low}
+    assert batch.to_switch_on(parents) == {str(low): ("cpu", "cpuset")}
+    group = batch.make("aferir-1", parents, (0, 1), where.share)
+    assert group.folders == {"unified": low / "aferir-1"}
+    assert (low / "cgroup.subtree_control").read_text() == "+cpuset"
+    assert cgroup.find("aferir-1", have) == []
+    assert cgroup.find("aferir-1", have, (low,)) == [low / "aferir-1"]
+    (low / "aferir-1").rmdir()
+    place.take_back(low, ("cpu", "cpuset"))
+    assert (low / "cgroup.subtree_control").read_text() == "-cpuset"
+
+
+@pytest.mark.parametrize(("file", "value"), [("cpu.weight", "50"), ("cpu.max", "1000 100000")])
+def test_what_somebody_uses_by_now_is_not_switched_off(
+    tmp_path: Path, file: str, value: str
+) -> None:
+    parent = _unified(tmp_path, "cpu")
+    (_unified(tmp_path / "other") / file).write_text(f"{value}\n")
+    place.take_back(parent, ("cpu",))
+    assert (parent / "cgroup.subtree_control").read_text() == "cpu\n"
+
+
+def test_another_run_of_ours_keeps_its_controllers(tmp_path: Path) -> None:
+    parent = _unified(tmp_path, "cpu")
+    _unified(tmp_path / "aferir-2")
+    place.take_back(parent, ("cpu",))
+    assert (parent / "cgroup.subtree_control").read_text() == "cpu\n"
+
+
+def _with_low(root: Path, procs: str = "", kind: str = "domain") -> tuple[Path, Path]:
+    """A service's group in one of hardly any weight, which has processes of its own, or threads."""
+    _unified(root, "cpu cpuset")
+    low = _unified(root / "low.slice")
+    (low / "cpu.weight").write_text("5\n")
+    (low / "cgroup.procs").write_text(procs)
+    (low / "cgroup.type").write_text(f"{kind}\n")
+    own = _unified(low / "search.service")
+    (own / "cgroup.type").write_text("domain\n")
+    return low, own
+
+
+def test_a_group_that_has_processes_cannot_hand_controllers_on_and_is_not_entered(
+    tmp_path: Path,
+) -> None:
+    """The kernel would refuse with EBUSY: the batch is beside it, and that is told."""
+    low, own = _with_low(tmp_path, procs="812\n")
+    found = place.below(tmp_path, {own}, may_enter=False)
+    assert (found.parent, found.low) == (tmp_path, low)
+    (low / "cgroup.subtree_control").write_text("cpu cpuset\n")
+    assert place.below(tmp_path, {own}, may_enter=False).parent == low
+
+
+@pytest.mark.parametrize("kind", ["threaded", "domain threaded", "domain invalid"])
+def test_where_threads_are_members_no_group_for_processes_can_be_made(
+    tmp_path: Path, kind: str
+) -> None:
+    low, own = _with_low(tmp_path, kind=kind)
+    (low / "cgroup.subtree_control").write_text("cpu cpuset\n")
+    found = place.below(tmp_path, {own}, may_enter=False)
+    assert (found.parent, found.low) == (tmp_path, low)
+
+
+def test_a_batch_is_kept_to_the_cpus_of_aferir_in_version_2_too(tmp_path: Path) -> None:
+    """Entering a group of cpuset gives a process all of its CPUs (before Linux 6.2)."""
+    _unified(tmp_path, "cpu cpuset")
+    made = tmp_path / "aferir-1"
+    made.mkdir()
+    (made / "cpuset.cpus").write_text("\n")
+    batch.make("aferir-1", {"unified": tmp_path}, (1, 3))
+    assert (made / "cpuset.cpus").read_text() == "1,3"
+
+
+def _refusing(patch: pytest.MonkeyPatch, number: int, what: str) -> None:
+    real = Path.write_text
+
+    def write(self: Path, text: str, **options: str) -> int:
+        if text == what:
+            raise OSError(number, os.strerror(number))
+        return real(self, text, **options)
+
+    patch.setattr(Path, "write_text", write)
+
+
+def test_processes_in_the_way_are_named_as_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container, whose root is no root of its host's hierarchy."""
+    _unified(tmp_path)
+    _refusing(monkeypatch, errno.EBUSY, "+cpu")
+    with pytest.raises(MissingError, match="busy") as caught:
+        batch.make("aferir-1", {"unified": tmp_path}, (0,))
+    assert f"move the processes of {tmp_path} into a group" in caught.value.remedy
+
+
+def test_the_root_of_a_container_with_processes_is_missing_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The root of the whole machine has no type, and may have processes."""
+    _unified(tmp_path)
+    (tmp_path / "cgroup.procs").write_text("1\n")
+    monkeypatch.setattr(cgroup, "layout", lambda: Layout(v2=tmp_path))
+    found = {finding.subject: finding for finding in findings()}
+    assert found["cgroups"].status == "ok"
+    (tmp_path / "cgroup.type").write_text("domain\n")
+    found = {finding.subject: finding for finding in findings()}
+    assert found["cgroups"].status == "missing"
+    assert str(tmp_path) in found["cgroups"].remedy
+
+
+def test_a_controller_that_somebody_hands_on_does_not_keep_the_others_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _unified(tmp_path, "cpu cpuset")
+    _refusing(monkeypatch, errno.EBUSY, "-cpu")
+    place.take_back(tmp_path, ("cpu", "cpuset"))
+    assert (tmp_path / "cgroup.subtree_control").read_text() == "-cpuset"
+
+
+@pytest.mark.parametrize(
+    "path", ["system.slice/db@15.service", "system.slice/system-db.slice/db@15.service"]
+)
+def test_a_unit_is_found_however_deep_its_slice_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(cgroup, "layout", lambda: Layout(v2=tmp_path))
+    own = tmp_path / path
+    own.mkdir(parents=True)
+    (own / "cgroup.procs").write_text("41\n42\n")
+    assert processes(ServiceSpec("unit", "db@15")) == (41, 42)
+    assert processes(ServiceSpec("unit", "db")) == ()
+
+
+def test_what_somebody_switches_off_meanwhile_is_set_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """systemd knows nothing of our group: it takes from its slices what its units do not need."""
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(applying, "_LOOK_S", 0.0)
+    root = _unified(tmp_path / "root", "cpu cpuset")
+    monkeypatch.setattr(cgroup, "layout", lambda: Layout(v2=root, v2_controllers=("cpu", "cpuset")))
+    machine = Machine(journal.write(remembered.KIND, {}))
+    own = machine.group.folders["unified"]
+    want = Settings(batch=Batch(idle=True, quota_cpus=0.5))
+    assert machine.apply(want, {}).problems == ()
+    (root / "cgroup.subtree_control").write_text("cpuset\n")
+    for file in ("cpu.idle", "cpu.max"):
+        (own / file).unlink()
+    told = machine.apply(want, {})
+    assert [problem for problem in told.problems if "switched off" in problem]
+    assert (own / "cpu.idle").read_text() == "1"
+    assert (own / "cpu.max").read_text() == "5000 10000"
+    kept = remembered.read(machine.group.name.removeprefix("aferir-"))
+    assert kept is not None
+    assert kept.switched_on == {str(root): ("cpu",)}
+
+
+def test_processes_of_a_threaded_group_are_those_of_its_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.read_text
+
+    def read(self: Path, encoding: str | None = None, errors: str | None = None) -> str:
+        if self.name == "cgroup.procs":
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+        return real(self, encoding, errors)
+
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        (tmp_path / "cgroup.threads").write_text(f"{thread.native_id}\n")
+        monkeypatch.setattr(Path, "read_text", read)
+        assert cgroup.members(tmp_path) == {os.getpid()}
+    finally:
+        ended.set()
+        thread.join()
