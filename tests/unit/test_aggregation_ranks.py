@@ -82,7 +82,7 @@ def test_the_traffic_of_links_goes_into_the_figures() -> None:
     assert ran.link_bytes == {"eth0": 5100, "eth1": 0}
     series = [f for f in NPB_MPI.parse(with_links(ran)) if isinstance(f, Series)]
     assert [(s.metric, s.at, s.values) for s in series] == [
-        ("link_bytes", ("eth0", "eth1"), (5100.0, 0.0))
+        ("link_traffic_bytes", ("eth0", "eth1"), (5100.0, 0.0))
     ]
 
 

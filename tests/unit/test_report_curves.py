@@ -248,3 +248,18 @@ def test_a_scatter_pools_repetitions_although_their_places_differ() -> None:
     (svg,) = curve_charts(evaluation)
     assert "over batch share" in svg
     assert "beaten by none" in svg
+
+
+def test_an_idle_link_is_drawn_at_nothing_not_on_a_logarithmic_axis() -> None:
+    made = plan()
+    carried = Series(
+        metric="link_traffic_bytes",
+        unit="B",
+        values=(17e6, 200.0),
+        along="link",
+        at=("eth0", "eth1"),
+    )
+    (chart,) = curve_charts(analyse(made, [record(made.cells[0], 0, 1.0, carried)]))
+    assert "link traffic by link" in chart
+    assert ">0 MB<" in chart
+    assert "kB<" not in chart

@@ -26,11 +26,12 @@ from aferir.report.model import (
     Point,
     Sentence,
 )
+from aferir.report.pairs import duration_ratio
 from aferir.report.ranking import rank
 from aferir.report.rooflines import rooflines
 from aferir.report.sentences import sentences
+from aferir.report.variants import variant_sentences
 from aferir.statistics.multiple import holm
-from aferir.statistics.ratio import Ratio, paired_ratio, unpaired_ratio
 from aferir.statistics.summary import summarise
 from aferir.statistics.verdict import Rule, decide
 
@@ -95,7 +96,9 @@ def _sentences(plan: Plan, cells: Sequence[CellResult], rule: Rule) -> tuple[Sen
     """What the file asks about comes first, and stands alone where nothing else is compared."""
     alone = all(cell.baseline for cell in cells)
     asked = level_sentences(cells, plan.metric) if alone or plan.metric else ()
-    return (*asked, *sentences(cells, plan.baseline, level=rule.level))
+    varied = variant_sentences(cells, level=rule.level)
+    compared = (*varied, *sentences(cells, plan.baseline, level=rule.level))
+    return (*asked, *sorted(compared, key=lambda sentence: sentence.emulated))
 
 
 def _ordered_cells(plan: Plan) -> list[Cell]:
@@ -153,23 +156,13 @@ def _with_ratios(cells: Iterable[CellResult], rule: Rule) -> tuple[CellResult, .
     cells = tuple(cells)
     baselines = {cell.group: cell for cell in reversed(cells) if cell.baseline and cell.points}
     return tuple(
-        msgspec.structs.replace(cell, ratio=_ratio(cell, baselines[cell.group], rule))
+        msgspec.structs.replace(
+            cell, ratio=duration_ratio(cell, baselines[cell.group], level=rule.level)
+        )
         if not cell.baseline and cell.points and cell.group in baselines
         else cell
         for cell in cells
     )
-
-
-def _ratio(cell: CellResult, baseline: CellResult, rule: Rule) -> Ratio:
-    """Paired, but where failures have left too few rounds that both sides share."""
-    above = {point.repetition: point.value for point in cell.points}
-    below = {point.repetition: point.value for point in baseline.points}
-    common = [k for k in above if k in below]
-    if len(common) >= min(2, len(above), len(below)):
-        return paired_ratio(
-            [above[k] for k in common], [below[k] for k in common], level=rule.level
-        )
-    return unpaired_ratio(list(above.values()), list(below.values()), level=rule.level)
 
 
 def _with_verdicts(cells: tuple[CellResult, ...], rule: Rule) -> tuple[CellResult, ...]:

@@ -111,7 +111,7 @@ def _lean(cell: CellResult) -> str:
     interval = cell.verdict.interval
     if interval.low > 1:
         return "longer"
-    return "shorter" if interval.high < 1 else ""
+    return "less time" if interval.high < 1 else ""
 
 
 def _undecided(cells: list[CellResult], baseline: str) -> str:

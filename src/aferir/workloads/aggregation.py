@@ -146,14 +146,14 @@ class AggregationWorkload:
             Sample("lost_bytes", float(figures.lost_bytes), "B"),
             Sample("fairness", figures.fairness, "1"),
             Series(
-                metric="link_bytes",
+                metric="link_traffic_bytes",
                 unit="B",
                 values=tuple(float(count) for count in links.values()),
                 along="link",
                 at=tuple(links),
             ),
-            *(_series("stream_bps", curve) for curve in figures.streams),
-            *(_series("link_bps", curve) for curve in figures.link_curves),
+            *(_series("stream_throughput_bps", curve) for curve in figures.streams),
+            *(_series("link_throughput_bps", curve) for curve in figures.link_curves),
         )
 
 

@@ -83,7 +83,7 @@ def traffic_of_links(figures: Mapping[str, object]) -> tuple[Series, ...]:
         raise ProgramError(f"`link_bytes` is not readable: {str(links)[:60]}")
     return (
         Series(
-            metric="link_bytes",
+            metric="link_traffic_bytes",
             unit="B",
             values=tuple(float(count) for count in links.values()),
             along="link",

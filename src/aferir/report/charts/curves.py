@@ -276,7 +276,12 @@ def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
             for point in curve.points:
                 _dot(axes, words.index(point.at) + shift, point, colour, family.unit)
         points = [point for curve in family.curves for point in curve.points]
-        _axis(axes, "x", [v for p in points for v in (p.quantile_25, p.quantile_75)], family.unit)
+        values = [v for p in points for v in (p.quantile_25, p.quantile_75)]
+        # Shares of a whole, as the traffic of links: what is idle has to look so.
+        amounts = family.unit == "B" and min(values) >= 0
+        _axis(axes, "x", [0.0, max(values)] if amounts else values, family.unit)
+        if amounts:
+            axes.set_xlim(0, 1.04 * max(values) or 1)
         axes.set_title(_title(family), loc="left", fontsize=9, fontweight="bold")
         if several:
             figure.legend(loc="outside lower left", ncols=4)

@@ -1,0 +1,87 @@
+"""Sentences about an environment's own factors: pinned or not, one tenant or two.
+
+Its variants are in groups of their own, each beside the baseline's variant, so that no ratio to
+the baseline compares them with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aferir.model.plan import Parameter, environment_family
+from aferir.report.charts.style import labelled
+from aferir.report.curves import ENVIRONMENT, FEWEST_LEVELS
+from aferir.report.formatting import change, listing
+from aferir.report.model import CellResult, Sentence
+from aferir.report.pairs import duration_ratio
+
+
+def variant_sentences(cells: Sequence[CellResult], *, level: float) -> tuple[Sentence, ...]:
+    """One for each environment and level after the first of each factor that no curve shows.
+
+    Ratios of neighbours within a round, with their intervals; no claim is made.
+    """
+    found: list[Sentence] = []
+    for family in dict.fromkeys(environment_family(cell.environment) for cell in cells):
+        own = [cell for cell in cells if environment_family(cell.environment) == family]
+        names = dict.fromkeys(name for cell in own for name in cell.factors)
+        for factor in (name for name in names if name.startswith(ENVIRONMENT)):
+            first, *others = dict.fromkeys(c.factors[factor] for c in own if factor in c.factors)
+            if not _drawn([first, *others]):
+                for other in others:
+                    found += _sentence(family, own, factor, (first, other), level)
+    return tuple(found)
+
+
+def _drawn(levels: Sequence[Parameter]) -> bool:
+    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in levels)
+    return numbers and len(levels) >= FEWEST_LEVELS
+
+
+def _sentence(
+    family: str,
+    cells: Sequence[CellResult],
+    factor: str,
+    levels: tuple[Parameter, Parameter],
+    level: float,
+) -> list[Sentence]:
+    first, other = levels
+    pairs = [
+        (cell, peer)
+        for cell in cells
+        for peer in cells
+        if cell.points
+        and peer.points
+        and cell.workload == peer.workload
+        and peer.factors.get(factor) == first
+        and cell.factors == peer.factors | {factor: other}
+    ]
+    if not pairs:
+        return []
+    parts = []
+    for cell, peer in pairs:
+        ratio = duration_ratio(cell, peer, level=level)
+        said = change(ratio.estimate, ratio.interval)
+        parts.append(f"{said} on {_rest(cell, factor)} (n = {ratio.n})")
+    emulated = any(cell.emulated for pair in pairs for cell in pair)
+    marks = f"{_mark(factor, other)} against {_mark(factor, first)}"
+    return [
+        Sentence(
+            environment=family,
+            outcome="unknown",
+            emulated=emulated,
+            groups=tuple(cell.group for cell, _ in pairs),
+            text=f"{labelled(family, emulated)}, duration with {marks}: {listing(parts)}.",
+        )
+    ]
+
+
+def _mark(factor: str, level: Parameter) -> str:
+    shown = str(level).lower() if isinstance(level, bool) else str(level)
+    return f"{factor.removeprefix(ENVIRONMENT)}={shown}"
+
+
+def _rest(cell: CellResult, factor: str) -> str:
+    """The group without that factor."""
+    parts = [part for part in cell.group.split("/") if not part.startswith(f"{factor}=")]
+    return "/".join(part.removeprefix(ENVIRONMENT) for part in parts)
