@@ -21,7 +21,7 @@ from aferir.model.plan import (
 )
 from aferir.model.record import Record, Sample
 from aferir.report.analyse import analyse
-from aferir.report.charts.roofline import roofline_charts
+from aferir.report.charts.roofline import name_at_left, roofline_charts
 from aferir.report.formatting import NOTHING
 from aferir.report.model import Evaluation
 from aferir.report.write_markdown import markdown
@@ -189,3 +189,10 @@ def test_markdown_has_what_the_picture_shows() -> None:
 def test_markdown_without_roofs_has_no_section_of_them() -> None:
     bare = msgspec.structs.replace(evaluation(), rooflines=())
     assert "Where programs are bound" not in markdown(bare)
+
+
+def test_a_name_does_not_run_into_the_mark_of_its_neighbour() -> None:
+    ft, mg, sp, lu, bt = known = [1.5, 2.1, 3.7, 5.5, 14.5]
+    assert [at for at in known if name_at_left(at, known)] == [ft, sp]
+    assert not any(name_at_left(at, known) for at in (mg, lu, bt))
+    assert not name_at_left(ft, [ft])

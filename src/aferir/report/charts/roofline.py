@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -13,6 +16,8 @@ from aferir.statistics.roofline import Roof
 
 _LEAST, _MOST = 0.05, 100.0
 """Operations a byte that the picture shows, unless a program is beyond."""
+_NEAR = 1.8
+"""A name is about as wide as this ratio on the axis."""
 
 
 def roofline_charts(evaluation: Evaluation) -> list[str]:
@@ -75,17 +80,26 @@ def _roofs(axes: Axes, roofline: Roofline) -> None:
 def _programs(axes: Axes, roofline: Roofline, colour: str) -> None:
     for program in roofline.programs:
         at = program.intensity
+        left = name_at_left(at, [other.intensity for other in roofline.programs])
         ends = [program.flops, program.roof_flops]
         axes.plot([at, at], ends, color=MUTED, linestyle="dotted", linewidth=1, zorder=1)
         axes.plot([at], [program.flops], marker="o", markersize=6, color=colour, zorder=3)
         axes.annotate(
             f"{program.workload}\n{percent(program.share)}",
             (at, program.flops),
-            (7, -3),
+            (-7 if left else 7, -3),
             textcoords="offset points",
+            ha="right" if left else "left",
             va="top",
             fontsize=8.5,
         )
+
+
+def name_at_left(at: float, all_intensities: Sequence[float]) -> bool:
+    """Whether the next program to the right is so near that a name would run into its mark."""
+    above = min((other / at for other in all_intensities if other > at), default=math.inf)
+    below = min((at / other for other in all_intensities if other < at), default=math.inf)
+    return above < _NEAR and above < below
 
 
 def _axes(axes: Axes) -> None:
