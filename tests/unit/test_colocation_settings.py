@@ -127,7 +127,6 @@ def test_files_of_both_versions_say_the_same() -> None:
     assert batch.writes(Batch(), want, _V2, (0, 1)) == [
         ("unified", "cpu.weight", "50"),
         ("unified", "cpu.max", "5000 10000"),
-        ("unified", "cpuset.cpus", "0"),
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aferir import journal
+from aferir import journal, process
 from aferir.colocation import applying, batch, place, remembered
 from aferir.colocation.applying import Machine
 from aferir.colocation.privileges import findings
@@ -42,15 +42,15 @@ def test_the_group_of_version_2_is_within_the_low_slice_and_gets_its_controllers
     where = place.below(tmp_path, {own}, may_enter=False)
     parents = batch.parents(have, where)
     assert parents == {"unified": low}
-    assert batch.to_switch_on(parents) == {str(low): ("cpu", "cpuset")}
+    assert batch.to_switch_on(parents) == {str(low): ("cpu",)}
     group = batch.make("aferir-1", parents, (0, 1), where.share)
     assert group.folders == {"unified": low / "aferir-1"}
-    assert (low / "cgroup.subtree_control").read_text() == "+cpuset"
+    assert (low / "cgroup.subtree_control").read_text() == "+cpu"
     assert cgroup.find("aferir-1", have) == []
     assert cgroup.find("aferir-1", have, (low,)) == [low / "aferir-1"]
     (low / "aferir-1").rmdir()
-    place.take_back(low, ("cpu", "cpuset"))
-    assert (low / "cgroup.subtree_control").read_text() == "-cpuset"
+    place.take_back(low, ("cpu",))
+    assert (low / "cgroup.subtree_control").read_text() == "-cpu"
 
 
 @pytest.mark.parametrize(("file", "value"), [("cpu.weight", "50"), ("cpu.max", "1000 100000")])
@@ -111,6 +111,25 @@ def test_a_batch_is_kept_to_the_cpus_of_aferir_in_version_2_too(tmp_path: Path) 
     (made / "cpuset.cpus").write_text("\n")
     batch.make("aferir-1", {"unified": tmp_path}, (1, 3))
     assert (made / "cpuset.cpus").read_text() == "1,3"
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="takes two CPUs")
+def test_a_batch_without_a_cpuset_is_held_by_its_threads_and_nobody_else_is_touched(
+    tmp_path: Path,
+) -> None:
+    """Switching cpuset on would set the affinity of everything beside it anew (before 6.2)."""
+    group = batch.make("aferir-1", {"unified": _unified(tmp_path)}, (0, 1))
+    assert (tmp_path / "cgroup.subtree_control").read_text() == "+cpu"
+    every = tuple(sorted(os.sched_getaffinity(0)))
+    child = process.start(["sleep", "60"])
+    try:
+        (group.folders["unified"] / "cgroup.procs").write_text(f"{child.pid}\n")
+        assert batch.change(Batch(), Batch(cpus=every[1:]), group, every) == []
+        assert os.sched_getaffinity(child.pid) == set(every[1:])
+        assert batch.change(Batch(cpus=every[1:]), Batch(), group, every) == []
+        assert os.sched_getaffinity(child.pid) == set(every)
+    finally:
+        process.end(child)
 
 
 def _refusing(patch: pytest.MonkeyPatch, number: int, what: str) -> None:

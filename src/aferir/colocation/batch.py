@@ -68,12 +68,12 @@ def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float
                 control = folder.parent / "cgroup.subtree_control"
                 control.write_text(f"+{one}", encoding="ascii")
             folder.mkdir(exist_ok=True)
-        if cpuset := folders.get("cpuset"):  # it takes no process before it has both
-            (cpuset / "cpuset.cpus").write_text(",".join(map(str, cpus)), encoding="ascii")
-            nodes = (cpuset.parent / "cpuset.mems").read_text(encoding="ascii")
-            (cpuset / "cpuset.mems").write_text(nodes, encoding="ascii")
-        elif (unified := folders.get("unified")) and (unified / "cpuset.cpus").exists():
-            (unified / "cpuset.cpus").write_text(",".join(map(str, cpus)), encoding="ascii")
+        if cpuset := _cpuset(group):
+            held = folders[cpuset] / "cpuset.cpus"
+            held.write_text(",".join(map(str, cpus)), encoding="ascii")
+        if cpuset == "cpuset":  # version 1 takes no process before it has both
+            nodes = (folders[cpuset].parent / "cpuset.mems").read_text(encoding="ascii")
+            (folders[cpuset] / "cpuset.mems").write_text(nodes, encoding="ascii")
         if share != 1.0:
             for controller, file, value in _weight(Batch(), group):
                 (folders[controller] / file).write_text(value, encoding="ascii")
@@ -120,13 +120,21 @@ def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
         found += _weight(want, group)
     if now.quota_cpus != want.quota_cpus:
         found += _quota(want.quota_cpus, v1=v1)
-    if (before := _cpus(now, all_cpus)) != (after := _cpus(want, all_cpus)) and before:
-        controller = "cpuset" if "cpuset" in group.folders else "unified"
-        found.append((controller, "cpuset.cpus", ",".join(map(str, after))))
+    cpus = _cpus(want, all_cpus)
+    if _cpus(now, all_cpus) != cpus and (cpuset := _cpuset(group)):
+        found.append((cpuset, "cpuset.cpus", ",".join(map(str, cpus))))
     return found
 
 
 _Write = tuple[str, str, str]
+
+
+def _cpuset(group: Group) -> str:
+    """The hierarchy by which the group is held on its CPUs; empty: only its threads can be."""
+    if "cpuset" in group.folders:
+        return "cpuset"
+    unified = group.folders.get("unified")
+    return "unified" if unified and (unified / "cpuset.cpus").exists() else ""
 
 
 def _weight(want: Batch, group: Group) -> list[_Write]:
@@ -166,9 +174,29 @@ def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
             if problem or not late:
                 problems += problem
                 break
+    cpus = _cpus(want, all_cpus)
+    if _cpus(now, all_cpus) != cpus and not _cpuset(group):
+        problems += _hold(group, cpus)
     if now.suspended and not want.suspended:
         resume(group)
     return problems
+
+
+def _hold(group: Group, cpus: Sequence[int]) -> list[str]:
+    """Its threads on those CPUs, and what they start: without a cpuset that is all there is."""
+    for _ in range(_TRIES):  # a thread being started has what its creator had before
+        late = 0
+        for tid in _threads(group):
+            try:
+                late += os.sched_getaffinity(tid) != set(cpus)
+                os.sched_setaffinity(tid, cpus)
+            except ProcessLookupError:
+                continue
+            except OSError as error:
+                return [f"the batch program cannot be held on its CPUs: {error.strerror}"]
+        if not late:
+            break
+    return []
 
 
 def schedule(tids: Iterable[int], wanted: Batch) -> tuple[list[str], int]:

@@ -22,8 +22,9 @@ _WEIGHT = 100
 _LOW = 0.1
 """Of what everybody has: an idle group counts 3 beside 1,024, so that it would get 3 % or more."""
 _IDLE = 3 / SHARES
-DELEGATED = ("cpu", "cpuset")
-"""Controllers of version 2 that a group is to have."""
+DELEGATED = ("cpu",)
+"""Controllers of version 2 that a group is to have. Before Linux 6.2 switching `cpuset` on below a
+group set the affinity of everything in it anew (cpuset_attach in kernel/cgroup/cpuset.c)."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
