@@ -118,6 +118,9 @@ def test_what_the_first_steps_found_configures_the_third(
     assert (found.clients_per_node(2), found.clients_per_node(0)) == (42, 90)
     assert found.allocation_s["cold"] == tuple(float(s) for s in range(10, 30))
     assert measured.load(Layout(rate_bps=100e6), VIDEO).streams == {}
+    # A host that sustained nothing has no capacity that Nodes could be filled to.
+    measured.keep_streams(layout, VIDEO, 2, 0)
+    assert measured.load(layout, VIDEO).clients_per_node(2) is None
     faster = Video(seconds=20.0, sent_bps=4e6)
     assert measured.load(layout, faster).streams == {}
 

@@ -15,7 +15,9 @@ from tests.unit.cloud_servers import Machines
 from aferir import environments, journal
 from aferir.cli import main
 from aferir.config import load
-from aferir.environments import credentials, opennebula, providers, remote
+from aferir.elastic.movie import Show
+from aferir.environments import credentials, lxd, opennebula, providers, remote
+from aferir.environments.cloud import Template
 from aferir.errors import ProgramError, UsageError
 from aferir.model.cloud import ProviderName, Wanted
 from aferir.model.plan import HostLimits
@@ -97,6 +99,66 @@ def test_an_instance_is_made_looked_at_until_it_runs_and_given_back(
     made.delete(server.name)
     assert machines.names == {}
     assert list(journal.entries()) == []
+
+
+def test_one_instance_that_cannot_be_removed_keeps_none_of_the_others(
+    cloud: tuple[Wanted, Machines], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, machines = cloud
+    made = providers.cloud(wanted)
+    assert isinstance(made, remote.RemoteCloud)
+    stays, goes = made.create(), made.create()
+    remove = remote.remove_named
+
+    def refuse_one(provider: remote.Provider, name: str) -> None:
+        if name == stays.name:
+            raise ProgramError("refused")
+        remove(provider, name)
+
+    monkeypatch.setattr(remote, "remove_named", refuse_one)
+    with pytest.raises(ProgramError, match="refused"):
+        made.delete_all()
+    assert goes.name not in machines.names.values()
+    assert [remote.name_of(entry) for entry in journal.entries()] == [stays.name]
+
+
+def test_one_container_of_lxd_that_cannot_be_removed_keeps_none_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = lxd.Place(socket=tmp_path / "socket", bridge="br0", network="10.78.0")
+    made = lxd.LxdCloud(place, "f", Template(start="", probe="/"))
+    stays, goes = (journal.write(lxd.KIND, {"socket": ""}) for _ in range(2))
+    made._taken = {2: stays, 3: goes}
+
+    def refuse_one(entry: journal.Entry) -> None:
+        if entry.id == stays.id:
+            raise ProgramError("refused")
+        journal.erase(entry)
+
+    monkeypatch.setattr(lxd, "give_back", refuse_one)
+    with pytest.raises(ProgramError, match="refused"):
+        made.delete_all()
+    assert [entry.id for entry in journal.entries()] == [stays.id]
+
+
+def test_a_cloud_has_a_quota_of_its_own_unless_it_is_to_be_less(
+    cloud: tuple[Wanted, Machines], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, _ = cloud
+    shows: list[Show] = []
+
+    def play(show: Show, *_: object, **__: object) -> None:
+        shows.append(show)
+        raise ProgramError("enough")
+
+    monkeypatch.setattr("aferir.elastic.movie.play", play)
+    experiment(wanted, tmp_path)
+    command = ["elastic", "measure", "movie", "--cloud", str(tmp_path / "cloud.toml")]
+    for more in ([], ["--hosts", "3", "--per-host", "2"]):
+        assert main([*command, "--clients-per-node", "40", *more]) == 4
+    assert [show.policy.most_nodes for show in shows] == [None, 6]
+    # Front gives an allocation up when the cloud's own limit ends, not before.
+    assert {show.allocation_s for show in shows} == {wanted.limit_s}
 
 
 def test_clean_removes_what_a_killed_process_left(cloud: tuple[Wanted, Machines]) -> None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 NAME = "measure"
 HELP = "one step of ElasticMovie, on simulated hosts or on a cloud"
+_HOSTS, _PER_HOST = 2, 4
 REPETITION = "AFERIR_REPETITION"
 """Number of the repetition, which the runner tells: each draws arrivals of its own."""
 
@@ -54,11 +55,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("step", choices=("allocation", "capacity", "movie"))
     add("--cloud", type=Path, metavar="FILE", help="whose instances; default: simulated hosts")
-    hosts = parser.add_argument_group("hosts")
+    hosts = parser.add_argument_group("hosts", "of a cloud: no more instances than on such hosts")
     add = hosts.add_argument
     add("--technology", choices=("container", "vm"), default="container", help="of instances")
-    add("--hosts", type=int, default=2, metavar="N", help="default: 2; capacity: always 1")
-    add("--per-host", type=int, default=4, metavar="N", help="instances a host takes (default: 4)")
+    add("--hosts", type=int, metavar="N", help="default: 2; capacity: always 1")
+    add("--per-host", type=int, metavar="N", help="instances a host takes (default: 4)")
     add("--rate-mbit", type=float, default=0.0, metavar="N", help="uplink of a host (default: any)")
     add("--cpu-quota", type=float, metavar="SHARE", help="of one CPU, for an instance")
     add("--cache", choices=("cold", "warm"), default="cold", help="whether hosts have the image")
@@ -164,6 +165,8 @@ def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted, meter: 
     """The two steps that need no host to look into."""
     import tempfile
 
+    import msgspec
+
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.movie import play
     from aferir.environments.providers import cloud
@@ -189,7 +192,8 @@ def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted, meter: 
         live = stack.enter_context(_listening(options.live)) if options.live else None
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="aferir-elastic-"))
         audience = stack.enter_context(_spread(options)) if options.dask else None
-        show = _show(options, video, options.clients_per_node)
+        show = _show(options, video, options.clients_per_node, _quota(options))
+        show = msgspec.structs.replace(show, allocation_s=wanted.limit_s)
         with meter.counting():
             return play(show, made, Path(folder), live=live, tell=_tell, audience=audience)
 
@@ -220,14 +224,18 @@ def _movie(options: argparse.Namespace, layout: Layout, video: Video, meter: Met
     with contextlib.ExitStack() as stack:
         live = stack.enter_context(_listening(options.live)) if options.live else None
         per_node = options.clients_per_node or clients_per_node(layout, video, _tell)
-        show = _show(options, video, per_node, expected)
+        show = _show(options, video, per_node, layout.hosts * layout.per_host, expected)
         made = stack.enter_context(stage(layout, video, cache=options.cache, progress=_tell))
         with meter.counting():
             return play(show, made.cloud, made.folder, live=live, tell=_tell)
 
 
 def _show(
-    options: argparse.Namespace, video: Video, per_node: int, expected_s: tuple[float, ...] = ()
+    options: argparse.Namespace,
+    video: Video,
+    per_node: int,
+    most_nodes: int | None,
+    expected_s: tuple[float, ...] = (),
 ) -> Show:
     from aferir.elastic.movie import Show
     from aferir.elastic.simulate import Load
@@ -243,7 +251,7 @@ def _show(
         raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
     return Show(
         load=audience,
-        policy=_policy(options, per_node),
+        policy=_policy(options, per_node, most_nodes),
         startup_s=options.startup,
         seed=(options.seed, int(os.environ.get(REPETITION, "0"))),
         bitrate_bps=video.bitrate_bps,
@@ -252,7 +260,7 @@ def _show(
     )
 
 
-def _policy(options: argparse.Namespace, clients_per_node: int) -> Settings:
+def _policy(options: argparse.Namespace, clients_per_node: int, most_nodes: int | None) -> Settings:
     from aferir.elastic.front import Settings
 
     try:
@@ -265,20 +273,34 @@ def _policy(options: argparse.Namespace, clients_per_node: int) -> Settings:
             release_delay_s=options.release_delay,
             predictor_window_s=options.predict_window,
             predictor_horizon_s=options.predict_horizon,
-            most_nodes=options.hosts * options.per_host,
+            most_nodes=most_nodes,
         )
     except ValueError as error:
         raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
 
 
+def _quota(options: argparse.Namespace) -> int | None:
+    """A cloud has its own, unless it is to be less."""
+    if options.hosts is None and options.per_host is None:
+        return None
+    hosts, per_host = _places(options)
+    return hosts * per_host
+
+
+def _places(options: argparse.Namespace) -> tuple[int, int]:
+    hosts = _HOSTS if options.hosts is None else options.hosts
+    return hosts, _PER_HOST if options.per_host is None else options.per_host
+
+
 def _layout(options: argparse.Namespace) -> Layout:
     from aferir.environments.simulated import Layout
 
+    hosts, per_host = _places(options)
     alone = options.step == "capacity"
     try:
         return Layout(
-            hosts=1 if alone else options.hosts,
-            per_host=max(1, options.instances) if alone else options.per_host,
+            hosts=1 if alone else hosts,
+            per_host=max(1, options.instances) if alone else per_host,
             rate_bps=options.rate_mbit * 1e6,
             technology=options.technology,
             cpu_quota=options.cpu_quota,

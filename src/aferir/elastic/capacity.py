@@ -151,6 +151,9 @@ def _doubts(trials: Sequence[Trial]) -> Iterator[Warning]:
     if own:
         said = f"{own} times the viewers' program was itself too late to tell"
         yield Warning("own-violations", said, "stop what else runs on this machine")
+    if not any(trial.sustained for trial in trials):
+        said = "not a single stream was sustained, and nothing is kept for elastic-movie"
+        yield Warning("no-stream", said, "stop what else runs on this machine, and measure again")
     if any(trial.pace is None and trial.lost == 0 for trial in trials):
         said = "there was no second in which all watched: buffers may hide what is missing"
         yield Warning("video-too-short", said, "a video of ten seconds at least")

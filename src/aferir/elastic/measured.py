@@ -22,9 +22,9 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """`cold` or `warm` to the last allocations."""
 
     def clients_per_node(self, instances: int) -> int | None:
-        """Streams for each of so many instances; None: not measured."""
-        streams = self.streams.get(instances)
-        return None if streams is None else max(1, int(streams // max(1, instances)))
+        """Streams for each of so many instances; None: not measured, or none was sustained."""
+        streams = self.streams.get(instances, 0.0)
+        return max(1, int(streams // max(1, instances))) if streams else None
 
 
 def load(layout: Layout, video: Video) -> Measured:

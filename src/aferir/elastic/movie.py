@@ -23,12 +23,15 @@ from aferir.elastic.site import CloudSite
 from aferir.elastic.video import VIDEO_BPS
 from aferir.elastic.viewers import Watched
 from aferir.environments.cloud import Cloud, Server
+from aferir.errors import TimeoutExpired
 from aferir.model.record import Sample, Series, Warning
 from aferir.workloads.figures import Figures
 
 PROGRAM = "elastic-movie"
 _GRACE_S = 5.0
 """Front blocks who waits too long; a viewer goes by itself only where Front says nothing."""
+_RELEASES_S = 180.0
+"""For what is still being made when the last viewer has gone, to be given back."""
 _LATE, _LATE_S = 0.1, 0.05
 """So much of the patience, and so long at least, may a viewer's own host take before we say it."""
 _POINTS = 500
@@ -47,6 +50,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True):
     """At which viewers play."""
     front: str = "127.0.0.1"
     """Address that Front answers on, and viewers ask."""
+    allocation_s: float = Limits().allocation_s
+    """Then an allocation counts as failed."""
     expected_s: tuple[float, ...] = ()
     """What step 2 found of allocations; empty: nothing is known."""
 
@@ -72,12 +77,14 @@ def play(
 
     `folder` takes the ledger; `live` listens for who wants to look, and `tell` is told where. The
     audience sits here unless it is another one. Errors: AferirError where the service or the
-    viewers' program cannot run at all; what fails within the run is counted.
+    viewers' program cannot run at all, or instances do not end; what fails within the run is
+    counted.
     """
     with CloudSite(cloud) as site, Ledger(folder / "ledger", 0.0) as ledger:
         # Video at the rate at which it is played, and as much again for who stands still.
         stay_s = 2 * show.load.video_s + 60.0
-        service = Service(show.policy, site, ledger, Limits(stay_s=stay_s))
+        limits = Limits(stay_s=stay_s, allocation_s=show.allocation_s)
+        service = Service(show.policy, site, ledger, limits)
         if live is not None:
             port = live.getsockname()[1]
             tell(f"http://127.0.0.1:{port}/live?token={service.token} shows what goes on")
@@ -88,7 +95,7 @@ def play(
 async def _run(
     show: Show, service: Service, audience: Audience, live: socket.socket | None
 ) -> Seen:
-    times_s = intended(show)
+    times_s, ends_s = intended(show), show.allocation_s + _RELEASES_S
     port = await service.start(show.front, also=live)
     try:
         seen = await audience.watch(
@@ -100,7 +107,11 @@ async def _run(
             times_s,
             limit_s=120.0 + times_s[-1] + show.policy.patience_s + 5 * show.load.video_s,
         )
-        await asyncio.wait_for(service.settled(), 60.0)
+        try:
+            await asyncio.wait_for(service.settled(), ends_s)
+        except TimeoutError:
+            said = f"instances still came or went {ends_s:g} s after the last viewer had gone"
+            raise TimeoutExpired(said, remedy="see what the cloud says of them") from None
     finally:
         await service.stop()
     return seen

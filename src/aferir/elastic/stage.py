@@ -16,6 +16,7 @@ from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
 from aferir.environments import namespace
 from aferir.environments.simulated import Layout, SimulatedCloud, simulated_cloud
+from aferir.errors import ProgramError
 
 Cache = Literal["cold", "warm"]
 _SHORT_S = 10.0
@@ -58,7 +59,7 @@ def stage(
 def clients_per_node(layout: Layout, video: Video, progress: Callable[[str], None]) -> int:
     """As step 1 found, for as many instances as a host takes; measured now where it did not.
 
-    Errors: as `stage`.
+    Errors: as `stage`; ProgramError where a host sustains no stream at all.
     """
     known = measured.load(layout, video).clients_per_node(layout.per_host)
     if known is not None:
@@ -76,4 +77,11 @@ def clients_per_node(layout: Layout, video: Video, progress: Callable[[str], Non
             resolution=_RESOLUTION,
         )
     measured.keep_streams(layout, video, layout.per_host, figures.samples[0].value)
-    return measured.load(layout, video).clients_per_node(layout.per_host) or 1
+    found = measured.load(layout, video).clients_per_node(layout.per_host)
+    if found is None:
+        raise ProgramError(
+            f"a host with {layout.per_host} instances sustained not a single stream",
+            remedy="stop what else runs here, or say how many viewers a Node serves "
+            "(clients_per_node)",
+        )
+    return found

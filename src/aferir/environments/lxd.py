@@ -123,9 +123,15 @@ class LxdCloud:
                 self._give_back(number)
 
     def delete_all(self) -> None:
-        """All that this object has made."""
+        """One after the other; the first error of any."""
+        errors: list[Exception] = []
         for number in list(self._taken):
-            self._give_back(number)
+            try:
+                self._give_back(number)
+            except (AferirError, OSError) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def sent_bytes(self) -> int:
         """Over the instances' interfaces, as LXD counts them; of those that are there."""

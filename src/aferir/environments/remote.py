@@ -16,7 +16,7 @@ import msgspec
 
 from aferir import journal
 from aferir.environments.cloud import Phase, PhaseName, Server, await_service
-from aferir.errors import ProgramError, UsageError
+from aferir.errors import AferirError, ProgramError, UsageError
 from aferir.journal import Entry
 from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
@@ -119,9 +119,15 @@ class RemoteCloud:
             self._entries.pop(name, None)
 
     def delete_all(self) -> None:
-        """All that this object has made."""
+        """One after the other; the first error of any."""
+        errors: list[Exception] = []
         for name in list(self._entries):
-            self.delete(name)
+            try:
+                self.delete(name)
+            except (AferirError, OSError) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def sent_bytes(self) -> int:
         """What passes a cloud's hosts is not ours to see."""

@@ -1,0 +1,80 @@
+"""Instances that are still coming when the last viewer has gone."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from aferir.elastic import movie
+from aferir.elastic.front import Settings
+from aferir.elastic.simulate import Load
+from aferir.environments.cloud import Server
+from aferir.errors import TimeoutExpired
+from aferir.model.finding import Finding
+
+SHOW = movie.Show(
+    load=Load(clients=2, interarrival_s=0.05, video_s=1.0),
+    policy=Settings(clients_per_node=2, patience_s=0.2),
+    startup_s=0.5,
+    seed=(1, 0),
+)
+
+
+class Late:
+    """A cloud that takes its time."""
+
+    provider = "late"
+
+    def __init__(self, takes_s: float) -> None:
+        self.there: set[str] = set()
+        self._takes_s = takes_s
+        self._lock = threading.Lock()
+        self._numbers = itertools.count()
+
+    def check(self) -> list[Finding]:
+        return []
+
+    def create(self) -> Server:
+        time.sleep(self._takes_s)
+        with self._lock:
+            name = f"node{next(self._numbers)}"
+            self.there.add(name)
+        url = "http://127.0.0.1:9/video.mp4"
+        return Server(name=name, address="127.0.0.1", url=url, phases=(), total_s=self._takes_s)
+
+    def delete(self, name: str) -> None:
+        self.there.discard(name)
+
+    def delete_all(self) -> None:
+        self.there.clear()
+
+    def sent_bytes(self) -> int:
+        return 0
+
+
+def test_an_allocation_that_outlasts_all_patience_is_awaited_and_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(movie, "_RELEASES_S", 0.5)
+    cloud = Late(takes_s=4.0)
+    figures = movie.play(SHOW, cloud, tmp_path)
+    assert figures.verified
+    values = {one.metric: one.value for one in figures.samples}
+    assert (values["requests"], values["blocked"], values["allocations"]) == (2, 2, 1)
+    assert cloud.there == set()
+
+
+def test_an_allocation_that_does_not_end_is_said_and_is_no_fault_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(movie, "_RELEASES_S", 0.5)
+    cloud = Late(takes_s=8.0)
+    show = msgspec.structs.replace(SHOW, allocation_s=0.1)
+    with pytest.raises(TimeoutExpired, match="after the last viewer had gone"):
+        movie.play(show, cloud, tmp_path)
+    assert cloud.there == set()
