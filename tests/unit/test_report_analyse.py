@@ -126,6 +126,19 @@ def test_emulation_marks_every_result_of_its_environment(made_up: Any) -> None:
     assert "says nothing about the speed of a virtual machine under KVM" in last
 
 
+def test_where_nothing_is_made_nothing_is_said_of_allocations(made_up: Any) -> None:
+    alone = made_up.with_(environments=("native",))
+    assert analyse(alone.plan(), alone.records()).allocations == ()
+    broken = [
+        msgspec.structs.replace(record, samples=(), failure=Failure("missing", "no answer", ""))
+        if record.workload == "allocation"
+        else record
+        for record in alone.records()
+    ]
+    (failed,) = analyse(alone.plan(), broken).allocations
+    assert failed.failures[0].failure.message == "no answer"
+
+
 def test_allocations_have_their_phases_in_order(made_up: Any) -> None:
     evaluation = analyse(made_up.plan(), made_up.records())
     container = evaluation.allocations[1]

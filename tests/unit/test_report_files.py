@@ -200,6 +200,34 @@ def test_published_clocks_stand_beside_the_same_figure_only(made_up: Any) -> Non
     assert "additions by the TSC" not in page
 
 
+def test_published_elasticity_stands_beside_the_step_that_found_the_same(made_up: Any) -> None:
+    def page(metric: str, unit: str) -> str:
+        records = [
+            msgspec.structs.replace(r, samples=(*r.samples, Sample(metric, 250.0, unit)))
+            for r in made_up.records()
+        ]
+        return html(analyse(made_up.plan(), records), reference=REFERENCE)
+
+    capacity, latency, movie = (
+        page("streams", "1"),
+        page("tar_s", "s"),
+        page("blocked_percent", "%"),
+    )
+    assert 'LXC, instances: 4</td><td class="number">320' in capacity
+    assert "10.7 s ± 1.44 s, and 30.0 s for the network" in latency
+    assert "23.57 % (45 to 113 clients)" in movie
+    assert "8.3 % (16 to 43 clients)" in movie
+    for one in (capacity, latency):
+        assert "PcBl, OpenStack" not in one
+
+
+def test_what_virtual_machines_cost_elsewhere_is_said_where_environments_are_compared_only(
+    made_up: Any,
+) -> None:
+    alone = made_up.with_(environments=("native",))
+    assert "73.7 %" not in html(analyse(alone.plan(), alone.records()), reference=REFERENCE)
+
+
 def test_csv_figures_are_those_of_the_evaluation(made_up: Any, tmp_path: Path) -> None:
     records = made_up.records()
     evaluation = analyse(made_up.plan(), records)

@@ -96,6 +96,7 @@ def test_small_words() -> None:
     assert metric_name("highest_requests_per_s") == "highest requests per second"
     assert metric_name("packets_per_slave") == "packets per slave"
     assert metric_name("bytes") == "bytes"
+    assert metric_name("tar_s") == "TaR"
     assert instant(1_760_000_000_000_000_000) == "2025-10-09 08:53:20 UTC"
 
 

@@ -188,11 +188,13 @@ def _allocations(
     of_environment = _grouped(
         (r for r in records if r.workload == ALLOCATION), lambda record: record.environment
     )
-    return tuple(
+    found = tuple(
         _allocation(name, kind, of_environment[name], name in emulated, rule)
         for name, kind in kinds.items()
         if name in of_environment
     )
+    # The host itself, and a cloud whose instances programs ask for, make nothing at all.
+    return found if any(one.phases or one.failures for one in found) else ()
 
 
 def _allocation(

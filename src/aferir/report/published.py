@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from aferir.report.formatting import quantity
 from aferir.report.model import Evaluation
 
 ALLOCATIONS_DIFFER = (
@@ -28,6 +29,13 @@ CLOCKS_DIFFER = (
     "growth with the interval compare, not the sizes."
 )
 
+ELASTICITY_DIFFERS = (
+    "Dutra 2015 let viewers watch videos of 30 minutes from eight servers under OpenStack Juno or "
+    "OpenNebula 4.10, with images of 2.8 GB, and at most 100 or 40 of them per Node. What a host "
+    "sustains compares only where its uplink is as fast; blocked clients only where allocations "
+    "are as long beside patience."
+)
+
 _PRETTY = {
     "openstack": "OpenStack",
     "opennebula": "OpenNebula",
@@ -35,6 +43,7 @@ _PRETTY = {
     "xen": "Xen",
     "lxc": "LXC",
     "lxd": "LXD",
+    "native": "the host itself",
 }
 
 
@@ -57,14 +66,14 @@ class PublishedOverhead(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
-class PublishedClock(msgspec.Struct, frozen=True, kw_only=True):
-    """One published figure about clocks, seconds, mean and standard deviation."""
+class PublishedFigure(msgspec.Struct, frozen=True, kw_only=True):
+    """One published figure that a program of ours reports as well."""
 
     metric: str
     """The figure of ours that it stands beside."""
     what: str
-    mean_s: float
-    sd_s: float
+    figure: str
+    """For people, with what was published of its spread."""
     source: str
 
 
@@ -73,18 +82,21 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 
     allocations: tuple[PublishedAllocation, ...] = ()
     overheads: tuple[PublishedOverhead, ...] = ()
-    clocks: tuple[PublishedClock, ...] = ()
+    clocks: tuple[PublishedFigure, ...] = ()
+    elasticity: tuple[PublishedFigure, ...] = ()
 
 
-def beside(clocks: Sequence[PublishedClock], evaluation: Evaluation) -> tuple[PublishedClock, ...]:
+def beside(
+    published: Sequence[PublishedFigure], evaluation: Evaluation
+) -> tuple[PublishedFigure, ...]:
     """Those that the run has a figure for; the others would only be in the way."""
     have = {metric.metric for cell in evaluation.cells for metric in cell.metrics}
     have |= {family.metric for family in evaluation.curves}
-    return tuple(clock for clock in clocks if clock.metric in have)
+    return tuple(figure for figure in published if figure.metric in have)
 
 
 def load(folder: Path | None) -> Published:
-    """Read the tables of allocation, virtual clusters, aggregation, and clocks.
+    """Read the tables of allocation, virtual clusters, aggregation, clocks, and elasticity.
 
     A file that is missing contributes nothing. Errors: KeyError or ValueError where a file that
     ships with aferir has lost a column or a number.
@@ -105,6 +117,11 @@ def load(folder: Path | None) -> Published:
             *map(_read_cost, _rows(folder / "clock_read_cost.csv")),
             *map(_stability, _rows(folder / "clock_gps_vs_tsc.csv")),
             *map(_correction, _rows(folder / "ntp_corrections.csv")),
+        ),
+        elasticity=(
+            *map(_streams, _rows(folder / "vod_streams_per_host.csv")),
+            *map(_allocated, _rows(folder / "allocation_latency.csv")),
+            *map(_blocked, _rows(folder / "vod_blocking.csv")),
         ),
     )
 
@@ -144,32 +161,72 @@ def _tenants(row: dict[str, str]) -> PublishedOverhead:
     )
 
 
-def _read_cost(row: dict[str, str]) -> PublishedClock:
-    return PublishedClock(
-        metric="added_to_loop_s",
-        what=f"one reading of {row['clock'].upper()}, added to a loop of 5,000 additions",
-        mean_s=float(row["mean_ns"]) * 1e-9,
-        sd_s=float(row["sd_ns"]) * 1e-9,
+def _streams(row: dict[str, str]) -> PublishedFigure:
+    technology, instances = (
+        _PRETTY.get(row["virtualisation"], row["virtualisation"]),
+        row["instances"],
+    )
+    what = technology if instances == "0" else f"{technology}, instances: {instances}"
+    return PublishedFigure(
+        metric="streams",
+        what=f"streams that a host sustains, {what}",
+        figure=row["clients_per_host"],
         source=row["source"],
     )
 
 
-def _stability(row: dict[str, str]) -> PublishedClock:
-    return PublishedClock(
+def _allocated(row: dict[str, str]) -> PublishedFigure:
+    known = _allocation(row)
+    network = float(row["extra_network_context_s"])
+    then = f", and {quantity(network, 's')} for the network" if network else ""
+    return PublishedFigure(
+        metric="tar_s",
+        what=f"TaR, {known.label}, {known.runs} runs",
+        figure=_mean_sd(known.mean_s, known.sd_s) + then,
+        source=known.source,
+    )
+
+
+def _blocked(row: dict[str, str]) -> PublishedFigure:
+    iaas, hypervisor = (_PRETTY.get(row[key], row[key]) for key in ("iaas", "hypervisor"))
+    best, worst = row["blocked_best"], row["blocked_worst"]
+    runs = f" ({best} to {worst} clients)" if best and worst else ""
+    load = f"{row['clients']} clients, patience {row['patience_s']} s"
+    return PublishedFigure(
+        metric="blocked_percent",
+        what=f"PcBl, {iaas}, {hypervisor}, {load}",
+        figure=f"{float(row['PcBl_percent']):g} %{runs}",
+        source=row["source"],
+    )
+
+
+def _read_cost(row: dict[str, str]) -> PublishedFigure:
+    return PublishedFigure(
+        metric="added_to_loop_s",
+        what=f"one reading of {row['clock'].upper()}, added to a loop of 5,000 additions",
+        figure=_mean_sd(float(row["mean_ns"]) * 1e-9, float(row["sd_ns"]) * 1e-9),
+        source=row["source"],
+    )
+
+
+def _stability(row: dict[str, str]) -> PublishedFigure:
+    return PublishedFigure(
         metric="loop_s",
         what=f"{int(row['adds_in_loop']):,} additions by the TSC; by GPS "
         f"{float(row['difference_us']):g} µs more",
-        mean_s=float(row["tsc_mean_us"]) * 1e-6,
-        sd_s=float(row["tsc_sd_us"]) * 1e-6,
+        figure=_mean_sd(float(row["tsc_mean_us"]) * 1e-6, float(row["tsc_sd_us"]) * 1e-6),
         source=row["source"],
     )
 
 
-def _correction(row: dict[str, str]) -> PublishedClock:
-    return PublishedClock(
+def _correction(row: dict[str, str]) -> PublishedFigure:
+    return PublishedFigure(
         metric="correction_mean_s",
         what=f"correction by NTP every {row['interval_s']} s",
-        mean_s=float(row["mean_correction_us"]) * 1e-6,
-        sd_s=float(row["sd_us"]) * 1e-6,
+        figure=_mean_sd(float(row["mean_correction_us"]) * 1e-6, float(row["sd_us"]) * 1e-6),
         source=row["source"],
     )
+
+
+def _mean_sd(mean_s: float, sd_s: float) -> str:
+    return f"{quantity(mean_s, 's')} ± {quantity(sd_s, 's')}"

@@ -25,8 +25,10 @@ from aferir.report.model import Evaluation
 from aferir.report.published import (
     ALLOCATIONS_DIFFER,
     CLOCKS_DIFFER,
+    ELASTICITY_DIFFERS,
     OVERHEADS_DIFFER,
     Published,
+    PublishedFigure,
     beside,
     load,
 )
@@ -73,9 +75,8 @@ def html(
         accents=_accents(evaluation),
         charts=_charts(evaluation, published),
         published=published,
-        published_clocks=beside(published.clocks, evaluation),
+        published_beside=_beside(published, evaluation),
         allocations_differ=ALLOCATIONS_DIFFER,
-        clocks_differ=CLOCKS_DIFFER,
         overheads_differ=OVERHEADS_DIFFER,
         level=formatting.percent(evaluation.rule.level),
         **_rows(evaluation),
@@ -132,6 +133,17 @@ def _io_rows(evaluation: Evaluation) -> dict[str, Any]:
         "io_projection_header": io_tables.PROJECTION_HEADER,
         "io_projections": io_tables.projections(study),
     }
+
+
+def _beside(
+    published: Published, evaluation: Evaluation
+) -> list[tuple[str, tuple[PublishedFigure, ...]]]:
+    """What differs, and figures that the run has as well."""
+    known = (
+        (CLOCKS_DIFFER, beside(published.clocks, evaluation)),
+        (ELASTICITY_DIFFERS, beside(published.elasticity, evaluation)),
+    )
+    return [(differs, figures) for differs, figures in known if figures]
 
 
 def _started(provenance: Provenance | None) -> str:

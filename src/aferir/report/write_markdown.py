@@ -68,10 +68,9 @@ def _name(name: str, emulated: bool) -> str:
 
 def _lead(evaluation: Evaluation, provenance: Provenance | None) -> str:
     version = f", aferir {provenance.version}" if provenance else ""
-    return escape(
-        f"Run {evaluation.name}, {evaluation.repetitions} repetitions, baseline "
-        f"{evaluation.baseline}{version}."
-    )
+    count = evaluation.repetitions
+    repetitions = f"{count} repetition" if count == 1 else f"{count} repetitions"
+    return escape(f"Run {evaluation.name}, {repetitions}, baseline {evaluation.baseline}{version}.")
 
 
 def _run_warnings(provenance: Provenance | None) -> str:
@@ -86,6 +85,8 @@ def _run_warnings(provenance: Provenance | None) -> str:
 
 
 def _ranking(evaluation: Evaluation) -> str:
+    if len(evaluation.ranking) < 2:
+        return ""
     rows = [
         (
             tables.places(rank),
