@@ -8,12 +8,12 @@
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <random>
 #include <variant>
 
 #include "loadgen/answer.hpp"
 #include "loadgen/cache.hpp"
 #include "loadgen/limits.hpp"
+#include "loadgen/requests_source.hpp"
 #include "loadgen/socket.hpp"
 
 namespace aferir::loadgen {
@@ -24,13 +24,6 @@ constexpr Nanoseconds kSecond = 1'000'000'000;
 /// Between two looks for requests whose patience has ended.
 constexpr Nanoseconds kSweep = 10'000'000;
 constexpr std::string_view kNoAnswer = "no answer within the patience";
-
-/// A request, from its moment to its answer.
-struct Wanted {
-    Nanoseconds intended = 0;
-    std::uint32_t target = 0;
-    bool again = false;
-};
 
 /// Of either protocol.
 class Reply {
@@ -72,55 +65,6 @@ struct Connection {
     Wanted wanted;
     bool busy = false;
     bool used = false;
-};
-
-/// Moments and targets of the requests, drawn as they are needed.
-class Source {
-  public:
-    explicit Source(const Plan& plan) : plan_(&plan), random_(plan.seed) {
-        std::vector<double> weights;
-        weights.reserve(plan.targets.size());
-        for (const Weighted& one : plan.targets) {
-            weights.push_back(one.weight);
-        }
-        choose_ = std::discrete_distribution<std::uint32_t>(weights.begin(), weights.end());
-        draw();
-    }
-
-    [[nodiscard]] bool done() const { return next_ >= plan_->duration; }
-    [[nodiscard]] Nanoseconds next() const { return next_; }
-
-    Wanted take() {
-        const Wanted made{next_, choose_(random_), false};
-        draw();
-        return made;
-    }
-
-  private:
-    /// Without memory, so at a step of the rate it is drawn anew from there.
-    void draw() {
-        for (; step_ < plan_->steps.size(); ++step_) {
-            const Step& step = plan_->steps[step_];
-            const Nanoseconds end =
-                step_ + 1 < plan_->steps.size() ? plan_->steps[step_ + 1].after : plan_->duration;
-            next_ = std::max(next_, step.after);
-            if (step.rate > 0.0) {
-                std::exponential_distribution<double> distance(step.rate);
-                next_ += static_cast<Nanoseconds>(std::min(distance(random_), 1e6) * 1e9);
-                if (next_ < end) {
-                    return;
-                }
-            }
-            next_ = end;
-        }
-        next_ = plan_->duration;
-    }
-
-    const Plan* plan_;
-    std::mt19937_64 random_;
-    std::discrete_distribution<std::uint32_t> choose_;
-    std::size_t step_ = 0;
-    Nanoseconds next_ = 0;
 };
 
 class Sender {

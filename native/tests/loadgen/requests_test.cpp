@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -130,23 +129,6 @@ TEST(Requests, ComeAtTheirRateAndEachIsAnsweredOnce) {
     EXPECT_NEAR(static_cast<double>(measured.intended), 500.0, 5 * std::sqrt(500.0));
     EXPECT_EQ(measured.asked.size(), measured.intended);
     EXPECT_LT(server.connections(), 65);
-}
-
-TEST(Requests, AreTheSameForTheSameSeed) {
-    const Server server;
-    const Plan plan = plan_for(server, 300.0, 300 * kMillisecond);
-    const Measured one = send_requests(plan, true);
-    const Measured other = send_requests(plan, true);
-    std::vector<Nanoseconds> moments[2];
-    for (const Asked& asked : one.asked) {
-        moments[0].push_back(asked.intended);
-    }
-    for (const Asked& asked : other.asked) {
-        moments[1].push_back(asked.intended);
-    }
-    std::ranges::sort(moments[0]);
-    std::ranges::sort(moments[1]);
-    EXPECT_EQ(moments[0], moments[1]);
 }
 
 TEST(Requests, OfAStandstillCountFromTheirOwnMoments) {
