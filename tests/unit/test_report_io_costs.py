@@ -15,12 +15,14 @@ from aferir.model.plan import (
 )
 from aferir.model.record import Record, Sample, Side
 from aferir.report.analyse import analyse
+from aferir.report.charts.io_costs import io_charts
 from aferir.report.io_costs import cost_of, study
 from aferir.report.write_html import html
 from aferir.report.write_markdown import markdown
 
 SERVER = ServerSpec(cores=2, peak_w=400.0, idle_fractions=(0.0, 0.7), results_per_day=10.0)
 HERTZ = 2e9
+DURATION = "duration_s"
 
 
 def spec(kind: EnvironmentKind, cpus: int = 2) -> EnvironmentSpec:
@@ -32,7 +34,7 @@ def record(environment: EnvironmentSpec, *, system: float = 2.0, repetition: int
     """10 s on two cores: 4 s of user time, 1 s waiting, a million operations."""
     seen: list[tuple[str, float, Side]] = [
         ("elapsed_s", 10.0, "environment"),
-        ("duration_s", 9.9, "program"),
+        (DURATION, 9.9, "program"),
         ("io_volume_bytes", 512e6, "program"),
         ("cpu_iowait_percent", 5.0, "host"),
         ("core_frequency_before_hz", HERTZ, "host"),
@@ -147,12 +149,36 @@ def test_two_tenants_cost_both_of_theirs() -> None:
     assert both.cpio.value == pytest.approx(one.cpio.value)
 
 
+def test_a_result_of_two_tenants_is_one_of_theirs() -> None:
+    two = msgspec.structs.replace(spec("native"), tenants=2)
+    run = cost_of(record(two), two, SERVER)
+    assert run is not None
+    assert run.result_j[0] == pytest.approx(1200.0)
+
+
 def test_a_year_has_so_many_results_a_day() -> None:
     found = study(plan(spec("native")), [record(spec("native"))])
     assert found is not None
     [cell] = found.cells
     assert cell.result_j[0] == pytest.approx(1200.0)
     assert cell.year_kwh[0] == pytest.approx(1200.0 * 10 * 365 / 3.6e6)
+
+
+@pytest.mark.parametrize("tenants", [1, 2])
+def test_a_baseline_that_makes_results_all_year_draws_its_power_all_year(tenants: int) -> None:
+    """Whatever it takes to make the data of each, which its energy leaves out, too."""
+    always = msgspec.structs.replace(SERVER, idle_fractions=(1.0,), results_per_day=None)
+    own = msgspec.structs.replace(spec("native"), tenants=tenants)
+    whole = record(own)
+    timed = (Sample("timed_user_s", 1.5, "s"), Sample("timed_system_s", 0.5, "s"))
+    short = [msgspec.structs.replace(s, value=5.0) for s in whole.samples if s.metric == DURATION]
+    others = [s for s in whole.samples if s.metric != DURATION]
+    found = study(
+        msgspec.structs.replace(plan(own), server=always),
+        [msgspec.structs.replace(whole, samples=(*others, *short, *timed))],
+    )
+    assert found is not None
+    assert found.cells[0].year_kwh[0] == pytest.approx(0.4 * 365 * 24)
 
 
 def test_without_a_server_nothing_is_reckoned() -> None:
@@ -214,3 +240,21 @@ def test_a_programs_own_account_of_its_timed_region_goes_before_the_whole_runs()
     seconds = {layer: cycles * 1e6 / HERTZ for layer, cycles in run.layers.items()}
     assert seconds == pytest.approx({"user": 1.5, "os": 0.5, "vm": 1.0})
     assert sum(run.states_s.values()) == pytest.approx(2 * 9.9)
+
+
+def test_cycles_of_each_program_are_drawn_on_an_axis_of_their_own() -> None:
+    """One operation of BLAST costs thousands of a checkpoint's: its bar would be the only one."""
+    cheap, dear = record(spec("native")), record(spec("native"), system=20.0)
+    other = msgspec.structs.replace(dear, cell="native/x", group="x", workload="x")
+    workloads = [
+        WorkloadSpec(name=name, program="w", parameters={}, time_limit_s=60) for name in ("w", "x")
+    ]
+    both = once(
+        "io", environments=[spec("native")], workloads=workloads, time_limit_s=60, server=SERVER
+    )
+    found = study(both, [cheap, other])
+    assert found is not None
+    pictures = {chart.title: chart.svgs for chart in io_charts(found)}
+    first, second = pictures["Cycles per operation by layer"]
+    assert first.count("native: user") == second.count("native: user") == 1
+    assert "operating system" in first

@@ -42,6 +42,9 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
     """One repetition."""
 
     operations: float
+    """Of all tenants."""
+    results: int
+    """One of each tenant."""
     elapsed_s: float
     states_s: dict[str, float]
     """Seconds of all cores by STATES."""
@@ -54,8 +57,8 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def result_j(self) -> tuple[float, ...]:
-        """Joules of one result, the run itself, by idle fraction."""
-        return tuple(eio.value * self.operations for eio in self.eio_j)
+        """Joules of one result, what a program does in one run, by idle fraction."""
+        return tuple(eio.value * self.operations / self.results for eio in self.eio_j)
 
 
 def study(plan: Plan, records: Sequence[Record]) -> IoStudy | None:
@@ -133,6 +136,7 @@ def cost_of(record: Record, spec: EnvironmentSpec, server: ServerSpec) -> IoRun 
     }
     return IoRun(
         operations=count,
+        results=spec.tenants,
         elapsed_s=elapsed,
         states_s=states,
         layers={layer: seconds * hertz / count for layer, seconds in layers_s.items()},
@@ -281,17 +285,22 @@ def _averaged(values: Sequence[Uncertain]) -> Uncertain:
 
 
 def _rates(plan: Plan, records: Sequence[Record]) -> dict[str, float]:
-    """Results a day by group: the server's, else what fits into the baseline's day."""
+    """Results a day by group: the server's, else what fits into the baseline's day.
+
+    As its energy, a result's time is that of the region that the program timed.
+    """
     assert plan.server is not None
+    specs = {spec.name: spec for spec in plan.environments}
     found: dict[str, float] = {}
     for cell in plan.cells:
         if plan.server.results_per_day is not None:
             found[cell.group] = plan.server.results_per_day
         elif environment_family(cell.environment) == plan.baseline:
-            own = (r.samples for r in records if r.cell == cell.id)
-            took = [s.value for one in own for s in one if s.metric == "elapsed_s"]
+            spec = specs[cell.environment]
+            own = [cost_of(r, spec, plan.server) for r in records if r.cell == cell.id]
+            took = [run.elapsed_s for run in own if run is not None]
             if took:
-                found[cell.group] = 86400.0 / float(np.median(took))
+                found[cell.group] = 86400.0 * spec.tenants / float(np.median(took))
     return found
 
 

@@ -155,11 +155,10 @@ def _started(provenance: Provenance | None) -> str:
 def _io_charts(evaluation: Evaluation, hatched: str) -> list[tuple[str, str, list[str]]]:
     if evaluation.io is None:
         return []
-    caption = (
-        "Means over repetitions of what each instance itself used; what is left of all cores' "
-        f"time is idle or waits for I/O.{hatched}"
-    )
-    return [(f"I/O: {title}", caption, [svg]) for title, svg in io_charts(evaluation.io)]
+    return [
+        (f"I/O: {one.title}", one.caption + hatched, list(one.svgs))
+        for one in io_charts(evaluation.io)
+    ]
 
 
 def _accents(evaluation: Evaluation) -> dict[str, int]:

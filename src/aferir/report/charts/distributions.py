@@ -78,6 +78,7 @@ def _panel(
     limit = max(max(_reach(cell), cell.duration.quantile_75 or 0.0) for cell in cells)
     edge = limit + 0.04 * (limit - min(cell.duration.minimum or limit for cell in cells))
     time_axis(axes)
+    axes.use_sticky_edges = False  # a box would cut its point in half
     for row, cell in enumerate(cells):
         colour = environment_colour(evaluation.environments.index(cell.environment))
         values = np.array([point.value for point in cell.points])

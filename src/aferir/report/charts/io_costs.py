@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from aferir.report.charts.style import (
     HATCH,
@@ -40,19 +41,53 @@ _LAYERS = {
 }
 """Name in the legend, and the state of the CPU whose colour it has."""
 _MARKS = ("o", "D", "s", "^", "v")
+FAR = 2.5
+"""An environment that costs this many times its group's least gets an axis of its own."""
+_Row = tuple[IoCell, Mapping[str, float], str]
+_Parts = Mapping[str, tuple[str, str]]
 
 
-def io_charts(study: IoStudy) -> list[tuple[str, str]]:
-    """Title and SVG of each chart."""
+class IoChart(msgspec.Struct, frozen=True):
+    """Pictures under one heading."""
+
+    title: str
+    caption: str
+    svgs: tuple[str, ...]
+
+
+def io_charts(study: IoStudy) -> list[IoChart]:
+    """All of them."""
     return [
-        ("Time of all cores", _split(study)),
-        ("Cycles per operation by layer", _layers(study)),
-        ("Energy per operation", _energy(study)),
-        *[
-            (f"System cycles per operation, {one.workload} in {one.environment}", _growth(one, k))
-            for k, one in enumerate(study.projections)
-        ],
+        IoChart(
+            "Time of all cores",
+            "Means over repetitions of what each instance itself used while its program ran; what "
+            "is left of all cores' time is idle or waits for I/O.",
+            (_split(study),),
+        ),
+        IoChart(
+            "Cycles per operation by layer",
+            "Cycles over operations of 512 bytes, by who spent them, and their sum with its "
+            "standard uncertainty. Each program has an axis of its own, and so has an environment "
+            "that costs far more than the others.",
+            _layers(study),
+        ),
+        IoChart(
+            "Energy per operation",
+            "A mark for each power of the idle server, as a share of its peak: the longer the "
+            "line, the more hangs on it. The axis is logarithmic; bars are standard uncertainties.",
+            (_energy(study),),
+        ),
+        *[_growing(one, place) for place, one in enumerate(study.projections)],
     ]
+
+
+def _growing(projection: IoProjection, place: int) -> IoChart:
+    refused = f" No law is drawn: {projection.note}." if projection.note else ""
+    return IoChart(
+        f"System cycles per operation, {projection.workload} in {projection.environment}",
+        f"Over those on the fewest cores; means over repetitions.{refused}",
+        (_growth(projection, place),),
+    )
 
 
 def _label(cell: IoCell) -> str:
@@ -62,67 +97,101 @@ def _label(cell: IoCell) -> str:
 def _split(study: IoStudy) -> str:
     rows = [(cell, cell.states_percent, f"n = {cell.n}") for cell in study.cells]
 
-    def axis(axes: Axes) -> None:
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        _stack(axes, rows, _STATES, [_label(cell) for cell in study.cells])
         axes.set_xlim(0, 100)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f} %"))
+        _legend(figure, rows, _STATES)
 
-    return _stacked("io-split", "Where the time of all cores went", rows, _STATES, axis)
+    return render(
+        draw,
+        height=1.1 + 0.28 * len(rows),
+        name="io-split",
+        title="Where the time of all cores went",
+        description=_words(rows, _STATES),
+    )
 
 
-def _layers(study: IoStudy) -> str:
+def _layers(study: IoStudy) -> tuple[str, ...]:
+    """One for each group, the legend above the first."""
     rows = [
         (cell, cell.layers, f"{cell.cpio.value:,.0f} \u00b1 {cell.cpio.error:,.0f}")
         for cell in study.cells
     ]
+    groups = dict.fromkeys(cell.group for cell in study.cells)
+    return tuple(
+        _layers_of(group, place, [row for row in rows if row[0].group == group], rows)
+        for place, group in enumerate(groups)
+    )
 
-    def axis(axes: Axes) -> None:
-        axes.set_xlabel("cycles per operation of 512 bytes")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
 
-    return _stacked("io-layers", "Cycles per operation by layer", rows, _LAYERS, axis)
-
-
-def _stacked(
-    name: str,
-    title: str,
-    rows: Sequence[tuple[IoCell, Mapping[str, float], str]],
-    parts: Mapping[str, tuple[str, str]],
-    axis: object,
-) -> str:
-    """Bars one after the other, a row for each cell, its figures at the right."""
-    shown = [part for part in parts if any(values.get(part, 0) > 0 for _, values, _ in rows)]
+def _layers_of(group: str, place: int, own: Sequence[_Row], rows: Sequence[_Row]) -> str:
+    least = FAR * min(cell.cpio.value for cell, _, _ in own)
+    near = [row for row in own if row[0].cpio.value <= least]
+    panels = [part for part in (near, [row for row in own if row not in near]) if part]
 
     def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        plain_axis(axes, [_label(cell) for cell, _, _ in rows])
-        for row, (cell, values, text) in enumerate(rows):
-            left = 0.0
-            for part in shown:
-                colour = state_colour(parts[part][1])
-                axes.barh(row, values[part], left=left, height=0.66, facecolor=colour, zorder=2)
-                left += values[part]
-            if cell.emulated:
-                axes.barh(
-                    row,
-                    left,
-                    height=0.66,
-                    facecolor="none",
-                    edgecolor=MUTED,
-                    hatch=HATCH,
-                    zorder=3,
-                )
-            note(axes, row, text)
-        if callable(axis):
-            axis(axes)
-        handles = [Patch(facecolor=state_colour(parts[p][1]), label=parts[p][0]) for p in shown]
-        figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), fontsize=8.5)
+        heights = [len(part) + 1.0 for part in panels]
+        grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
+        for axes, part in zip(grid[:, 0], panels, strict=True):
+            names = [labelled(cell.environment, cell.emulated) for cell, _, _ in part]
+            _stack(axes, part, _LAYERS, names)
+            axes.set_xlim(0, 1.02 * max(cell.cpio.value for cell, _, _ in part))
+            axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.5g}"))
+        grid[0, 0].set_title(group, loc="left", fontsize=9, fontweight="bold")
+        grid[-1, 0].set_xlabel("cycles per operation")
+        if place == 0:
+            _legend(figure, rows, _LAYERS)
 
-    words = "; ".join(
-        f"{_label(cell)}: " + ", ".join(f"{parts[p][0]} {values[p]:.4g}" for p in shown)
+    return render(
+        draw,
+        height=(0.75 if place == 0 else 0.45) + 0.33 * len(panels) + 0.3 * len(own),
+        name=f"io-layers-{place}",
+        title=f"Cycles per operation of {group} by layer",
+        description=_words(own, _LAYERS),
+    )
+
+
+def _shown(rows: Sequence[_Row], parts: _Parts) -> list[str]:
+    return [part for part in parts if any(values.get(part, 0) > 0 for _, values, _ in rows)]
+
+
+def _words(rows: Sequence[_Row], parts: _Parts) -> str:
+    return "; ".join(
+        f"{_label(cell)}: "
+        + ", ".join(f"{parts[p][0]} {values[p]:.4g}" for p in _shown(rows, parts))
         for cell, values, _ in rows
     )
-    height = 1.1 + 0.28 * len(rows)
-    return render(draw, height=height, name=name, title=title, description=words)
+
+
+def _stack(axes: Axes, rows: Sequence[_Row], parts: _Parts, names: list[str]) -> None:
+    """Bars one after the other, a row for each cell, its figures at the right."""
+    plain_axis(axes, names)
+    for row, (cell, values, text) in enumerate(rows):
+        left = 0.0
+        for part in _shown(rows, parts):
+            colour = state_colour(parts[part][1])
+            axes.barh(row, values[part], left=left, height=0.66, facecolor=colour, zorder=2)
+            left += values[part]
+        if cell.emulated:
+            axes.barh(
+                row, left, height=0.66, facecolor="none", edgecolor=MUTED, hatch=HATCH, zorder=3
+            )
+        note(axes, row, text)
+
+
+def _legend(figure: Figure, rows: Sequence[_Row], parts: _Parts) -> None:
+    handles = [
+        Patch(facecolor=state_colour(parts[part][1]), label=parts[part][0])
+        for part in _shown(rows, parts)
+    ]
+    if any(cell.emulated for cell, _, _ in rows):
+        handles.append(
+            Patch(facecolor="none", edgecolor=MUTED, hatch=HATCH, label="emulated in software")
+        )
+    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), fontsize=8.5)
 
 
 def _energy(study: IoStudy) -> str:
