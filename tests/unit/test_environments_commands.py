@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.environments import cgroup, lxc, native, placement, qemu
+from aferir.environments import cgroup, lxc, native, placement, qemu, vm
 from aferir.errors import MissingError
 from aferir.model.plan import EnvironmentSpec
 
@@ -202,3 +202,30 @@ def test_what_keeps_a_group_from_dying_is_lifted(tmp_path: Path) -> None:
         "cpu.idle": "0",
         "cpu.cfs_quota_us": "-1",
     }
+
+
+def test_what_a_guest_says_while_it_does_not_boot_is_text_alone() -> None:
+    said = (
+        "\x1bc\x1b[?7l\x1b[2J\x1b[0mSeaBIOS (version 1)\r\nBooting from ROM...\r\n\x1bc\x1b[?7l\r\n"
+    )
+    assert vm.readable(said) == ["SeaBIOS (version 1)", "Booting from ROM..."]
+
+
+def test_a_kernel_that_stops_is_quoted_with_its_reason_and_not_with_the_end_of_its_trace() -> None:
+    reason = "[0.05] Kernel panic - not syncing: IO-APIC + timer doesn't work!"
+    trace = ["[0.05] Call Trace:", "[0.05]  <TASK>", "[0.05]  start_kernel", "[0.05]  </TASK>"]
+    assert vm.telling(["aferir:booted", reason, *trace]) == [reason]
+    assert vm.telling(trace) == trace[1:]
+
+
+def test_a_guest_that_waits_for_a_busy_host_does_not_panic_for_want_of_ticks() -> None:
+    command = qemu.command(
+        name="g",
+        folder=Path("/f"),
+        kernel=Path("/k"),
+        archive=Path("/i"),
+        cpus=1,
+        memory_bytes=2**28,
+        accelerator="tcg",
+    )
+    assert "no_timer_check" in command[command.index("-append") + 1].split()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -179,3 +182,24 @@ def _unpack(data: bytes) -> list[tuple[str, int, bool, bytes]]:
         if name == "TRAILER!!!":
             return found
         found.append((name, mode & 0o7777, mode & 0o170000 == 0o040000, content))
+
+
+@pytest.mark.parametrize(("script", "limit_s"), [("exit 3", 60.0), ("sleep 60", 0.05)])
+def test_a_build_that_fails_does_not_fill_the_screen_with_its_command(
+    script: str, limit_s: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A hook of ours, of many lines, is one of its words."""
+    program = tmp_path / "mmdebstrap"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(image, "_TIME_LIMIT_S", limit_s)
+    monkeypatch.setenv("AFERIR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(image, "find", lambda _: None)
+    monkeypatch.setattr(image, "check", lambda *_: [])
+    with pytest.raises(MissingError) as found:
+        image.ensure()
+    assert "`mmdebstrap`" in found.value.message
+    assert "aferir-out" not in found.value.message
+    assert ("busy" in found.value.remedy) == (limit_s < 1)

@@ -21,7 +21,7 @@ import msgspec
 
 from aferir import journal, process
 from aferir.environments import initramfs, recipe, undo
-from aferir.errors import MissingError, ProgramError, UsageError
+from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
 
@@ -31,6 +31,8 @@ BUILDING = "image"
 _DISK_SIZE = "4G"
 """Sparse: what a guest does not write costs nothing."""
 _TIME_LIMIT_S = 900.0
+_REMEDY = "see whether `apt-get update` reaches this host's package archive"
+_BUSY = "try again when this host and its package archive are less busy"
 _PROGRAMS = ("mmdebstrap", "mke2fs", "dpkg-deb", "tar")
 
 
@@ -136,7 +138,7 @@ def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str 
         except ProgramError as error:
             raise MissingError(
                 f"the image could not be built: {error.message}",
-                remedy="see whether `apt-get update` reaches this host's package archive",
+                remedy=_BUSY if isinstance(error, TimeoutExpired) else _REMEDY,
             ) from None
         os.sync()  # a power cut must not leave an image that only looks complete
         try:
@@ -220,7 +222,7 @@ def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> 
     command = recipe.command(
         wanted, sources, str(target), "root" if root else "unshare", recipe.apt_options(dump)
     )
-    process.run(command, timeout_s=_TIME_LIMIT_S, environment=variables)
+    _quietly(command, variables)
     for path in sources:
         Path(path).unlink()
     if not root:
@@ -228,6 +230,16 @@ def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> 
         options = ["--no-same-owner", "--no-same-permissions", "--exclude=./dev/*"]
         process.run(["tar", "-C", str(tree), *options, "-xf", str(archive)], timeout_s=120)
         archive.unlink()
+
+
+def _quietly(command: list[str], variables: dict[str, str]) -> None:
+    """Run it; an error names its first word alone: all of it fills a screen."""
+    whole = f"`{' '.join(command)}`"
+    try:
+        process.run(command, timeout_s=_TIME_LIMIT_S, environment=variables)
+    except ProgramError as error:
+        said = error.message.replace(whole, f"`{command[0]}`")
+        raise type(error)(said, remedy=error.remedy) from None
 
 
 def _write_sources(suite: str, folder: Path) -> list[str]:

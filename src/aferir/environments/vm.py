@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import subprocess
 import time
@@ -35,6 +36,7 @@ from aferir.process import Completed
 
 KIND = "vm"
 _PROGRAMS = (qemu.PROGRAM, "qemu-img")
+_CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[^\[])|[\x00-\x1f\x7f]")
 _BOOT_LIMIT_S = 300.0
 """An emulated guest on a busy host takes long, and one that hangs should not take all day."""
 
@@ -267,6 +269,17 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
     journal.erase(entry)
 
 
+def readable(said: str) -> list[str]:
+    """Lines with text of what was said to a terminal, without what moves its cursor (ECMA-48)."""
+    plain = (_CONTROL.sub("", line).strip() for line in said.splitlines())
+    return [line for line in plain if line]
+
+
+def telling(lines: list[str]) -> list[str]:
+    """Where a kernel says why it stops, that line: a trace of calls follows it; else the last."""
+    return [line for line in lines if "Kernel panic" in line][:1] or lines[-3:]
+
+
 def _ask_monitor(folder: Path, command: str, arguments: Mapping[str, object] | None = None) -> Any:
     with JsonSocket(qemu.monitor(folder)) as monitor:
         monitor.connect(5.0)
@@ -360,7 +373,7 @@ def _did_not_boot(folder: Path, child: subprocess.Popen[str]) -> ProgramError:
     lines: list[str] = []
     for path in (folder / "qemu.log", qemu.console(folder)):
         with contextlib.suppress(OSError):
-            lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
+            lines += telling(readable(path.read_text(encoding="utf-8", errors="replace")))
     how = "QEMU ended" if child.poll() is not None else f"it did not within {_BOOT_LIMIT_S:g} s"
     return ProgramError(
         f"the guest did not boot: {how}: {' / '.join(lines) or 'nothing was printed'}",
