@@ -116,6 +116,40 @@ def test_an_environment_that_cannot_be_allocated_fails_its_cells(tmp_path: Path)
     assert len(of(done, "native/a")) == 7
 
 
+def test_cells_after_an_instance_that_was_not_given_back_whole_have_another(
+    tmp_path: Path,
+) -> None:
+    """A disk that stays attached, say, is no reason to leave out the rest of the round."""
+
+    def behave(_name: str, _command: Sequence[str], count: int) -> str:
+        if count == 0:
+            container.count += 1
+            raise TimeoutExpired("too late")
+        return '{"duration_s": 1}'
+
+    container = FakeEnvironment("container", behave=behave)
+    real = container.allocate
+
+    def allocate(spec: object) -> object:
+        instance = real(spec)  # type: ignore[arg-type]
+        given_back = instance.release
+
+        def release() -> float:
+            given_back()
+            if container.log.count("allocate container") == 1:
+                raise ProgramError("it is stuck")
+            return 1.0
+
+        instance.release = release  # type: ignore[method-assign]
+        return instance
+
+    container.allocate = allocate  # type: ignore[method-assign,assignment]
+    done = carry_out(tmp_path, experiment(workloads={"a": "", "b": ""}), container)
+    failed = [(r.group, r.failure.code) for r in done.records if r.failure is not None]
+    assert sorted(code for _, code in failed) == ["release", "time-limit"]
+    assert ("allocation", "release") in failed
+
+
 def test_a_release_that_fails_hinders_no_other(tmp_path: Path) -> None:
     native, container = FakeEnvironment("native"), FakeEnvironment("container")
 

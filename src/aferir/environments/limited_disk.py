@@ -137,14 +137,14 @@ def give_back(entry: Entry) -> None:
 
     Errors: OSError where something keeps it.
     """
-    undo.remove_tree(mount_of(entry))
     root = cgroup.layout().v1.get("blkio")
+    for device in _devices(file_of(entry)):  # before what is still to be written back
+        _lift(root, device)
+    undo.remove_tree(mount_of(entry))
     deadline = time.monotonic() + _WAIT_S
     while devices := _devices(file_of(entry)):
         for device in devices:
-            if root is not None:
-                with contextlib.suppress(OSError):
-                    limit(root, device, 0)
+            _lift(root, device)
             with contextlib.suppress(AferirError):
                 process.run(["losetup", "--detach", str(device)])
         if time.monotonic() > deadline:
@@ -152,6 +152,12 @@ def give_back(entry: Entry) -> None:
         time.sleep(0.01)
     file_of(entry).unlink(missing_ok=True)
     journal.erase(entry)
+
+
+def _lift(root: Path | None, device: Path) -> None:
+    if root is not None:
+        with contextlib.suppress(OSError):
+            limit(root, device, 0)
 
 
 def _devices(file: Path) -> list[Path]:

@@ -24,6 +24,7 @@ IS_EMULATED = Warning(
     "the instance ran on a processor emulated in software, many times slower than a real one",
     "read the figures as the emulator's; run where `aferir doctor` finds a working KVM",
 )
+_RELEASE = "release"
 
 
 class Allocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,12 +57,13 @@ class Pool:
     def get(self, name: str) -> Instance | Failure:
         """The paused instance of an environment, allocated anew where it was dropped.
 
-        An environment that could not be allocated is not tried again in the same round.
+        An environment that could not be allocated is not tried again in the same round. One that
+        was not given back whole is: what stays is in the journal, and the next one is another.
         """
         if name in self._live:
             return self._live[name]
         known = self._allocations.get(name)
-        if known is not None and known.failure is not None:
+        if known is not None and known.failure is not None and known.failure.code != _RELEASE:
             return known.failure
         return self._allocate(name)
 
@@ -82,14 +84,19 @@ class Pool:
     def _allocate(self, name: str) -> Instance | Failure:
         spec = self._specs[name]
         started = time.time_ns()
-        self._allocations[name] = Allocation(started_unix_ns=started)
+        before = self._allocations.get(name)
+        stayed = before.failure if before is not None else None
+        self._allocations[name] = Allocation(started_unix_ns=started, failure=stayed)
         try:
             if (merging := pages.begin(spec)) is not None:
                 self._merging[name] = merging
             instance = allocate(self._environments[spec.kind], spec)
             self._live[name] = instance
             self._allocations[name] = Allocation(
-                started_unix_ns=started, phases=instance.phases, emulated=instance.emulated
+                started_unix_ns=started,
+                phases=instance.phases,
+                emulated=instance.emulated,
+                failure=stayed,
             )
             if spec.kind not in ON_HOST:  # those have the host's own file system
                 for program in self._programs.get(name, ()):
@@ -109,7 +116,7 @@ class Pool:
         try:
             allocation = msgspec.structs.replace(allocation, release_s=instance.release())
         except (AferirError, OSError) as error:
-            allocation = msgspec.structs.replace(allocation, failure=failure_of("release", error))
+            allocation = msgspec.structs.replace(allocation, failure=failure_of(_RELEASE, error))
         self._allocations[name] = allocation
 
 
