@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
 
 import pytest
+from tests.integration.support import own_state
 
-from aferir import process
+from aferir import journal, process
 from aferir.elastic.node import native_node
+from aferir.environments import scratch
 from aferir.errors import MissingError
+from aferir.runner.kinds import clean
 from aferir.workloads.kernels import kernel_path, read_figures
 
 BITRATE = 400_000
@@ -69,3 +74,24 @@ def test_a_node_that_cannot_start_says_why(video: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     with pytest.raises(MissingError, match="nginx"), native_node(video):
         pass
+
+
+def test_what_is_killed_leaves_a_folder_that_can_be_cleaned(
+    video: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_state(tmp_path_factory, monkeypatch)
+    serving = (
+        "import sys, pathlib, time; from aferir.elastic.node import native_node\n"
+        "with native_node(pathlib.Path(sys.argv[1])): print('ready', flush=True); time.sleep(60)"
+    )
+    child = process.start([sys.executable, "-c", serving, str(video)], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        folders = [scratch.folder_of(entry) for entry in journal.entries()]
+    finally:
+        child.kill()
+        child.communicate()
+    assert [folder.is_dir() for folder in folders] == [True]
+    assert clean(journal.orphans()) == []
+    assert not folders[0].exists()

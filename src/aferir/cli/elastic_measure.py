@@ -163,12 +163,11 @@ def _wanted(options: argparse.Namespace) -> Wanted | None:
 
 def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted, meter: Meter) -> Figures:
     """The two steps that need no host to look into."""
-    import tempfile
-
     import msgspec
 
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.movie import play
+    from aferir.environments import scratch
     from aferir.environments.providers import cloud
 
     if options.step == "capacity":
@@ -190,12 +189,12 @@ def _on_cloud(options: argparse.Namespace, video: Video, wanted: Wanted, meter: 
         )
     with contextlib.ExitStack() as stack:
         live = stack.enter_context(_listening(options.live)) if options.live else None
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="aferir-elastic-"))
+        folder = stack.enter_context(scratch.folder())
         audience = stack.enter_context(_spread(options)) if options.dask else None
         show = _show(options, video, options.clients_per_node, _quota(options))
         show = msgspec.structs.replace(show, allocation_s=wanted.limit_s)
         with meter.counting():
-            return play(show, made, Path(folder), live=live, tell=_tell, audience=audience)
+            return play(show, made, folder, live=live, tell=_tell, audience=audience)
 
 
 @contextlib.contextmanager

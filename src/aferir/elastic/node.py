@@ -6,7 +6,6 @@ import contextlib
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import msgspec
 
 from aferir import process
 from aferir.elastic.video import NAME, SENT_BPS
+from aferir.environments import scratch
 from aferir.environments.cloud import Template
 from aferir.errors import MissingError, ProgramError
 
@@ -82,8 +82,7 @@ def native_node(
     if nginx is None:
         raise MissingError("there is no nginx here", remedy="apt-get install nginx-light")
     port = _free_port()
-    with tempfile.TemporaryDirectory(prefix="aferir-node-") as name:
-        folder = Path(name)
+    with scratch.folder(0o755) as folder:  # the worker, another user, reads the video
         (folder / "videos").mkdir()
         (folder / "videos" / video.name).symlink_to(video.resolve())
         path = folder / "nginx.conf"
@@ -91,8 +90,6 @@ def native_node(
             configuration(folder, address, port, sent_bps=sent_bps, connections=connections),
             encoding="utf-8",
         )
-        # The worker runs as another user, who has to read the video.
-        folder.chmod(0o755)
         command = [nginx, "-e", str(folder / "error.log"), "-c", str(path)]
         within = ["ip", "netns", "exec", inside] if inside else []
         child = process.start([*within, *command], stderr=subprocess.PIPE)

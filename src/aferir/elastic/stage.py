@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -14,7 +13,7 @@ from aferir.elastic import measured
 from aferir.elastic.capacity import measure
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
-from aferir.environments import namespace
+from aferir.environments import namespace, scratch
 from aferir.environments.simulated import Layout, SimulatedCloud, simulated_cloud
 from aferir.errors import ProgramError
 
@@ -44,9 +43,7 @@ def stage(
     The calling process is among the clients from then on, and stays in their network namespace.
     Errors: as `simulated_cloud`.
     """
-    with tempfile.TemporaryDirectory(prefix="aferir-elastic-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)  # NGINX's worker, another user, reads the video
+    with scratch.folder(0o755) as folder:  # NGINX's worker, another user, reads the video
         path = make(video, folder)
         node = template(path, folder, sent_bps=video.limit_bps)
         with simulated_cloud(layout, node, progress) as cloud:
