@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import socket
 import subprocess
@@ -19,6 +20,8 @@ from aferir.environments.cloud import Template
 from aferir.errors import MissingError, ProgramError
 
 _START_S = 10.0
+_ALONE = ("unshare", "--fork", "--pid", "--kill-child")
+"""NGINX forgets its environment and its parent: a worker would outlive all that is killed."""
 _CONNECTIONS = 20_000
 _INSIDE = Path("/srv/aferir")
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -92,9 +95,10 @@ def native_node(
         )
         command = [nginx, "-e", str(folder / "error.log"), "-c", str(path)]
         within = ["ip", "netns", "exec", inside] if inside else []
-        child = process.start([*within, *command], stderr=subprocess.PIPE)
+        alone = _ALONE if os.geteuid() == 0 else ()
+        child = process.start([*within, *alone, *command], stderr=subprocess.PIPE)
         try:
-            worker = _worker(child, address, port)
+            worker = _worker(child, address, port, generations=2 if alone else 1)
             yield Node(url=f"http://{address}:{port}/{video.name}", pid=worker)
         finally:
             process.end(child)
@@ -120,16 +124,22 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _worker(child: subprocess.Popen[str], address: str, port: int) -> int:
+def _worker(child: subprocess.Popen[str], address: str, port: int, *, generations: int) -> int:
     """Wait until it answers. Errors: ProgramError where it does not."""
     deadline = time.monotonic() + _START_S
-    children = Path(f"/proc/{child.pid}/task/{child.pid}/children")
     while time.monotonic() < deadline and child.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
-            pids = children.read_text(encoding="ascii").split()
+            pids = [child.pid]
+            for _ in range(generations):
+                pids = [below for pid in pids for below in _children(pid)]
             if pids:
-                return int(pids[0])
+                return pids[0]
         time.sleep(0.02)
     if child.poll() is not None and child.stderr is not None:
         raise ProgramError(f"nginx ended at once: {child.stderr.read().strip()[:300]}")
     raise ProgramError("nginx does not answer")
+
+
+def _children(pid: int) -> list[int]:
+    said = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(word) for word in said.split()]
