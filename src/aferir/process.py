@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -22,6 +23,9 @@ from aferir.errors import MissingError, ProgramError, TimeoutExpired
 OWNER_VARIABLE = "AFERIR_OWNER"
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
+_RULE = re.compile(r"-{70,}")
+"""Around what Open MPI has to say."""
+_LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] ")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -170,8 +174,20 @@ def explain_exit(done: Completed) -> str:
         if done.exit_code < 0
         else f"exited with {done.exit_code}"
     )
-    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
+    said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    lines = (_of_the_program(said) or said)[-3:]
     return f"{how}: {' / '.join(lines)}" if lines else how
+
+
+def _of_the_program(lines: Sequence[str]) -> list[str]:
+    """Without what Open MPI adds when a rank gives up: a text between rules, `[host:pid] ...`."""
+    found, within = [], False
+    for line in lines:
+        if _RULE.fullmatch(line):
+            within = not within
+        elif not within and not _LAUNCHER.match(line):
+            found.append(line)
+    return found
 
 
 def _child_setup(

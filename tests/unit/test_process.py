@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,23 @@ def test_a_failure_says_how_it_ended_and_its_last_lines() -> None:
         process.run(["sh", "-c", "printf 'zero\\nfirst\\nsecond\\nthird\\n' >&2; exit 3"])
     with pytest.raises(ProgramError, match="SIGKILL"):
         process.run(["sh", "-c", "kill -9 $$"])
+
+
+def test_what_a_rank_says_is_told_and_not_what_its_launcher_adds() -> None:
+    banner = ["-" * 74, "MPI_ABORT was invoked on rank 0", "", "-" * 74]
+    said = [
+        "needs 410 MiB, 256 MiB are available",
+        *banner,
+        "[host:08533] 1 more process has sent help message help-mpi-api.txt / mpi-abort",
+    ]
+    assert _explained(said) == "exited with 3: needs 410 MiB, 256 MiB are available"
+    assert _explained([*said[1:], said[0]]).endswith("are available")
+    assert "MPI_ABORT was invoked" in _explained(banner)
+
+
+def _explained(lines: Sequence[str]) -> str:
+    stderr = "\n".join(lines)
+    return process.explain_exit(process.Completed(("x",), 3, "", stderr, 0, 1.0))
 
 
 def test_a_program_that_is_not_there_is_missing() -> None:
