@@ -21,6 +21,8 @@ import msgspec
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 
 OWNER_VARIABLE = "AFERIR_OWNER"
+ALONE = ("unshare", "--fork", "--pid", "--kill-child")
+"""Before a command, as root: all that descends from it ends with it, however we end."""
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
 _RULE = re.compile(r"-{70,}")

@@ -20,8 +20,6 @@ from aferir.environments.cloud import Template
 from aferir.errors import MissingError, ProgramError
 
 _START_S = 10.0
-_ALONE = ("unshare", "--fork", "--pid", "--kill-child")
-"""NGINX forgets its environment and its parent: a worker would outlive all that is killed."""
 _CONNECTIONS = 20_000
 _INSIDE = Path("/srv/aferir")
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -95,7 +93,8 @@ def native_node(
         )
         command = [nginx, "-e", str(folder / "error.log"), "-c", str(path)]
         within = ["ip", "netns", "exec", inside] if inside else []
-        alone = _ALONE if os.geteuid() == 0 else ()
+        # NGINX forgets its parent: a worker would outlive all that is killed.
+        alone = process.ALONE if os.geteuid() == 0 else ()
         child = process.start([*within, *alone, *command], stderr=subprocess.PIPE)
         try:
             worker = _worker(child, address, port, generations=2 if alone else 1)

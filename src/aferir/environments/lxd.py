@@ -22,7 +22,7 @@ from typing import IO, Any
 import msgspec
 
 from aferir import journal
-from aferir.environments import cgroup
+from aferir.environments import cgroup, undo
 from aferir.environments.cloud import Phase, Server, Template, await_service
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.journal import Entry
@@ -124,14 +124,7 @@ class LxdCloud:
 
     def delete_all(self) -> None:
         """One after the other; the first error of any."""
-        errors: list[Exception] = []
-        for number in list(self._taken):
-            try:
-                self._give_back(number)
-            except (AferirError, OSError) as error:
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        undo.each(self._give_back, list(self._taken))
 
     def sent_bytes(self) -> int:
         """Over the instances' interfaces, as LXD counts them; of those that are there."""

@@ -15,8 +15,9 @@ from typing import Literal, Protocol
 import msgspec
 
 from aferir import journal
+from aferir.environments import undo
 from aferir.environments.cloud import Phase, PhaseName, Server, await_service
-from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.errors import ProgramError, UsageError
 from aferir.journal import Entry
 from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
@@ -120,14 +121,7 @@ class RemoteCloud:
 
     def delete_all(self) -> None:
         """One after the other; the first error of any."""
-        errors: list[Exception] = []
-        for name in list(self._entries):
-            try:
-                self.delete(name)
-            except (AferirError, OSError) as error:
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        undo.each(self.delete, list(self._entries))
 
     def sent_bytes(self) -> int:
         """What passes a cloud's hosts is not ours to see."""

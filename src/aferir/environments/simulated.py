@@ -22,7 +22,7 @@ from aferir.environments.base import Instance
 from aferir.environments.cloud import Phase, PhaseName, Server, Template, await_service
 from aferir.environments.container import Container
 from aferir.environments.vm import GuestNetwork, VirtualMachine
-from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.errors import MissingError, ProgramError
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
@@ -145,14 +145,7 @@ class SimulatedCloud:
 
     def delete_all(self) -> None:
         """One after the other; the first error of any."""
-        errors: list[Exception] = []
-        for name in list(self._instances):
-            try:
-                self.delete(name)
-            except (AferirError, OSError) as error:
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        undo.each(self.delete, list(self._instances))
 
     def instance(self, name: str) -> Instance | None:
         """The instance itself, for who wants to harm it."""

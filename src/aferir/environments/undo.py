@@ -11,11 +11,15 @@ import shutil
 import signal
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
+
+from aferir.errors import AferirError
 
 MARK = "AFERIR_MARK"
 """Variable that names the journal's entry which a process belongs to."""
+_One = TypeVar("_One")
 _MNT_DETACH = 2
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -87,6 +91,18 @@ def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float =
         killed.update(found)
         time.sleep(0.01)
     return len(killed)
+
+
+def each(act: Callable[[_One], object], ones: Iterable[_One]) -> None:
+    """All of them, whatever becomes of one. Errors: the first of any, in the end."""
+    errors: list[Exception] = []
+    for one in ones:
+        try:
+            act(one)
+        except (AferirError, OSError) as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def kill_marked(mark: str) -> int:

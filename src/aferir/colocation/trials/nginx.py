@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aferir import process
-from aferir.colocation.trials.service import ALONE, Running, free_port, wait_for
+from aferir.colocation.trials.service import Running, free_port, wait_for
 from aferir.errors import MissingError
 from aferir.machine import packages
 
@@ -67,7 +67,7 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
         )
     )
     child = process.start(
-        [*ALONE, nginx, "-e", str(errors), "-c", str(configuration)],
+        [*process.ALONE, nginx, "-e", str(errors), "-c", str(configuration)],
     )
     try:
         wait_for(child, port, lambda: errors.read_text() if errors.exists() else "")

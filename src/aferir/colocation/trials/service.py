@@ -11,8 +11,6 @@ import msgspec
 
 from aferir.errors import ProgramError
 
-ALONE = ("unshare", "-f", "-p", "--kill-child")
-"""A process name space of its own: it takes the workers with it, however we end."""
 LOOPBACK = "127.0.0.1"
 _STARTING_S = 30.0
 
