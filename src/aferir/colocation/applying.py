@@ -9,7 +9,7 @@ import errno
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -23,6 +23,8 @@ from aferir.errors import MissingError
 from aferir.journal import Entry
 
 _LOOK_S = 1.0
+_SHORT_S = 0.25
+"""Periods in which a thread that is throttled runs again before it is seen not to run."""
 _SWITCHED_OFF = "somebody has switched off controllers of the batch program's control group"
 
 
@@ -110,6 +112,18 @@ class Machine:
         self.now = msgspec.structs.replace(wanted, threads=as_set)
         self._asked = None if problems else asked
         return Applied(self.now, tuple(dict.fromkeys(problems)))
+
+    def revive(self, silent: Iterable[int]) -> None:
+        """Look after threads that have not run for longer than they may be throttled."""
+        for tid in silent:
+            schedule = self._schedules.get(tid)
+            if not schedule or schedule.policy != "deadline" or schedule.period_s > _SHORT_S:
+                continue
+            try:
+                attributes.revive(tid, attributes.of(schedule))
+            except OSError:
+                self._schedules[tid] = None
+                self._asked = None
 
     def _mended(self) -> list[str]:
         """Switch controllers on again that others have switched off; problems."""

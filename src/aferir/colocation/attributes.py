@@ -10,6 +10,7 @@ import ctypes
 import errno
 import os
 import platform
+import time
 
 import msgspec
 
@@ -36,6 +37,10 @@ _NUMBERS = {
 """System call numbers of sched_setattr and sched_getattr, for which glibc before 2.41 has no
 wrappers."""
 _BYTES = 4_096
+_PATIENCE_NS = 100_000_000
+_POLL_S = 0.001
+_LITTLE_NS = 500_000
+"""Of runtime: it may be used up before the next system call."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -170,14 +175,71 @@ def read_quickly(path: str) -> str:
 
 
 def put(tid: int, wanted: Attributes) -> None:
-    """Set them, leaving SCHED_DEADLINE without a leak. Errors: as of `write`.
-
-    A sleeping thread that goes from SCHED_DEADLINE straight to another policy keeps its bandwidth
-    reserved for ever (Linux 6.18). Shrunk to nothing first, there is nothing left to keep.
-    """
-    if wanted.policy != DEADLINE and read(tid).policy == DEADLINE:
-        write(tid, _NOTHING)
+    """Set them, leaving SCHED_DEADLINE without a trace. Errors: as of `write`."""
+    before = read(tid)
+    if before.policy == DEADLINE and wanted.policy != DEADLINE:
+        _prepare_to_leave(tid, before)
     write(tid, wanted)
+    if before.policy != DEADLINE and wanted.policy == DEADLINE:
+        revive(tid, wanted)
+
+
+def revive(tid: int, held: Attributes) -> None:
+    """Have a thread run that the kernel keeps throttled for ever, see `_prepare_to_leave`.
+
+    `held`: its reservation. Leaving SCHED_DEADLINE while it could run forgets the throttling.
+    Errors: as of `write`.
+    """
+    if _could_run(tid) and _runtime_left(tid) <= 0:
+        write(tid, Attributes(flags=RESET_ON_FORK))
+        write(tid, held)
+
+
+def _prepare_to_leave(tid: int, held: Attributes) -> None:
+    """Shrink a reservation to nothing, unless its thread is throttled.
+
+    Seen on Linux 6.18: a sleeping thread that goes straight to another policy keeps its bandwidth
+    reserved for ever. A throttled one that was shrunk first is still throttled when it is given a
+    reservation again, and then never runs, not even to be killed: the kernel forgets the
+    throttling once the debt is worked off, which takes hours at that rate.
+    """
+    if _is_throttled(tid, held.period_ns):
+        return
+    write(tid, _NOTHING)
+    if _could_run(tid) and _runtime_left(tid) < _LITTLE_NS:  # what it had used is counted only now
+        write(tid, held)
+
+
+def _is_throttled(tid: int, period_ns: int) -> bool:
+    """Whether it has used up its runtime and waits for the next period.
+
+    A sleeping thread may owe from long ago; a throttled one is given its runtime in a period.
+    """
+    until_ns = time.monotonic_ns() + min(period_ns, _PATIENCE_NS)
+    while _runtime_left(tid) <= 0:
+        if _could_run(tid):
+            return True
+        if time.monotonic_ns() > until_ns:
+            return period_ns > _PATIENCE_NS and _account(tid).get("dl.deadline", 0) > until_ns
+        time.sleep(_POLL_S)
+    return False
+
+
+def _could_run(tid: int) -> bool:
+    """Whether it runs or would if it might."""
+    return stat_fields(f"/proc/{tid}/stat")[:1] == ["R"]
+
+
+def _runtime_left(tid: int) -> int:
+    """Of a deadline thread, in ns, as counted at the last tick; some where the kernel is silent."""
+    return _account(tid).get("dl.runtime", _LITTLE_NS)
+
+
+def _account(tid: int) -> dict[str, int]:
+    """What the kernel tells of a deadline thread: runtime and deadline, in ns."""
+    lines = read_quickly(f"/proc/{tid}/sched").splitlines()
+    found = (line.partition(":") for line in lines if line.startswith("dl."))
+    return {name.strip(): int(value) for name, _, value in found}
 
 
 _NOTHING = Attributes(

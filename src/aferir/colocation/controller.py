@@ -270,6 +270,7 @@ class _Loop:
                 for run, waited in [used.get(tid, (0.0, 0.0))]
             )
             self._threads = (used, follower.critical, made)
+            self._machine.revive(one.tid for one in made if not one.cpus)
         return self._threads[2]
 
     def _service_ended(self) -> bool:

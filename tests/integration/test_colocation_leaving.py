@@ -1,0 +1,143 @@
+"""SCHED_DEADLINE is left in a way that it can be come back to, and that leaks no bandwidth."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from aferir import process
+from aferir.colocation import admission, attributes
+from aferir.colocation.attributes import Attributes
+from aferir.colocation.privileges import findings
+from aferir.colocation.settings import Schedule
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        any(finding.status == "missing" for finding in findings()),
+        reason="scheduling other people's threads takes root",
+    ),
+]
+_BUSY = "while True: pass"
+_ASLEEP = "import time; time.sleep(1000)"
+_IN_TURNS = """
+import time
+while True:
+    until = time.monotonic() + 0.02
+    while time.monotonic() < until: pass
+    time.sleep(0.01)
+"""
+_ASLEEP_AT_TIMES = """
+import time
+while True:
+    until = time.monotonic() + 1.0
+    while time.monotonic() < until: pass
+    time.sleep(2.0)
+"""
+_OTHER = Attributes()
+
+
+@pytest.fixture
+def child(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
+    before = admission.read_bandwidth()
+    started = process.start([sys.executable, "-c", request.param])
+    time.sleep(0.2)
+    yield started
+    process.end(started, grace_s=0.1)
+    after = admission.read_bandwidth()
+    deadline = time.monotonic() + 10.0
+    while before and after and after.total > before.total and time.monotonic() < deadline:
+        time.sleep(0.05)
+        after = admission.read_bandwidth()
+    assert before is None or after is None or after.total <= before.total
+
+
+def _reserved(runtime_s: float, period_s: float) -> Attributes:
+    schedule = Schedule(policy="deadline", runtime_s=runtime_s, period_s=period_s)
+    return attributes.of(schedule)
+
+
+def _ran_within(tid: int, seconds: float) -> bool:
+    def used() -> str:
+        return attributes.read_quickly(f"/proc/{tid}/schedstat").split()[0]
+
+    before, until = used(), time.monotonic() + seconds
+    while time.monotonic() < until:
+        if used() != before:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.parametrize("child", [_BUSY], indirect=True)
+@pytest.mark.parametrize("period_s", [0.02, 0.4])
+def test_a_thread_whose_reservation_is_taken_while_it_is_throttled_runs_under_the_next_one(
+    child: subprocess.Popen[str], period_s: float
+) -> None:
+    attributes.put(child.pid, _reserved(period_s / 10, period_s))
+    time.sleep(1.5 * period_s)
+    attributes.put(child.pid, _OTHER)
+    assert _ran_within(child.pid, 2.0)
+    time.sleep(2 * period_s)
+    attributes.put(child.pid, _reserved(0.05, 0.1))
+    assert _ran_within(child.pid, 2.0)
+    attributes.put(child.pid, _OTHER)
+
+
+@pytest.mark.parametrize("child", [_BUSY, _IN_TURNS], indirect=True)
+def test_no_moment_of_leaving_keeps_a_thread_from_running_later(
+    child: subprocess.Popen[str],
+) -> None:
+    draw = random.Random(1)  # noqa: S311 - not cryptography
+    for _ in range(60):
+        attributes.put(child.pid, _reserved(0.004, 0.01))
+        time.sleep(draw.uniform(0.0, 0.03))
+        attributes.put(child.pid, _OTHER)
+        time.sleep(draw.uniform(0.0, 0.03))
+    attributes.put(child.pid, _reserved(0.004, 0.01))
+    assert _ran_within(child.pid, 2.0)
+    attributes.put(child.pid, _OTHER)
+
+
+@pytest.mark.parametrize("child", [_ASLEEP_AT_TIMES], indirect=True)
+def test_a_thread_that_the_kernel_throttles_for_ever_is_revived(
+    child: subprocess.Popen[str],
+) -> None:
+    nothing, held = _reserved(1.1e-6, 4.0), _reserved(0.005, 0.01)
+    attributes.write(child.pid, _reserved(0.02, 0.2))
+    deadline = time.monotonic() + 10.0
+    while _ran_within(child.pid, 0.05):
+        assert time.monotonic() < deadline
+    attributes.write(child.pid, nothing)
+    attributes.write(child.pid, _OTHER)
+    while _ran_within(child.pid, 0.3):  # until it is given a reservation in its sleep
+        assert time.monotonic() < deadline
+    attributes.put(child.pid, held)
+    while "S" in attributes.stat_fields(f"/proc/{child.pid}/stat")[0]:
+        time.sleep(0.01)
+    stuck = not _ran_within(child.pid, 1.0)
+    attributes.revive(child.pid, held)
+    assert stuck
+    assert _ran_within(child.pid, 2.0)
+    attributes.put(child.pid, _OTHER)
+
+
+@pytest.mark.parametrize("child", [_ASLEEP, _IN_TURNS], indirect=True)
+def test_what_is_left_is_not_reserved_any_more(child: subprocess.Popen[str]) -> None:
+    before = admission.read_bandwidth()
+    if before is None:
+        pytest.skip("the kernel's account of deadline bandwidth cannot be read here")
+    draw = random.Random(2)  # noqa: S311 - not cryptography
+    for _ in range(40):
+        attributes.put(child.pid, _reserved(0.002, 0.02))
+        time.sleep(draw.uniform(0.0, 0.06))
+        attributes.put(child.pid, _OTHER)
+    time.sleep(1.0)  # what a thread had is given back at the end of its period
+    after = admission.read_bandwidth()
+    assert after is not None
+    assert after.total <= before.total
