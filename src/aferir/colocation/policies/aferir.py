@@ -1,11 +1,12 @@
-"""aferir's own policy: give way first, reserve when others compete, shrink when that is too little.
+"""aferir's own policy: give way, reserve where that helps, shrink when both are too little.
 
 Batch work whose whole control group is idle gives a processor back the moment that a request
-wakes a thread, so as long as nobody else competes it costs the service nothing, and it gets all
+wakes a thread, so as long as nobody else competes it costs the service little, and it gets all
 that is left. SCHED_IDLE alone does not: within a group it ranks threads among themselves, and the
-group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving way cannot mend is
-seen by its signs:
+group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving way cannot mend:
 
+- threads that wait for one processor while batch work has another, which the fair class sees late:
+  where there are no more critical threads than processors, each gets one nearly whole;
 - others' work in the fair class (neither the service nor the batch): the critical threads get
   reservations, all of them at once and scaled to what the kernel admits, with a period far below
   the SLA, because a throttled thread waits up to T - Q. The batch then needs no more than
@@ -37,6 +38,8 @@ _MUCH = 0.6
 _SUMS = ("whole_s", "whole_sum", "shrunk_s", "shrunk_sum")
 _NOTHING, _LITTLE = 0.02, 0.05
 """Of the threads' mean use: below it a thread gets so little beside the others."""
+_LONGEST = 0.5
+"""Of the SLA, for the period of a reservation."""
 _EVIDENCE_S = 3.0
 """Of a shrunk batch, before it is judged."""
 
@@ -73,6 +76,11 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     """A tick of a kernel with HZ = 250: a shorter budget is overrun before it is noticed."""
     competition: float = 0.1
     """Of the machine: others' work above it brings reservations."""
+    nearly_whole: float = 0.7
+    """Of a processor: reservations that large are of use even where nobody competes."""
+    throttled: float = 0.1
+    """Of the SLA: so long a thread with such a reservation waits at most, T - Q. Budgets are counted
+    at ticks, so short ones are overrun and then owed."""
     hold_s: float = 10.0
     """For so long they stay."""
     helps: float = 0.85
@@ -111,10 +119,15 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     reserved_until_s = memory.get("reserved_until_s", -math.inf)
     if competes:
         reserved_until_s = state.time_s + chosen.hold_s
+    fair_until_s = memory.get("fair_until_s", -math.inf)
+    if not competes and state.now.threads and (verdict == "danger" or ratio > chosen.caution):
+        fair_until_s = state.time_s + 3 * chosen.hold_s
     use = _use(state, memory, past_s)
     threads: dict[int, Schedule] = {}
-    if state.time_s < reserved_until_s:
+    if competes or state.time_s < reserved_until_s:
         threads = reservations(state, chosen, use)
+    elif state.time_s >= fair_until_s:
+        threads = _nearly_whole(reservations(state, chosen, use), chosen)
     # Above the fair class anyway: the batch need not stand back behind third parties as well.
     outranked = bool(threads) and competes
     wary_until_s = memory.get("wary_until_s", -math.inf)
@@ -138,6 +151,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
             "ratio": ratio,
             "others": others,
             "reserved_until_s": reserved_until_s,
+            "fair_until_s": fair_until_s,
             "urgent_until_s": urgent_until_s,
             "wary_until_s": wary_until_s,
             **growth,
@@ -186,6 +200,16 @@ def reservations(state: State, chosen: Parameters, use: dict[int, float]) -> dic
     return {}
 
 
+def _nearly_whole(threads: dict[int, Schedule], chosen: Parameters) -> dict[int, Schedule]:
+    """Reservations of which the large ones leave next to no time in which to be throttled.
+
+    Such spread the threads over the processors at once, as SCHED_FIFO does. The fair class leaves
+    two of them on one processor for some milliseconds where batch work keeps the other from idling.
+    """
+    large = max((one.runtime_s / one.period_s for one in threads.values()), default=0.0)
+    return threads if large >= chosen.nearly_whole else {}
+
+
 def _period_s(
     state: State, chosen: Parameters, wanted: list[Reservation], used_cpus: float
 ) -> float | None:
@@ -198,6 +222,8 @@ def _period_s(
     least = min((found[one.tid] for one in wanted if found and one.want > _LITTLE), default=0.0)
     if least <= 0:
         return None
+    if least >= chosen.nearly_whole:
+        return min(chosen.throttled / (1.0 - least), _LONGEST) * bound_s
     period_s = max(chosen.period * bound_s, chosen.least_runtime_s / least)
     per_request_s = used_cpus / state.rate if state.rate > 0 else 0.0
     most_s = bound_s * (0.75 if state.now.threads else 0.5)  # hysteresis
