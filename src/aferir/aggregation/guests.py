@@ -33,6 +33,7 @@ for file in /{initramfs.NETWORK_FOLDER}/*.ko; do
   [ -d /sys/module/${{name%.ko}} ] || insmod $file
 done
 """
+_LOADING_S = 300.0
 _SLOWNESS = 100.0
 """Host seconds that an emulated second may take."""
 
@@ -71,7 +72,7 @@ def _booted(machine: VirtualMachine, program: Path) -> Iterator[GuestInstance]:
     instance = machine.allocate(spec)
     try:
         instance.put(program, _PROGRAM)
-        instance.run(["sh", "-c", _LOAD], timeout_s=MAKING_S)
+        output(instance.run, _LOAD, _LOADING_S)
         yield instance
     finally:
         instance.release()

@@ -22,7 +22,8 @@ def output(run: Callable[..., Completed], text: str, timeout_s: float) -> str:
     except TimeoutExpired:
         raise TimeoutExpired(
             f"a test network was ended after {timeout_s:g} s",
-            remedy="choose fewer hosts, slower links or fewer seconds",
+            remedy="stop what else runs on this machine, or choose fewer hosts, slower links or"
+            " fewer seconds",
         ) from None
     if done.exit_code != 0:
         raise ProgramError(f"a test network {process.explain_exit(done)}")

@@ -175,7 +175,10 @@ def _kill_marked(socket: JsonSocket, mark: str, program: int) -> None:
             waiting.pop(0)
             continue
         if time.monotonic() > deadline:
-            raise ProgramError("a program in the guest survives SIGKILL")
+            raise ProgramError(
+                "a program in the guest survives SIGKILL",
+                remedy="stop what else runs on this machine; it ends with its guest",
+            )
         time.sleep(_POLL_S[1])
 
 

@@ -79,8 +79,8 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
     nearly_whole: float = 0.7
     """Of a processor: reservations that large are of use even where nobody competes."""
     throttled: float = 0.1
-    """Of the SLA: so long a thread with such a reservation waits at most, T - Q. Budgets are counted
-    at ticks, so short ones are overrun and then owed."""
+    """Of the SLA: so long a thread with such a reservation waits at most, T - Q. A budget is
+    counted at ticks, so a short one is overrun and then owed."""
     hold_s: float = 10.0
     """For so long they stay."""
     helps: float = 0.85
