@@ -40,7 +40,7 @@ class Sort {
           carries_(ranks, kNotes + Histogram::carries_for(problem.keys())),
           histogram_(counts_.data(), carries_.of(mate()) + kNotes),
           key_ranks_(problem.key_range()),
-          totals_(static_cast<std::size_t>(ranks.count())) {
+          totals_(static_cast<std::size_t>(ranks.count()) + kTestKeys) {
         const auto& members = ranks.hosts().members;
         for (const auto& host : members) {
             order_.insert(order_.end(), host.begin(), host.end());
@@ -56,16 +56,11 @@ class Sort {
     /// Ranks all keys; returns how many of the test keys that are this rank's got the right rank.
     int iterate(int iteration) {
         plant(iteration);
-        std::array<std::uint32_t, kTestKeys> tests{};
-        for (std::size_t i = 0; i < kTestKeys; ++i) {
-            const auto index = problem_.tests[i].index;
-            tests[i] = part_.begin <= index && index < part_.end ? keys_[index - part_.begin] : 0;
-        }
-        ranges_.choose(own_keys(), tests);
+        ranges_.choose(own_keys());
         rank();
         std::array<std::int64_t, kTestKeys> found{};
         for (std::size_t i = 0; i < kTestKeys; ++i) {
-            found[i] = smaller_keys(tests[i]);
+            found[i] = smaller_keys(static_cast<std::uint32_t>(tests()[i]));
         }
         return count_right(problem_, iteration, found);
     }
@@ -73,7 +68,8 @@ class Sort {
     /// Puts every key where its rank says and tells whether all are in order then. Counts the
     /// ranks down.
     bool verify_order() {
-        std::vector<std::uint32_t> sorted(totals_[id()], kNoKey);
+        const auto slices = std::span(totals_).first(totals_.size() - kTestKeys);
+        std::vector<std::uint32_t> sorted(static_cast<std::size_t>(slices[id()]), kNoKey);
         std::size_t wrong = 0;
         for_keys_of_slice([&](std::span<const std::uint32_t> keys) {
             for (const auto key : keys) {
@@ -89,8 +85,8 @@ class Sort {
             wrong += sorted[i - 1] > sorted[i] ? 1U : 0U;
         }
         wrong += !sorted.empty() && sorted.back() == kNoKey ? 1U : 0U;
-        const bool complete =
-            std::accumulate(totals_.begin(), totals_.end(), std::size_t{0}) == problem_.keys();
+        const bool complete = std::accumulate(slices.begin(), slices.end(), 0.0) ==
+                              static_cast<double>(problem_.keys());
         return ranks_.sum(static_cast<double>(wrong)) == 0 && complete;
     }
 
@@ -170,15 +166,19 @@ class Sort {
         }
     }
 
+    /// Tells all ranks how many keys the slice has, and the keys to be tested as far as they are
+    /// here, which spares ranks of one host a meeting.
     void add_lower_slices(std::span<std::uint32_t> slice, std::uint32_t total) {
-        if (ranks_.count() > 1) {
-            ranks_.gather(std::span<const std::uint32_t>(&total, 1), std::span(totals_));
-        } else {
-            totals_[0] = total;
+        std::fill(totals_.begin(), totals_.end(), 0.0);
+        totals_[id()] = total;
+        for (std::size_t i = 0; i < kTestKeys; ++i) {
+            const auto index = problem_.tests[i].index;
+            tests()[i] = part_.begin <= index && index < part_.end ? keys_[index - part_.begin] : 0;
         }
+        ranks_.sum(std::span(totals_));
         before_ = 0;
         for (std::size_t i = 0; i < place(); ++i) {
-            before_ += totals_[static_cast<std::size_t>(order_[i])];
+            before_ += static_cast<std::uint32_t>(totals_[static_cast<std::size_t>(order_[i])]);
         }
         if (before_ != 0) {
             for (auto& rank : slice) {
@@ -186,6 +186,8 @@ class Sort {
             }
         }
     }
+
+    [[nodiscard]] std::span<double> tests() { return std::span(totals_).last(kTestKeys); }
 
     /// The rank of a key; -1 if it is not of this rank's slice.
     [[nodiscard]] std::int64_t smaller_keys(std::uint32_t key) const {
@@ -210,8 +212,8 @@ class Sort {
     Histogram histogram_;
     std::vector<Counted> counted_;
     HugeArray<std::uint32_t> key_ranks_;
-    std::vector<std::uint32_t> totals_;  ///< by rank, the keys of its slice
-    std::uint32_t before_ = 0;           ///< keys of lower slices
+    std::vector<double> totals_;  ///< by rank, the keys of its slice; then the keys to be tested
+    std::uint32_t before_ = 0;    ///< keys of lower slices
 };
 
 /// Of one rank: its keys, which the verification holds twice, and their counts, twice. The ranks of

@@ -27,26 +27,18 @@ class KeyRanges {
     KeyRanges(const IsProblem& problem, const Ranks& ranks)
         : ranks_(ranks),
           shift_(static_cast<unsigned>(problem.key_range_log2) - buckets_log2(problem, ranks)),
-          counts_((problem.key_range() >> shift_) + kTestKeys),
-          bounds_(split_buckets(std::vector<std::int64_t>(buckets(), 1), ranks.count())) {}
+          samples_(problem.key_range() >> shift_, 1),
+          bounds_(split_buckets(samples_, ranks.count())) {}
 
-    /// Tells each rank the keys to be tested, of which every rank brings those that it has and 0
-    /// for the others. Between hosts, it also chooses anew for these keys of all ranks, by a sample
-    /// so that all get about as many.
-    void choose(std::span<const std::uint32_t> keys, std::array<std::uint32_t, kTestKeys>& tests) {
-        const auto samples = std::span(counts_).first(buckets());
-        const auto others = std::span(counts_).last(kTestKeys);
-        std::copy(tests.begin(), tests.end(), others.begin());
+    /// Between hosts, chooses anew for these keys of all ranks, by a sample so that all get about as
+    /// many.
+    void choose(std::span<const std::uint32_t> keys) {
         if (ranks_.hosts().members.size() > 1) {
-            std::fill(samples.begin(), samples.end(), 0);
-            take_sample(keys, samples);
-            ranks_.sum(std::span(counts_));
-            bounds_ = split_buckets(samples, ranks_.count());
-        } else {
-            ranks_.sum(others);
+            std::fill(samples_.begin(), samples_.end(), 0);
+            take_sample(keys, samples_);
+            ranks_.sum(std::span(samples_));
+            bounds_ = split_buckets(samples_, ranks_.count());
         }
-        std::transform(others.begin(), others.end(), tests.begin(),
-                       [](std::int64_t key) { return static_cast<std::uint32_t>(key); });
     }
 
     /// The least key of a place; of one past the last, the range of all keys.
@@ -58,7 +50,7 @@ class KeyRanges {
     }
 
     [[nodiscard]] unsigned shift() const { return shift_; }  ///< from a key to its bucket
-    [[nodiscard]] std::size_t buckets() const { return counts_.size() - kTestKeys; }
+    [[nodiscard]] std::size_t buckets() const { return samples_.size(); }
 
   private:
     static unsigned buckets_log2(const IsProblem& problem, const Ranks& ranks) {
@@ -81,7 +73,7 @@ class KeyRanges {
 
     const Ranks& ranks_;
     unsigned shift_;
-    std::vector<std::int64_t> counts_;
+    std::vector<std::int64_t> samples_;  ///< by bucket
     std::vector<std::size_t> bounds_;  ///< by place, in buckets
 };
 

@@ -15,7 +15,7 @@ namespace aferir::npb {
 class MeetingPlace {
   public:
     /// As many as are added up at once.
-    static constexpr std::size_t kMost = 8;
+    static constexpr std::size_t kMost = 16;
 
     static std::size_t bytes_for(std::size_t ranks) {
         return sizeof(Gate) + ranks * sizeof(Contribution);
