@@ -30,8 +30,8 @@ class KeyRanges {
           samples_(problem.key_range() >> shift_, 1),
           bounds_(split_buckets(samples_, ranks.count())) {}
 
-    /// Between hosts, chooses anew for these keys of all ranks, by a sample so that all get about as
-    /// many.
+    /// Between hosts, chooses anew for these keys of all ranks, by a sample so that all get about
+    /// as many.
     void choose(std::span<const std::uint32_t> keys) {
         if (ranks_.hosts().members.size() > 1) {
             std::fill(samples_.begin(), samples_.end(), 0);
@@ -74,7 +74,7 @@ class KeyRanges {
     const Ranks& ranks_;
     unsigned shift_;
     std::vector<std::int64_t> samples_;  ///< by bucket
-    std::vector<std::size_t> bounds_;  ///< by place, in buckets
+    std::vector<std::size_t> bounds_;    ///< by place, in buckets
 };
 
 /// Sends every key to the group of ranks that has its range, a chunk at a time: a chunk is sorted
