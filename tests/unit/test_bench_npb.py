@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from aferir.bench import npb
-from aferir.bench.npb import Case
+from aferir.bench.npb import Case, Measured, Timing
 from aferir.bench.npb_mpi import MpiCase, effort_for, mpi_cases
 from aferir.bench.options import BenchOptions
-from aferir.errors import UsageError
+from aferir.errors import TimeoutExpired, UsageError
 from aferir.model.bench import BenchResult
 from aferir.model.finding import Finding
 from aferir.workloads.npb import KERNELS
@@ -22,11 +22,9 @@ def _ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, bool]]:
     """Name, rounds and whether the peer ran, of each case; nothing is really run."""
     ran: list[tuple[str, int, bool]] = []
 
-    def measure(
-        case: Case, rounds: int, peer: Path | None
-    ) -> tuple[list[object], list[object], str]:
+    def measure(case: Case, rounds: int, peer: Path | None) -> Measured:
         ran.append((case.name, rounds, peer is not None))
-        return [], [], "not run"
+        return Measured(problem="not run")
 
     monkeypatch.setattr(npb, "_measure", measure)
     monkeypatch.setattr(npb, "mpi_cases", lambda _options: [])
@@ -69,6 +67,48 @@ def test_a_kernel_that_the_peer_was_not_built_for_runs_alone(
 def test_a_folder_with_none_of_the_programs_is_no_peer(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no program `bt\.S`"):
         run(only=("bt.S.1",), peers={"npb-cpp": tmp_path})
+
+
+def test_a_peer_that_does_not_end_is_given_up_and_ours_is_measured_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "lu.A").touch()
+    limits: list[float] = []
+
+    def never_ends(_case: Case, _folder: Path, limit_s: float) -> Timing:
+        limits.append(limit_s)
+        raise TimeoutExpired("lu.A was ended")
+
+    monkeypatch.setattr(npb, "_run_ours", lambda _case: Timing(3.0, 1000.0))
+    monkeypatch.setattr(npb, "_run_peer", never_ends)
+    monkeypatch.setattr(npb, "mpi_cases", lambda _options: [])
+    found = {f.name: f for f in run(only=("lu.A.4",), peers={"npb-cpp": tmp_path}).figures}
+    assert limits == [90.0]
+    assert found["lu.A.4.throughput"].n == 5
+    assert found["lu.A.4.throughput"].holds
+    assert found["lu.A.4.throughput"].ratio is None
+    assert "ended after 90 s, 30 times" in found["lu.A.4.throughput"].note
+    assert "geometric_mean_ratio" not in found
+
+
+def test_the_pairs_before_a_peer_was_given_up_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "lu.A").touch()
+    theirs = iter([Timing(6.0, 500.0), Timing(9.0, 250.0)])
+
+    def ends_twice(_case: Case, _folder: Path, _limit_s: float) -> Timing:
+        try:
+            return next(theirs)
+        except StopIteration:
+            raise TimeoutExpired("lu.A was ended") from None
+
+    monkeypatch.setattr(npb, "_run_ours", lambda _case: Timing(3.0, 1000.0))
+    monkeypatch.setattr(npb, "_run_peer", ends_twice)
+    monkeypatch.setattr(npb, "mpi_cases", lambda _options: [])
+    found = {f.name: f for f in run(only=("lu.A.4",), peers={"npb-cpp": tmp_path}).figures}
+    assert found["lu.A.4.throughput"].peer_value == 375.0
+    assert found["geometric_mean_ratio"].value == pytest.approx(2.828, rel=0.01)
 
 
 def test_cases_by_message_passing_are_named_after_mpi(monkeypatch: pytest.MonkeyPatch) -> None:

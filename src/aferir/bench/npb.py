@@ -9,17 +9,17 @@ runs as often as a peer would at most.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
 import msgspec
+from msgspec.structs import replace
 
 from aferir import process
 from aferir.bench.effort import Effort
 from aferir.bench.npb_mpi import mpi_cases, mpi_figures
 from aferir.bench.options import BenchOptions, Note
-from aferir.errors import AferirError, UsageError
+from aferir.errors import AferirError, TimeoutExpired, UsageError
 from aferir.model.bench import BenchResult, Figure
 from aferir.statistics.intervals import median_interval
 from aferir.statistics.ratio import Ratio, paired_ratio
@@ -37,6 +37,10 @@ _ROUNDS = {"S": 15, "W": 9, "A": 5}
 _QUICK_ROUNDS = {"S": 7, "W": 3, "A": 1}
 _QUICK_LONG_ROUNDS = {"S": 7, "W": 1, "A": 0}
 _TIME_LIMIT_S = 600.0
+_PATIENCE = 30.0
+"""How many times as long as ours the peer may take: where its threads wait for each other by
+spinning, more of them than processors may not end within an hour."""
+_LEAST_PATIENCE_S = 60.0
 _LEAST_ROUNDS = 3
 _GEOMETRIC_MEAN_TARGET = 1.5
 
@@ -61,6 +65,24 @@ class Timing(msgspec.Struct, frozen=True):
     mops: float
 
 
+class Measured(msgspec.Struct, frozen=True):
+    """One case. Of each pair the peer's run is there, as long as it had not been given up."""
+
+    ours: tuple[Timing, ...] = ()
+    theirs: tuple[Timing, ...] = ()
+    given_up_s: float = 0.0
+    """After which the peer was ended; 0: it never was."""
+    problem: str = ""
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Of operations per second, ours over the peer's."""
+        if not self.theirs:
+            return None
+        beside = self.ours[: len(self.theirs)]
+        return paired_ratio([o.mops for o in beside], [t.mops for t in self.theirs])
+
+
 def run(options: BenchOptions, note: Note) -> BenchResult:
     """Run every case in interleaved rounds."""
     peer = options.peers.get("npb-cpp")
@@ -80,13 +102,12 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
     ratios: list[Ratio] = []
     for done, case in enumerate(cases):
         note(case.name, done / len(cases))
-        ours, theirs, problem = _measure(
+        measured = _measure(
             case, _rounds(case, quick=options.quick), _beside(case, peer, quick=options.quick)
         )
-        ratio = _ratio(ours, theirs)
-        figures.extend(_figures(case, ours, theirs, ratio, problem))
-        if ratio is not None:
-            ratios.append(ratio)
+        figures.extend(_figures(case, measured))
+        if measured.ratio is not None:
+            ratios.append(measured.ratio)
     if ratios:
         figures.append(_geometric_mean(ratios))
     figures.extend(mpi_figures(by_messages, options, note))
@@ -124,27 +145,31 @@ def _program(case: Case, peer: Path) -> Path:
     return peer / f"{case.kernel}.{case.problem_class}"
 
 
-def _measure(case: Case, rounds: int, peer: Path | None) -> tuple[list[Timing], list[Timing], str]:
+def _measure(case: Case, rounds: int, peer: Path | None) -> Measured:
     effort = Effort(
         least=min(rounds, _LEAST_ROUNDS), most=rounds, seconds=math.inf, target=1.0, width=0.0
     )
-    ours: list[Timing] = []
-    theirs: list[Timing] = []
+    done = Measured()
     try:
-        while not effort.is_enough(len(ours), 0.0, _ratio(ours, theirs)):
-            # Whoever goes second finds a warmer machine, so each is second every other time.
-            for mine in (True, False) if len(ours) % 2 else (False, True):
+        while not effort.is_enough(len(done.ours), 0.0, done.ratio):
+            # Whoever goes second finds a warmer machine, so each is second every other time. Ours
+            # begins: it says how long to wait for the peer.
+            for mine in (False, True) if len(done.ours) % 2 else (True, False):
                 if mine:
-                    ours.append(_run_ours(case))
-                elif peer is not None:
-                    theirs.append(_run_peer(case, peer))
+                    done = replace(done, ours=(*done.ours, _run_ours(case)))
+                elif peer is not None and not done.given_up_s:
+                    done = _beside_ours(case, peer, done)
     except AferirError as error:
-        return [], [], error.message
-    return ours, theirs, ""
+        return Measured(problem=error.message)
+    return done
 
 
-def _ratio(ours: Sequence[Timing], theirs: Sequence[Timing]) -> Ratio | None:
-    return paired_ratio([o.mops for o in ours], [t.mops for t in theirs]) if theirs else None
+def _beside_ours(case: Case, peer: Path, done: Measured) -> Measured:
+    limit_s = max(_LEAST_PATIENCE_S, _PATIENCE * max(one.duration_s for one in done.ours))
+    try:
+        return replace(done, theirs=(*done.theirs, _run_peer(case, peer, limit_s)))
+    except TimeoutExpired:
+        return replace(done, given_up_s=limit_s)
 
 
 def _run_ours(case: Case) -> Timing:
@@ -161,19 +186,18 @@ def _run_ours(case: Case) -> Timing:
     return Timing(samples["duration_s"], samples["throughput_mops"])
 
 
-def _run_peer(case: Case, folder: Path) -> Timing:
+def _run_peer(case: Case, folder: Path, limit_s: float) -> Timing:
     done = process.run(
         [str(_program(case, folder))],
         environment={"OMP_NUM_THREADS": str(case.threads)},
-        timeout_s=_TIME_LIMIT_S,
+        timeout_s=limit_s,
     )
     found = read_reference(done.stdout)
     return Timing(found.duration_s, found.mops)
 
 
-def _figures(
-    case: Case, ours: list[Timing], theirs: list[Timing], ratio: Ratio | None, problem: str
-) -> list[Figure]:
+def _figures(case: Case, measured: Measured) -> list[Figure]:
+    ours, theirs, ratio = measured.ours, measured.theirs, measured.ratio
     verified = Figure(
         name=f"{case.name}.verified",
         value=float(bool(ours)),
@@ -181,23 +205,24 @@ def _figures(
         n=len(ours),
         target="== 1",
         holds=bool(ours),
-        note=problem,
+        note=measured.problem,
     )
     if not ours:
         return [verified]
     mops, durations = [o.mops for o in ours], [o.duration_s for o in ours]
+    compared = ratio is not None or measured.given_up_s > 0
     throughput = Figure(
         name=f"{case.name}.throughput",
         value=median(mops),
         unit="Mop/s",
         n=len(ours),
         interval=_interval(mops),
-        peer="npb-cpp" if theirs else "",
+        peer="npb-cpp" if compared else "",
         peer_value=median([t.mops for t in theirs]) if theirs else None,
         ratio=ratio.estimate if ratio else None,
-        target="ratio >= 1" if ratio else "",
-        holds=_not_slower(ratio) if ratio else None,
-        note=_spread(ratio),
+        target="ratio >= 1" if compared else "",
+        holds=(ratio is None or _not_slower(ratio)) if compared else None,
+        note=_given_up(measured) or _spread(ratio),
     )
     duration = Figure(
         name=f"{case.name}.duration",
@@ -230,6 +255,13 @@ def _geometric_mean(ratios: list[Ratio]) -> Figure:
 
 def _not_slower(ratio: Ratio) -> bool:
     return ratio.estimate is not None and ratio.estimate >= 1.0
+
+
+def _given_up(measured: Measured) -> str:
+    if not measured.given_up_s:
+        return ""
+    times = measured.given_up_s / max(one.duration_s for one in measured.ours)
+    return f"npb-cpp was ended after {measured.given_up_s:.3g} s, {times:.3g} times our longest run"
 
 
 def _spread(ratio: Ratio | None) -> str:
