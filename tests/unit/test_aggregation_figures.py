@@ -18,11 +18,14 @@ from aferir.aggregation.traffic import (
 )
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.network import (
+    Event,
     Network,
     Stream,
     Traffic,
     method_by_name,
 )
+from aferir.model.record import Series
+from aferir.workloads.aggregation import AGGREGATION
 
 RATE = 100_000_000
 
@@ -60,6 +63,19 @@ def test_figures_come_from_both_ends() -> None:
     assert found.link_curves[0].at_s == found.streams[0].at_s == (0.0, 0.1, 0.2)
     assert found.link_curves[0].bps == pytest.approx((11_000, 22_000, 22_000))
     assert found.streams[0].bps == pytest.approx((10_000, 20_000, 20_000))
+
+
+def test_what_happened_to_links_is_told_with_the_curves() -> None:
+    events = (Event(2.0, 0), Event(4.0, 0, up=True))
+    task = msgspec.structs.replace(TASK, events=events)
+    found = measure.result(task, read(printed(SENT, RECEIVED), task), "namespaces")
+    assert found.moments == {"eth0 is cut": 2.0, "eth0 works again": 4.0}
+    (cut, *_) = (
+        one
+        for one in AGGREGATION.parse(msgspec.json.encode(found).decode())
+        if isinstance(one, Series) and one.metric == "stream_throughput_bps"
+    )
+    assert cut.moments == found.moments
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 0.5), st.integers(0, 10**6)), min_size=1, max_size=20))

@@ -119,6 +119,14 @@ def test_arms_of_a_program_are_curves_of_one_picture() -> None:
     assert "mpi" in svg
 
 
+def test_what_happened_on_the_way_is_marked_where_it_happened() -> None:
+    cut = msgspec.structs.replace(latency(1, 5, at=(0.1, 0.2)), moments={"eth0 is cut": 0.15})
+    evaluation = evaluated((cut, latency(2, 6, label="other", at=(0.1, 0.2))))
+    assert evaluation.curves[0].moments == {"eth0 is cut": 0.15}
+    assert "eth0 is cut" in curve_charts(evaluation)[0]
+    assert "is cut" not in curve_charts(evaluated((latency(1, 5, at=(0.1, 0.2)),)))[0]
+
+
 def test_words_become_rows_of_dots_in_the_order_of_the_program() -> None:
     evaluation = evaluated((latency(2e-8, 1e-8, at=("rdtscp", "<rvec>")),))
     (family,) = evaluation.curves

@@ -12,7 +12,7 @@ import msgspec
 from aferir.aggregation.places import Place
 from aferir.aggregation.programs import Samples
 from aferir.aggregation.traffic import Outcome, Task
-from aferir.model.network import Kind, name_of
+from aferir.model.network import Event, Kind, name_of
 
 PROGRAM = "aggregation"
 _HEADERS = 52
@@ -62,6 +62,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Of each link of host1, sent and received."""
     links_up: int | None = None
     """Of a bond, as its driver says; links of the aggregator under 802.3ad."""
+    moments: dict[str, float] = {}
+    """When which link was to be cut and to work again, in seconds as of the curves."""
     streams: tuple[Curve, ...] = ()
     link_curves: tuple[Curve, ...] = ()
 
@@ -108,9 +110,14 @@ def result(task: Task, outcome: Outcome, kind: Kind) -> Result:
             for name in outcome.link_sent
         },
         links_up=None if bond is None else bond.ports or bond.links_up,
+        moments={_words(event): event.at_s for event in task.events},
         streams=_stream_curves(outcome, task.traffic.interval_s),
         link_curves=_link_curves(outcome, task.traffic.interval_s),
     )
+
+
+def _words(event: Event) -> str:
+    return f"eth{event.link} {'works again' if event.up else 'is cut'}"
 
 
 def fairness(rates: Sequence[float]) -> float:

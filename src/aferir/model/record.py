@@ -49,6 +49,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["curve", "scatter", "frontier"] = "curve"
     """Of a scatter the places are measured as the values are: each label is one point. A frontier
     is a scatter of values that are better small over places that are better large."""
+    moments: dict[str, float] = {}
+    """What happened at which place, as a link's cut does along the time."""
 
     def __post_init__(self) -> None:
         """Errors: ValueError where a value has no place, or a place no value."""

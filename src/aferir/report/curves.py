@@ -104,6 +104,7 @@ def _family(key: _Key, arms: list[_Arm]) -> CurveFamily:
             )
             for arm, r in shown
         ),
+        moments={name: at for _, r in shown for s in r for name, at in s.moments.items()},
     )
 
 

@@ -175,6 +175,8 @@ class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
     curves: tuple[Curve, ...]
     kind: Literal["curve", "scatter", "frontier"] = "curve"
     """As of `Series`."""
+    moments: dict[str, float] = {}
+    """As of `Series`."""
 
 
 class IoCell(msgspec.Struct, frozen=True, kw_only=True):

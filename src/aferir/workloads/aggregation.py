@@ -69,6 +69,7 @@ class _Figures(msgspec.Struct, frozen=True):
     lost_bytes: int
     gap_s: float
     link_bytes: dict[str, int]
+    moments: dict[str, float] = {}
     streams: tuple[_Curve, ...] = ()
     link_curves: tuple[_Curve, ...] = ()
 
@@ -152,12 +153,12 @@ class AggregationWorkload:
                 along="link",
                 at=tuple(links),
             ),
-            *(_series("stream_throughput_bps", curve) for curve in figures.streams),
-            *(_series("link_throughput_bps", curve) for curve in figures.link_curves),
+            *(_series("stream_throughput_bps", figures, curve) for curve in figures.streams),
+            *(_series("link_throughput_bps", figures, curve) for curve in figures.link_curves),
         )
 
 
-def _series(metric: str, curve: _Curve) -> Series:
+def _series(metric: str, figures: _Figures, curve: _Curve) -> Series:
     return Series(
         metric=metric,
         unit="B/s",
@@ -166,6 +167,7 @@ def _series(metric: str, curve: _Curve) -> Series:
         along_unit="s",
         at=curve.at_s,
         label=curve.name,
+        moments=figures.moments,
     )
 
 

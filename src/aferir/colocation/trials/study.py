@@ -208,7 +208,11 @@ def _after_step(cell: Cell, tried: Tried) -> Iterator[Series]:
         arm.policy: [(one.intended_s, one.latency_s) for one in arm.load.asked]
         for arm in tried.arms
     }
-    courses = [evaluation.by_time(asked, name, cell.sla) for name, asked in answers.items()]
+    moment = {"load changes": cell.step_s}
+    courses = [
+        msgspec.structs.replace(evaluation.by_time(asked, name, cell.sla), moments=moment)
+        for name, asked in answers.items()
+    ]
     yield from courses
     longest = max(courses, key=lambda course: len(course.values))
     yield evaluation.bound(cell.sla, longest)

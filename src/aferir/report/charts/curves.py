@@ -122,6 +122,7 @@ def _lines(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
         points = [point for curve in family.curves for point in curve.points]
         _axis(axes, "x", [float(point.at) for point in points], family.along_unit)
         _axis(axes, "y", [v for p in points for v in (p.quantile_25, p.quantile_75)], family.unit)
+        _mark(axes, family)
         axes.grid(zorder=0)
         axes.set_xlabel(_along(family))
         axes.set_title(_title(family), loc="left", fontsize=9, fontweight="bold")
@@ -129,6 +130,21 @@ def _lines(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
             axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
     return _render(draw, family, 3.2, name)
+
+
+def _mark(axes: Axes, family: CurveFamily) -> None:
+    for name, at in family.moments.items():
+        axes.axvline(at, color=MUTED, linestyle="dotted", linewidth=1, zorder=1)
+        # At the lower end: curves begin high and fall where something happens.
+        axes.annotate(
+            name,
+            (at, 0.02),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 0),
+            textcoords="offset points",
+            fontsize=7,
+            color=MUTED,
+        )
 
 
 def _line(axes: Axes, curve: Curve, look: tuple[str, str], label: str) -> None:
