@@ -83,6 +83,9 @@ def test_the_kernels_account_is_read() -> None:
     account = admission.parse_bandwidth(text)
     assert account is not None
     assert round(account.free_cpus(2), 3) == 1.8
+    below = admission.parse_bandwidth(text.replace("104856", "-112004"))
+    assert below is not None
+    assert below.free_cpus(2) == 0
     assert admission.parse_bandwidth("nothing of the kind") is None
 
 

@@ -7,6 +7,7 @@ CPUs; a fair server on each CPU counts among them since Linux 6.8.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -44,8 +45,11 @@ class Bandwidth(msgspec.Struct, frozen=True):
     """Reserved in the whole root domain, fair servers included."""
 
     def free_cpus(self, cores: int) -> float:
-        """CPUs that may still be reserved."""
-        return max(0.0, (self.limit * cores - self.total) / UNIT)
+        """CPUs that may still be reserved.
+
+        An account below 0, see `batch.make`, is a very large number to the kernel: none.
+        """
+        return 0.0 if self.total < 0 else max(0.0, (self.limit * cores - self.total) / UNIT)
 
 
 def parse_bandwidth(text: str) -> Bandwidth | None:
@@ -103,6 +107,17 @@ def read_bandwidth() -> Bandwidth | None:
         return parse_bandwidth(mounted.read_text(encoding="utf-8", errors="replace"))
     except OSError:
         return _read_detached()
+
+
+def count_again() -> None:
+    """Have the kernel count the reservations there are; as root, where it can (Linux 6.15 on).
+
+    Writing the share of time for real-time classes does that, though it stays what it is. Only when
+    no thread has just left SCHED_DEADLINE: see `batch.make`.
+    """
+    share = Path("/proc/sys/kernel/sched_rt_runtime_us")
+    with contextlib.suppress(OSError):  # it counts before it finds the account to be too full
+        share.write_text(share.read_text(encoding="ascii"), encoding="ascii")
 
 
 def _read_detached() -> Bandwidth | None:

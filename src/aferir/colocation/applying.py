@@ -5,6 +5,7 @@ Everything that is touched is remembered before (see `remembered`), so that it c
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import math
 import os
@@ -86,6 +87,8 @@ class Machine:
         self._found: dict[int, Found] = {}
         self._schedules: dict[int, Schedule | None] = {}
         self._masks: dict[int, tuple[int, ...]] = {}
+        self._away_until_s: dict[int, float] = {}
+        """Threads that may not have a reservation before that moment."""
 
     def apply(self, want: Settings, threads: Mapping[int, int]) -> Applied:
         """Make the machine so, for the service's `threads` (tid to pid) of this moment.
@@ -110,20 +113,22 @@ class Machine:
             problems += self._apply_batch(wanted)
         as_set = {tid: s for tid in admitted if (s := self._schedules.get(tid)) is not None}
         self.now = msgspec.structs.replace(wanted, threads=as_set)
-        self._asked = None if problems else asked
+        self._asked = None if problems or self._some_may_soon() else asked
         return Applied(self.now, tuple(dict.fromkeys(problems)))
 
-    def revive(self, silent: Iterable[int]) -> None:
-        """Look after threads that have not run for longer than they may be throttled."""
+    def rescue(self, silent: Iterable[int]) -> None:
+        """Look after threads that have not run for longer than they may be throttled.
+
+        Those that their reservation keeps from running get no other one.
+        """
         for tid in silent:
             schedule = self._schedules.get(tid)
             if not schedule or schedule.policy != "deadline" or schedule.period_s > _SHORT_S:
                 continue
-            try:
-                attributes.revive(tid, attributes.of(schedule))
-            except OSError:
-                self._schedules[tid] = None
-                self._asked = None
+            with contextlib.suppress(OSError):
+                if attributes.rescue(tid):
+                    self._away_until_s[tid] = math.inf
+                    self._schedules[tid] = self._asked = None
 
     def _mended(self) -> list[str]:
         """Switch controllers on again that others have switched off; problems."""
@@ -171,6 +176,7 @@ class Machine:
         return problems
 
     def _put(self, found: Found, schedule: Schedule | None) -> Schedule | None:
+        schedule = self._allowed(found.tid, schedule)
         wanted = attributes.of(schedule) if schedule else attributes.restorable(found.attributes)
         if wanted.policy == attributes.DEADLINE and self._masks.pop(found.tid, ()):
             os.sched_setaffinity(found.tid, found.cpus)
@@ -183,6 +189,20 @@ class Machine:
                 self.free_cpus = free + admission.reserved_cpus(ours)
             raise
         return schedule
+
+    def _allowed(self, tid: int, schedule: Schedule | None) -> Schedule | None:
+        """No reservation for a thread that has just left one; it goes first among the fair."""
+        now_s, before = time.monotonic(), self._schedules.get(tid)
+        if schedule and schedule.policy == "deadline":
+            return admission.REFUSED if now_s < self._away_until_s.get(tid, 0.0) else schedule
+        if before and before.policy == "deadline":
+            self._away_until_s[tid] = now_s + attributes.away_s(before)
+        return schedule
+
+    def _some_may_soon(self) -> bool:
+        """Whether threads are only for now without a reservation."""
+        now_s = time.monotonic()
+        return any(now_s < until_s < math.inf for until_s in self._away_until_s.values())
 
     def _fall_back(self, found: Found) -> Schedule | None:
         """Nice -20, and as it was found where even that is refused."""
@@ -253,6 +273,7 @@ class Machine:
             attributes.restore(self._found.pop(tid))  # it may only have left the service
             self._schedules.pop(tid, None)
             self._masks.pop(tid, None)
+            self._away_until_s.pop(tid, None)
 
 
 def _uses_more(now: Settings, want: Settings) -> bool:

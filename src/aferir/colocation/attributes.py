@@ -37,10 +37,12 @@ _NUMBERS = {
 """System call numbers of sched_setattr and sched_getattr, for which glibc before 2.41 has no
 wrappers."""
 _BYTES = 4_096
-_PATIENCE_NS = 100_000_000
+_LEAST_TICKS_PER_S = 100
+"""Of the kernel (CONFIG_HZ)."""
+_LEAST_AWAY_S = 0.5
+_LONGEST_AWAY_S = 10.0
+_PATIENCE_NS = 250_000_000
 _POLL_S = 0.001
-_LITTLE_NS = 500_000
-"""Of runtime: it may be used up before the next system call."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -105,7 +107,12 @@ def write(tid: int, wanted: Attributes) -> None:
     Errors: OSError; ESRCH: no such thread, EBUSY: the kernel does not admit so much bandwidth,
     EPERM: no privilege, or a deadline for a thread that may not run on every CPU.
     """
-    given = _SchedAttr(
+    given = _given(wanted)
+    _call(_numbers()[0], tid, ctypes.byref(given), 0)
+
+
+def _given(wanted: Attributes) -> _SchedAttr:
+    return _SchedAttr(
         ctypes.sizeof(_SchedAttr),
         wanted.policy,
         wanted.flags,
@@ -115,7 +122,6 @@ def write(tid: int, wanted: Attributes) -> None:
         wanted.deadline_ns,
         wanted.period_ns,
     )
-    _call(_numbers()[0], tid, ctypes.byref(given), 0)
 
 
 def of(schedule: Schedule) -> Attributes:
@@ -175,54 +181,71 @@ def read_quickly(path: str) -> str:
 
 
 def put(tid: int, wanted: Attributes) -> None:
-    """Set them, leaving SCHED_DEADLINE without a trace. Errors: as of `write`."""
+    """Set them, leaving SCHED_DEADLINE without a trace. Errors: as of `write`.
+
+    What Linux 6.18 makes of a thread that leaves (switched_from_dl, kernel/sched/deadline.c):
+
+    - asleep for longer than its 0-lag time, it keeps its bandwidth reserved for ever; so it is
+      shrunk to nothing first;
+    - shrunk while it could run, it gets its next runtime at that rate, and its deadline is seconds
+      ahead, hours if it owes any; so it goes straight, and its bandwidth follows at its 0-lag time;
+    - throttled, it stays so under a new reservation for ever, unless its 0-lag time has passed by
+      then: see `away_s`. That time is forgotten where it is shrunk. One that has fallen asleep
+      throttled is waited for; it is given its runtime within a period.
+    """
     before = read(tid)
-    if before.policy == DEADLINE and wanted.policy != DEADLINE:
-        _prepare_to_leave(tid, before)
-    write(tid, wanted)
-    if before.policy != DEADLINE and wanted.policy == DEADLINE:
-        revive(tid, wanted)
+    if before.policy == DEADLINE != wanted.policy and _is_asleep_with_runtime(
+        tid, before.period_ns
+    ):
+        _leave(tid, before, wanted)
+    else:
+        write(tid, wanted)
 
 
-def revive(tid: int, held: Attributes) -> None:
-    """Have a thread run that the kernel keeps throttled for ever, see `_prepare_to_leave`.
+def away_s(left: Schedule) -> float:
+    """How long a thread has to stay away that has left that reservation, in seconds.
 
-    `held`: its reservation. Leaving SCHED_DEADLINE while it could run forgets the throttling.
-    Errors: as of `write`.
+    A period until the kernel would give it runtime, and as long as it takes to work off what it
+    used too much of until a tick.
     """
-    if _could_run(tid) and _runtime_left(tid) <= 0:
+    owed_s = 2 / _LEAST_TICKS_PER_S
+    needed_s = 2 * left.period_s * (1 + owed_s / max(left.runtime_s, LEAST_RUNTIME_NS / 1e9))
+    return min(max(_LEAST_AWAY_S, needed_s), _LONGEST_AWAY_S)
+
+
+def rescue(tid: int) -> bool:
+    """Have a deadline thread run among the fair that its reservation keeps from running at all.
+
+    For one that has not run for many periods, see `put`. Whether it was one. Errors: as of `write`.
+    """
+    stuck = read(tid).policy == DEADLINE and _could_run(tid) and not _has_runtime(tid)
+    if stuck:
         write(tid, Attributes(flags=RESET_ON_FORK))
-        write(tid, held)
+    return stuck
 
 
-def _prepare_to_leave(tid: int, held: Attributes) -> None:
-    """Shrink a reservation to nothing, unless its thread is throttled.
-
-    Seen on Linux 6.18: a sleeping thread that goes straight to another policy keeps its bandwidth
-    reserved for ever. A throttled one that was shrunk first is still throttled when it is given a
-    reservation again, and then never runs, not even to be killed: the kernel forgets the
-    throttling once the debt is worked off, which takes hours at that rate.
-    """
-    if _is_throttled(tid, held.period_ns):
-        return
-    write(tid, _NOTHING)
-    if _could_run(tid) and _runtime_left(tid) < _LITTLE_NS:  # what it had used is counted only now
-        write(tid, held)
-
-
-def _is_throttled(tid: int, period_ns: int) -> bool:
-    """Whether it has used up its runtime and waits for the next period.
-
-    A sleeping thread may owe from long ago; a throttled one is given its runtime in a period.
-    """
+def _is_asleep_with_runtime(tid: int, period_ns: int) -> bool:
+    """Or with debts of an earlier reservation, which no time alone works off."""
     until_ns = time.monotonic_ns() + min(period_ns, _PATIENCE_NS)
-    while _runtime_left(tid) <= 0:
-        if _could_run(tid):
+    while not _could_run(tid):
+        if _has_runtime(tid):
             return True
         if time.monotonic_ns() > until_ns:
-            return period_ns > _PATIENCE_NS and _account(tid).get("dl.deadline", 0) > until_ns
+            return period_ns <= _PATIENCE_NS
         time.sleep(_POLL_S)
     return False
+
+
+def _leave(tid: int, before: Attributes, wanted: Attributes) -> None:
+    """By way of a reservation of nothing, and with as little time in between as can be."""
+    shrunk, after = _given(_NOTHING), _given(wanted)
+    set_attributes = _numbers()[0]
+    _call(set_attributes, tid, ctypes.byref(shrunk), 0)
+    try:
+        _call(set_attributes, tid, ctypes.byref(after), 0)
+    except OSError:
+        write(tid, before)
+        raise
 
 
 def _could_run(tid: int) -> bool:
@@ -230,16 +253,14 @@ def _could_run(tid: int) -> bool:
     return stat_fields(f"/proc/{tid}/stat")[:1] == ["R"]
 
 
-def _runtime_left(tid: int) -> int:
-    """Of a deadline thread, in ns, as counted at the last tick; some where the kernel is silent."""
-    return _account(tid).get("dl.runtime", _LITTLE_NS)
+def _has_runtime(tid: int) -> bool:
+    """Whether a deadline thread has some left, as counted at the last tick.
 
-
-def _account(tid: int) -> dict[str, int]:
-    """What the kernel tells of a deadline thread: runtime and deadline, in ns."""
+    Also where the kernel is silent.
+    """
     lines = read_quickly(f"/proc/{tid}/sched").splitlines()
-    found = (line.partition(":") for line in lines if line.startswith("dl."))
-    return {name.strip(): int(value) for name, _, value in found}
+    left = (line.partition(":")[2] for line in lines if line.startswith("dl.runtime"))
+    return int(next(left, "1")) > 0
 
 
 _NOTHING = Attributes(

@@ -68,7 +68,10 @@ def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float
                 control = folder.parent / "cgroup.subtree_control"
                 control.write_text(f"+{one}", encoding="ascii")
             folder.mkdir(exist_ok=True)
-        if cpuset := _cpuset(group):
+        cpuset = _cpuset(group)
+        if cpuset == "cpuset":
+            _keep_out_of_domains(folders[cpuset])
+        if cpuset:
             held = folders[cpuset] / "cpuset.cpus"
             held.write_text(",".join(map(str, cpus)), encoding="ascii")
         if cpuset == "cpuset":  # version 1 takes no process before it has both
@@ -87,6 +90,17 @@ def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float
             "this host mounts no control groups", remedy="mount -t cgroup2 none /sys/fs/cgroup"
         )
     return group
+
+
+def _keep_out_of_domains(folder: Path) -> None:
+    """Have a cpuset of version 1 be none that processors are divided by; before it has CPUs.
+
+    With every such group that gets CPUs or goes, the kernel counts the reservations of all deadline
+    threads anew (dl_rebuild_rd_accounting). It forgets what threads still hold that have just left
+    SCHED_DEADLINE, and takes that away a second time once their time is over: the account falls
+    below 0, and nobody is admitted any more. The parent's domains serve the group all the same.
+    """
+    (folder / "cpuset.sched_load_balance").write_text("0", encoding="ascii")
 
 
 def _remedy(error: OSError, below: Mapping[str, Path]) -> str:

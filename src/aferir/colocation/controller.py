@@ -132,18 +132,25 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
 
 
 def _leaked(before: admission.Bandwidth | None) -> float | None:
-    """Deadline bandwidth still reserved that was not before.
+    """Deadline bandwidth still reserved that was not before, when all has been tried.
 
     What a thread had that ended is given back only at the end of its period.
     """
     if before is None:
         return None
-    deadline = time.monotonic() + _SETTLES_S
+    if _reserved_since(before, _SETTLES_S) > 0:
+        admission.count_again()
+    return _reserved_since(before, 0.0)
+
+
+def _reserved_since(before: admission.Bandwidth, patience_s: float) -> float:
+    """CPUs, as soon as there is nothing more or after that time."""
+    deadline = time.monotonic() + patience_s
     while True:
         after = admission.read_bandwidth()
-        leaked = (after.total - before.total) / admission.UNIT if after else 0.0
-        if leaked <= 0 or time.monotonic() > deadline:
-            return max(0.0, leaked)
+        more = (after.total - before.total) / admission.UNIT if after else 0.0
+        if more <= 0 or time.monotonic() > deadline:
+            return max(0.0, more)
         time.sleep(0.05)
 
 
@@ -270,7 +277,7 @@ class _Loop:
                 for run, waited in [used.get(tid, (0.0, 0.0))]
             )
             self._threads = (used, follower.critical, made)
-            self._machine.revive(one.tid for one in made if not one.cpus)
+            self._machine.rescue(one.tid for one in made if not one.cpus)
         return self._threads[2]
 
     def _service_ended(self) -> bool:
