@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aferir.bench.colocate_service import Again, Pair, figures, judge
+import pytest
+
+from aferir.bench.colocate_service import Again, Pair, due, figures, judge
 from aferir.colocation.trials.arm import Arm, Asked, Load
 
 
-def arm(policy: str, batch_per_s: float = 10.0, latency_s: float = 0.01) -> Arm:
+def arm(
+    policy: str,
+    batch_per_s: float = 10.0,
+    latency_s: float = 0.01,
+    *,
+    batch_cpus: float = 1.0,
+    idle_cpus: float = 1.0,
+) -> Arm:
     """Of which every request took that long; the SLA is 100 ms."""
     asked = tuple(Asked(0.01 * k, latency_s, 200, 0) for k in range(400))
     return Arm(
         policy=policy,
         load=Load(asked=asked, healthy=True, failed=0),
         batch_per_s=batch_per_s,
+        batch_cpus=batch_cpus,
+        idle_cpus=idle_cpus,
         system_s=(),
         own_cpus=0.0,
         own_memory_bytes=0.0,
@@ -49,6 +60,21 @@ def test_less_work_than_beside_plain_idle_is_looked_at_again_and_told() -> None:
     assert found.of_idle == 0.65
     assert "aferir over idle 0.60 0.70 0.65" in found.words
     assert [figure.holds for figure in figures([found])] == [True, True, False]
+
+
+def test_batch_work_in_the_time_that_the_service_needed_is_not_due() -> None:
+    alone = arm("alone", 0.0, idle_cpus=0.5)
+    assert due(arm("idle", latency_s=0.3, batch_cpus=2.0), alone) == 0.25
+    assert due(arm("idle", latency_s=0.01, batch_cpus=2.0), alone) == 1.0
+    assert due(arm("idle", latency_s=0.3, batch_cpus=0.4), alone) == 1.0
+    slow = [Pair(arm("aferir", 0.24), arm("idle", 1.0, 0.3, batch_cpus=2.0))]
+    arms = [alone, arm("idle", 1.0, 0.3, batch_cpus=2.0), arm("aferir", 0.24)]
+    found = judge("cell", arms, lambda _: slow)
+    assert found.of_idle == pytest.approx(0.96)
+    assert found.of_idle_whole == pytest.approx(0.24)
+    judged = figures([found])[2]
+    assert judged.holds
+    assert judged.note.endswith("of all of it 0.24")
 
 
 def test_a_cell_in_which_the_service_alone_breaks_its_sla_does_not_count() -> None:

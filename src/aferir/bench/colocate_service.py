@@ -44,6 +44,11 @@ _LOWER = 0.9
 _TRIES = 6
 _NEAR = 0.95
 _OF_IDLE = 0.8
+_LEAST_CPUS = 0.01
+_OF_IDLE_NOTE = (
+    "of what plain SCHED_IDLE gives the batch; where that breaks the SLA, of as many CPUs as the "
+    "service leaves idle alone; of all of it {:.2f}"
+)
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -118,21 +123,36 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     near: float | None = None
     """Batch work, of the most that any arm does which keeps the SLA."""
     of_idle: float | None = None
-    """Of what plain SCHED_IDLE gives the batch."""
+    """Of what plain SCHED_IDLE gives the batch, without what the service needed."""
+    of_idle_whole: float | None = None
+    """Of all that plain SCHED_IDLE gives the batch."""
 
 
 def judge(name: str, arms: Sequence[Arm], again: Again) -> Judged:
     """One cell, of which every arm has been tried once."""
     words = f"{name}: {_told(arms)}"
     by_name = {arm.policy: arm for arm in arms}
-    if not by_name[ALONE].meets(SLA):
+    alone, ours, idle = by_name[ALONE], by_name[_OURS], by_name["idle"]
+    if not alone.meets(SLA):
         return Judged(words=words)
-    ours = by_name[_OURS]
     near, beside = _beside_the_best(ours, arms, again)
-    of_idle, more = _beside(ours, by_name["idle"], _OF_IDLE, again)
+    pairs, more = _beside(ours, idle, _OF_IDLE, again)
     return Judged(
-        words="; ".join([words, *beside, *more]), met=ours.meets(SLA), near=near, of_idle=of_idle
+        words="; ".join([words, *beside, *more]),
+        met=ours.meets(SLA),
+        near=near,
+        of_idle=median(pair.ratio / due(pair.other, alone) for pair in pairs),
+        of_idle_whole=median(pair.ratio for pair in pairs),
     )
+
+
+def due(other: Arm, alone: Arm) -> float:
+    """Share of an arm's batch work that the service can do without.
+
+    All of it where the SLA is kept; else at most as many CPUs as the service leaves idle alone.
+    """
+    left = max(alone.idle_cpus, _LEAST_CPUS)
+    return 1.0 if other.meets(SLA) or other.batch_cpus <= left else left / other.batch_cpus
 
 
 def _beside_the_best(ours: Arm, arms: Sequence[Arm], again: Again) -> tuple[float, list[str]]:
@@ -152,11 +172,11 @@ def _beside_the_best(ours: Arm, arms: Sequence[Arm], again: Again) -> tuple[floa
     return 1.0, words
 
 
-def _beside(ours: Arm, other: Arm, least: float, again: Again) -> tuple[float, list[str]]:
+def _beside(ours: Arm, other: Arm, least: float, again: Again) -> tuple[Sequence[Pair], list[str]]:
     if _ratio_of(ours, other) >= least:
-        return _ratio_of(ours, other), []
+        return [Pair(ours, other)], []
     pairs = again(other.policy)
-    return median(pair.ratio for pair in pairs), [_told_of_pairs(other, pairs)]
+    return pairs, [_told_of_pairs(other, pairs)]
 
 
 def _ratio_of(ours: Arm, other: Arm) -> float:
@@ -174,6 +194,7 @@ def figures(cells: Sequence[Judged]) -> list[Figure]:
     met = [cell.met for cell in cells if cell.met is not None]
     near = [cell.near for cell in cells if cell.near is not None]
     of_idle = [cell.of_idle for cell in cells if cell.of_idle is not None]
+    whole = [cell.of_idle_whole for cell in cells if cell.of_idle_whole is not None]
     n = len(met)
     return [
         Figure(
@@ -186,7 +207,9 @@ def figures(cells: Sequence[Judged]) -> list[Figure]:
             note="; ".join(cell.words for cell in cells),
         ),
         _least("sla.batch", near, _NEAR, "of the most batch work of all arms that keep the SLA"),
-        _least("sla.batch_of_idle", of_idle, _OF_IDLE, "of what plain SCHED_IDLE gives the batch"),
+        _least(
+            "sla.batch_of_idle", of_idle, _OF_IDLE, _OF_IDLE_NOTE.format(min(whole, default=1.0))
+        ),
     ]
 
 
@@ -206,6 +229,7 @@ def _least(name: str, values: Sequence[float], least: float, note: str) -> Figur
 def _told(arms: Iterable[Arm]) -> str:
     return ", ".join(
         f"{arm.policy} {1e3 * found.quantile_s:.0f} ms {arm.batch_per_s:.1f}/s"
+        f" {arm.batch_cpus:.2f} of {arm.batch_cpus + arm.idle_cpus:.2f} CPUs"
         for arm in arms
         if (found := arm.latency(SLA)) is not None
     )

@@ -71,6 +71,10 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
     load: Load
     batch_per_s: float
     """Pieces of batch work done a second."""
+    batch_cpus: float
+    """CPUs that the batch had."""
+    idle_cpus: float
+    """CPUs that nobody used."""
     system_s: tuple[float, ...]
     """Each answer of a small task of the system, ten a second."""
     own_cpus: float
@@ -140,9 +144,10 @@ def run(policy: str, setup: Setup) -> Arm:
         if generator:
             _begin(generator[0])
         time.sleep(times.warm_up_s)
-        begun, before = time.monotonic(), programs.finished(folder)
+        begun, before, idle = time.monotonic(), programs.finished(folder), _idle_s()
         time.sleep(times.measured_s)
         seconds, done = time.monotonic() - begun, programs.finished(folder) - before
+        idle = _idle_s() - idle
         system = typed.answers(begun)
         load = _asked(*generator) if generator else Load(asked=(), healthy=True, failed=0)
         outcome = _outcome(controller)
@@ -150,6 +155,8 @@ def run(policy: str, setup: Setup) -> Arm:
         policy=policy,
         load=load,
         batch_per_s=done / seconds,
+        batch_cpus=outcome.batch_cpu_s / outcome.duration_s,
+        idle_cpus=idle / seconds,
         system_s=system,
         own_cpus=outcome.own_cpu_s / outcome.duration_s,
         own_memory_bytes=outcome.own_memory_bytes,
@@ -163,9 +170,15 @@ class _Outcome(msgspec.Struct, frozen=True):
 
     own_cpu_s: float
     own_memory_bytes: int
+    batch_cpu_s: float
     duration_s: float
     leaked_cpus: float | None
     problems: tuple[str, ...]
+
+
+def _idle_s() -> float:
+    """Of all CPUs since boot (proc(5), /proc/uptime)."""
+    return float(Path("/proc/uptime").read_text().split()[1])
 
 
 @contextlib.contextmanager
