@@ -34,7 +34,7 @@ _TIME_LIMIT_S = 600.0
 
 
 _EFFORT = Effort(least=5, most=301, seconds=60.0, target=_TARGET)
-_LONG_EFFORT = Effort(least=3, most=41, seconds=120.0, target=_TARGET)
+_LONG_EFFORT = Effort(least=3, most=301, seconds=120.0, target=_TARGET)
 _SHOWN_EFFORT = Effort(least=1, most=7, seconds=2.0, target=_TARGET)
 _QUICK_EFFORT = Effort(least=3, most=3, seconds=0.0, target=_TARGET)
 _LONG_CLASS = "A"
