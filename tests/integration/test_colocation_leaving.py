@@ -217,6 +217,17 @@ def test_a_batch_group_that_comes_and_goes_meanwhile_changes_no_account(
     assert admission.read_bandwidth() == before
 
 
+@pytest.mark.parametrize("child", [_ASLEEP], indirect=True)
+def test_a_thread_that_never_ran_in_a_long_period_leaves_nothing_behind(
+    child: subprocess.Popen[str],
+) -> None:
+    before = admission.read_bandwidth()
+    attributes.put(child.pid, _reserved(0.1, 2.5))
+    time.sleep(0.1)
+    attributes.put(child.pid, _OTHER)
+    assert admission.read_bandwidth() == before
+
+
 @pytest.mark.parametrize("child", [_ASLEEP, _BUSY], indirect=True)
 def test_what_is_left_is_not_reserved_any_more(child: subprocess.Popen[str]) -> None:
     before = admission.read_bandwidth()

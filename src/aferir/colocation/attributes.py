@@ -194,9 +194,8 @@ def put(tid: int, wanted: Attributes) -> None:
       throttled is waited for; it is given its runtime within a period.
     """
     before = read(tid)
-    if before.policy == DEADLINE != wanted.policy and _is_asleep_with_runtime(
-        tid, before.period_ns
-    ):
+    leaving = before.policy == DEADLINE != wanted.policy
+    if leaving and _is_asleep_unthrottled(tid, before.period_ns):
         _leave(tid, before, wanted)
     else:
         write(tid, wanted)
@@ -218,20 +217,21 @@ def rescue(tid: int) -> bool:
 
     For one that has not run for many periods, see `put`. Whether it was one. Errors: as of `write`.
     """
-    stuck = read(tid).policy == DEADLINE and _could_run(tid) and not _has_runtime(tid)
+    stuck = read(tid).policy == DEADLINE and _could_run(tid) and _account(tid)[0] <= 0
     if stuck:
         write(tid, Attributes(flags=RESET_ON_FORK))
     return stuck
 
 
-def _is_asleep_with_runtime(tid: int, period_ns: int) -> bool:
-    """Or with debts of an earlier reservation, which no time alone works off."""
+def _is_asleep_unthrottled(tid: int, period_ns: int) -> bool:
+    """Whether it sleeps and has runtime, or owes from an earlier reservation, or never ran."""
     until_ns = time.monotonic_ns() + min(period_ns, _PATIENCE_NS)
     while not _could_run(tid):
-        if _has_runtime(tid):
+        runtime_ns, deadline_ns = _account(tid)
+        if runtime_ns > 0 or deadline_ns == 0:
             return True
-        if time.monotonic_ns() > until_ns:
-            return period_ns <= _PATIENCE_NS
+        if (now_ns := time.monotonic_ns()) > until_ns:  # close to the kernel's clock of deadlines
+            return period_ns <= _PATIENCE_NS or deadline_ns < now_ns
         time.sleep(_POLL_S)
     return False
 
@@ -253,14 +253,17 @@ def _could_run(tid: int) -> bool:
     return stat_fields(f"/proc/{tid}/stat")[:1] == ["R"]
 
 
-def _has_runtime(tid: int) -> bool:
-    """Whether a deadline thread has some left, as counted at the last tick.
+def _account(tid: int) -> tuple[int, int]:
+    """Runtime left, as counted at the last tick, and next deadline of a deadline thread, in ns.
 
-    Also where the kernel is silent.
+    Some and none where the kernel is silent.
     """
-    lines = read_quickly(f"/proc/{tid}/sched").splitlines()
-    left = (line.partition(":")[2] for line in lines if line.startswith("dl.runtime"))
-    return int(next(left, "1")) > 0
+    found = {"dl.runtime": 1, "dl.deadline": 0}
+    for line in read_quickly(f"/proc/{tid}/sched").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in found:
+            found[name.strip()] = int(value)
+    return found["dl.runtime"], found["dl.deadline"]
 
 
 _NOTHING = Attributes(
