@@ -11,6 +11,9 @@ group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving wa
   reservations, all of them at once and scaled to what the kernel admits, with a period far below
   the SLA, because a throttled thread waits up to T - Q. The batch then needs no more than
   everybody's rank, or others would starve it;
+- processors that idle because the batch has fewer threads than the machine processors: whoever is
+  woken beside it takes its own, since to the service it counts as idle, and not one that is. Far
+  below the SLA the batch is given a rank there, with next to no weight (policies/slack.py);
 - a quantile near the SLA although the threads come first (shared caches and memory, or a load near
   capacity): the batch is shrunk at once by half of what it really uses, and grown again slowly,
   more slowly still where it did harm before;
@@ -24,10 +27,13 @@ from typing import Literal
 
 import msgspec
 
+from aferir.colocation.policies import slack
 from aferir.colocation.policies.reservation import Reservation, plan, shares
 from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
 
 Verdict = Literal["danger", "hold", "calm"]
+Rank = Literal["other", "slack", "idle"]
+"""Of the batch: everybody's, in the fair class with next to no weight, idle as a whole."""
 
 _STEP = 0.05
 """Quotas are set in such steps of the machine: rewriting one for less is not worth it."""
@@ -120,20 +126,28 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     if competes:
         reserved_until_s = state.time_s + chosen.hold_s
     fair_until_s = memory.get("fair_until_s", -math.inf)
-    if not competes and state.now.threads and (verdict == "danger" or ratio > chosen.caution):
+    reserved_s = memory.get("reserved_s", state.time_s) if state.now.threads else state.time_s
+    late = verdict == "danger" or ratio > chosen.caution
+    # What piled up before the reservations is not their fault.
+    if late and not competes and state.time_s - reserved_s >= chosen.patience_s:
         fair_until_s = state.time_s + 3 * chosen.hold_s
     use = _use(state, memory, past_s)
+    possible = reservations(state, chosen, use)
+    whole = _nearly_whole(possible, chosen)
+    eased = slack.look(state, past_s, spread=bool(whole), shrunk=memory.get("share", _FULL) < _FULL)
     threads: dict[int, Schedule] = {}
-    if competes or state.time_s < reserved_until_s:
-        threads = reservations(state, chosen, use)
+    if eased["slack"]:
+        competes = False
+    elif competes or state.time_s < reserved_until_s:
+        threads = possible
     elif state.time_s >= fair_until_s:
-        threads = _nearly_whole(reservations(state, chosen, use), chosen)
+        threads = whole
     # Above the fair class anyway: the batch need not stand back behind third parties as well.
     outranked = bool(threads) and competes
     wary_until_s = memory.get("wary_until_s", -math.inf)
-    if outranked and (verdict == "danger" or ratio > chosen.caution):
+    if outranked and late:
         wary_until_s = state.time_s + 3 * chosen.hold_s
-    rank: Literal["other", "idle"] = "idle"
+    rank: Rank = "slack" if eased["slack"] else "idle"
     if outranked and state.time_s >= wary_until_s:
         rank = "other"
     urgent_until_s = memory.get("urgent_until_s", -math.inf)
@@ -152,10 +166,12 @@ def _decide(state: State, chosen: Parameters) -> Settings:
             "others": others,
             "reserved_until_s": reserved_until_s,
             "fair_until_s": fair_until_s,
+            "reserved_s": reserved_s,
             "urgent_until_s": urgent_until_s,
             "wary_until_s": wary_until_s,
             **growth,
             **blame,
+            **eased,
             **{f"use:{tid}": cpus for tid, cpus in use.items()},
         },
     )
@@ -355,10 +371,12 @@ def _hopeless(state: State) -> bool:
     return state.latency is not None and state.latency.low_s > 2 * state.sla.bound_s
 
 
-def _batch(state: State, share: float, rank: Literal["other", "idle"]) -> Batch:
-    idle = rank == "idle"
-    if share <= 0:
-        return Batch(policy=rank, idle=idle, suspended=True)
+def _batch(state: State, share: float, rank: Rank) -> Batch:
     steps = math.floor(share / _STEP + 1e-9)
-    quota = None if share >= _FULL else max(steps, 1) * _STEP * state.cores
-    return Batch(policy=rank, idle=idle, quota_cpus=quota)
+    return Batch(
+        policy="idle" if rank == "idle" else "other",
+        idle=rank == "idle",
+        weight=1 if rank == "slack" else 100,
+        quota_cpus=None if share >= _FULL or share <= 0 else max(steps, 1) * _STEP * state.cores,
+        suspended=share <= 0,
+    )
