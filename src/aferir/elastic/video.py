@@ -154,7 +154,9 @@ def _encode(video: Video, path: Path) -> None:
             [
                 *quiet,
                 *("-f", "lavfi", "-i", source, "-t", str(_SETTLING_S + _PIECE_S)),
-                *("-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"),
+                # With several threads the rate that is met depends on how busy the machine is.
+                *("-c:v", "libx264", "-threads", "1", "-preset", "ultrafast"),
+                *("-pix_fmt", "yuv420p"),
                 *("-g", str(_FRAMES_HZ), "-keyint_min", str(_FRAMES_HZ), "-sc_threshold", "0"),
                 *("-b:v", rate, "-minrate", rate, "-maxrate", rate),
                 *("-bufsize", f"{video.bitrate_bps / 2:.0f}", "-x264-params", "nal-hrd=cbr"),
