@@ -34,6 +34,8 @@ def test_advice_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         ["measure", "--links", "0"],
         ["run", "--hosts", "4", "true"],
         ["measure", "--restore-at", "1", "--cut-at", "2"],
+        ["measure", "--cut-each", "--cut-at", "1"],
+        ["measure", "--cut-each", "--cut-at", "1", "--restore-at", "2", "--seconds", "7"],
         ["measure", "--program", "mpi", "--method", "multipath"],
         ["confirm", "none"],
         ["undo", "none"],

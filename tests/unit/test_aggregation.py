@@ -33,6 +33,7 @@ from aferir.model.network import (
     Tuning,
     method_by_name,
     name_of,
+    one_after_another,
 )
 
 RATE = 100_000_000
@@ -197,6 +198,22 @@ def test_the_script_removes_what_it_made_and_cuts_the_link_in_time() -> None:
         "sleep 2.000; ip -n t-host2 link set eth0 up ) &"
     ) in text
     assert text.count("echo '\"'\"'5'\"'\"' > /proc/sys/net/ipv4/tcp_recovery") == 2
+
+
+def test_links_are_cut_one_after_another() -> None:
+    assert one_after_another(2, 1.0, 2.5) == (
+        Event(1.0, 0),
+        Event(2.5, 0, up=True),
+        Event(4.0, 1),
+        Event(5.5, 1, up=True),
+    )
+
+
+@given(st.integers(1, 8), st.floats(0, 10, allow_subnormal=False), st.floats(0.1, 10))
+def test_no_two_links_are_cut_at_once(links: int, cut_s: float, for_s: float) -> None:
+    events = one_after_another(links, cut_s, cut_s + for_s)
+    assert list(events) == sorted(events, key=lambda event: event.at_s)
+    assert [event.up for event in events] == [False, True] * links
 
 
 def test_one_end_is_made_of_the_links_that_its_kernel_has() -> None:

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aferir.bench import net, net_agreement, net_sizes
+from aferir.aggregation.measure import Curve
+from aferir.bench import net, net_aggregation, net_agreement, net_sizes
 from aferir.bench.net_sizes import Range, Turn
 from aferir.bench.options import BenchOptions
 from aferir.environments.namespace import Pair
 from aferir.errors import ProgramError
 from aferir.model.bench import Figure
+from aferir.model.network import one_after_another
 
 SIZES = (1, 64, 1024)
 Times = dict[int, float]
@@ -182,3 +184,19 @@ def test_a_sweep_that_says_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     for measure in (net_agreement._sweep, net_agreement._netpipe):
         with pytest.raises(ProgramError):
             measure(wire, Path("program"), Range(1, 2, 3, 1))
+
+
+def test_only_a_cut_of_a_link_that_carries_something_counts() -> None:
+    at_s = tuple(round(k / 10, 1) for k in range(70))
+    busy_until_3 = tuple(3e6 if one < 3 else 2e4 for one in at_s)
+    idle_until_3 = tuple(2e4 if one < 3 else 3e6 for one in at_s)
+    events = one_after_another(2, 1.0, 2.5)
+
+    def hit(*links: tuple[float, ...]) -> int:
+        curves = (Curve(f"eth{k}", at_s, bps) for k, bps in enumerate(links))
+        return net_aggregation._hit(tuple(curves), events)
+
+    assert hit(busy_until_3, idle_until_3) == 2
+    assert hit(idle_until_3, busy_until_3) == 0
+    assert hit(busy_until_3, busy_until_3) == 1
+    assert hit() == 0

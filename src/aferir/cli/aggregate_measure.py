@@ -22,6 +22,7 @@ from aferir.model.network import (
     Traffic,
     Tuning,
     method_by_name,
+    one_after_another,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cut-at", type=float, metavar="S", help="cut link eth0 of host1")
     parser.add_argument("--restore-at", type=float, metavar="S", help="and let it work again")
+    parser.add_argument(
+        "--cut-each",
+        action="store_true",
+        help="then every other link, one after another, for as long and as far apart: whichever "
+        "carries the traffic is cut",
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
 
@@ -121,9 +128,6 @@ def task_of(options: argparse.Namespace) -> Task:
         }
         given = {key: value for key, value in chosen.items() if value is not None}
         method = msgspec.structs.replace(method, **given)
-    events = [Event(options.cut_at, 0)] if options.cut_at is not None else []
-    if options.restore_at is not None:
-        events.append(Event(options.restore_at, 0, up=True))
     return Task(
         network=network_of(options, hosts=options.hosts, containers=options.containers),
         method=method,
@@ -135,8 +139,17 @@ def task_of(options: argparse.Namespace) -> Task:
             program=options.program,
         ),
         tuning=ROUND_ROBIN if options.tuned else Tuning(),
-        events=tuple(events),
+        events=_events(options),
     )
+
+
+def _events(options: argparse.Namespace) -> tuple[Event, ...]:
+    if options.cut_each:
+        return one_after_another(options.links, options.cut_at, options.restore_at)
+    events = [Event(options.cut_at, 0)] if options.cut_at is not None else []
+    if options.restore_at is not None:
+        events.append(Event(options.restore_at, 0, up=True))
+    return tuple(events)
 
 
 def network_of(options: argparse.Namespace, *, hosts: int = 2, containers: int = 0) -> Network:
@@ -172,6 +185,16 @@ def check(options: argparse.Namespace) -> None:
     if options.restore_at is not None and (options.cut_at or options.seconds) >= options.restore_at:
         raise UsageError(
             "--restore-at: the link is not cut before it", remedy="--cut-at, and earlier"
+        )
+    if options.cut_each and (options.cut_at is None or options.restore_at is None):
+        raise UsageError(
+            "--cut-each: it is not said when the first link is cut, and works again",
+            remedy="--cut-at and --restore-at",
+        )
+    if options.cut_each and (last_s := _events(options)[-1].at_s) >= options.seconds:
+        raise UsageError(
+            f"--cut-each: the last link would work again after {last_s:g} s",
+            remedy=f"--seconds, and more than {last_s:g}",
         )
 
 

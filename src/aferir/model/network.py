@@ -127,6 +127,19 @@ class Event(msgspec.Struct, frozen=True):
     up: bool = False
 
 
+def one_after_another(links: int, cut_s: float, restored_s: float) -> tuple[Event, ...]:
+    """The first link cut and restored then, and the others after it, as long and as far apart.
+
+    Which link a method has a connection take is often chance; so the one it takes is among them.
+    """
+    step_s = 2 * (restored_s - cut_s)
+    return tuple(
+        Event(at_s + link * step_s, link, up)
+        for link in range(links)
+        for at_s, up in ((cut_s, False), (restored_s, True))
+    )
+
+
 class Stream(msgspec.Struct, frozen=True):
     """One sending and one receiving program."""
 

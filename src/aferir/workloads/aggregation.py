@@ -49,6 +49,7 @@ _WHOLE = {
     "packets_per_slave": (0, 65_535),
 }
 _SECONDS = {"seconds": (0.1, 3600.0), "cut_at": (0.0, 3600.0), "restore_at": (0.0, 3600.0)}
+_FLAGS = ("tuned", "cut_each")
 
 
 class _Curve(msgspec.Struct, frozen=True):
@@ -78,7 +79,7 @@ class AggregationWorkload:
     """Parameters as the options of `aferir aggregate measure`."""
 
     program = PROGRAM
-    parameters: tuple[str, ...] = (*_WORDS, *_WHOLE, *_SECONDS, "tuned")
+    parameters: tuple[str, ...] = (*_WORDS, *_WHOLE, *_SECONDS, *_FLAGS)
     kinds: tuple[EnvironmentKind, ...] = ("native",)
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
@@ -96,8 +97,11 @@ class AggregationWorkload:
             fits = isinstance(number, int | float) and not isinstance(number, bool)
             if not fits or not first <= float(number) <= last:
                 wrong.append(f"{key}: {number!r} is not possible; write seconds, {first} to {last}")
-        if not isinstance(parameters.get("tuned", False), bool):
-            wrong.append("tuned: is `true` or `false`; write one of them")
+        wrong += [
+            f"{key}: is `true` or `false`; write one of them"
+            for key in _FLAGS
+            if not isinstance(parameters.get(key, False), bool)
+        ]
         return wrong
 
     def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:

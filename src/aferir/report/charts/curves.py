@@ -125,7 +125,8 @@ def _lines(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
         _mark(axes, family)
         axes.grid(zorder=0)
         axes.set_xlabel(_along(family))
-        axes.set_title(_title(family), loc="left", fontsize=9, fontweight="bold")
+        pad = 16 if family.moments else None  # their names are above the curves
+        axes.set_title(_title(family), loc="left", fontsize=9, fontweight="bold", pad=pad)
         if len(family.curves) > 1 or family.metric == "speed_up":
             axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
@@ -135,13 +136,13 @@ def _lines(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
 def _mark(axes: Axes, family: CurveFamily) -> None:
     for name, at in family.moments.items():
         axes.axvline(at, color=MUTED, linestyle="dotted", linewidth=1, zorder=1)
-        # At the lower end: curves begin high and fall where something happens.
         axes.annotate(
             name,
-            (at, 0.02),
+            (at, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(3, 0),
+            xytext=(0, 3),
             textcoords="offset points",
+            ha="center",
             fontsize=7,
             color=MUTED,
         )
