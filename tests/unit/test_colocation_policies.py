@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.colocation_states import SLA, latency, live, state
 
 from aferir.colocation.policies import POLICIES
 from aferir.colocation.policies.aferir import Parameters, aferir, judge
@@ -19,7 +20,6 @@ from aferir.colocation.policies.pid import pid
 from aferir.colocation.policies.reservation import Reservation, plan, shares
 from aferir.colocation.settings import (
     Batch,
-    Decide,
     Latency,
     Schedule,
     Settings,
@@ -27,43 +27,6 @@ from aferir.colocation.settings import (
     State,
     ThreadUse,
 )
-
-SLA = Sla(quantile=0.95, bound_s=0.2)
-
-
-def latency(quantile_s: float, n: int = 100, spread: float = 0.1) -> Latency:
-    return Latency(
-        quantile_s=quantile_s,
-        low_s=quantile_s * (1 - spread),
-        high_s=quantile_s * (1 + spread),
-        n=n,
-    )
-
-
-def state(**given: Any) -> State:
-    threads = tuple(ThreadUse(tid=tid, name="t", cpus=0.1) for tid in range(1, 5))
-    usual: dict[str, Any] = {
-        "time_s": 100.0,
-        "sla": SLA,
-        "latency": latency(0.05),
-        "rate": 100.0,
-        "threads": threads,
-        "service_cpus": 0.5,
-        "batch_cpus": 1.4,
-        "idle_cpus": 0.1,
-        "cores": 2,
-        "reservable_cpus": 1.8,
-    }
-    return State(**{**usual, **given})
-
-
-def live(decide: Decide, seconds: float, first: Settings | None = None, **given: Any) -> Settings:
-    """The settings after so many seconds in which nothing changes but the time."""
-    now = first or Settings()
-    for turn in range(round(seconds * 10)):
-        now = decide(state(**{**given, "time_s": 100 + turn / 10, "now": now}))
-    return now
-
 
 # The published rule
 
@@ -227,49 +190,6 @@ def test_nothing_is_reserved_without_the_privilege_or_for_too_many_threads() -> 
     assert broken.service == Schedule(policy="fifo", priority=1)  # all that is left to do
     many = tuple(ThreadUse(tid=tid, name="t", cpus=0.01) for tid in range(100))
     assert live(aferir(), 10, **crowded, threads=many).threads == {}
-
-
-_FEW: dict[str, Any] = {"batch_cpus": 0.8, "idle_cpus": 0.6, "latency": latency(0.02)}
-"""A batch of fewer threads than processors, beside a service that is far from its SLA."""
-_SLACK = Batch(weight=1)
-
-
-def test_a_batch_beside_idle_processors_gets_a_rank_while_the_sla_is_far() -> None:
-    assert live(aferir(), 5, **_FEW).batch == _SLACK
-    near = {**_FEW, "latency": latency(0.08)}
-    assert live(aferir(), 5, **near).batch == Batch(policy="idle", idle=True)
-    busy = {**_FEW, "batch_cpus": 1.4, "idle_cpus": 0.0}
-    assert live(aferir(), 5, **busy).batch == Batch(policy="idle", idle=True)
-    waiting = {**_FEW, "batch_cpus": 0.05, "idle_cpus": 1.4}
-    assert live(aferir(), 5, **waiting).batch == Batch(policy="idle", idle=True)
-
-
-def test_a_rank_that_brings_the_sla_near_is_taken_away_for_longer_each_time() -> None:
-    decide, now, given = aferir(), live(aferir(), 5, **_FEW), []
-    for turn in range(3000):
-        quantile = latency(0.12 if now.batch == _SLACK else 0.02)
-        now = decide(
-            state(**{**_FEW, "time_s": 105 + turn / 10, "latency": quantile, "now": now}),
-        )
-        if now.batch == _SLACK:
-            given.append(105 + turn / 10)
-    assert len(given) == 3
-    assert given[0] - 105 == pytest.approx(30, abs=1)
-    assert given[1] - given[0] == pytest.approx(60, abs=1)
-    assert given[2] - given[1] == pytest.approx(120, abs=1)
-
-
-def test_threads_that_reservations_spread_keep_them_unless_they_do_little() -> None:
-    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.3) for tid in (1, 2))
-    made = live(aferir(), 5, **_FEW, threads=threads, service_cpus=0.8)
-    assert set(made.threads) == {1, 2}
-    assert made.batch.idle
-    light = live(aferir(), 5, **_FEW, threads=threads, service_cpus=0.4)
-    assert light.threads == {}
-    assert light.batch == _SLACK
-    # Others' work changes nothing in that.
-    crowded = {**_FEW, "batch_cpus": 0.6, "idle_cpus": 0.5}
-    assert live(aferir(), 5, **crowded, threads=threads, service_cpus=0.2).batch == _SLACK
 
 
 def test_a_broken_sla_shrinks_the_batch_by_half_of_its_use_within_a_second() -> None:

@@ -7,7 +7,7 @@ import os
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.unit.runner_fakes import FakeEnvironment
 
@@ -31,16 +31,14 @@ def look(time_s: float, busy: tuple[int, int], **members: tuple[float, ...]) -> 
     return Look(time_s, cores, {name: Used(sum(by), by) for name, by in members.items()})
 
 
-@given(
-    st.lists(st.floats(0, 1e12, allow_subnormal=False), min_size=1, max_size=20).filter(any),
-    st.floats(1e-6, 1e6),
-)
+@given(st.lists(st.floats(0, 1e12), min_size=1, max_size=20).filter(any), st.floats(1e-6, 1e6))
 def test_fairness_lies_between_one_for_all_and_all_alike_whatever_the_unit(
     shares: list[float], unit: float
 ) -> None:
     index = jain(shares)
     assert index is not None
     assert 1 / len(shares) - 1e-9 <= index <= 1 + 1e-9
+    assume(max(shares) * unit > 1e-300)  # smaller products lose digits, or vanish
     assert jain([share * unit for share in shares]) == pytest.approx(index, rel=1e-3)
 
 
