@@ -8,29 +8,41 @@ import pytest
 from tests.unit.colocation_states import latency, live, state
 
 from aferir.colocation.policies.aferir import aferir
-from aferir.colocation.settings import Batch, ThreadUse
+from aferir.colocation.policies.slack import in_steps
+from aferir.colocation.settings import Batch, Settings, ThreadUse
 
 _FEW: dict[str, Any] = {"batch_cpus": 0.8, "idle_cpus": 0.6, "latency": latency(0.02)}
 """A batch of fewer threads than processors, beside a service that is far from its SLA."""
+_WHOLE: dict[str, Any] = {**_FEW, "batch_cpus": 0.97}
+"""One that has its processors as good as whole, to which more weight gives nothing."""
 _SLACK = Batch(weight=1)
+_GIVES_WAY = Batch(policy="idle", idle=True)
+
+
+def _goes_on(now: Settings, seconds: float, **given: Any) -> Settings:
+    """From 105 s on, or from when `now` was decided."""
+    decide, since_s = aferir(), now.memory["time_s"]
+    for turn in range(1, round(seconds * 10) + 1):
+        now = decide(state(**{**given, "time_s": since_s + turn / 10, "now": now}))
+    return now
 
 
 def test_a_batch_beside_idle_processors_gets_a_rank_while_the_sla_is_far() -> None:
-    assert live(aferir(), 5, **_FEW).batch == _SLACK
+    assert live(aferir(), 5, **_WHOLE).batch == _SLACK
     near = {**_FEW, "latency": latency(0.08)}
-    assert live(aferir(), 5, **near).batch == Batch(policy="idle", idle=True)
+    assert live(aferir(), 5, **near).batch == _GIVES_WAY
     busy = {**_FEW, "batch_cpus": 1.4, "idle_cpus": 0.0}
-    assert live(aferir(), 5, **busy).batch == Batch(policy="idle", idle=True)
+    assert live(aferir(), 5, **busy).batch == _GIVES_WAY
     waiting = {**_FEW, "batch_cpus": 0.05, "idle_cpus": 1.4}
-    assert live(aferir(), 5, **waiting).batch == Batch(policy="idle", idle=True)
+    assert live(aferir(), 5, **waiting).batch == _GIVES_WAY
 
 
 def test_a_rank_that_brings_the_sla_near_is_taken_away_for_longer_each_time() -> None:
-    decide, now, given = aferir(), live(aferir(), 5, **_FEW), []
+    decide, now, given = aferir(), live(aferir(), 5, **_WHOLE), []
     for turn in range(3000):
         quantile = latency(0.12 if now.batch == _SLACK else 0.02)
         now = decide(
-            state(**{**_FEW, "time_s": 105 + turn / 10, "latency": quantile, "now": now}),
+            state(**{**_WHOLE, "time_s": 105 + turn / 10, "latency": quantile, "now": now}),
         )
         if now.batch == _SLACK:
             given.append(105 + turn / 10)
@@ -45,9 +57,53 @@ def test_threads_that_reservations_spread_keep_them_unless_they_do_little() -> N
     made = live(aferir(), 5, **_FEW, threads=threads, service_cpus=0.8)
     assert set(made.threads) == {1, 2}
     assert made.batch.idle
-    light = live(aferir(), 5, **_FEW, threads=threads, service_cpus=0.4)
+    light = live(aferir(), 5, **_WHOLE, threads=threads, service_cpus=0.4)
     assert light.threads == {}
     assert light.batch == _SLACK
-    # Others' work changes nothing in that.
+
+
+def test_the_weight_rises_while_it_gives_the_batch_more_and_the_service_is_at_ease() -> None:
+    weights = [live(aferir(), seconds, **_FEW).batch.weight for seconds in (1, 2, 5)]
+    assert weights == sorted(weights)
+    assert weights[0] < 100 < weights[-1] == 1000
+    strained = {**_FEW, "service_cpus": 1.1, "batch_cpus": 0.67, "idle_cpus": 0.23}
+    assert live(aferir(), 10, **strained).batch == _SLACK
+    assert live(aferir(), 10, **{**_FEW, "latency": latency(0.05)}).batch == _GIVES_WAY
+
+
+def test_others_who_work_there_have_no_less_weight_than_the_batch() -> None:
+    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.1) for tid in (1, 2))
     crowded = {**_FEW, "batch_cpus": 0.6, "idle_cpus": 0.5}
-    assert live(aferir(), 5, **crowded, threads=threads, service_cpus=0.2).batch == _SLACK
+    assert live(aferir(), 8, **crowded, threads=threads, service_cpus=0.2).batch.weight == 100
+
+
+def test_a_weight_that_has_requests_queue_falls_and_comes_back_slowly_and_not_so_far() -> None:
+    risen = live(aferir(), 5, **_FEW)
+    strained = {**_FEW, "service_cpus": 1.1, "batch_cpus": 0.9, "idle_cpus": 0.0}
+    fallen = _goes_on(risen, 1, **strained)
+    assert fallen.batch.weight == 100
+    assert _goes_on(fallen, 3, **_FEW).batch.weight == 316
+    assert _goes_on(fallen, 20, **_FEW).batch.weight == 1000
+
+
+def test_a_weight_that_breaks_the_sla_falls_by_two_decades_and_the_batch_is_not_shrunk() -> None:
+    risen = live(aferir(), 5, **_FEW)
+    fallen = _goes_on(risen, 0.5, **{**_FEW, "latency": latency(0.4)})
+    assert fallen.batch == Batch(weight=10)
+
+
+def test_a_rate_that_rises_takes_the_weight_away_before_it_is_felt() -> None:
+    risen = live(aferir(), 5, **_FEW)
+    fallen = _goes_on(risen, 0.1, **_FEW, rate=200.0)
+    assert fallen.batch == _SLACK
+
+
+def test_a_weight_ends_where_the_batch_turns_out_to_have_more_threads() -> None:
+    risen = live(aferir(), 5, **_FEW)
+    assert risen.batch.weight == 1000
+    assert _goes_on(risen, 0.5, **{**_FEW, "batch_cpus": 1.6, "idle_cpus": 0.0}).batch.idle
+
+
+@pytest.mark.parametrize(("weight", "step"), [(1, 1), (3, 1), (3.2, 3), (99, 31), (1000, 1000)])
+def test_weights_are_set_in_steps_of_half_a_decade(weight: float, step: int) -> None:
+    assert in_steps(weight) == step

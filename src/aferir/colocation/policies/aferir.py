@@ -13,7 +13,7 @@ group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving wa
   everybody's rank, or others would starve it;
 - processors that idle because the batch has fewer threads than the machine processors: whoever is
   woken beside it takes its own, since to the service it counts as idle, and not one that is. Far
-  below the SLA the batch is given a rank there, with next to no weight (policies/slack.py);
+  below the SLA the batch is given a rank there, of a weight that rises (policies/slack.py);
 - a quantile near the SLA although the threads come first (shared caches and memory, or a load near
   capacity): the batch is shrunk at once by half of what it really uses, and grown again slowly,
   more slowly still where it did harm before;
@@ -32,8 +32,8 @@ from aferir.colocation.policies.reservation import Reservation, plan, shares
 from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
 
 Verdict = Literal["danger", "hold", "calm"]
-Rank = Literal["other", "slack", "idle"]
-"""Of the batch: everybody's, in the fair class with next to no weight, idle as a whole."""
+Rank = Literal["other", "idle"]
+"""Of the batch: in the fair class, or idle as a whole."""
 
 _STEP = 0.05
 """Quotas are set in such steps of the machine: rewriting one for less is not worth it."""
@@ -134,7 +134,10 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     use = _use(state, memory, past_s)
     possible = reservations(state, chosen, use)
     whole = _nearly_whole(possible, chosen)
-    eased = slack.look(state, past_s, spread=bool(whole), shrunk=memory.get("share", _FULL) < _FULL)
+    shrunk = memory.get("share", _FULL) < _FULL
+    eased = slack.look(state, past_s, spread=bool(whole), shrunk=shrunk, crowded=competes)
+    if verdict == "danger" and slack.settles(eased, state.time_s):
+        verdict = "hold"
     threads: dict[int, Schedule] = {}
     if eased["slack"]:
         competes = False
@@ -147,7 +150,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     wary_until_s = memory.get("wary_until_s", -math.inf)
     if outranked and late:
         wary_until_s = state.time_s + 3 * chosen.hold_s
-    rank: Rank = "slack" if eased["slack"] else "idle"
+    rank: Rank = "other" if eased["slack"] else "idle"
     if outranked and state.time_s >= wary_until_s:
         rank = "other"
     urgent_until_s = memory.get("urgent_until_s", -math.inf)
@@ -159,7 +162,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     return Settings(
         threads=threads,
         service=_service(state, chosen, urgent_until_s, competes=competes and not threads),
-        batch=_batch(state, growth["share"], rank),
+        batch=_batch(state, growth["share"], rank, eased["slack"]),
         memory={
             "time_s": state.time_s,
             "ratio": ratio,
@@ -371,12 +374,13 @@ def _hopeless(state: State) -> bool:
     return state.latency is not None and state.latency.low_s > 2 * state.sla.bound_s
 
 
-def _batch(state: State, share: float, rank: Rank) -> Batch:
+def _batch(state: State, share: float, rank: Rank, weight: float) -> Batch:
+    """`weight`: 0 for everybody's."""
     steps = math.floor(share / _STEP + 1e-9)
     return Batch(
         policy="idle" if rank == "idle" else "other",
         idle=rank == "idle",
-        weight=1 if rank == "slack" else 100,
+        weight=slack.in_steps(weight) if weight else 100,
         quota_cpus=None if share >= _FULL or share <= 0 else max(steps, 1) * _STEP * state.cores,
         suspended=share <= 0,
     )

@@ -3,7 +3,9 @@
 A thread of the service that is woken takes the processor of a batch that is idle as a group (to
 select_idle_sibling in kernel/sched/fair.c an idle one), and with a reservation that on which it
 ran last, whoever is there. With fewer batch threads than processors another one idles meanwhile.
-A batch of the fair class, however little its weight, makes threads wake on the one that idles.
+A batch of the fair class makes threads wake on the one that idles, and its weight says how long
+those wait that wake beside it nevertheless: from next to nothing to as if the batch had its
+processors for itself. So the weight goes up while the quantile is far below the SLA.
 """
 
 from __future__ import annotations
@@ -12,48 +14,126 @@ import math
 
 from aferir.colocation.settings import State
 
-_NEAR, _FAR = 0.4, 0.25
-"""Of the SLA: above the first quantile it is given up, and below the second begun."""
-_IDLE = 0.1
-"""Of the machine."""
+_NEAR, _FAR = 0.4, 0.2
+"""Of the SLA: above the first quantile the weight falls or is given up, below the second it is
+given and rises."""
+_BROKEN = 0.8
+_IDLE, _LEFT = 0.1, 0.05
+"""Of the machine: above the first idle a rank is given, below the second one of weight 1 ends."""
+_EASY, _STRAINED = 0.82, 0.9
+"""Of all that the service could use, what it does: below the first the weight may rise, above the
+second it falls. Requests then queue, and a search engine's slow log does not count that time."""
 _LIGHT, _HEAVY = 0.7, 0.8
 """CPUs: a service that uses less than the first finds its way even where all of its threads share
 a processor, and no longer above the second."""
 _WORKS = 0.1
 """CPUs: a batch that uses less waits for something else."""
-_SMOOTH_S = 1.0
-_QUICK_S = 0.3
-"""A load that rises is to be seen before requests pile up."""
+_MORE = 0.2
+"""CPUs beyond all processors but one, which a batch of fewer threads than processors cannot use."""
+_WHOLE = 0.06
+"""CPUs: threads that go without so little of their processors gain nothing by weight."""
+_MOST, _EVERYBODYS = 1000.0, 100.0
+_DECADE_S, _DECADE_OF_MOST_S = 0.6, 30.0
+"""For ten times the weight, and for ten times the most that it may be after it was too much."""
+_RISEN = 1.5
+"""Times the usual rate: the weight was found for less."""
+_SETTLED_S = 1.0
+"""The window is as long: what it holds sooner is from before."""
+_IDLE_S, _STRAIN_S, _QUICK_S, _USUAL_S = 1.0, 0.5, 0.3, 5.0
+"""Over which values are smoothed. A load that rises is to be seen before requests pile up."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 30.0, 600.0
-"""After it was given up; twice as long each time."""
+"""After the rank was given up; twice as long each time."""
 
 
-def look(state: State, past_s: float, *, spread: bool, shrunk: bool) -> dict[str, float]:
-    """`slack` 1 where the batch is to have a rank in the fair class, and what to remember.
+def look(
+    state: State, past_s: float, *, spread: bool, shrunk: bool, crowded: bool
+) -> dict[str, float]:
+    """`slack`: the batch's weight in the fair class, 0 for none; and what to remember.
 
     `spread`: reservations can spread the service's threads, which the fair class leaves on one
     processor beside a batch with a rank. `shrunk`: the batch may not use all that it could.
+    `crowded`: others work here, who are to have no less weight than the batch.
     """
+    seen = _seen(state, past_s)
+    found = _weighed(state, past_s, seen)
+    had = found["slack"] > 0
+    quantile = _quantile(state)
+    few = _WORKS < seen["busy"] < state.cores - 1 + _MORE
+    spreads = spread and seen["load"] >= (_HEAVY if had else _LIGHT)
+    idle = (0.0 if found["slack"] > 1 else _LEFT) if had else _IDLE
+    gives = (
+        few
+        and not (shrunk or spreads)
+        and quantile < (math.inf if had else _FAR)
+        and seen["idle"] >= idle * state.cores
+        and state.time_s >= found["strict_until_s"]
+    )
+    most = _EVERYBODYS if crowded else _MOST
+    return {**seen, **found, "slack": min(max(found["slack"], 1.0), most) if gives else 0.0}
+
+
+def settles(eased: dict[str, float], time_s: float) -> bool:
+    """Whether the weight has just been lowered: what was too much of it need not be shrunk."""
+    return time_s - eased["lightened_s"] < _SETTLED_S
+
+
+def in_steps(weight: float) -> int:
+    """1, 3, 10, 31 and so on: rewriting it for less is not worth it."""
+    return int(10 ** (math.floor(2 * math.log10(weight) + 1e-6) / 2))
+
+
+def _seen(state: State, past_s: float) -> dict[str, float]:
+    """CPUs that idle, that the service uses and the batch, the service's strain, the usual rate."""
     memory = state.now.memory
-    idle = memory.get("idle", 0.0)
-    idle += (state.idle_cpus - idle) * min(1.0, past_s / _SMOOTH_S)
-    load = memory.get("load", state.service_cpus)
-    load += (state.service_cpus - load) * min(1.0, past_s / _QUICK_S)
-    had = memory.get("slack", 0.0) > 0
+    could = state.service_cpus + state.idle_cpus
+    strain = state.service_cpus / could if could > 0 else 1.0
+    usual = memory.get("usual_rate", state.rate) if memory.get("slack") else state.rate
+
+    def smooth(name: str, now: float, over_s: float, first: float) -> float:
+        before = memory.get(name, first)
+        return before + (now - before) * min(1.0, past_s / over_s)
+
+    return {
+        "idle": smooth("idle", state.idle_cpus, _IDLE_S, 0.0),
+        "load": smooth("load", state.service_cpus, _QUICK_S, state.service_cpus),
+        "busy": smooth("busy", state.batch_cpus, _QUICK_S, state.batch_cpus),
+        "strain": smooth("strain", strain, _STRAIN_S, 1.0),
+        "usual_rate": usual + (state.rate - usual) * min(1.0, past_s / _USUAL_S),
+    }
+
+
+def _weighed(state: State, past_s: float, seen: dict[str, float]) -> dict[str, float]:
+    """The weight that may be given, what it may be at most, and until when there is none."""
+    memory = state.now.memory
+    weight = memory.get("slack", 0.0)
+    most = min(memory.get("slack_most", _MOST) * 10 ** (past_s / _DECADE_OF_MOST_S), _MOST)
+    lowered_s = memory.get("lightened_s", -math.inf)
     wait_s = memory.get("slack_wait_s", _FIRST_WAIT_S)
     strict_until_s = memory.get("strict_until_s", -math.inf)
-    quantile = state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf
-    if had and state.latency and quantile > _NEAR:
+    quantile, settled = _quantile(state), state.time_s - lowered_s >= _SETTLED_S
+    if weight > 1 and state.rate > _RISEN * seen["usual_rate"]:
+        weight, lowered_s = 1.0, state.time_s
+    elif weight > 1 and settled and (quantile > _NEAR or seen["strain"] > _STRAINED):
+        most, lowered_s = max(weight / 10**0.5, 1.0), state.time_s
+        weight = max(weight / (100 if quantile > _BROKEN else 10), 1.0)
+    elif weight > 0 and settled and state.latency and quantile > _NEAR:
         strict_until_s = state.time_s + wait_s
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
-    wasted = idle > _IDLE * state.cores * (0.5 if had else 1.0)
-    may = not shrunk and (not spread or load < (_HEAVY if had else _LIGHT))
-    works = state.batch_cpus > _WORKS
-    far = quantile < (_NEAR if had else _FAR)
+    elif weight > 0 and quantile < _FAR and seen["strain"] < _EASY and _gains(seen["busy"]):
+        weight = max(weight, min(weight * 10 ** (past_s / _DECADE_S), most))
     return {
-        "slack": float(may and wasted and works and far and state.time_s >= strict_until_s),
-        "idle": idle,
-        "load": load,
+        "slack": weight,
+        "slack_most": most,
+        "lightened_s": lowered_s,
         "slack_wait_s": wait_s,
         "strict_until_s": strict_until_s,
     }
+
+
+def _quantile(state: State) -> float:
+    """Of the SLA."""
+    return state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf
+
+
+def _gains(batch_cpus: float) -> bool:
+    return math.ceil(batch_cpus) - batch_cpus > _WHOLE
