@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from aferir.bench.colocate_service import Again, Pair, due, figures, judge
+from aferir.bench.colocate_service import Again, Pair, figures, judge
 from aferir.colocation.trials.arm import Arm, Asked, Load
 
 
@@ -64,10 +64,11 @@ def test_less_work_than_beside_plain_idle_is_looked_at_again_and_told() -> None:
 
 def test_batch_work_in_the_time_that_the_service_needed_is_not_due() -> None:
     alone = arm("alone", 0.0, idle_cpus=0.5)
-    assert due(arm("idle", latency_s=0.3, batch_cpus=2.0), alone) == 0.25
-    assert due(arm("idle", latency_s=0.01, batch_cpus=2.0), alone) == 1.0
-    assert due(arm("idle", latency_s=0.3, batch_cpus=0.4), alone) == 1.0
-    slow = [Pair(arm("aferir", 0.24), arm("idle", 1.0, 0.3, batch_cpus=2.0))]
+    ours = arm("aferir", 0.24)
+    assert Pair(ours, arm("idle", latency_s=0.3, batch_cpus=2.0), alone).due == 0.25
+    assert Pair(ours, arm("idle", latency_s=0.01, batch_cpus=2.0), alone).due == 1.0
+    assert Pair(ours, arm("idle", latency_s=0.3, batch_cpus=0.4), alone).due == 1.0
+    slow = [Pair(ours, arm("idle", 1.0, 0.3, batch_cpus=2.0), alone)]
     arms = [alone, arm("idle", 1.0, 0.3, batch_cpus=2.0), arm("aferir", 0.24)]
     found = judge("cell", arms, lambda _: slow)
     assert found.of_idle == pytest.approx(0.96)
@@ -75,6 +76,15 @@ def test_batch_work_in_the_time_that_the_service_needed_is_not_due() -> None:
     judged = figures([found])[2]
     assert judged.holds
     assert judged.note.endswith("of all of it 0.24")
+
+
+def test_pairs_of_a_time_when_the_service_alone_broke_its_sla_do_not_count() -> None:
+    idle, alone = arm("idle", 1.0, 0.3, batch_cpus=2.0), arm("alone", 0.0, idle_cpus=0.5)
+    good = Pair(arm("aferir", 0.2), idle, alone)
+    slow = Pair(arm("aferir", 0.1), idle, arm("alone", 0.0, 0.3, idle_cpus=0.0))
+    arms = [alone, idle, arm("aferir", 0.2)]
+    assert judge("cell", arms, lambda _: [slow, good, slow]).of_idle == pytest.approx(0.8)
+    assert judge("cell", arms, lambda _: [slow]).of_idle is None
 
 
 def test_a_cell_in_which_the_service_alone_breaks_its_sla_does_not_count() -> None:

@@ -56,11 +56,25 @@ class Pair(msgspec.Struct, frozen=True):
 
     ours: Arm
     other: Arm
+    alone: Arm | None = None
+    """The service at the same time, where the other arm breaks the SLA. What breaks the SLA itself,
+    because the machine has become slower, tells nothing of the others."""
 
     @property
     def ratio(self) -> float:
         """Of batch work."""
         return _ratio_of(self.ours, self.other)
+
+    @property
+    def due(self) -> float:
+        """Share of the other arm's batch work that the service can do without.
+
+        All of it where the SLA is kept; else at most as many CPUs as the service leaves idle alone.
+        """
+        if self.alone is None or self.other.meets(SLA):
+            return 1.0
+        left = max(self.alone.idle_cpus, _LEAST_CPUS)
+        return 1.0 if self.other.batch_cpus <= left else left / self.other.batch_cpus
 
 
 Again = Callable[[str], Sequence[Pair]]
@@ -107,7 +121,8 @@ def _pairs(service: Running, cell: Cell, tell: Tell, count: int, other: str) -> 
         setup = Setup(service, cell.sla, rate, cell.batch, cell.times, seed)
         names = (other, _OURS) if number % 2 else (_OURS, other)
         arms = {name: run(name, setup) for name in names}
-        found.append(Pair(arms[_OURS], arms[other]))
+        alone = run(ALONE, setup) if other == "idle" and not arms[other].meets(SLA) else None
+        found.append(Pair(arms[_OURS], arms[other], alone))
     return found
 
 
@@ -136,23 +151,15 @@ def judge(name: str, arms: Sequence[Arm], again: Again) -> Judged:
     if not alone.meets(SLA):
         return Judged(words=words)
     near, beside = _beside_the_best(ours, arms, again)
-    pairs, more = _beside(ours, idle, _OF_IDLE, again)
+    pairs, more = _beside(Pair(ours, idle, alone), _OF_IDLE, again)
+    fair = [pair for pair in pairs if pair.alone is None or pair.alone.meets(SLA)]
     return Judged(
         words="; ".join([words, *beside, *more]),
         met=ours.meets(SLA),
         near=near,
-        of_idle=median(pair.ratio / due(pair.other, alone) for pair in pairs),
-        of_idle_whole=median(pair.ratio for pair in pairs),
+        of_idle=median(pair.ratio / pair.due for pair in fair) if fair else None,
+        of_idle_whole=median(pair.ratio for pair in fair) if fair else None,
     )
-
-
-def due(other: Arm, alone: Arm) -> float:
-    """Share of an arm's batch work that the service can do without.
-
-    All of it where the SLA is kept; else at most as many CPUs as the service leaves idle alone.
-    """
-    left = max(alone.idle_cpus, _LEAST_CPUS)
-    return 1.0 if other.meets(SLA) or other.batch_cpus <= left else left / other.batch_cpus
 
 
 def _beside_the_best(ours: Arm, arms: Sequence[Arm], again: Again) -> tuple[float, list[str]]:
@@ -172,11 +179,11 @@ def _beside_the_best(ours: Arm, arms: Sequence[Arm], again: Again) -> tuple[floa
     return 1.0, words
 
 
-def _beside(ours: Arm, other: Arm, least: float, again: Again) -> tuple[Sequence[Pair], list[str]]:
-    if _ratio_of(ours, other) >= least:
-        return [Pair(ours, other)], []
-    pairs = again(other.policy)
-    return pairs, [_told_of_pairs(other, pairs)]
+def _beside(once: Pair, least: float, again: Again) -> tuple[Sequence[Pair], list[str]]:
+    if once.ratio >= least:
+        return [once], []
+    pairs = again(once.other.policy)
+    return pairs, [_told_of_pairs(once.other, pairs)]
 
 
 def _ratio_of(ours: Arm, other: Arm) -> float:
