@@ -121,29 +121,21 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     verdict = judge(state)
     ratio = _ratio(state, memory, past_s)
     others = _others(state, memory, past_s)
-    competes = others > chosen.competition * state.cores
-    reserved_until_s = memory.get("reserved_until_s", -math.inf)
-    if competes:
-        reserved_until_s = state.time_s + chosen.hold_s
-    fair_until_s = memory.get("fair_until_s", -math.inf)
-    reserved_s = memory.get("reserved_s", state.time_s) if state.now.threads else state.time_s
+    crowded = others > chosen.competition * state.cores
     late = verdict == "danger" or ratio > chosen.caution
-    # What piled up before the reservations is not their fault.
-    if late and not competes and state.time_s - reserved_s >= chosen.patience_s:
-        fair_until_s = state.time_s + 3 * chosen.hold_s
+    spans = _spans(state, chosen, crowded=crowded, late=late)
     use = _use(state, memory, past_s)
     possible = reservations(state, chosen, use)
     whole = _nearly_whole(possible, chosen)
     shrunk = memory.get("share", _FULL) < _FULL
-    eased = slack.look(state, past_s, spread=bool(whole), shrunk=shrunk, crowded=competes)
+    eased = slack.look(state, past_s, spread=bool(whole), shrunk=shrunk, crowded=crowded)
     if verdict == "danger" and slack.settles(eased, state.time_s):
         verdict = "hold"
+    competes = crowded and not eased["slack"]
     threads: dict[int, Schedule] = {}
-    if eased["slack"]:
-        competes = False
-    elif competes or state.time_s < reserved_until_s:
+    if not eased["slack"] and state.time_s < spans["reserved_until_s"]:
         threads = possible
-    elif state.time_s >= fair_until_s:
+    elif not eased["slack"] and state.time_s >= spans["fair_until_s"]:
         threads = whole
     # Above the fair class anyway: the batch need not stand back behind third parties as well.
     outranked = bool(threads) and competes
@@ -167,17 +159,33 @@ def _decide(state: State, chosen: Parameters) -> Settings:
             "time_s": state.time_s,
             "ratio": ratio,
             "others": others,
-            "reserved_until_s": reserved_until_s,
-            "fair_until_s": fair_until_s,
-            "reserved_s": reserved_s,
             "urgent_until_s": urgent_until_s,
             "wary_until_s": wary_until_s,
+            **spans,
             **growth,
             **blame,
             **eased,
             **{f"use:{tid}": cpus for tid, cpus in use.items()},
         },
     )
+
+
+def _spans(state: State, chosen: Parameters, *, crowded: bool, late: bool) -> dict[str, float]:
+    """Since when there are reservations, and until when there are to be some, and none."""
+    memory = state.now.memory
+    reserved_s = memory.get("reserved_s", state.time_s) if state.now.threads else state.time_s
+    reserved_until_s = memory.get("reserved_until_s", -math.inf)
+    fair_until_s = memory.get("fair_until_s", -math.inf)
+    if crowded:
+        reserved_until_s = state.time_s + chosen.hold_s
+    # What piled up before the reservations is not their fault.
+    elif late and state.time_s - reserved_s >= chosen.patience_s:
+        fair_until_s = state.time_s + 3 * chosen.hold_s
+    return {
+        "reserved_s": reserved_s,
+        "reserved_until_s": reserved_until_s,
+        "fair_until_s": fair_until_s,
+    }
 
 
 def _service(
