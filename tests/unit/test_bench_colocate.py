@@ -26,6 +26,8 @@ def arm(
         batch_per_s=batch_per_s,
         batch_cpus=batch_cpus,
         idle_cpus=idle_cpus,
+        cpus=2,
+        speed=0.0,
         system_s=(),
         own_cpus=0.0,
         own_memory_bytes=0.0,

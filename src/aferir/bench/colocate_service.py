@@ -1,8 +1,8 @@
 """Co-location on a real service: every arm beside the others, the bars of the policy `aferir`.
 
-Machines change their speed while a cell's arms run one after the other. So a look at each arm once
-says who is to be compared, and where ours seems to do too little, pairs of runs next to each other
-say how much it is.
+Machines change their speed while a cell's arms run one after the other. So arms are compared as if
+they had met the same speed (`aferir.bench.same_speed`): a look at each arm once says who is to be
+compared, and where ours seems to do too little, pairs of runs next to each other say how much.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from statistics import median
 
 import msgspec
 
+from aferir.bench import same_speed
 from aferir.bench.options import BenchOptions, Note
 from aferir.colocation.evaluation import settled_s
 from aferir.colocation.policies import POLICIES
@@ -61,9 +62,14 @@ class Pair(msgspec.Struct, frozen=True):
     because the machine has become slower, tells nothing of the others."""
 
     @property
+    def speed(self) -> float:
+        """Of the machine, over all of them."""
+        return same_speed.mean_speed([one for one in (self.ours, self.other, self.alone) if one])
+
+    @property
     def ratio(self) -> float:
         """Of batch work."""
-        return _ratio_of(self.ours, self.other)
+        return _ratio_of(self.ours, self.other, self.speed)
 
     @property
     def due(self) -> float:
@@ -73,8 +79,9 @@ class Pair(msgspec.Struct, frozen=True):
         """
         if self.alone is None or self.other.meets(SLA):
             return 1.0
-        left = max(self.alone.idle_cpus, _LEAST_CPUS)
-        return 1.0 if self.other.batch_cpus <= left else left / self.other.batch_cpus
+        left = max(same_speed.idle_cpus(self.alone, self.speed), _LEAST_CPUS)
+        had = same_speed.batch_cpus(self.other, self.speed)
+        return 1.0 if had <= left else left / had
 
 
 Again = Callable[[str], Sequence[Pair]]
@@ -168,10 +175,12 @@ def _beside_the_best(ours: Arm, arms: Sequence[Arm], again: Again) -> tuple[floa
     And what there is to tell.
     """
     words: list[str] = []
+    speed = same_speed.mean_speed(arms)
     keep = [arm for arm in arms if arm.meets(SLA) and arm.policy not in (ALONE, _OURS)]
-    for other in sorted(keep, key=lambda arm: -arm.batch_per_s):
-        if _ratio_of(ours, other) >= _NEAR:
-            return _ratio_of(ours, other), words
+    for other in sorted(keep, key=lambda arm: -same_speed.batch_per_s(arm, speed)):
+        ratio = _ratio_of(ours, other, speed)
+        if ratio >= _NEAR:
+            return ratio, words
         pairs = again(other.policy)
         words.append(_told_of_pairs(other, pairs))
         if all(pair.other.meets(SLA) for pair in pairs):
@@ -186,12 +195,13 @@ def _beside(once: Pair, least: float, again: Again) -> tuple[Sequence[Pair], lis
     return pairs, [_told_of_pairs(once.other, pairs)]
 
 
-def _ratio_of(ours: Arm, other: Arm) -> float:
-    return ours.batch_per_s / other.batch_per_s if other.batch_per_s else 1.0
+def _ratio_of(ours: Arm, other: Arm, speed: float) -> float:
+    theirs = same_speed.batch_per_s(other, speed)
+    return same_speed.batch_per_s(ours, speed) / theirs if theirs else 1.0
 
 
 def _told_of_pairs(other: Arm, pairs: Sequence[Pair]) -> str:
-    ratios = " ".join(f"{pair.ratio:.2f}" for pair in pairs)
+    ratios = _listed(pair.ratio for pair in pairs)
     kept = sum(pair.other.meets(SLA) for pair in pairs)
     return f"{_OURS} over {other.policy} {ratios}, which kept the SLA in {kept} of {len(pairs)}"
 
@@ -237,6 +247,7 @@ def _told(arms: Iterable[Arm]) -> str:
     return ", ".join(
         f"{arm.policy} {1e3 * found.quantile_s:.0f} ms {arm.batch_per_s:.1f}/s"
         f" {arm.batch_cpus:.2f} of {arm.batch_cpus + arm.idle_cpus:.2f} CPUs"
+        f" at {arm.speed:.0f}/s"
         for arm in arms
         if (found := arm.latency(SLA)) is not None
     )
@@ -246,9 +257,7 @@ def fifo(options: BenchOptions, note: Note) -> list[Figure]:
     """Pairs of both arms next to each other, in turn the one and the other first."""
     pairs = _QUICK_PAIRS if options.quick else _PAIRS
     times = _QUICK_TIMES if options.quick else _TIMES
-    ratios: list[float] = []
-    systems: list[float] = []
-    others: list[float] = []
+    found: list[tuple[Arm, Arm]] = []
     with serving("nginx", os.cpu_count() or 1) as service:
         rate = 0.5 * _highest(service, note, quick=options.quick)
         for pair in range(pairs):
@@ -256,27 +265,42 @@ def fifo(options: BenchOptions, note: Note) -> list[Figure]:
             setup = Setup(service, SLA, rate, Batch("xz", _THREADS), times, options.seed + pair)
             names = ("fifo", _OURS) if pair % 2 else (_OURS, "fifo")
             arms = {name: run(name, setup) for name in names}
-            ours, theirs = (arms[name].latency(SLA) for name in (_OURS, "fifo"))
-            if ours and theirs:
-                ratios.append(ours.quantile_s / theirs.quantile_s)
-            systems += arms[_OURS].system_s
-            others += arms["fifo"].system_s
+            found.append((arms[_OURS], arms["fifo"]))
     load = f"nginx at {rate:.0f}/s, xz with {_THREADS} threads"
-    return [_ratio(ratios, load), _system(systems, max(others, default=None))]
+    systems = [one for ours, _ in found for one in ours.system_s]
+    others = [one for _, theirs in found for one in theirs.system_s]
+    return [quantiles(found, load), _system(systems, max(others, default=None))]
 
 
-def _ratio(ratios: Sequence[float], load: str) -> Figure:
-    middle = sorted(ratios)[len(ratios) // 2] if ratios else None
+def quantiles(found: Sequence[tuple[Arm, Arm]], load: str) -> Figure:
+    """The ratio at the same speed, of which latency is a power within a cell."""
+    both = [
+        ((ours.speed, mine.quantile_s), (theirs.speed, other.quantile_s))
+        for ours, theirs in found
+        if (mine := ours.latency(SLA)) and (other := theirs.latency(SLA))
+    ]
+    power = same_speed.slope(list(zip(*both, strict=True)))
+    measured = [mine / other for (_, mine), (_, other) in both]
+    ratios = [
+        ratio * (theirs / ours) ** power if ours and theirs else ratio
+        for ratio, ((ours, _), (theirs, _)) in zip(measured, both, strict=True)
+    ]
+    middle = median(ratios) if ratios else None
     return Figure(
         name="fifo.p95",
         value=middle,
         unit="times",
         n=len(ratios),
-        target=f"<= {_MOST_RATIO:g}, the median pair",
+        target=f"<= {_MOST_RATIO:g}, the median pair at the same speed of the machine",
         holds=None if middle is None else middle <= _MOST_RATIO,
         peer="SCHED_FIFO",
-        note=f"{load}; pairs " + " ".join(f"{one:.2f}" for one in ratios),
+        note=f"{load}; pairs {_listed(ratios)}; as measured {_listed(measured)}; with the speed's"
+        f" power {power:.1f}",
     )
+
+
+def _listed(ratios: Iterable[float]) -> str:
+    return " ".join(f"{ratio:.2f}" for ratio in ratios)
 
 
 def _system(answers: Sequence[float], theirs: float | None) -> Figure:

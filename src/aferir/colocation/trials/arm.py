@@ -18,6 +18,7 @@ from aferir.colocation.histogram import Histogram
 from aferir.colocation.settings import Latency, Sla
 from aferir.colocation.trials import programs
 from aferir.colocation.trials.service import Running
+from aferir.colocation.trials.speed import sampling
 from aferir.colocation.trials.system import typing
 from aferir.environments import scratch
 from aferir.errors import ProgramError
@@ -75,12 +76,16 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs that the batch had."""
     idle_cpus: float
     """CPUs that nobody used."""
+    cpus: int
+    """Of the machine."""
     system_s: tuple[float, ...]
     """Each answer of a small task of the system, ten a second."""
     own_cpus: float
     """Share of a CPU that the controller used."""
     own_memory_bytes: float
     leaked_cpus: float
+    speed: float
+    """Of the machine at that time; 0: unknown. See `aferir.colocation.trials.speed`."""
     problems: tuple[str, ...] = ()
 
     def latency(self, sla: Sla) -> Latency | None:
@@ -136,6 +141,7 @@ def run(policy: str, setup: Setup) -> Arm:
     times = setup.times
     with scratch.folder() as folder, contextlib.ExitStack() as stack:
         typed = stack.enter_context(typing(folder))
+        speed = stack.enter_context(sampling(folder))
         generator = None
         if setup.rate != 0:
             generator = _asking(setup.service, setup.rate, times, setup.seed, folder)
@@ -146,9 +152,9 @@ def run(policy: str, setup: Setup) -> Arm:
         time.sleep(times.warm_up_s)
         begun, before, idle = time.monotonic(), programs.finished(folder), _idle_s()
         time.sleep(times.measured_s)
-        seconds, done = time.monotonic() - begun, programs.finished(folder) - before
-        idle = _idle_s() - idle
-        system = typed.answers(begun)
+        ended, done = time.monotonic(), programs.finished(folder) - before
+        seconds, idle = ended - begun, _idle_s() - idle
+        system, fast = typed.answers(begun), speed.mean(begun, ended)
         load = _asked(*generator) if generator else Load(asked=(), healthy=True, failed=0)
         outcome = _outcome(controller)
     return Arm(
@@ -157,7 +163,9 @@ def run(policy: str, setup: Setup) -> Arm:
         batch_per_s=done / seconds,
         batch_cpus=outcome.batch_cpu_s / outcome.duration_s,
         idle_cpus=idle / seconds,
+        cpus=os.cpu_count() or 1,
         system_s=system,
+        speed=fast,
         own_cpus=outcome.own_cpu_s / outcome.duration_s,
         own_memory_bytes=outcome.own_memory_bytes,
         leaked_cpus=outcome.leaked_cpus or 0.0,

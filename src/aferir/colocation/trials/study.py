@@ -197,6 +197,7 @@ def _by_arm(tried: Tried, sla: Sla) -> list[Series]:
         series("violations", "1", [arm.violations(sla) for arm in tried.arms]),
         series("system_worst_s", "s", [max(arm.system_s, default=0.0) for arm in tried.arms]),
         series("controller_cpus", "1", [arm.own_cpus for arm in tried.arms]),
+        series("machine_tasks_per_s", "1/s", [arm.speed for arm in tried.arms]),
     ]
 
 

@@ -1,0 +1,71 @@
+"""What arms of a co-location would have given on a machine of the same speed.
+
+Arms run one after the other, and hosts with other guests change their speed between them. Work
+takes as many more seconds of CPU time as the machine is slower, the service's as well as the
+batch's; and what the service then takes more, it takes from what idles and from the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from aferir.colocation.trials.arm import Arm
+
+_HUNGRY = 0.05
+"""Of the machine: a batch that leaves less than that idle could have used more."""
+_STILL = 1e-6
+"""Squares of logarithms: below it the speed did not change."""
+
+
+def mean_speed(arms: Sequence[Arm]) -> float:
+    """Of all of them; 0 where it is not known of one."""
+    found = [arm.speed for arm in arms]
+    return fmean(found) if found and all(found) else 0.0
+
+
+def idle_cpus(arm: Arm, speed: float) -> float:
+    """That nobody would have used at that speed, where there is no batch; at least 0."""
+    return arm.idle_cpus - _needed(arm, speed)
+
+
+def batch_cpus(arm: Arm, speed: float) -> float:
+    """That the batch would have had at that speed; at least 0."""
+    needed = _needed(arm, speed)
+    if arm.idle_cpus >= _HUNGRY * arm.cpus:
+        needed = max(needed - arm.idle_cpus, 0.0)
+    return max(arm.batch_cpus - needed, 0.0)
+
+
+def batch_per_s(arm: Arm, speed: float) -> float:
+    """Pieces of batch work a second that it would have done at that speed."""
+    if not (speed and arm.speed and arm.batch_cpus):
+        return arm.batch_per_s
+    per_cpu = arm.batch_per_s / arm.batch_cpus * speed / arm.speed
+    return per_cpu * batch_cpus(arm, speed)
+
+
+def _needed(arm: Arm, speed: float) -> float:
+    """CPUs that the service and the rest would have used more; less than 0 on a faster machine."""
+    if not (speed and arm.speed):
+        return 0.0
+    rest = max(arm.cpus - arm.idle_cpus - arm.batch_cpus, 0.0)
+    return rest * (arm.speed / speed - 1.0)
+
+
+def slope(groups: Sequence[Sequence[tuple[float, float]]]) -> float:
+    """Change of the logarithm of a value by that of the speed, common to the groups.
+
+    The groups are arms, with (speed, value) of each run: the within-group slope of an analysis of
+    covariance. 0 where the speed is not known or did not change.
+    """
+    over = under = 0.0
+    for group in groups:
+        known = [(math.log(x), math.log(y)) for x, y in group if x > 0 and y > 0]
+        if not known:
+            continue
+        middle_x, middle_y = fmean(x for x, _ in known), fmean(y for _, y in known)
+        over += sum((x - middle_x) * (y - middle_y) for x, y in known)
+        under += sum((x - middle_x) ** 2 for x, _ in known)
+    return over / under if under > _STILL else 0.0
