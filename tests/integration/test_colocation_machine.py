@@ -105,10 +105,11 @@ def _start_thread(child: subprocess.Popen[str]) -> None:
         Settings(service=_SMALL),
         Settings(service=Schedule(policy="fifo", priority=1)),
         Settings(service=Schedule(nice=5), service_cpus=(0,)),
+        Settings(service=Schedule(nice=-5, cpus=(0,))),
         Settings(service=Schedule(policy="batch", nice=-3)),
         Settings(service=Schedule(policy="idle")),
     ],
-    ids=["deadline", "fifo", "nice and cpus", "batch", "idle"],
+    ids=["deadline", "fifo", "nice and cpus", "cpus of each thread", "batch", "idle"],
 )
 def test_all_threads_are_what_they_were_those_too_that_started_meanwhile(
     sleepers: subprocess.Popen[str], entry: Entry, settings: Settings
@@ -201,6 +202,29 @@ def test_a_thread_under_a_mask_of_ours_may_get_a_deadline(
     applied = machine.apply(Settings(threads={sleepers.pid: _SMALL}, service_cpus=(0,)), threads)
     assert applied.problems == ()
     assert attributes.read(sleepers.pid).policy == attributes.DEADLINE
+
+
+def test_threads_with_cpus_of_their_own_keep_within_those_they_were_found_with(
+    sleepers: subprocess.Popen[str], entry: Entry
+) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("there is one CPU only")
+    machine = Machine(entry)
+    threads = service.threads((sleepers.pid,))
+    kept, free = sorted(threads)[:2]
+    os.sched_setaffinity(kept, {cpus[1]})
+    apart = Settings(threads={tid: Schedule(cpus=(cpus[0],)) for tid in (kept, free)})
+    assert machine.apply(apart, threads).problems == ()
+    assert os.sched_getaffinity(kept) == {cpus[1]}
+    assert os.sched_getaffinity(free) == {cpus[0]}
+    assert machine.apply(Settings(threads={free: _SMALL}), threads).problems == ()
+    assert attributes.read(free).policy == attributes.DEADLINE
+    assert os.sched_getaffinity(free) == set(cpus)
+    assert machine.apply(apart, threads).problems == ()
+    assert os.sched_getaffinity(free) == {cpus[0]}
+    assert machine.apply(Settings(), threads).problems == ()
+    assert os.sched_getaffinity(free) == set(cpus)
 
 
 def test_a_thread_that_has_ended_is_no_problem(entry: Entry) -> None:

@@ -52,14 +52,47 @@ def test_a_rank_that_brings_the_sla_near_is_taken_away_for_longer_each_time() ->
     assert given[2] - given[1] == pytest.approx(120, abs=1)
 
 
-def test_threads_that_reservations_spread_keep_them_unless_they_do_little() -> None:
-    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.3) for tid in (1, 2))
-    made = live(aferir(), 5, **_FEW, threads=threads, service_cpus=0.8)
-    assert set(made.threads) == {1, 2}
-    assert made.batch.idle
-    light = live(aferir(), 5, **_WHOLE, threads=threads, service_cpus=0.4)
+def test_workers_that_one_processor_does_not_suffice_get_each_its_own() -> None:
+    names = (("nginx", 0.5), ("nginx", 0.5), ("nginx: master", 0.0))
+    threads = tuple(ThreadUse(tid=7 - k, name=n, cpus=used) for k, (n, used) in enumerate(names))
+    heavy = live(aferir(), 5, **_WHOLE, threads=threads, service_cpus=1.0)
+    assert {tid: one.cpus for tid, one in heavy.threads.items()} == {6: (0,), 7: (1,)}
+    assert {one.policy for one in heavy.threads.values()} == {"other"}
+    assert heavy.batch == _SLACK
+    light = live(aferir(), 5, **_WHOLE, threads=threads, service_cpus=0.7)
     assert light.threads == {}
     assert light.batch == _SLACK
+    near = {**_WHOLE, "latency": latency(0.08)}
+    strict = live(aferir(), 5, **near, threads=threads, service_cpus=1.0)
+    assert {one.policy for one in strict.threads.values()} == {"deadline"}
+
+
+def test_workers_keep_their_processors_until_one_suffices_with_some_to_spare() -> None:
+    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.4) for tid in (1, 2))
+    made = live(aferir(), 5, **_WHOLE, threads=threads, service_cpus=0.9)
+    for used, spread in ((0.8, True), (0.7, False), (0.8, False)):
+        made = _goes_on(made, 3, **_WHOLE, threads=threads, service_cpus=used)
+        assert bool(made.threads) is spread
+
+
+def test_workers_near_what_they_could_use_have_reservations_and_the_batch_no_rank() -> None:
+    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.6) for tid in (1, 2))
+    easy = {**_WHOLE, "threads": threads, "service_cpus": 1.0}
+    strained = {**easy, "service_cpus": 1.35, "batch_cpus": 0.43, "idle_cpus": 0.22}
+    assert {one.policy for one in live(aferir(), 5, **strained).threads.values()} == {"deadline"}
+    ranked = live(aferir(), 5, **easy)
+    full = _goes_on(ranked, 4, **{**strained, "idle_cpus": 0.1, "batch_cpus": 0.55})
+    assert {one.policy for one in full.threads.values()} == {"deadline"}
+    assert full.batch == _GIVES_WAY
+    assert {one.policy for one in _goes_on(full, 20, **easy).threads.values()} == {"deadline"}
+
+
+def test_processors_of_their_own_do_not_count_as_reservations_that_came_too_late() -> None:
+    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.5) for tid in (1, 2))
+    made = live(aferir(), 5, **_WHOLE, threads=threads, service_cpus=1.0)
+    late = {**_WHOLE, "latency": latency(0.096), "threads": threads, "service_cpus": 1.0}
+    made = _goes_on(made, 1, **late)
+    assert {one.policy for one in made.threads.values()} == {"deadline"}
 
 
 def test_the_weight_rises_while_it_gives_the_batch_more_and_the_service_is_at_ease() -> None:

@@ -216,23 +216,24 @@ class Machine:
 
     def _apply_masks(self, wanted: Settings, threads: Mapping[int, int]) -> list[str]:
         """CPUs of the service's threads. Threads under SCHED_DEADLINE keep all (EBUSY)."""
-        mask = wanted.service_cpus
-        if not mask and not any(self._masks.values()):
-            return []
-        problems = []
         changes = []
         for tid in threads:
             schedule = self._schedules.get(tid)
-            own = () if schedule and schedule.policy == "deadline" else mask
+            own = (schedule.cpus if schedule else ()) or wanted.service_cpus
+            if schedule and schedule.policy == "deadline":
+                own = ()
             if self._masks.get(tid, ()) != own:
                 changes.append((tid, own))
+        if not changes:
+            return []
+        problems = []
         self._remember({tid: threads[tid] for tid, _ in changes}, wanted, threads)
         for tid, own in changes:
             found = self._found.get(tid)
             if found is None:
                 continue
             try:
-                os.sched_setaffinity(tid, own or found.cpus)
+                os.sched_setaffinity(tid, {*own} & {*found.cpus} or found.cpus)
                 self._masks[tid] = own
             except ProcessLookupError:
                 continue
@@ -296,7 +297,7 @@ def _inheritable(before: Remembered, wanted: Settings) -> Remembered:
     given = [*wanted.threads.values(), *([wanted.service] if wanted.service else [])]
     nices = {s.nice for s in given if s.policy in ("other", "batch") and s.nice > 0}
     policies = {attributes.of(s).policy for s in given if s.policy in ("batch", "idle")}
-    masks = {wanted.service_cpus} if wanted.service_cpus else set()
+    masks = {cpus for cpus in (wanted.service_cpus, *(s.cpus for s in given)) if cpus}
     return msgspec.structs.replace(
         before,
         nices=tuple(sorted(nices.union(before.nices))),

@@ -29,6 +29,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """deadline: T. A thread that has used Q waits up to T - Q; the longest is 4.19 s."""
     reclaim: bool = False
     """deadline: may use more than Q where others leave it (SCHED_FLAG_RECLAIM, GRUB)."""
+    cpus: tuple[int, ...] = ()
+    """CPUs that it may use, of those that it was found with; (): as `Settings.service_cpus` has it.
+    Not with `deadline`, which takes all."""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):

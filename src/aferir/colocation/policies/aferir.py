@@ -132,7 +132,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     if verdict == "danger" and slack.settles(eased, state.time_s):
         verdict = "hold"
     competes = crowded and not eased["slack"]
-    threads: dict[int, Schedule] = {}
+    threads = slack.spread(eased, whole, state.cores, chosen.nice)
     if not eased["slack"] and state.time_s < spans["reserved_until_s"]:
         threads = possible
     elif not eased["slack"] and state.time_s >= spans["fair_until_s"]:
@@ -173,7 +173,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
 def _spans(state: State, chosen: Parameters, *, crowded: bool, late: bool) -> dict[str, float]:
     """Since when there are reservations, and until when there are to be some, and none."""
     memory = state.now.memory
-    reserved_s = memory.get("reserved_s", state.time_s) if state.now.threads else state.time_s
+    reserved_s = memory.get("reserved_s", state.time_s) if _reserved(state) else state.time_s
     reserved_until_s = memory.get("reserved_until_s", -math.inf)
     fair_until_s = memory.get("fair_until_s", -math.inf)
     if crowded:
@@ -186,6 +186,10 @@ def _spans(state: State, chosen: Parameters, *, crowded: bool, late: bool) -> di
         "reserved_until_s": reserved_until_s,
         "fair_until_s": fair_until_s,
     }
+
+
+def _reserved(state: State) -> bool:
+    return any(one.policy == "deadline" for one in state.now.threads.values())
 
 
 def _service(
@@ -253,7 +257,7 @@ def _period_s(
         return min(chosen.throttled / (1.0 - least), _LONGEST) * bound_s
     period_s = max(chosen.period * bound_s, chosen.least_runtime_s / least)
     per_request_s = used_cpus / state.rate if state.rate > 0 else 0.0
-    most_s = bound_s * (0.75 if state.now.threads else 0.5)  # hysteresis
+    most_s = bound_s * (0.75 if _reserved(state) else 0.5)  # hysteresis
     if period_s > bound_s / 4 or 3 * per_request_s / least > most_s:
         return None
     return period_s

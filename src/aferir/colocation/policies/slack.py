@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from aferir.colocation.settings import State
+from aferir.colocation.settings import Schedule, State
 
 _NEAR, _FAR = 0.4, 0.2
 """Of the SLA: above the first quantile the weight falls or is given up, below the second it is
@@ -23,7 +23,7 @@ _IDLE, _LEFT = 0.1, 0.05
 _EASY, _STRAINED = 0.82, 0.9
 """Of all that the service could use, what it does: below the first the weight may rise, above the
 second it falls. Requests then queue, and a search engine's slow log does not count that time."""
-_LIGHT, _HEAVY = 0.7, 0.8
+_LIGHT, _HEAVY = 0.75, 0.85
 """CPUs: a service that uses less than the first finds its way even where all of its threads share
 a processor, and no longer above the second."""
 _WORKS = 0.1
@@ -50,26 +50,43 @@ def look(
 ) -> dict[str, float]:
     """`slack`: the batch's weight in the fair class, 0 for none; and what to remember.
 
-    `spread`: reservations can spread the service's threads, which the fair class leaves on one
-    processor beside a batch with a rank. `shrunk`: the batch may not use all that it could.
-    `crowded`: others work here, who are to have no less weight than the batch.
+    `spread`: each worker of the service could have a processor. `shrunk`: the batch may not use all
+    that it could. `crowded`: others work here, who are to have no less weight than the batch.
     """
+    memory = state.now.memory
     seen = _seen(state, past_s)
-    found = _weighed(state, past_s, seen)
+    heavy = spread and seen["load"] >= (_LIGHT if memory.get("heavy") else _HEAVY)
+    found = _weighed(state, past_s, seen, heavy=heavy)
     had = found["slack"] > 0
-    quantile = _quantile(state)
     few = _WORKS < seen["busy"] < state.cores - 1 + _MORE
-    spreads = spread and seen["load"] >= (_HEAVY if had else _LIGHT)
     idle = (0.0 if found["slack"] > 1 else _LEFT) if had else _IDLE
     gives = (
         few
-        and not (shrunk or spreads)
-        and quantile < (math.inf if had else _FAR)
+        and not shrunk
+        and _quantile(state) < (math.inf if had else _FAR)
         and seen["idle"] >= idle * state.cores
+        and (had or not heavy or seen["strain"] < _EASY)
         and state.time_s >= found["strict_until_s"]
     )
     most = _EVERYBODYS if crowded else _MOST
-    return {**seen, **found, "slack": min(max(found["slack"], 1.0), most) if gives else 0.0}
+    weight = min(max(found["slack"], 1.0), most) if gives else 0.0
+    return {**seen, **found, "slack": weight, "heavy": float(heavy)}
+
+
+def spread(
+    eased: dict[str, float], whole: dict[int, Schedule], cores: int, nice: int
+) -> dict[int, Schedule]:
+    """A processor of its own for each worker of a service that one processor does not suffice.
+
+    Beside a batch with a rank the fair class leaves two of them on one, for none of the others
+    idles. `whole`: reservations of nearly a processor for each worker, of which there are no more
+    than `cores`, and of little for the other threads.
+    """
+    if not (eased["slack"] and eased["heavy"]):
+        return {}
+    large = max((one.runtime_s for one in whole.values()), default=0.0)
+    workers = sorted(tid for tid, one in whole.items() if one.runtime_s > large / 2)
+    return {tid: Schedule(nice=nice, cpus=(place % cores,)) for place, tid in enumerate(workers)}
 
 
 def settles(eased: dict[str, float], time_s: float) -> bool:
@@ -102,21 +119,27 @@ def _seen(state: State, past_s: float) -> dict[str, float]:
     }
 
 
-def _weighed(state: State, past_s: float, seen: dict[str, float]) -> dict[str, float]:
-    """The weight that may be given, what it may be at most, and until when there is none."""
+def _weighed(
+    state: State, past_s: float, seen: dict[str, float], *, heavy: bool
+) -> dict[str, float]:
+    """The weight that may be given, what it may be at most, and until when there is none.
+
+    `heavy`: there are reservations to go back to, that serve as well as weight 1.
+    """
     memory = state.now.memory
     weight = memory.get("slack", 0.0)
     most = min(memory.get("slack_most", _MOST) * 10 ** (past_s / _DECADE_OF_MOST_S), _MOST)
     lowered_s = memory.get("lightened_s", -math.inf)
     wait_s = memory.get("slack_wait_s", _FIRST_WAIT_S)
     strict_until_s = memory.get("strict_until_s", -math.inf)
-    quantile, settled = _quantile(state), state.time_s - lowered_s >= _SETTLED_S
+    quantile, strained = _quantile(state), seen["strain"] > _STRAINED
+    settled = state.time_s - lowered_s >= _SETTLED_S
     if weight > 1 and state.rate > _RISEN * seen["usual_rate"]:
         weight, lowered_s = 1.0, state.time_s
-    elif weight > 1 and settled and (quantile > _NEAR or seen["strain"] > _STRAINED):
+    elif weight > 1 and settled and (quantile > _NEAR or strained):
         most, lowered_s = max(weight / 10**0.5, 1.0), state.time_s
         weight = max(weight / (100 if quantile > _BROKEN else 10), 1.0)
-    elif weight > 0 and settled and state.latency and quantile > _NEAR:
+    elif weight > 0 and settled and state.latency and (quantile > _NEAR or (heavy and strained)):
         strict_until_s = state.time_s + wait_s
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
     elif weight > 0 and quantile < _FAR and seen["strain"] < _EASY and _gains(seen["busy"]):

@@ -77,7 +77,7 @@ class Processors:
                     wanted = Schedule()
                 else:
                     room -= share
-                cpus = frozenset(settings.service_cpus) or None
+                cpus = frozenset(wanted.cpus or settings.service_cpus) or None
                 task.cpus = None if wanted.policy == "deadline" else cpus
                 self._reschedule(task, wanted)
         self._apply_batch(settings.batch)
