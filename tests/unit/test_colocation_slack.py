@@ -140,3 +140,47 @@ def test_a_weight_ends_where_the_batch_turns_out_to_have_more_threads() -> None:
 @pytest.mark.parametrize(("weight", "step"), [(1, 1), (3, 1), (3.2, 3), (99, 31), (1000, 1000)])
 def test_weights_are_set_in_steps_of_half_a_decade(weight: float, step: int) -> None:
     assert in_steps(weight) == step
+
+
+_LIGHT_SERVICE: dict[str, Any] = {**_FEW, "batch_cpus": 0.92, "idle_cpus": 0.7}
+
+
+def test_a_light_service_and_its_batch_have_processors_of_their_own() -> None:
+    middle = {**_LIGHT_SERVICE, "latency": latency(0.08)}
+    made = live(aferir(), 5, **middle, service_cpus=0.3)
+    assert (made.service_cpus, made.batch.cpus) == ((0,), (1,))
+    assert made.batch.weight == 100
+    assert made.threads == {}
+    near = _goes_on(made, 3, **{**_LIGHT_SERVICE, "latency": latency(0.14)}, service_cpus=0.3)
+    assert (near.service_cpus, near.batch) == ((), _GIVES_WAY)
+    for seconds, apart in ((20, ()), (12, (1,))):
+        near = _goes_on(near, seconds, **middle, service_cpus=0.3)
+        assert near.batch.cpus == apart
+    busier = _goes_on(made, 3, **middle, service_cpus=0.7)
+    assert (busier.service_cpus, busier.batch.cpus) == ((), ())
+
+
+def test_processors_are_kept_apart_with_hysteresis_and_never_for_a_batch_that_uses_them_half() -> (
+    None
+):
+    for used, apart in ((0.45, True), (0.6, False)):
+        made = live(aferir(), 5, **_LIGHT_SERVICE, service_cpus=used)
+        assert bool(made.batch.cpus) is apart
+    made = live(aferir(), 5, **_LIGHT_SERVICE, service_cpus=0.4)
+    assert _goes_on(made, 3, **_LIGHT_SERVICE, service_cpus=0.6).batch.cpus == (1,)
+    half = {**_LIGHT_SERVICE, "batch_cpus": 0.6}
+    assert live(aferir(), 5, **half, service_cpus=0.3).batch.cpus == ()
+
+
+def test_a_batch_on_processors_of_its_own_may_show_from_time_to_time_that_it_wants_more() -> None:
+    decide, now, apart = aferir(), live(aferir(), 5, **_LIGHT_SERVICE, service_cpus=0.3), []
+    for turn in range(1, 301):
+        given = state(**_LIGHT_SERVICE, service_cpus=0.3, time_s=105 + turn / 10, now=now)
+        now = decide(given)
+        apart.append(bool(now.batch.cpus))
+    assert 0.85 < sum(apart) / len(apart) < 0.95
+    for turn in range(1, 301):
+        used = {"batch_cpus": 0.95 if now.batch.cpus else 1.6, "idle_cpus": 0.1}
+        changed = {**_LIGHT_SERVICE, **used, "service_cpus": 0.3, "time_s": 135 + turn / 10}
+        now = decide(state(**changed, now=now))
+    assert now.batch == _GIVES_WAY

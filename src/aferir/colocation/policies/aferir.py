@@ -32,8 +32,6 @@ from aferir.colocation.policies.reservation import Reservation, plan, shares
 from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
 
 Verdict = Literal["danger", "hold", "calm"]
-Rank = Literal["other", "idle"]
-"""Of the batch: in the fair class, or idle as a whole."""
 
 _STEP = 0.05
 """Quotas are set in such steps of the machine: rewriting one for less is not worth it."""
@@ -142,19 +140,19 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     wary_until_s = memory.get("wary_until_s", -math.inf)
     if outranked and late:
         wary_until_s = state.time_s + 3 * chosen.hold_s
-    rank: Rank = "other" if eased["slack"] else "idle"
-    if outranked and state.time_s >= wary_until_s:
-        rank = "other"
+    idle = not (eased["slack"] or (outranked and state.time_s >= wary_until_s))
     urgent_until_s = memory.get("urgent_until_s", -math.inf)
     if competes and not threads and verdict == "danger":
         urgent_until_s = state.time_s + chosen.hold_s
     blame = _blame(state, chosen, verdict, ratio, past_s)
     innocent = state.time_s < blame["innocent_until_s"]
     growth = _share(state, chosen, verdict, ratio, past_s, innocent=innocent)
+    service_cpus, batch_cpus = slack.own(eased, state.cores)
     return Settings(
         threads=threads,
         service=_service(state, chosen, urgent_until_s, competes=competes and not threads),
-        batch=_batch(state, growth["share"], rank, eased["slack"]),
+        service_cpus=service_cpus,
+        batch=_batch(state, growth["share"], slack.weight(eased), batch_cpus, idle=idle),
         memory={
             "time_s": state.time_s,
             "ratio": ratio,
@@ -386,13 +384,14 @@ def _hopeless(state: State) -> bool:
     return state.latency is not None and state.latency.low_s > 2 * state.sla.bound_s
 
 
-def _batch(state: State, share: float, rank: Rank, weight: float) -> Batch:
-    """`weight`: 0 for everybody's."""
+def _batch(state: State, share: float, weight: int, cpus: tuple[int, ...], *, idle: bool) -> Batch:
+    """`idle`: as a whole."""
     steps = math.floor(share / _STEP + 1e-9)
     return Batch(
-        policy="idle" if rank == "idle" else "other",
-        idle=rank == "idle",
-        weight=slack.in_steps(weight) if weight else 100,
+        policy="idle" if idle else "other",
+        idle=idle,
+        weight=weight,
         quota_cpus=None if share >= _FULL or share <= 0 else max(steps, 1) * _STEP * state.cores,
+        cpus=cpus,
         suspended=share <= 0,
     )

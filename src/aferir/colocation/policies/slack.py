@@ -17,6 +17,9 @@ from aferir.colocation.settings import Schedule, State
 _NEAR, _FAR = 0.4, 0.2
 """Of the SLA: above the first quantile the weight falls or is given up, below the second it is
 given and rises."""
+_HARMED, _UNHARMED = 0.65, 0.5
+"""Of the SLA: above the first quantile nobody has processors of his own, for a while; below the
+second both may have. Nothing of the batch delays a service there but shared caches and memory."""
 _BROKEN = 0.8
 _IDLE, _LEFT = 0.1, 0.05
 """Of the machine: above the first idle a rank is given, below the second one of weight 1 ends."""
@@ -32,6 +35,14 @@ _MORE = 0.2
 """CPUs beyond all processors but one, which a batch of fewer threads than processors cannot use."""
 _WHOLE = 0.06
 """CPUs: threads that go without so little of their processors gain nothing by weight."""
+_ALONE, _SHARED = 0.5, 0.65
+"""Of the processors that the batch does not need: a service that uses less than the first is kept
+on those, and the batch on its own, which spares both migrations; no more above the second."""
+_BARELY = 0.1
+"""CPUs by which a batch may seem to use more than its threads can."""
+_APART_S, _TOGETHER_S = 10.0, 1.0
+"""A batch on processors of its own cannot be seen to want more: so it is looked at for so long
+without, before and from time to time."""
 _MOST, _EVERYBODYS = 1000.0, 100.0
 _DECADE_S, _DECADE_OF_MOST_S = 0.6, 30.0
 """For ten times the weight, and for ten times the most that it may be after it was too much."""
@@ -43,6 +54,8 @@ _IDLE_S, _STRAIN_S, _QUICK_S, _USUAL_S = 1.0, 0.5, 0.3, 5.0
 """Over which values are smoothed. A load that rises is to be seen before requests pile up."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 30.0, 600.0
 """After the rank was given up; twice as long each time."""
+_JUDGED = ("slack_most", "lightened_s", "slack_wait_s", "strict_until_s")
+"""What is remembered of weights."""
 
 
 def look(
@@ -55,10 +68,14 @@ def look(
     """
     memory = state.now.memory
     seen = _seen(state, past_s)
+    few = _WORKS < seen["busy"] < state.cores - 1 + _MORE
+    apart = _apart(state, seen) if few and not (shrunk or crowded) else {}
+    if apart.get("apart"):
+        found = {name: memory[name] for name in _JUDGED if name in memory}
+        return {**seen, **found, **apart, "slack": max(memory.get("slack", 0.0), 1.0)}
     heavy = spread and seen["load"] >= (_LIGHT if memory.get("heavy") else _HEAVY)
     found = _weighed(state, past_s, seen, heavy=heavy)
     had = found["slack"] > 0
-    few = _WORKS < seen["busy"] < state.cores - 1 + _MORE
     idle = (0.0 if found["slack"] > 1 else _LEFT) if had else _IDLE
     gives = (
         few
@@ -70,7 +87,7 @@ def look(
     )
     most = _EVERYBODYS if crowded else _MOST
     weight = min(max(found["slack"], 1.0), most) if gives else 0.0
-    return {**seen, **found, "slack": weight, "heavy": float(heavy)}
+    return {**seen, **found, **apart, "slack": weight, "heavy": float(heavy)}
 
 
 def spread(
@@ -82,11 +99,17 @@ def spread(
     idles. `whole`: reservations of nearly a processor for each worker, of which there are no more
     than `cores`, and of little for the other threads.
     """
-    if not (eased["slack"] and eased["heavy"]):
+    if not (eased["slack"] and eased.get("heavy")):
         return {}
     large = max((one.runtime_s for one in whole.values()), default=0.0)
     workers = sorted(tid for tid, one in whole.items() if one.runtime_s > large / 2)
     return {tid: Schedule(nice=nice, cpus=(place % cores,)) for place, tid in enumerate(workers)}
+
+
+def own(eased: dict[str, float], cores: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The processors of the service and those of the batch; () and (): all are everybody's."""
+    first = cores - int(eased.get("apart", 0.0))
+    return (tuple(range(first)), tuple(range(first, cores))) if first < cores else ((), ())
 
 
 def settles(eased: dict[str, float], time_s: float) -> bool:
@@ -94,8 +117,15 @@ def settles(eased: dict[str, float], time_s: float) -> bool:
     return time_s - eased["lightened_s"] < _SETTLED_S
 
 
+def weight(eased: dict[str, float]) -> int:
+    """1, 3, 10, 31 and so on: rewriting it for less is not worth it. Everybody's without a rank."""
+    if not eased["slack"] or eased.get("apart"):
+        return int(_EVERYBODYS)
+    return in_steps(eased["slack"])
+
+
 def in_steps(weight: float) -> int:
-    """1, 3, 10, 31 and so on: rewriting it for less is not worth it."""
+    """The step at or below a weight."""
     return int(10 ** (math.floor(2 * math.log10(weight) + 1e-6) / 2))
 
 
@@ -151,6 +181,34 @@ def _weighed(
         "slack_wait_s": wait_s,
         "strict_until_s": strict_until_s,
     }
+
+
+def _apart(state: State, seen: dict[str, float]) -> dict[str, float]:
+    """`apart`: how many processors the batch has for itself, 0 for none.
+
+    And since when that is so, or since when it could be, and until when it may not be.
+    """
+    memory, quantile, now_s = state.now.memory, _quantile(state), state.time_s
+    had, since_s = memory.get("apart", 0.0), memory.get("apart_s", now_s)
+    until_s = memory.get("together_until_s", -math.inf)
+    needs = math.ceil(seen["busy"] - _BARELY)
+    light = seen["load"] < (_SHARED if had else _ALONE) * (state.cores - needs)
+    harmed = quantile > _HARMED and now_s - since_s >= _SETTLED_S
+    if had == needs and light and not harmed and now_s - since_s < _APART_S:
+        return {"apart": had, "apart_s": since_s}
+    if had and harmed:
+        until_s = now_s + _FIRST_WAIT_S
+    fits = light and _full(seen, needs) and quantile < _UNHARMED and now_s >= until_s
+    if had or not fits:
+        since_s = now_s
+    elif now_s - since_s >= _TOGETHER_S:
+        return {"apart": float(needs), "apart_s": now_s}
+    return {"apart_s": since_s, "together_until_s": until_s}
+
+
+def _full(seen: dict[str, float], processors: int) -> bool:
+    """Whether the batch uses so many nearly whole: what uses less may have more threads."""
+    return processors - seen["busy"] < _MORE
 
 
 def _quantile(state: State) -> float:
