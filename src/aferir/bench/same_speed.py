@@ -26,7 +26,7 @@ def mean_speed(arms: Sequence[Arm]) -> float:
 
 
 def idle_cpus(arm: Arm, speed: float) -> float:
-    """That nobody would have used at that speed, where there is no batch; at least 0."""
+    """That nobody would have used at that speed, where there is no batch; below 0: too few."""
     return arm.idle_cpus - _needed(arm, speed)
 
 

@@ -12,8 +12,8 @@ group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving wa
   the SLA, because a throttled thread waits up to T - Q. The batch then needs no more than
   everybody's rank, or others would starve it;
 - processors that idle because the batch has fewer threads than the machine processors: whoever is
-  woken beside it takes its own, since to the service it counts as idle, and not one that is. Far
-  below the SLA the batch is given a rank there, of a weight that rises (policies/slack.py);
+  woken beside it takes its own, since to the service it counts as idle, and not one that is. There
+  it gets processors of its own, or a rank whose weight rises (policies/apart.py, slack.py);
 - a quantile near the SLA although the threads come first (shared caches and memory, or a load near
   capacity): the batch is shrunk at once by half of what it really uses, and grown again slowly,
   more slowly still where it did harm before;
@@ -27,7 +27,7 @@ from typing import Literal
 
 import msgspec
 
-from aferir.colocation.policies import slack
+from aferir.colocation.policies import apart, slack
 from aferir.colocation.policies.reservation import Reservation, plan, shares
 from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
 
@@ -147,7 +147,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     blame = _blame(state, chosen, verdict, ratio, past_s)
     innocent = state.time_s < blame["innocent_until_s"]
     growth = _share(state, chosen, verdict, ratio, past_s, innocent=innocent)
-    service_cpus, batch_cpus = slack.own(eased, state.cores)
+    service_cpus, batch_cpus = apart.processors(eased, state.cores)
     return Settings(
         threads=threads,
         service=_service(state, chosen, urgent_until_s, competes=competes and not threads),

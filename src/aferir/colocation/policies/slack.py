@@ -5,21 +5,20 @@ select_idle_sibling in kernel/sched/fair.c an idle one), and with a reservation 
 ran last, whoever is there. With fewer batch threads than processors another one idles meanwhile.
 A batch of the fair class makes threads wake on the one that idles, and its weight says how long
 those wait that wake beside it nevertheless: from next to nothing to as if the batch had its
-processors for itself. So the weight goes up while the quantile is far below the SLA.
+processors for itself. So the weight goes up while the quantile is far below the SLA. A service that
+one processor does not suffice is spread then, and a light one kept apart (policies/apart.py).
 """
 
 from __future__ import annotations
 
 import math
 
+from aferir.colocation.policies import apart
 from aferir.colocation.settings import Schedule, State
 
 _NEAR, _FAR = 0.4, 0.2
 """Of the SLA: above the first quantile the weight falls or is given up, below the second it is
 given and rises."""
-_HARMED, _UNHARMED = 0.65, 0.5
-"""Of the SLA: above the first quantile nobody has processors of his own, for a while; below the
-second both may have. Nothing of the batch delays a service there but shared caches and memory."""
 _BROKEN = 0.8
 _IDLE, _LEFT = 0.1, 0.05
 """Of the machine: above the first idle a rank is given, below the second one of weight 1 ends."""
@@ -35,14 +34,6 @@ _MORE = 0.2
 """CPUs beyond all processors but one, which a batch of fewer threads than processors cannot use."""
 _WHOLE = 0.06
 """CPUs: threads that go without so little of their processors gain nothing by weight."""
-_ALONE, _SHARED = 0.5, 0.65
-"""Of the processors that the batch does not need: a service that uses less than the first is kept
-on those, and the batch on its own, which spares both migrations; no more above the second."""
-_BARELY = 0.1
-"""CPUs by which a batch may seem to use more than its threads can."""
-_APART_S, _TOGETHER_S = 10.0, 1.0
-"""A batch on processors of its own cannot be seen to want more: so it is looked at for so long
-without, before and from time to time."""
 _MOST, _EVERYBODYS = 1000.0, 100.0
 _DECADE_S, _DECADE_OF_MOST_S = 0.6, 30.0
 """For ten times the weight, and for ten times the most that it may be after it was too much."""
@@ -69,10 +60,12 @@ def look(
     memory = state.now.memory
     seen = _seen(state, past_s)
     few = _WORKS < seen["busy"] < state.cores - 1 + _MORE
-    apart = _apart(state, seen) if few and not (shrunk or crowded) else {}
-    if apart.get("apart"):
+    own = {}
+    if few and not (shrunk or crowded):
+        own = apart.look(state, _quantile(state), seen["load"], seen["busy"])
+    if own.get("apart"):
         found = {name: memory[name] for name in _JUDGED if name in memory}
-        return {**seen, **found, **apart, "slack": max(memory.get("slack", 0.0), 1.0)}
+        return {**seen, **found, **own, "slack": max(memory.get("slack", 0.0), 1.0)}
     heavy = spread and seen["load"] >= (_LIGHT if memory.get("heavy") else _HEAVY)
     found = _weighed(state, past_s, seen, heavy=heavy)
     had = found["slack"] > 0
@@ -87,7 +80,7 @@ def look(
     )
     most = _EVERYBODYS if crowded else _MOST
     weight = min(max(found["slack"], 1.0), most) if gives else 0.0
-    return {**seen, **found, **apart, "slack": weight, "heavy": float(heavy)}
+    return {**seen, **found, **own, "slack": weight, "heavy": float(heavy)}
 
 
 def spread(
@@ -104,12 +97,6 @@ def spread(
     large = max((one.runtime_s for one in whole.values()), default=0.0)
     workers = sorted(tid for tid, one in whole.items() if one.runtime_s > large / 2)
     return {tid: Schedule(nice=nice, cpus=(place % cores,)) for place, tid in enumerate(workers)}
-
-
-def own(eased: dict[str, float], cores: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The processors of the service and those of the batch; () and (): all are everybody's."""
-    first = cores - int(eased.get("apart", 0.0))
-    return (tuple(range(first)), tuple(range(first, cores))) if first < cores else ((), ())
 
 
 def settles(eased: dict[str, float], time_s: float) -> bool:
@@ -181,34 +168,6 @@ def _weighed(
         "slack_wait_s": wait_s,
         "strict_until_s": strict_until_s,
     }
-
-
-def _apart(state: State, seen: dict[str, float]) -> dict[str, float]:
-    """`apart`: how many processors the batch has for itself, 0 for none.
-
-    And since when that is so, or since when it could be, and until when it may not be.
-    """
-    memory, quantile, now_s = state.now.memory, _quantile(state), state.time_s
-    had, since_s = memory.get("apart", 0.0), memory.get("apart_s", now_s)
-    until_s = memory.get("together_until_s", -math.inf)
-    needs = math.ceil(seen["busy"] - _BARELY)
-    light = seen["load"] < (_SHARED if had else _ALONE) * (state.cores - needs)
-    harmed = quantile > _HARMED and now_s - since_s >= _SETTLED_S
-    if had == needs and light and not harmed and now_s - since_s < _APART_S:
-        return {"apart": had, "apart_s": since_s}
-    if had and harmed:
-        until_s = now_s + _FIRST_WAIT_S
-    fits = light and _full(seen, needs) and quantile < _UNHARMED and now_s >= until_s
-    if had or not fits:
-        since_s = now_s
-    elif now_s - since_s >= _TOGETHER_S:
-        return {"apart": float(needs), "apart_s": now_s}
-    return {"apart_s": since_s, "together_until_s": until_s}
-
-
-def _full(seen: dict[str, float], processors: int) -> bool:
-    """Whether the batch uses so many nearly whole: what uses less may have more threads."""
-    return processors - seen["busy"] < _MORE
 
 
 def _quantile(state: State) -> float:
