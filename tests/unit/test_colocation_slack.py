@@ -156,6 +156,8 @@ def test_a_light_service_and_its_batch_have_processors_of_their_own() -> None:
     for seconds, apart in ((20, ()), (12, (1,))):
         near = _goes_on(near, seconds, **middle, service_cpus=0.3)
         assert near.batch.cpus == apart
+    broken = _goes_on(made, 0.1, **{**_LIGHT_SERVICE, "latency": latency(0.5)}, service_cpus=0.3)
+    assert broken.batch.suspended
     busier = _goes_on(made, 3, **middle, service_cpus=0.7)
     assert (busier.service_cpus, busier.batch.cpus) == ((), ())
 

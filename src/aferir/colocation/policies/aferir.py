@@ -152,7 +152,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         threads=threads,
         service=_service(state, chosen, urgent_until_s, competes=competes and not threads),
         service_cpus=service_cpus,
-        batch=_batch(state, growth["share"], slack.weight(eased), batch_cpus, idle=idle),
+        batch=_batch(state, growth["share"], slack.batch_weight(eased), batch_cpus, idle=idle),
         memory={
             "time_s": state.time_s,
             "ratio": ratio,

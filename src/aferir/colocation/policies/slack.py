@@ -101,10 +101,10 @@ def spread(
 
 def settles(eased: dict[str, float], time_s: float) -> bool:
     """Whether the weight has just been lowered: what was too much of it need not be shrunk."""
-    return time_s - eased["lightened_s"] < _SETTLED_S
+    return time_s - eased.get("lightened_s", -math.inf) < _SETTLED_S
 
 
-def weight(eased: dict[str, float]) -> int:
+def batch_weight(eased: dict[str, float]) -> int:
     """1, 3, 10, 31 and so on: rewriting it for less is not worth it. Everybody's without a rank."""
     if not eased["slack"] or eased.get("apart"):
         return int(_EVERYBODYS)
