@@ -3,7 +3,7 @@
 Whoever else is on a host's cores slows ours down, by as much as half and for seconds at a time, and
 two arms that are compared do not meet the same of it. A short task, timed on every processor in its
 own CPU time, sees that, and does not see who else of this machine has the processors. Compressing
-does: beside xz and gcc its speed correlates with theirs by 0.98, that of arithmetic alone by 0.67.
+does: its speed correlates with that of xz by 0.99, and arithmetic's by 0.67; with gcc's both do.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ while True:
     zlib.compress(data)
     log.write("%f %f\\n" % (time.monotonic(), 1 / (time.thread_time() - begun)))
 """
-"""Some thousandths of a processor. At its moment whatever the arm does, so that no arm chooses when
-it is looked at."""
+"""Somewhat more than a hundredth of a processor. At its moment whatever the arm does, so that no
+arm chooses when it is looked at."""
 
 
 class Speed:
