@@ -227,6 +227,26 @@ def test_threads_with_cpus_of_their_own_keep_within_those_they_were_found_with(
     assert os.sched_getaffinity(free) == set(cpus)
 
 
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU cannot be shared out")
+def test_the_controller_runs_where_the_batch_may_but_not_what_it_starts(entry: Entry) -> None:
+    machine = Machine(entry)
+    every, last = os.sched_getaffinity(0), machine.all_cpus[-1:]
+    try:
+        machine.apply(Settings(batch=Batch(cpus=last)), {})
+        assert os.sched_getaffinity(0) == set(last)
+        with machine.everywhere():
+            child = process.start(["sleep", "1000"])
+        assert os.sched_getaffinity(child.pid) == every
+        process.end(child, grace_s=0.1)
+        assert os.sched_getaffinity(0) == set(last)
+        machine.apply(Settings(), {})
+        assert os.sched_getaffinity(0) == every
+        machine.apply(Settings(batch=Batch(cpus=last)), {})
+    finally:
+        machine.leave()
+    assert os.sched_getaffinity(0) == every
+
+
 def test_a_thread_that_has_ended_is_no_problem(entry: Entry) -> None:
     machine = Machine(entry)
     gone = {4_194_305: os.getpid()}

@@ -6,6 +6,7 @@ The policy is passed in and pure; sensors and actuators are at the edges.
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import signal
 import subprocess
@@ -174,6 +175,14 @@ class _Stopping:
         self.asked = True
 
 
+def _a_child_ended() -> bool:
+    """The guard or the batch program, in one call for both; it is left to be waited for."""
+    try:
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
 class _Books(msgspec.Struct):
     """What is counted on the way."""
 
@@ -214,6 +223,9 @@ class _Loop:
                 note(self._tick())
                 if self._service_ended():
                     return "service ended"
+                if _a_child_ended():
+                    self._books.guards_lost += self._guard.keep()
+                    self._look_at_batch()
                 if not self._batch_goes_on():
                     return "batch ended"
                 due += self._job.period_s
@@ -224,6 +236,7 @@ class _Loop:
                 time.sleep(max(0.0, due - now))
             return "stopped"
         finally:
+            self._machine.leave()
             self._watch.close()
             self._follower.close()
 
@@ -236,7 +249,6 @@ class _Loop:
         applied = self._machine.apply(self._decide(state), self._follower.threads)
         books = self._books
         books.decisions += 1
-        books.guards_lost += self._guard.keep()
         if state.latency is not None and state.latency.quantile_s > state.sla.bound_s:
             books.violations += 1
         problems = (*applied.problems, *filter(None, [self._answers.problem]))
@@ -290,18 +302,21 @@ class _Loop:
         patience_s = 0.0 if self._job.service.kind == "pid" else _RESTARTS_S
         return now_s - self._alone_since_s >= patience_s
 
+    def _look_at_batch(self) -> None:
+        """Whether it has ended."""
+        code = self._child.poll() if self._child else None
+        if code is not None:
+            self._books.batch_exit = code
+            self._books.batch_runs += 1
+            self._child = None
+
     def _batch_goes_on(self) -> bool:
         """Start it, or again; False where it has ended and is not to be repeated."""
         if self._child is None:
+            if self._books.batch_runs and not self._job.repeat:
+                return False
             self._child = self._start()
-            return True
-        code = self._child.poll()
-        if code is None:
-            return True
-        self._books.batch_exit = code
-        self._books.batch_runs += 1
-        self._child = self._start() if self._job.repeat else None
-        return self._child is not None
+        return True
 
     def _start(self) -> subprocess.Popen[str]:
         """A shell enters the group and becomes the program, which is told its number of threads.
@@ -312,12 +327,13 @@ class _Loop:
         threads = str(self._machine.now.batch.threads or len(self._machine.all_cpus))
         command = [word.replace("{threads}", threads) for word in self._job.command]
         files = [str(path / "cgroup.procs") for path in self._machine.group.folders.values()]
-        child = process.start(
-            ["sh", "-c", _ENTER, "sh", *files, "--", *command],
-            stdout=self._job.batch_output,
-            stderr=2,
-            environment={"OMP_NUM_THREADS": threads},
-        )
+        with self._machine.everywhere():
+            child = process.start(
+                ["sh", "-c", _ENTER, "sh", *files, "--", *command],
+                stdout=self._job.batch_output,
+                stderr=2,
+                environment={"OMP_NUM_THREADS": threads},
+            )
         batch.schedule([child.pid], self._machine.now.batch)
         return child
 

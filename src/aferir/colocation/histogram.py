@@ -45,32 +45,23 @@ class Histogram:
             raise ValueError(f"{latency_s} is no latency")
         if count < 1:
             return
-        bucket = _bucket(min(MOST_NS, round(min(latency_s * _NS, MOST_NS))))
+        bucket = _bucket(latency_s)
         self._counts[bucket] = self._counts.get(bucket, 0) + count
         self._total += count
 
     def merge(self, other: Histogram) -> None:
         """Add what the other one has."""
         counts = self._counts
-        for bucket, count in other._counts.items():
-            counts[bucket] = counts.get(bucket, 0) + count
+        if not counts:
+            counts.update(other._counts)
+        else:
+            for bucket, count in other._counts.items():
+                counts[bucket] = counts.get(bucket, 0) + count
         self._total += other._total
-
-    def subtract(self, other: Histogram) -> None:
-        """Take out what was merged before. Errors: ValueError where it was not."""
-        counts = self._counts
-        if any(counts.get(bucket, 0) < count for bucket, count in other._counts.items()):
-            raise ValueError("more is taken out of a histogram than it holds")
-        for bucket, count in other._counts.items():
-            if counts[bucket] == count:
-                del counts[bucket]
-            else:
-                counts[bucket] -= count
-        self._total -= other._total
 
     def above(self, latency_s: float) -> int:
         """How many are longer than that, to the precision of a bucket."""
-        last = _bucket(min(MOST_NS, round(min(latency_s * _NS, MOST_NS))))
+        last = _bucket(latency_s)
         return sum(count for bucket, count in self._counts.items() if bucket > last)
 
     def value(self, share: float) -> float:
@@ -140,7 +131,6 @@ class Windows:
             raise ValueError("a window needs slots, of a length above 0")
         self.slot_s = slot_s
         self._slots: deque[Histogram] = deque([Histogram()], maxlen=slots)
-        self._sum = Histogram()
         self._newest = 0
         self._started: float | None = None
 
@@ -150,8 +140,6 @@ class Windows:
             self._started = now_s
         turns = int((now_s - self._started) / self.slot_s) - self._newest
         for _ in range(min(turns, self._slots.maxlen or 1)):
-            if len(self._slots) == self._slots.maxlen:
-                self._sum.subtract(self._slots[0])
             self._slots.append(Histogram())
         self._newest += max(turns, 0)
 
@@ -159,11 +147,6 @@ class Windows:
         """Put what was just read into the newest slot."""
         self.advance(now_s)
         self._slots[-1].merge(latencies)
-        self._sum.merge(latencies)
-
-    def all(self) -> Histogram:
-        """Everything in the window; not to be changed."""
-        return self._sum
 
     def latest(self, samples: int, slots: int = 1) -> Histogram:
         """The newest `slots`, and as many older ones as it takes to have so many samples.
@@ -183,9 +166,10 @@ def _ceil(rank: float) -> int:
     return int(-(-round(rank, 9) // 1))
 
 
-def _bucket(value_ns: int) -> int:
-    shift = max(0, value_ns.bit_length() - _STEPS_BITS - 1)
-    return (shift << _STEPS_BITS) + (value_ns >> shift)
+def _bucket(latency_s: float) -> int:
+    value_ns = round(latency_s * _NS) if latency_s < MOST_NS / _NS else MOST_NS
+    shift = value_ns.bit_length() - _STEPS_BITS - 1
+    return (shift << _STEPS_BITS) + (value_ns >> shift) if shift > 0 else value_ns
 
 
 def _middle_ns(bucket: int) -> float:

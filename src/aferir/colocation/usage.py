@@ -121,7 +121,8 @@ class Usage:
 
     def __init__(self, group: Group | None) -> None:
         self._files: dict[str, int] = {}
-        self._group = group
+        self._batch = _of_group(group, "cpuacct", "cpuacct.usage", "cpu.stat")
+        self._throttled = _of_group(group, "cpu", "cpu.stat", "cpu.stat")
 
     def look(self, threads: Mapping[int, int], pids: Iterable[int]) -> Seen:
         """Counters of those threads (tid to pid), those processes, the batch group, the machine."""
@@ -133,18 +134,19 @@ class Usage:
                 for tid, pid in threads.items()
                 if (text := self._read(_schedstat(pid, tid)))
             },
-            throttled_s=parse_throttled(self._of_group("cpu", "cpu.stat", "cpu.stat")),
+            throttled_s=parse_throttled(self._read(self._throttled)),
             pressure_s=parse_pressure(self._read(_PRESSURE)),
         )
 
     def look_quickly(self, pids: Iterable[int]) -> Seen:
         """Only who uses the CPUs: those processes, the batch group, nobody."""
-        ticks = parse_cpu_ticks(self._read("/proc/stat")) or (0,) * len(STATES)
+        first, _, _ = self._read("/proc/stat").partition("\n")
+        ticks = parse_cpu_ticks(first) or (0,) * len(STATES)
         by_state = dict(zip(STATES, ticks, strict=True))
         return Seen(
             time_s=time.monotonic(),
             service_s={pid: used for pid in pids if (used := process_seconds(pid)) is not None},
-            batch_s=parse_usage(self._of_group("cpuacct", "cpuacct.usage", "cpu.stat")),
+            batch_s=parse_usage(self._read(self._batch)),
             idle_s=(by_state["idle"] + by_state["iowait"]) / _TICKS,
             steal_s=by_state["steal"] / _TICKS,
         )
@@ -154,14 +156,6 @@ class Usage:
         for file in self._files.values():
             os.close(file)
         self._files.clear()
-
-    def _of_group(self, controller: str, v1: str, v2: str) -> str:
-        if self._group is None:
-            return ""
-        folders = self._group.folders
-        if controller in folders:
-            return self._read(str(folders[controller] / v1))
-        return self._read(str(folders["unified"] / v2)) if "unified" in folders else ""
 
     def _close_all_but(self, threads: Mapping[int, int]) -> None:
         if len(self._files) <= len(threads) + 4:  # the machine's and the group's
@@ -174,11 +168,12 @@ class Usage:
     def _read(self, path: str) -> str:
         """Contents from the start; "" where it is not there, or its thread has ended."""
         try:
-            if path not in self._files:
+            file = self._files.get(path)
+            if file is None:
                 if len(self._files) >= _MOST_OPEN:
                     return read_quickly(path)
-                self._files[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            return os.pread(self._files[path], _BYTES, 0).decode("utf-8", "replace")
+                file = self._files[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            return os.pread(file, _BYTES, 0).decode("utf-8", "replace")
         except OSError:
             if path in self._files:
                 os.close(self._files.pop(path))
@@ -223,6 +218,14 @@ class Watch:
     def close(self) -> None:
         """Close everything."""
         self._usage.close()
+
+
+def _of_group(group: Group | None, controller: str, v1: str, v2: str) -> str:
+    """A file of version 1, or of version 2 where that controller is there; "": neither is."""
+    folders = group.folders if group else {}
+    if controller in folders:
+        return str(folders[controller] / v1)
+    return str(folders["unified"] / v2) if "unified" in folders else ""
 
 
 def _schedstat(pid: int, tid: int) -> str:

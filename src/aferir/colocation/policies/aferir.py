@@ -28,7 +28,7 @@ from typing import Literal
 import msgspec
 
 from aferir.colocation.policies import apart, slack
-from aferir.colocation.policies.reservation import Reservation, plan, shares
+from aferir.colocation.policies.reservation import Reservation, scheduled, shares
 from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
 
 Verdict = Literal["danger", "hold", "calm"]
@@ -123,8 +123,8 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     late = verdict == "danger" or ratio > chosen.caution
     spans = _spans(state, chosen, crowded=crowded, late=late)
     use = _use(state, memory, past_s)
-    possible = reservations(state, chosen, use)
-    whole = _nearly_whole(possible, chosen)
+    shared, period_s = _shared(state, chosen, use)
+    whole = _nearly_whole(shared, chosen)
     shrunk = memory.get("share", _FULL) < _FULL
     eased = slack.look(state, past_s, spread=bool(whole), shrunk=shrunk, crowded=crowded)
     if verdict == "danger" and slack.settles(eased, state.time_s):
@@ -132,9 +132,9 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     competes = crowded and not eased["slack"]
     threads = slack.spread(eased, whole, state.cores, chosen.nice)
     if not eased["slack"] and state.time_s < spans["reserved_until_s"]:
-        threads = possible
+        threads = scheduled(shared, period_s=period_s, reclaim=True)
     elif not eased["slack"] and state.time_s >= spans["fair_until_s"]:
-        threads = whole
+        threads = scheduled(whole, period_s=period_s, reclaim=True)
     # Above the fair class anyway: the batch need not stand back behind third parties as well.
     outranked = bool(threads) and competes
     wary_until_s = memory.get("wary_until_s", -math.inf)
@@ -203,8 +203,12 @@ def _service(
     return Schedule(nice=_FIRST if competes else chosen.nice)
 
 
-def reservations(state: State, chosen: Parameters, use: dict[int, float]) -> dict[int, Schedule]:
-    """All critical threads at once, or none where reservations would do harm.
+def _shared(
+    state: State, chosen: Parameters, use: dict[int, float]
+) -> tuple[dict[int, float], float]:
+    """Reserved processors for all critical threads at once, or none where that would do harm.
+
+    And the period.
 
     Which thread of a pool takes the next request is chance, so all are alike, but for threads that
     use several times the mean or next to nothing: their role is another one, as that of a master
@@ -223,32 +227,31 @@ def reservations(state: State, chosen: Parameters, use: dict[int, float]) -> dic
             wanted.append(Reservation(tid, 3.0 if cpus > (2.0 if had else 3.0) * mean else 1.0))
     alike = [Reservation(tid, 1.0) for tid in use]
     for candidate in (wanted, alike):
-        period_s = _period_s(state, chosen, candidate, sum(use.values()))
+        found = shares(candidate, state.reservable_cpus)
+        least = min(
+            (found[one.tid] for one in candidate if found and one.want > _LITTLE), default=0
+        )
+        period_s = _period_s(state, chosen, least, sum(use.values()))
         if period_s is not None:
-            return plan(candidate, state.reservable_cpus, period_s=period_s, reclaim=True)
-    return {}
+            return found, period_s
+    return {}, 0.0
 
 
-def _nearly_whole(threads: dict[int, Schedule], chosen: Parameters) -> dict[int, Schedule]:
+def _nearly_whole(shared: dict[int, float], chosen: Parameters) -> dict[int, float]:
     """Reservations of which the large ones leave next to no time in which to be throttled.
 
     Such spread the threads over the processors at once, as SCHED_FIFO does. The fair class leaves
     two of them on one processor for some milliseconds where batch work keeps the other from idling.
     """
-    large = max((one.runtime_s / one.period_s for one in threads.values()), default=0.0)
-    return threads if large >= chosen.nearly_whole else {}
+    return shared if max(shared.values(), default=0.0) >= chosen.nearly_whole else {}
 
 
-def _period_s(
-    state: State, chosen: Parameters, wanted: list[Reservation], used_cpus: float
-) -> float | None:
+def _period_s(state: State, chosen: Parameters, least: float, used_cpus: float) -> float | None:
     """Period of all reservations, or None where there are too many threads for the room.
 
-    A request would then wait for several periods.
+    A request would then wait for several periods. `least`: CPUs of the smallest of them.
     """
     bound_s = state.sla.bound_s
-    found = shares(wanted, state.reservable_cpus)
-    least = min((found[one.tid] for one in wanted if found and one.want > _LITTLE), default=0.0)
     if least <= 0:
         return None
     if least >= chosen.nearly_whole:

@@ -5,7 +5,7 @@ Asked for one by one, the first threads would get all and the last ones EBUSY.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -54,11 +54,21 @@ def plan(
 ) -> dict[int, Schedule]:
     """Schedules for all of them that are admitted together.
 
+    See `scheduled`.
+    """
+    return scheduled(shares(wanted, room_cpus), period_s=period_s, reclaim=reclaim)
+
+
+def scheduled(
+    shared: Mapping[int, float], *, period_s: float, reclaim: bool = False
+) -> dict[int, Schedule]:
+    """Schedules for threads with these `shares`.
+
     A thread whose share is too small for the kernel is left out, and stays as it was. A throttled
     thread waits up to period - runtime, so `period_s` has to be far below the SLA.
     """
     made = {}
-    for tid, share in sorted(shares(wanted, room_cpus).items()):
+    for tid, share in sorted(shared.items()):
         runtime_s = share * min(period_s, LONGEST_S)
         if runtime_s >= LEAST_S:
             made[tid] = Schedule(

@@ -12,6 +12,7 @@ one processor does not suffice is spread then, and a light one kept apart (polic
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from aferir.colocation.policies import apart
 from aferir.colocation.settings import Schedule, State
@@ -84,18 +85,18 @@ def look(
 
 
 def spread(
-    eased: dict[str, float], whole: dict[int, Schedule], cores: int, nice: int
+    eased: dict[str, float], whole: Mapping[int, float], cores: int, nice: int
 ) -> dict[int, Schedule]:
     """A processor of its own for each worker of a service that one processor does not suffice.
 
     Beside a batch with a rank the fair class leaves two of them on one, for none of the others
-    idles. `whole`: reservations of nearly a processor for each worker, of which there are no more
-    than `cores`, and of little for the other threads.
+    idles. `whole`: nearly a processor for each worker, of which there are no more than `cores`, and
+    little for the other threads.
     """
     if not (eased["slack"] and eased.get("heavy")):
         return {}
-    large = max((one.runtime_s for one in whole.values()), default=0.0)
-    workers = sorted(tid for tid, one in whole.items() if one.runtime_s > large / 2)
+    large = max(whole.values(), default=0.0)
+    workers = sorted(tid for tid, share in whole.items() if share > large / 2)
     return {tid: Schedule(nice=nice, cpus=(place % cores,)) for place, tid in enumerate(workers)}
 
 
