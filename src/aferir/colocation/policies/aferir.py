@@ -9,8 +9,9 @@ group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving wa
   where there are no more critical threads than processors, each gets one nearly whole;
 - others' work in the fair class (neither the service nor the batch): the critical threads get
   reservations, all of them at once and scaled to what the kernel admits, with a period far below
-  the SLA, because a throttled thread waits up to T - Q. The batch then needs no more than
-  everybody's rank, or others would starve it;
+  the SLA, because a throttled thread waits up to T - Q;
+- the batch itself, which gets less done in an idle group: where the critical threads have
+  reservations it has everybody's rank, unless the quantile is near the SLA;
 - processors that idle because the batch has fewer threads than the machine processors: whoever is
   woken beside it takes its own, since to the service it counts as idle, and not one that is. There
   it gets processors of its own, or a rank whose weight rises (policies/apart.py, slack.py);
@@ -42,8 +43,9 @@ _MUCH = 0.6
 _SUMS = ("whole_s", "whole_sum", "shrunk_s", "shrunk_sum")
 _NOTHING, _LITTLE = 0.02, 0.05
 """Of the threads' mean use: below it a thread gets so little beside the others."""
-_LONGEST = 0.5
-"""Of the SLA, for the period of a reservation."""
+_LONGEST, _LONGEST_SHORT = 0.25, 0.5
+"""Of the SLA, for the period of a reservation of nearly a processor, which keeps others from it for
+as long; and where that is shorter than ticks allow."""
 _EVIDENCE_S = 3.0
 """Of a shrunk batch, before it is judged."""
 
@@ -135,8 +137,8 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         threads = scheduled(shared, period_s=period_s, reclaim=True)
     elif not eased["slack"] and state.time_s >= spans["fair_until_s"]:
         threads = scheduled(whole, period_s=period_s, reclaim=True)
-    # Above the fair class anyway: the batch need not stand back behind third parties as well.
-    outranked = bool(threads) and competes
+    # Above the fair class anyway: the batch need not stand back behind everybody else as well.
+    outranked = bool(threads) and not eased["slack"]
     wary_until_s = memory.get("wary_until_s", -math.inf)
     if outranked and late:
         wary_until_s = state.time_s + 3 * chosen.hold_s
@@ -206,9 +208,7 @@ def _service(
 def _shared(
     state: State, chosen: Parameters, use: dict[int, float]
 ) -> tuple[dict[int, float], float]:
-    """Reserved processors for all critical threads at once, or none where that would do harm.
-
-    And the period.
+    """Reserved processors for all critical threads at once, none where that does harm; the period.
 
     Which thread of a pool takes the next request is chance, so all are alike, but for threads that
     use several times the mean or next to nothing: their role is another one, as that of a master
@@ -228,9 +228,7 @@ def _shared(
     alike = [Reservation(tid, 1.0) for tid in use]
     for candidate in (wanted, alike):
         found = shares(candidate, state.reservable_cpus)
-        least = min(
-            (found[one.tid] for one in candidate if found and one.want > _LITTLE), default=0
-        )
+        least = min((found.get(one.tid, 0) for one in candidate if one.want > _LITTLE), default=0)
         period_s = _period_s(state, chosen, least, sum(use.values()))
         if period_s is not None:
             return found, period_s
@@ -255,7 +253,8 @@ def _period_s(state: State, chosen: Parameters, least: float, used_cpus: float) 
     if least <= 0:
         return None
     if least >= chosen.nearly_whole:
-        return min(chosen.throttled / (1.0 - least), _LONGEST) * bound_s
+        whole_s = min(chosen.throttled / (1.0 - least), _LONGEST) * bound_s
+        return max(whole_s, min(chosen.least_runtime_s / least, _LONGEST_SHORT * bound_s))
     period_s = max(chosen.period * bound_s, chosen.least_runtime_s / least)
     per_request_s = used_cpus / state.rate if state.rate > 0 else 0.0
     most_s = bound_s * (0.75 if _reserved(state) else 0.5)  # hysteresis
