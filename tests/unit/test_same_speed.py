@@ -124,8 +124,32 @@ def test_latency_beside_fifo_is_told_at_the_same_speed_and_as_measured() -> None
         return measured("", speed, 500.0, latency_s=times * 0.01 * (1000.0 / speed) ** 2)
 
     found = [(arm(1000.0, 1.5), arm(2000.0, 1.0)), (arm(2000.0, 1.5), arm(1000.0, 1.0))]
-    figure = quantiles(found, "load")
+    figure = quantiles([found], "load")
     assert figure.value == pytest.approx(1.5, rel=0.01)
     assert figure.holds is False
     assert "pairs 1.50 1.50; as measured 6.00 0.38; with the speed's power -2.0" in figure.note
     assert quantiles([], "load").holds is None
+
+
+def test_pairs_at_another_rate_are_a_cell_of_their_own() -> None:
+    def arm(speed: float, times: float) -> Arm:
+        return measured("", speed, 500.0, latency_s=times * 0.01 * (1000.0 / speed) ** 2)
+
+    fast = [(arm(1000.0, 1.5), arm(2000.0, 1.0)), (arm(2000.0, 1.5), arm(1000.0, 1.0))]
+    slow = [(arm(500.0, 0.75), arm(800.0, 0.5)), (arm(800.0, 0.75), arm(500.0, 0.5))]
+    told = quantiles([fast, slow], "load")
+    assert "pairs 1.50 1.50 1.50 1.50" in told.note
+    assert "power -2.0" in told.note
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "times"),
+    [
+        *((1000, 1000, 1), (950, 1000, 1), (1080, 1000, 1), (780, 1000, 0.8), (500, 1000, 0.512)),
+        *((1300, 1000, 1.25), (0, 1000, 1), (1000, 0, 1)),
+    ],
+)
+def test_a_slower_machine_is_asked_for_less_in_steps_of_a_fifth(
+    now: float, then: float, times: float
+) -> None:
+    assert same_speed.stepwise(now, then) == pytest.approx(times)

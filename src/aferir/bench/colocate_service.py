@@ -23,6 +23,7 @@ from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, run
 from aferir.colocation.trials.capacity import TIMES as CAPACITY
 from aferir.colocation.trials.capacity import Tell, highest_rate
 from aferir.colocation.trials.service import Running
+from aferir.colocation.trials.speed import now as speed_now
 from aferir.colocation.trials.study import ALONE, Cell, serving, study
 from aferir.model.bench import Figure
 
@@ -35,6 +36,8 @@ _QUICK_ARMS = (ALONE, "default", "idle", "cpu-idle", "fifo", _OURS)
 _TIMES, _QUICK_TIMES = Times(2.0, 6.0), Times(1.5, 3.5)
 _QUICK_CAPACITY = Times(0.5, 2.0)
 _PAIRS, _QUICK_PAIRS = 6, 2
+_FIFO_PAIRS = 9
+_FIFO_LOAD = 0.5
 _STEPS, _QUICK_STEPS = 3, 1
 _STEP_S = 6.0
 _MOST_RATIO = 1.2
@@ -254,32 +257,48 @@ def _told(arms: Iterable[Arm]) -> str:
 
 
 def fifo(options: BenchOptions, note: Note) -> list[Figure]:
-    """Pairs of both arms next to each other, in turn the one and the other first."""
-    pairs = _QUICK_PAIRS if options.quick else _PAIRS
+    """Pairs of both arms next to each other, in turn the one and the other first.
+
+    At half of the highest load: a machine that has become slower since that was found is asked for
+    as much less.
+    """
+    pairs = _QUICK_PAIRS if options.quick else _FIFO_PAIRS
     times = _QUICK_TIMES if options.quick else _TIMES
-    found: list[tuple[Arm, Arm]] = []
+    found: dict[float, list[tuple[Arm, Arm]]] = {}
     with serving("nginx", os.cpu_count() or 1) as service:
-        rate = 0.5 * _highest(service, note, quick=options.quick)
+        before = speed_now()
+        half = _FIFO_LOAD * _highest(service, note, quick=options.quick)
+        found_at = (before + speed_now()) / 2
         for pair in range(pairs):
             note("a pair of arms", pair / pairs)
+            rate = half * same_speed.stepwise(speed_now(), found_at)
             setup = Setup(service, SLA, rate, Batch("xz", _THREADS), times, options.seed + pair)
             names = ("fifo", _OURS) if pair % 2 else (_OURS, "fifo")
             arms = {name: run(name, setup) for name in names}
-            found.append((arms[_OURS], arms["fifo"]))
-    load = f"nginx at {rate:.0f}/s, xz with {_THREADS} threads"
-    systems = [one for ours, _ in found for one in ours.system_s]
-    others = [one for _, theirs in found for one in theirs.system_s]
-    return [quantiles(found, load), _system(systems, max(others, default=None))]
+            found.setdefault(rate, []).append((arms[_OURS], arms["fifo"]))
+    rates = " and ".join(f"{rate:.0f}" for rate in sorted(found))
+    load = f"nginx at {rates}/s, xz with {_THREADS} threads"
+    both = [pair for pairs in found.values() for pair in pairs]
+    systems = [one for ours, _ in both for one in ours.system_s]
+    others = [one for _, theirs in both for one in theirs.system_s]
+    return [quantiles(list(found.values()), load), _system(systems, max(others, default=None))]
 
 
-def quantiles(found: Sequence[tuple[Arm, Arm]], load: str) -> Figure:
-    """The ratio at the same speed, of which latency is a power within a cell."""
-    both = [
-        ((ours.speed, mine.quantile_s), (theirs.speed, other.quantile_s))
-        for ours, theirs in found
-        if (mine := ours.latency(SLA)) and (other := theirs.latency(SLA))
+def quantiles(cells: Sequence[Sequence[tuple[Arm, Arm]]], load: str) -> Figure:
+    """The ratio at the same speed, of which latency is a power within a cell.
+
+    `cells`: pairs at the same rate of requests.
+    """
+    by_cell = [
+        [
+            ((ours.speed, mine.quantile_s), (theirs.speed, other.quantile_s))
+            for ours, theirs in found
+            if (mine := ours.latency(SLA)) and (other := theirs.latency(SLA))
+        ]
+        for found in cells
     ]
-    power = same_speed.slope(list(zip(*both, strict=True)))
+    both = [pair for found in by_cell for pair in found]
+    power = same_speed.slope([arm for found in by_cell for arm in zip(*found, strict=True)])
     measured = [mine / other for (_, mine), (_, other) in both]
     ratios = [
         ratio * (theirs / ours) ** power if ours and theirs else ratio

@@ -15,6 +15,7 @@ from aferir.colocation.trials.arm import Arm
 
 _HUNGRY = 0.05
 """Of the machine: a batch that leaves less than that idle could have used more."""
+_STEP = 0.8
 _STILL = 1e-6
 """Squares of logarithms: below it the speed did not change."""
 
@@ -23,6 +24,14 @@ def mean_speed(arms: Sequence[Arm]) -> float:
     """Of all of them; 0 where it is not known of one."""
     found = [arm.speed for arm in arms]
     return fmean(found) if found and all(found) else 0.0
+
+
+def stepwise(now: float, then: float) -> float:
+    """How much faster the machine is than then, in steps of a fifth; 1 where either is unknown.
+
+    So that what is asked of it at another speed falls into few cells.
+    """
+    return _STEP ** round(math.log(now / then, _STEP)) if now > 0 and then > 0 else 1.0
 
 
 def idle_cpus(arm: Arm, speed: float) -> float:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import fmean
 
 from aferir import process
+from aferir.environments import scratch
 
 _FIELDS = 2
 _BYTES = 20_000
@@ -52,6 +54,14 @@ class Speed:
             if len(row) == _FIELDS and since_s < float(row[0]) < until_s
         ]
         return fmean(found) if found else 0.0
+
+
+def now(seconds: float = 1.0) -> float:
+    """Mean over the processors and so many seconds from now on; 0: unknown."""
+    with scratch.folder() as folder, sampling(folder) as speed:
+        begun = time.monotonic()
+        time.sleep(seconds)
+        return speed.mean(begun, time.monotonic())
 
 
 @contextmanager
