@@ -87,6 +87,31 @@ def test_workers_near_what_they_could_use_have_reservations_and_the_batch_no_ran
     assert {one.policy for one in _goes_on(full, 20, **easy).threads.values()} == {"deadline"}
 
 
+def test_workers_that_use_up_their_reservations_have_processors_of_their_own() -> None:
+    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.8) for tid in (1, 2))
+    full: dict[str, Any] = {
+        "threads": threads,
+        "service_cpus": 1.65,
+        "batch_cpus": 0.3,
+        "idle_cpus": 0.05,
+    }
+    far = live(aferir(), 5, **full)
+    assert {one.policy for one in far.threads.values()} == {"deadline"}
+    squeezed = _goes_on(far, 1, **full, latency=latency(0.07))
+    assert [one.cpus for one in squeezed.threads.values()] == [(0,), (1,)]
+    assert squeezed.batch == _GIVES_WAY
+    stays = _goes_on(squeezed, 30, **{**full, "service_cpus": 1.5})
+    assert [one.cpus for one in stays.threads.values()] == [(0,), (1,)]
+    less = {**full, "service_cpus": 1.2, "batch_cpus": 0.75}
+    assert {one.policy for one in _goes_on(stays, 8, **less).threads.values()} == {"other"}
+    after = _goes_on(stays, 12, **less)
+    assert {one.policy for one in after.threads.values()} == {"deadline"}
+    # Where others work, it is reservations that keep the service before them.
+    crowded = {**full, "batch_cpus": 0.0, "latency": latency(0.07)}
+    third = _goes_on(far, 3, **crowded)
+    assert {one.policy for one in third.threads.values()} == {"deadline"}
+
+
 def test_processors_of_their_own_do_not_count_as_reservations_that_came_too_late() -> None:
     threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.5) for tid in (1, 2))
     made = live(aferir(), 5, **_WHOLE, threads=threads, service_cpus=1.0)

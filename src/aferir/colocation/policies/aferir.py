@@ -128,17 +128,17 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     shared, period_s = _shared(state, chosen, use)
     whole = _nearly_whole(shared, chosen)
     shrunk = memory.get("share", _FULL) < _FULL
-    eased = slack.look(state, past_s, spread=bool(whole), shrunk=shrunk, crowded=crowded)
+    eased = slack.look(state, past_s, whole=whole, shrunk=shrunk, crowded=crowded)
     if verdict == "danger" and slack.settles(eased, state.time_s):
         verdict = "hold"
     competes = crowded and not eased["slack"]
     threads = slack.spread(eased, whole, state.cores, chosen.nice)
     if not eased["slack"] and state.time_s < spans["reserved_until_s"]:
         threads = scheduled(shared, period_s=period_s, reclaim=True)
-    elif not eased["slack"] and state.time_s >= spans["fair_until_s"]:
+    elif not threads and not eased["slack"] and state.time_s >= spans["fair_until_s"]:
         threads = scheduled(whole, period_s=period_s, reclaim=True)
     # Above the fair class anyway: the batch need not stand back behind everybody else as well.
-    outranked = bool(threads) and not eased["slack"]
+    outranked = any(one.policy == "deadline" for one in threads.values())
     wary_until_s = memory.get("wary_until_s", -math.inf)
     if outranked and late:
         wary_until_s = state.time_s + 3 * chosen.hold_s

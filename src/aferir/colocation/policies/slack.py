@@ -44,6 +44,10 @@ _SETTLED_S = 1.0
 """The window is as long: what it holds sooner is from before."""
 _IDLE_S, _STRAIN_S, _QUICK_S, _USUAL_S = 1.0, 0.5, 0.3, 5.0
 """Over which values are smoothed. A load that rises is to be seen before requests pile up."""
+_USED_UP, _STILL_USED_UP = 0.9, 0.8
+"""Of the reservations: a service that uses so much is squeezed by them, and remains so."""
+_SQUEEZED, _SQUEEZED_S = 0.3, 10.0
+"""Of the SLA, above which that matters; and for how long they are left."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 30.0, 600.0
 """After the rank was given up; twice as long each time."""
 _JUDGED = ("slack_most", "lightened_s", "slack_wait_s", "strict_until_s")
@@ -51,11 +55,12 @@ _JUDGED = ("slack_most", "lightened_s", "slack_wait_s", "strict_until_s")
 
 
 def look(
-    state: State, past_s: float, *, spread: bool, shrunk: bool, crowded: bool
+    state: State, past_s: float, *, whole: Mapping[int, float], shrunk: bool, crowded: bool
 ) -> dict[str, float]:
     """`slack`: the batch's weight in the fair class, 0 for none; and what to remember.
 
-    `spread`: each worker of the service could have a processor. `shrunk`: the batch may not use all
+    `whole`: what could be reserved for each thread of a service whose workers can have a processor
+    each; none for others. `shrunk`: the batch may not use all
     that it could. `crowded`: others work here, who are to have no less weight than the batch.
     """
     memory = state.now.memory
@@ -67,7 +72,7 @@ def look(
     if own.get("apart"):
         found = {name: memory[name] for name in _JUDGED if name in memory}
         return {**seen, **found, **own, "slack": max(memory.get("slack", 0.0), 1.0)}
-    heavy = spread and seen["load"] >= (_LIGHT if memory.get("heavy") else _HEAVY)
+    heavy = bool(whole) and seen["load"] >= (_LIGHT if memory.get("heavy") else _HEAVY)
     found = _weighed(state, past_s, seen, heavy=heavy)
     had = found["slack"] > 0
     idle = (0.0 if found["slack"] > 1 else _LEFT) if had else _IDLE
@@ -81,7 +86,29 @@ def look(
     )
     most = _EVERYBODYS if crowded else _MOST
     weight = min(max(found["slack"], 1.0), most) if gives else 0.0
-    return {**seen, **found, **own, "slack": weight, "heavy": float(heavy)}
+    until_s = _squeezed_until_s(state, seen["load"], {} if crowded else whole)
+    return {
+        **seen,
+        **found,
+        **own,
+        "slack": weight,
+        "heavy": float(heavy),
+        "squeezed_until_s": until_s,
+        "squeezed": float(state.time_s < until_s and not crowded),
+    }
+
+
+def _squeezed_until_s(state: State, load: float, whole: Mapping[int, float]) -> float:
+    """Until when workers that use up their reservations have a processor each instead.
+
+    What the kernel admits is a tenth to a fifth less than there is, and near its capacity a service
+    needs that too.
+    """
+    until_s = state.now.memory.get("squeezed_until_s", -math.inf)
+    reserved = sum(whole.values())
+    near = load >= _USED_UP * reserved and math.inf > _quantile(state) > _SQUEEZED
+    stays = state.time_s < until_s and load >= _STILL_USED_UP * reserved
+    return state.time_s + _SQUEEZED_S if whole and (near or stays) else until_s
 
 
 def spread(
@@ -89,11 +116,12 @@ def spread(
 ) -> dict[int, Schedule]:
     """A processor of its own for each worker of a service that one processor does not suffice.
 
-    Beside a batch with a rank the fair class leaves two of them on one, for none of the others
-    idles. `whole`: nearly a processor for each worker, of which there are no more than `cores`, and
-    little for the other threads.
+    Beside a batch the fair class leaves two of them on one, for none of the others idles. `whole`:
+    nearly a processor for each worker, of which there are no more than `cores`, and little for the
+    other threads.
     """
-    if not (eased["slack"] and eased.get("heavy")):
+    ranked = eased["slack"] and eased.get("heavy")
+    if not (ranked or eased.get("squeezed")):
         return {}
     large = max(whole.values(), default=0.0)
     workers = sorted(tid for tid, share in whole.items() if share > large / 2)
