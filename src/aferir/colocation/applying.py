@@ -163,7 +163,7 @@ class Machine:
         """Have the controller run where the batch may, since its time is to be the batch's.
 
         A processor that idles is slow when it wakes: its caches are others' by then, above all in a
-        guest, where a decision took half as much time again.
+        guest, where decisions took 1.4 times as long.
         """
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, {*cpus} & {*self.all_cpus} or self.all_cpus)

@@ -7,6 +7,9 @@ A batch of the fair class makes threads wake on the one that idles, and its weig
 those wait that wake beside it nevertheless: from next to nothing to as if the batch had its
 processors for itself. So the weight goes up while the quantile is far below the SLA. A service that
 one processor does not suffice is spread then, and a light one kept apart (policies/apart.py).
+
+Reservations cost too, near the capacity: they are less than there is. Workers that use them up have
+a processor each as well, and the batch gives way.
 """
 
 from __future__ import annotations
