@@ -27,7 +27,8 @@ _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
 _RULE = re.compile(r"-{70,}")
 """Around what Open MPI has to say."""
-_LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] ")
+_LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] |\[warn\] Epoll ")
+"""What Open MPI adds of itself, and its libevent, which may outlive a rank's pipes."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -182,7 +183,7 @@ def explain_exit(done: Completed) -> str:
 
 
 def _of_the_program(lines: Sequence[str]) -> list[str]:
-    """Without what Open MPI adds when a rank gives up: a text between rules, `[host:pid] ...`."""
+    """Without what Open MPI adds when a rank gives up: a text between rules, lines of its own."""
     found, within = [], False
     for line in lines:
         if _RULE.fullmatch(line):

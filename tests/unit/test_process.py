@@ -49,6 +49,7 @@ def test_what_a_rank_says_is_told_and_not_what_its_launcher_adds() -> None:
         "needs 410 MiB, 256 MiB are available",
         *banner,
         "[host:08533] 1 more process has sent help message help-mpi-api.txt / mpi-abort",
+        *["[warn] Epoll MOD(1) on fd 25 failed. Old events were 6: Bad file descriptor"] * 3,
     ]
     assert _explained(said) == "exited with 3: needs 410 MiB, 256 MiB are available"
     assert _explained([*said[1:], said[0]]).endswith("are available")
