@@ -6,7 +6,8 @@ that is left. SCHED_IDLE alone does not: within a group it ranks threads among t
 group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving way cannot mend:
 
 - threads that wait for one processor while batch work has another, which the fair class sees late:
-  where there are no more critical threads than processors, each gets one nearly whole;
+  where there are no more critical threads than processors, each gets one nearly whole, and where
+  there are more, the whole service goes before everybody (policies/first.py);
 - others' work in the fair class (neither the service nor the batch): the critical threads get
   reservations, all of them at once and scaled to what the kernel admits, with a period far below
   the SLA, because a throttled thread waits up to T - Q;
@@ -28,16 +29,15 @@ from typing import Literal
 
 import msgspec
 
-from aferir.colocation.policies import apart, slack
+from aferir.colocation.policies import apart, first, slack
 from aferir.colocation.policies.reservation import Reservation, scheduled, shares
-from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
+from aferir.colocation.settings import Batch, Decide, Settings, State
 
 Verdict = Literal["danger", "hold", "calm"]
 
 _STEP = 0.05
 """Quotas are set in such steps of the machine: rewriting one for less is not worth it."""
 _FULL = 1.0
-_FIRST = -20
 _MUCH = 0.6
 """A batch that may have less than this part of its use when whole counts as shrunk."""
 _SUMS = ("whole_s", "whole_sum", "shrunk_s", "shrunk_sum")
@@ -137,6 +137,11 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         threads = scheduled(shared, period_s=period_s, reclaim=True)
     elif not threads and not eased["slack"] and state.time_s >= spans["fair_until_s"]:
         threads = scheduled(whole, period_s=period_s, reclaim=True)
+    ahead = (
+        not (threads or whole or crowded or eased["slack"])
+        and state.time_s >= spans["fair_until_s"]
+        and first.before_all(state, eased["load"])
+    )
     # Above the fair class anyway: the batch need not stand back behind everybody else as well.
     outranked = any(one.policy == "deadline" for one in threads.values())
     wary_until_s = memory.get("wary_until_s", -math.inf)
@@ -152,7 +157,12 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     service_cpus, batch_cpus = apart.processors(eased, state.cores)
     return Settings(
         threads=threads,
-        service=_service(state, chosen, urgent_until_s, competes=competes and not threads),
+        service=first.schedule(
+            chosen.nice,
+            ahead=ahead,
+            competes=competes and not threads,
+            urgent=state.time_s < urgent_until_s,
+        ),
         service_cpus=service_cpus,
         batch=_batch(state, growth["share"], slack.batch_weight(eased), batch_cpus, idle=idle),
         memory={
@@ -173,7 +183,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
 def _spans(state: State, chosen: Parameters, *, crowded: bool, late: bool) -> dict[str, float]:
     """Since when there are reservations, and until when there are to be some, and none."""
     memory = state.now.memory
-    reserved_s = memory.get("reserved_s", state.time_s) if _reserved(state) else state.time_s
+    reserved_s = memory.get("reserved_s", state.time_s) if first.ahead(state) else state.time_s
     reserved_until_s = memory.get("reserved_until_s", -math.inf)
     fair_until_s = memory.get("fair_until_s", -math.inf)
     if crowded:
@@ -186,23 +196,6 @@ def _spans(state: State, chosen: Parameters, *, crowded: bool, late: bool) -> di
         "reserved_until_s": reserved_until_s,
         "fair_until_s": fair_until_s,
     }
-
-
-def _reserved(state: State) -> bool:
-    return any(one.policy == "deadline" for one in state.now.threads.values())
-
-
-def _service(
-    state: State, chosen: Parameters, urgent_until_s: float, *, competes: bool
-) -> Schedule:
-    """All threads without a reservation; `competes`: with others, where none is admitted.
-
-    Outweighing them by nice is void between control groups and sessions (autogroups, sched(7)), so
-    where the SLA is broken then, SCHED_FIFO is what is left; it starves others, so only then.
-    """
-    if competes and state.time_s < urgent_until_s:
-        return Schedule(policy="fifo", priority=1)
-    return Schedule(nice=_FIRST if competes else chosen.nice)
 
 
 def _shared(
@@ -257,7 +250,7 @@ def _period_s(state: State, chosen: Parameters, least: float, used_cpus: float) 
         return max(whole_s, min(chosen.least_runtime_s / least, _LONGEST_SHORT * bound_s))
     period_s = max(chosen.period * bound_s, chosen.least_runtime_s / least)
     per_request_s = used_cpus / state.rate if state.rate > 0 else 0.0
-    most_s = bound_s * (0.75 if _reserved(state) else 0.5)  # hysteresis
+    most_s = bound_s * (0.75 if first.reserved(state) else 0.5)  # hysteresis
     if period_s > bound_s / 4 or 3 * per_request_s / least > most_s:
         return None
     return period_s
