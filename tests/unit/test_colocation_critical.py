@@ -11,7 +11,7 @@ from aferir.colocation.answers import Answers
 from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look
-from aferir.colocation.settings import Sla
+from aferir.colocation.settings import Sla, ThreadUse
 from aferir.colocation.usage import Seen
 from aferir.errors import MissingError, UsageError
 
@@ -84,6 +84,21 @@ class _Sensor:
 
     def close(self) -> None:
         pass
+
+
+def test_the_fullest_pool_is_told_by_its_threads_that_run_or_wait() -> None:
+    def threads(*of: tuple[str, float, float]) -> list[ThreadUse]:
+        return [
+            ThreadUse(tid=tid, name=name, cpus=cpus, waited_cpus=waited)
+            for tid, (name, cpus, waited) in enumerate(of)
+        ]
+
+    searching = [("search-1", 0.3, 0.5), ("search-2", 0.2, 0.2)]
+    assert critical.occupied(threads(*searching)) == pytest.approx(0.6)
+    assert critical.occupied(threads(*searching, ("http", 0.1, 0.1))) == pytest.approx(0.6)
+    assert critical.occupied(threads(*searching, ("http", 0.1, 0.8))) == pytest.approx(0.9)
+    assert critical.occupied(threads(("one", 0.7, 0.5))) == 1.0  # looks that are not of one moment
+    assert critical.occupied([]) == 0.0
 
 
 def test_the_rate_is_of_the_last_two_seconds_and_none_comes_of_the_start() -> None:

@@ -11,10 +11,12 @@ from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.policies.slack import in_steps
 from aferir.colocation.settings import Batch, Settings, ThreadUse
 
-_FEW: dict[str, Any] = {"batch_cpus": 0.8, "idle_cpus": 0.6, "latency": latency(0.02)}
+_FEW: dict[str, Any] = {"batch_cpus": 0.75, "idle_cpus": 0.6, "latency": latency(0.02)}
 """A batch of fewer threads than processors, beside a service that is far from its SLA."""
 _WHOLE: dict[str, Any] = {**_FEW, "batch_cpus": 0.97}
 """One that has its processors as good as whole, to which more weight gives nothing."""
+_MIDDLE: dict[str, Any] = {**_WHOLE, "service_cpus": 0.8}
+"""A service that is not so light that the batch had better have processors of its own."""
 _SLACK = Batch(weight=1)
 _GIVES_WAY = Batch(policy="idle", idle=True)
 
@@ -28,7 +30,7 @@ def _goes_on(now: Settings, seconds: float, **given: Any) -> Settings:
 
 
 def test_a_batch_beside_idle_processors_gets_a_rank_while_the_sla_is_far() -> None:
-    assert live(aferir(), 5, **_WHOLE).batch == _SLACK
+    assert live(aferir(), 5, **_MIDDLE).batch == _SLACK
     near = {**_FEW, "latency": latency(0.08)}
     assert live(aferir(), 5, **near).batch == _GIVES_WAY
     busy = {**_FEW, "batch_cpus": 1.4, "idle_cpus": 0.0}
@@ -38,11 +40,11 @@ def test_a_batch_beside_idle_processors_gets_a_rank_while_the_sla_is_far() -> No
 
 
 def test_a_rank_that_brings_the_sla_near_is_taken_away_for_longer_each_time() -> None:
-    decide, now, given = aferir(), live(aferir(), 5, **_WHOLE), []
+    decide, now, given = aferir(), live(aferir(), 5, **_MIDDLE), []
     for turn in range(3000):
         quantile = latency(0.12 if now.batch == _SLACK else 0.02)
         now = decide(
-            state(**{**_WHOLE, "time_s": 105 + turn / 10, "latency": quantile, "now": now}),
+            state(**{**_MIDDLE, "time_s": 105 + turn / 10, "latency": quantile, "now": now}),
         )
         if now.batch == _SLACK:
             given.append(105 + turn / 10)
@@ -121,12 +123,17 @@ def test_processors_of_their_own_do_not_count_as_reservations_that_came_too_late
 
 
 def test_the_weight_rises_while_it_gives_the_batch_more_and_the_service_is_at_ease() -> None:
-    weights = [live(aferir(), seconds, **_FEW).batch.weight for seconds in (1, 2, 5)]
+    weights = [live(aferir(), seconds, **_FEW).batch.weight for seconds in (2, 2.5, 6)]
     assert weights == sorted(weights)
-    assert weights[0] < 100 < weights[-1] == 1000
-    strained = {**_FEW, "service_cpus": 1.1, "batch_cpus": 0.67, "idle_cpus": 0.23}
-    assert live(aferir(), 10, **strained).batch == _SLACK
+    assert weights[0] < 100 < weights[-1] == 316
+    assert live(aferir(), 10, **_FEW, occupied=0.8).batch == _SLACK
     assert live(aferir(), 10, **{**_FEW, "latency": latency(0.05)}).batch == _GIVES_WAY
+
+
+def test_how_full_the_pool_is_decides_and_not_what_idles_beside_it() -> None:
+    busy = {**_FEW, "service_cpus": 1.5, "batch_cpus": 0.35, "idle_cpus": 0.1}
+    assert live(aferir(), 6, **busy, occupied=0.6).batch.weight == 316
+    assert live(aferir(), 6, **{**busy, "idle_cpus": 0.02}, occupied=0.6).batch == _GIVES_WAY
 
 
 def test_others_who_work_there_have_no_less_weight_than_the_batch() -> None:
@@ -136,18 +143,20 @@ def test_others_who_work_there_have_no_less_weight_than_the_batch() -> None:
 
 
 def test_a_weight_that_has_requests_queue_falls_and_comes_back_slowly_and_not_so_far() -> None:
-    risen = live(aferir(), 5, **_FEW)
-    strained = {**_FEW, "service_cpus": 1.1, "batch_cpus": 0.9, "idle_cpus": 0.0}
-    fallen = _goes_on(risen, 1, **strained)
+    risen = live(aferir(), 6, **_FEW)
+    fallen = _goes_on(risen, 1, **_FEW, occupied=0.95)
     assert fallen.batch.weight == 100
-    assert _goes_on(fallen, 3, **_FEW).batch.weight == 316
-    assert _goes_on(fallen, 20, **_FEW).batch.weight == 1000
+    assert _goes_on(fallen, 3, **_FEW).batch.weight == 100
+    assert _goes_on(fallen, 20, **_FEW).batch.weight == 316
+    full = _goes_on(risen, 1, **_FEW, occupied=1.0)
+    assert full.batch.weight == 31
+    assert _goes_on(full, 3, **_FEW).batch.weight == 100
 
 
 def test_a_weight_that_breaks_the_sla_falls_by_two_decades_and_the_batch_is_not_shrunk() -> None:
-    risen = live(aferir(), 5, **_FEW)
+    risen = live(aferir(), 6, **_FEW)
     fallen = _goes_on(risen, 0.5, **{**_FEW, "latency": latency(0.4)})
-    assert fallen.batch == Batch(weight=10)
+    assert fallen.batch == Batch(weight=3)
 
 
 def test_a_rate_that_rises_takes_the_weight_away_before_it_is_felt() -> None:
@@ -157,8 +166,8 @@ def test_a_rate_that_rises_takes_the_weight_away_before_it_is_felt() -> None:
 
 
 def test_a_weight_ends_where_the_batch_turns_out_to_have_more_threads() -> None:
-    risen = live(aferir(), 5, **_FEW)
-    assert risen.batch.weight == 1000
+    risen = live(aferir(), 6, **_FEW)
+    assert risen.batch.weight == 316
     assert _goes_on(risen, 0.5, **{**_FEW, "batch_cpus": 1.6, "idle_cpus": 0.0}).batch.idle
 
 
@@ -183,18 +192,20 @@ def test_a_light_service_and_its_batch_have_processors_of_their_own() -> None:
         assert near.batch.cpus == apart
     broken = _goes_on(made, 0.1, **{**_LIGHT_SERVICE, "latency": latency(0.5)}, service_cpus=0.3)
     assert broken.batch.suspended
-    busier = _goes_on(made, 3, **middle, service_cpus=0.7)
+    busier = _goes_on(made, 3, **middle, service_cpus=0.85)
     assert (busier.service_cpus, busier.batch.cpus) == ((), ())
 
 
 def test_processors_are_kept_apart_with_hysteresis_and_never_for_a_batch_that_uses_them_half() -> (
     None
 ):
-    for used, apart in ((0.45, True), (0.6, False)):
+    for used, apart in ((0.65, True), (0.75, False)):
         made = live(aferir(), 5, **_LIGHT_SERVICE, service_cpus=used)
         assert bool(made.batch.cpus) is apart
-    made = live(aferir(), 5, **_LIGHT_SERVICE, service_cpus=0.4)
-    assert _goes_on(made, 3, **_LIGHT_SERVICE, service_cpus=0.6).batch.cpus == (1,)
+    made = live(aferir(), 5, **_LIGHT_SERVICE, service_cpus=0.6)
+    assert _goes_on(made, 3, **_LIGHT_SERVICE, service_cpus=0.75).batch.cpus == (1,)
+    queued = _goes_on(made, 3, **_LIGHT_SERVICE, service_cpus=0.6, occupied=0.97)
+    assert queued.batch.cpus == ()
     half = {**_LIGHT_SERVICE, "batch_cpus": 0.6}
     assert live(aferir(), 5, **half, service_cpus=0.3).batch.cpus == ()
 

@@ -29,7 +29,7 @@ from aferir.colocation import (
 )
 from aferir.colocation.answers import Answers
 from aferir.colocation.applying import Machine
-from aferir.colocation.critical import Selector
+from aferir.colocation.critical import Selector, occupied
 from aferir.colocation.follow import Follower
 from aferir.colocation.guard import Guard
 from aferir.colocation.sensors.base import Sensor
@@ -208,7 +208,7 @@ class _Loop:
         self._guard = guard
         self._follower = Follower(job.service, job.selector)
         self._watch = Watch(machine.group)
-        self._threads: tuple[object, object, tuple[ThreadUse, ...]] = (None, None, ())
+        self._threads: tuple[object, object, tuple[ThreadUse, ...], float] = (None, None, (), 0.0)
         self._answers = Answers(sensor, job.sla, self._started[0])
         self._child: subprocess.Popen[str] | None = None
         self._alone_since_s: float | None = None
@@ -260,13 +260,15 @@ class _Loop:
         follower = self._follower
         threads = {tid: follower.threads[tid] for tid in follower.critical}
         use = self._watch.look(now_s, threads, follower.pids)
+        critical, pool = self._critical(use.threads)
         return State(
             time_s=now_s,
             sla=self._job.sla,
             latency=self._answers.latency,
             rate=self._answers.rate,
             silent_s=self._answers.silent_s(now_s),
-            threads=self._critical(use.threads),
+            threads=critical,
+            occupied=pool,
             service_cpus=use.service_cpus,
             batch_cpus=use.batch_cpus,
             idle_cpus=use.idle_cpus,
@@ -279,8 +281,10 @@ class _Loop:
             now=self._machine.now,
         )
 
-    def _critical(self, used: dict[int, tuple[float, float]]) -> tuple[ThreadUse, ...]:
-        """Critical threads with their use, made anew where either is another."""
+    def _critical(
+        self, used: dict[int, tuple[float, float]]
+    ) -> tuple[tuple[ThreadUse, ...], float]:
+        """Critical threads with their use, made anew where either is another; how occupied."""
         follower = self._follower
         if self._threads[0] is not used or self._threads[1] != follower.critical:
             made = tuple(
@@ -288,9 +292,9 @@ class _Loop:
                 for tid in sorted(follower.critical)
                 for run, waited in [used.get(tid, (0.0, 0.0))]
             )
-            self._threads = (used, follower.critical, made)
+            self._threads = (used, follower.critical, made, occupied(made))
             self._machine.rescue(one.tid for one in made if not one.cpus)
-        return self._threads[2]
+        return self._threads[2:]
 
     def _service_ended(self) -> bool:
         """At once where a process was named, which does not come back; else after a while."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 
 import msgspec
 
+from aferir.colocation.settings import ThreadUse
 from aferir.errors import UsageError
 
 _FEWEST = 10
@@ -113,6 +115,14 @@ def busiest(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> fr
         if sum(sum(used[tid]) for tid in members) >= least > 0
         for tid in members
     )
+
+
+def occupied(threads: Iterable[ThreadUse]) -> float:
+    """Of the fullest pool, the part that runs or waits for a CPU, 0 to 1."""
+    pools: dict[str, list[float]] = {}
+    for one in threads:
+        pools.setdefault(stem(one.name), []).append(one.cpus + one.waited_cpus)
+    return min(1.0, max(map(fmean, pools.values()), default=0.0))
 
 
 def _pools(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> list[list[int]]:

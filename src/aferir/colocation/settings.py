@@ -110,6 +110,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Since the last answer, or since the start: long with few requests, or a hung service."""
     threads: tuple[ThreadUse, ...] = ()
     """The critical threads there are now."""
+    occupied: float = 0.0
+    """Of the fullest pool of them, the part that runs or waits for a CPU: near 1 requests queue,
+    which a log does not tell that counts from when a thread takes one up."""
     service_cpus: float = 0.0
     """CPU seconds per second of the whole service."""
     batch_cpus: float = 0.0

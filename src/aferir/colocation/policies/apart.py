@@ -10,12 +10,14 @@ import math
 
 from aferir.colocation.settings import State
 
-_LIGHT, _HEAVY = 0.5, 0.65
+_LIGHT, _HEAVY = 0.7, 0.8
 """Of the processors that the batch does not need: a service that uses less than the first is kept
 on those, and no more above the second."""
 _UNHARMED, _HARMED = 0.5, 0.65
 """Of the SLA: below the first quantile both may have processors of their own, where nothing of the
 batch delays the service but shared caches and memory; above the second not, for a while."""
+_FULL = 0.93
+"""Of the fullest pool of threads, those that run or wait: above that neither, requests queue."""
 _BARELY = 0.1
 """CPUs by which a batch may seem to use more than its threads can."""
 _WHOLE = 0.2
@@ -38,7 +40,7 @@ def look(state: State, quantile: float, load: float, busy: float) -> dict[str, f
     until_s = memory.get("together_until_s", -math.inf)
     needs = math.ceil(busy - _BARELY)
     light = load < (_HEAVY if had else _LIGHT) * (state.cores - needs)
-    harmed = quantile > _HARMED and now_s - since_s >= _SETTLED_S
+    harmed = (quantile > _HARMED or state.occupied > _FULL) and now_s - since_s >= _SETTLED_S
     if had == needs and light and not harmed and now_s - since_s < _LONGEST_S:
         return {"apart": had, "apart_s": since_s}
     if had and harmed:

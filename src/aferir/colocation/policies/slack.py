@@ -4,9 +4,9 @@ A thread of the service that is woken takes the processor of a batch that is idl
 select_idle_sibling in kernel/sched/fair.c an idle one), and with a reservation that on which it
 ran last, whoever is there. With fewer batch threads than processors another one idles meanwhile.
 A batch of the fair class makes threads wake on the one that idles, and its weight says how long
-those wait that wake beside it nevertheless: from next to nothing to as if the batch had its
-processors for itself. So the weight goes up while the quantile is far below the SLA. A service that
-one processor does not suffice is spread then, and a light one kept apart (policies/apart.py).
+those wait that wake beside it nevertheless: from next to nothing to as if the batch had most of its
+processors. So the weight goes up while the quantile is far below the SLA. A service that one
+processor does not suffice is spread then, and a light one kept apart (policies/apart.py).
 
 Reservations cost too, near the capacity: they are less than there is. Workers that use them up have
 a processor each as well, and the batch gives way.
@@ -24,11 +24,15 @@ _NEAR, _FAR = 0.4, 0.2
 """Of the SLA: above the first quantile the weight falls or is given up, below the second it is
 given and rises."""
 _BROKEN = 0.8
-_IDLE, _LEFT = 0.1, 0.05
+_IDLE, _LEFT = 0.04, 0.02
 """Of the machine: above the first idle a rank is given, below the second one of weight 1 ends."""
+_FREE, _FULL, _OVER = 0.75, 0.93, 0.99
+"""Of the fullest pool of threads, those that run or wait: below the first the weight may rise,
+above the second it falls a little, above the third at once. Requests then queue, and a search
+engine's slow log does not count that time."""
 _EASY, _STRAINED = 0.82, 0.9
-"""Of all that the service could use, what it does: below the first the weight may rise, above the
-second it falls. Requests then queue, and a search engine's slow log does not count that time."""
+"""The same for workers that have a processor each: of all that the service could use, what it
+does."""
 _LIGHT, _HEAVY = 0.75, 0.85
 """CPUs: a service that uses less than the first finds its way even where all of its threads share
 a processor, and no longer above the second."""
@@ -38,13 +42,18 @@ _MORE = 0.2
 """CPUs beyond all processors but one, which a batch of fewer threads than processors cannot use."""
 _WHOLE = 0.06
 """CPUs: threads that go without so little of their processors gain nothing by weight."""
-_MOST, _EVERYBODYS = 1000.0, 100.0
-_DECADE_S, _DECADE_OF_MOST_S = 0.6, 30.0
-"""For ten times the weight, and for ten times the most that it may be after it was too much."""
+_MOST, _EVERYBODYS = 100 * 10**0.5, 100.0
+"""Whoever else is on the batch's processor has at least a quarter of it."""
+_LIGHTLY = 30.0
+_DECADE_S, _LATER_DECADE_S, _DECADE_OF_MOST_S = 0.6, 1.8, 30.0
+"""For ten times the weight, above `_LIGHTLY` (how occupied a pool is is seen twice a second), and
+for ten times the most that it may be after it was too much."""
 _RISEN = 1.5
 """Times the usual rate: the weight was found for less."""
 _SETTLED_S = 1.0
 """The window is as long: what it holds sooner is from before."""
+_BEGINS_S = 1.5
+"""Of the controller: the rate is told over a second, and rises for so long."""
 _IDLE_S, _STRAIN_S, _QUICK_S, _USUAL_S = 1.0, 0.5, 0.3, 5.0
 """Over which values are smoothed. A load that rises is to be seen before requests pile up."""
 _USED_UP, _STILL_USED_UP = 0.9, 0.8
@@ -84,6 +93,7 @@ def look(
         and not shrunk
         and _quantile(state) < (math.inf if had else _FAR)
         and seen["idle"] >= idle * state.cores
+        and (had or state.time_s - seen["since_s"] >= _BEGINS_S)
         and (had or not heavy or seen["strain"] < _EASY)
         and state.time_s >= found["strict_until_s"]
     )
@@ -160,6 +170,7 @@ def _seen(state: State, past_s: float) -> dict[str, float]:
         return before + (now - before) * min(1.0, past_s / over_s)
 
     return {
+        "since_s": memory.get("since_s", state.time_s),
         "idle": smooth("idle", state.idle_cpus, _IDLE_S, 0.0),
         "load": smooth("load", state.service_cpus, _QUICK_S, state.service_cpus),
         "busy": smooth("busy", state.batch_cpus, _QUICK_S, state.batch_cpus),
@@ -181,18 +192,21 @@ def _weighed(
     lowered_s = memory.get("lightened_s", -math.inf)
     wait_s = memory.get("slack_wait_s", _FIRST_WAIT_S)
     strict_until_s = memory.get("strict_until_s", -math.inf)
-    quantile, strained = _quantile(state), seen["strain"] > _STRAINED
+    quantile = _quantile(state)
+    strained = seen["strain"] > _STRAINED if heavy else state.occupied > _FULL
+    easy = seen["strain"] < _EASY if heavy else state.occupied < _FREE
     settled = state.time_s - lowered_s >= _SETTLED_S
     if weight > 1 and state.rate > _RISEN * seen["usual_rate"]:
         weight, lowered_s = 1.0, state.time_s
     elif weight > 1 and settled and (quantile > _NEAR or strained):
         most, lowered_s = max(weight / 10**0.5, 1.0), state.time_s
-        weight = max(weight / (100 if quantile > _BROKEN else 10), 1.0)
+        weight = max(weight / _less(state, quantile, heavy=heavy), 1.0)
     elif weight > 0 and settled and state.latency and (quantile > _NEAR or (heavy and strained)):
         strict_until_s = state.time_s + wait_s
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
-    elif weight > 0 and quantile < _FAR and seen["strain"] < _EASY and _gains(seen["busy"]):
-        weight = max(weight, min(weight * 10 ** (past_s / _DECADE_S), most))
+    elif weight > 0 and quantile < _FAR and easy and _gains(seen["busy"]):
+        decade_s = _DECADE_S if heavy or weight < _LIGHTLY else _LATER_DECADE_S
+        weight = max(weight, min(weight * 10 ** (past_s / decade_s), most))
     return {
         "slack": weight,
         "slack_most": most,
@@ -200,6 +214,14 @@ def _weighed(
         "slack_wait_s": wait_s,
         "strict_until_s": strict_until_s,
     }
+
+
+def _less(state: State, quantile: float, *, heavy: bool) -> float:
+    """So many times less weight, where it was too much."""
+    if quantile > _BROKEN:
+        return 100.0
+    barely = not heavy and quantile <= _NEAR and state.occupied <= _OVER
+    return 10**0.5 if barely else 10.0
 
 
 def _quantile(state: State) -> float:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
+from aferir.colocation.critical import occupied
 from aferir.colocation.histogram import Histogram, Windows
 from aferir.colocation.settings import Decide, Latency, Settings, Sla, State, ThreadUse
 from aferir.colocation.simulation.load import Load
@@ -200,21 +201,23 @@ class _Trial:
             self.counts.popleft()
         service = sum(cpus[task.number] for task in self.threads)
         batch = sum(cpus[task.number] for task in self.batch)
+        threads = tuple(
+            ThreadUse(
+                tid=task.number,
+                name="worker",
+                cpus=cpus[task.number],
+                waited_cpus=waited[task.number],
+            )
+            for task in self.threads
+        )
         return State(
             time_s=now,
             sla=scenario.sla,
             latency=self.windows.latest(_JUDGED, slots=2).latency(scenario.sla.quantile),
             rate=sum(count for _, count in self.counts) / min(max(now, past_s), 1.0),
             silent_s=now - self.answered_s,
-            threads=tuple(
-                ThreadUse(
-                    tid=task.number,
-                    name="worker",
-                    cpus=cpus[task.number],
-                    waited_cpus=waited[task.number],
-                )
-                for task in self.threads
-            ),
+            threads=threads,
+            occupied=occupied(threads),
             service_cpus=service,
             batch_cpus=batch,
             idle_cpus=max(0.0, scenario.machine.cpus - sum(cpus.values())),
