@@ -180,6 +180,15 @@ def test_of_very_many_lines_some_are_read_and_stand_for_all(tmp_path: Path) -> N
     assert look.latencies.total * look.each == pytest.approx(10 * MOST_LINES, rel=0.1)
 
 
+def test_of_very_many_lines_of_two_kinds_in_turns_both_are_read(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    sensor = LogSensor(log, json_lines("query"))
+    log.write_text('{"query": 1}\n{"fetch": 1}\n' * (3 * MOST_LINES // 2))
+    look = sensor.look()
+    assert look.latencies.total * look.each == pytest.approx(1.5 * MOST_LINES, rel=0.1)
+
+
 def test_a_log_of_many_buffers_is_read_in_one_look(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
