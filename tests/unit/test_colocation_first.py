@@ -64,6 +64,14 @@ def test_a_service_that_takes_most_of_the_machine_goes_back_until_it_leaves_a_qu
         assert _service(now) == wanted
 
 
+def test_a_service_that_takes_all_of_the_machine_goes_back_at_once_and_for_a_while() -> None:
+    now = live(3)
+    all_of_it = live(0.1, now, rate=3000.0, service_cpus=1.95, batch_cpus=0.0, idle_cpus=0.0)
+    assert _service(all_of_it) == _AMONG_ALL
+    assert _service(live(1.5, all_of_it)) == _AMONG_ALL
+    assert _service(live(2.5, all_of_it)) == _BEFORE_ALL
+
+
 def test_a_service_that_comes_late_though_it_is_before_all_is_left_to_the_fair_class() -> None:
     now = live(3)
     late = live(3, now, latency=latency(0.5))

@@ -11,6 +11,7 @@ import errno
 import os
 import platform
 import time
+from collections.abc import Iterator
 
 import msgspec
 
@@ -20,8 +21,6 @@ from aferir.errors import MissingError
 OTHER, FIFO, BATCH, IDLE, DEADLINE = 0, 1, 3, 5, 6
 RESET_ON_FORK = 0x1
 RECLAIM = 0x2
-OURS = -10
-"""Nice value of the controller and of its guard, which sleep nearly always."""
 _POLICIES = {"other": OTHER, "fifo": FIFO, "batch": BATCH, "idle": IDLE, "deadline": DEADLINE}
 LEAST_RUNTIME_NS = 1_024
 """The kernel takes no shorter one (DL_SCALE)."""
@@ -294,9 +293,11 @@ def restore(found: Found) -> str:
 def restorable(found: Attributes) -> Attributes:
     """A fair thread's slice is set only where it is not the default, which would else be pinned.
 
-    The default is that of the thread which calls this.
+    The default is that of the thread which calls this, or where it is above the fair class and so
+    has none, of the machine's first process.
     """
-    if found.policy in (OTHER, BATCH, IDLE) and found.runtime_ns == read(0).runtime_ns:
+    default_ns = read(0).runtime_ns or read(1).runtime_ns
+    if found.policy in (OTHER, BATCH, IDLE) and found.runtime_ns == default_ns:
         return msgspec.structs.replace(found, runtime_ns=0)
     return found
 
@@ -317,10 +318,23 @@ def _call(*arguments: object) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def go_first() -> None:
-    """Have this thread run soon whenever it has to, but not what it starts; if it is allowed."""
-    with contextlib.suppress(OSError):
-        write(0, Attributes(nice=OURS, flags=RESET_ON_FORK))
+@contextlib.contextmanager
+def going_first() -> Iterator[None]:
+    """Have this thread run whenever it has to, but not what it starts; where that is allowed.
+
+    The controller and its guard sleep nearly always. A service under SCHED_FIFO that takes all
+    processors is not to keep them from ending that.
+    """
+    before = read(0)
+    for ours in (Attributes(policy=FIFO, priority=2), Attributes(nice=-10)):
+        with contextlib.suppress(OSError):
+            write(0, msgspec.structs.replace(ours, flags=RESET_ON_FORK))
+            break
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            write(0, restorable(before))
 
 
 def explain(error: OSError) -> str:

@@ -116,8 +116,7 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
     if where is not None and where.problem:
         problems.append(where.problem)
     before = admission.read_bandwidth()
-    attributes.go_first()
-    with _Stopping() as stopping:
+    with attributes.going_first(), _Stopping() as stopping:
         entry = journal.write(remembered.KIND, {})
         try:
             with Guard(entry) as guard:

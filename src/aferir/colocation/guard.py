@@ -81,16 +81,16 @@ def watch(identifier: str, owner: int, started: int) -> list[str]:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
-    attributes.go_first()
-    try:
-        controller = os.pidfd_open(owner)
-    except ProcessLookupError:
-        controller = -1
-    with contextlib.suppress(OSError):
-        print("watching", flush=True)  # noqa: T201 - to the controller, which waits for it
-    if controller >= 0 and journal.start_time(owner) == started:
-        _wait_end(controller)
-    return _undo(identifier)
+    with attributes.going_first():
+        try:
+            controller = os.pidfd_open(owner)
+        except ProcessLookupError:
+            controller = -1
+        with contextlib.suppress(OSError):
+            print("watching", flush=True)  # noqa: T201 - to the controller, which waits for it
+        if controller >= 0 and journal.start_time(owner) == started:
+            _wait_end(controller)
+        return _undo(identifier)
 
 
 def _wait_end(controller: int) -> None:

@@ -137,10 +137,11 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         threads = scheduled(shared, period_s=period_s, reclaim=True)
     elif not threads and not eased["slack"] and state.time_s >= spans["fair_until_s"]:
         threads = scheduled(whole, period_s=period_s, reclaim=True)
+    took_all_s = first.took_all_s(state)
     ahead = (
         not (threads or whole or crowded or eased["slack"])
         and state.time_s >= spans["fair_until_s"]
-        and first.before_all(state, eased["load"])
+        and first.before_all(state, eased["load"], took_all_s)
     )
     # Above the fair class anyway: the batch need not stand back behind everybody else as well.
     outranked = any(one.policy == "deadline" for one in threads.values())
@@ -171,6 +172,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
             "others": others,
             "urgent_until_s": urgent_until_s,
             "wary_until_s": wary_until_s,
+            "took_all_s": took_all_s,
             **spans,
             **growth,
             **blame,

@@ -23,7 +23,18 @@ _SHORT_S, _LONG_S = 0.003, 0.004
 Elasticsearch at 0.7 of its highest load: 1.3 ms, and a shell waited 9 ms at most."""
 
 
-def before_all(state: State, load: float) -> bool:
+_ALL, _REST_S = 0.95, 2.0
+"""Of the machine, in one control period: nobody else has anything, so it goes back at once, and for
+so long."""
+
+
+def took_all_s(state: State) -> float:
+    """When the service last had all of the machine; -inf: never."""
+    before_s = state.now.memory.get("took_all_s", -math.inf)
+    return state.time_s if state.service_cpus > _ALL * state.cores else before_s
+
+
+def before_all(state: State, load: float, took_all_s: float) -> bool:
     """Whether the service may be under SCHED_FIFO. `load`: its CPUs, smoothed.
 
     Not where its threads are not known yet, and few of them may get reservations.
@@ -34,7 +45,8 @@ def before_all(state: State, load: float) -> bool:
         leaves = used < _TAKES and stretch_s < _LONG_S
     else:
         leaves = used < _LEAVES and stretch_s < _SHORT_S
-    return bool(state.threads) and permitted and leaves
+    rested = state.time_s - took_all_s >= _REST_S
+    return bool(state.threads) and permitted and leaves and rested
 
 
 def _stretch_s(state: State, load: float) -> float:
