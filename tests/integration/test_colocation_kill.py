@@ -29,7 +29,7 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("victim", colocate_kill.VICTIMS)
 def test_whoever_is_killed(victim: Victim) -> None:
     draw = random.Random(colocate_kill.VICTIMS.index(victim))  # noqa: S311 - not cryptography
-    policy = draw.choice(("deadline", "service-nice", "cpuset"))
+    policy = draw.choice(("deadline", "service-nice", "cpuset", "fifo"))
     done = colocate_kill.trial(victim, policy, draw, begun=True)
     assert done.different == ()
     assert not done.service_stopped

@@ -227,7 +227,6 @@ def test_threads_with_cpus_of_their_own_keep_within_those_they_were_found_with(
     assert os.sched_getaffinity(free) == set(cpus)
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU cannot be shared out")
 def test_who_goes_first_does_so_for_a_while_and_what_it_starts_does_not() -> None:
     before = attributes.read(0)
     with attributes.going_first():
@@ -237,6 +236,7 @@ def test_who_goes_first_does_so_for_a_while_and_what_it_starts_does_not() -> Non
     assert attributes.read(0) == before
 
 
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU cannot be shared out")
 def test_the_controller_runs_where_the_batch_may_but_not_what_it_starts(entry: Entry) -> None:
     machine = Machine(entry)
     every, last = os.sched_getaffinity(0), machine.all_cpus[-1:]

@@ -204,6 +204,16 @@ def test_fifo_makes_the_system_wait_and_our_policy_does_not() -> None:
     assert ours.system_worst_s < 0.05 < fifo.system_worst_s
 
 
+def test_short_requests_go_before_everybody_until_they_take_all_of_the_machine() -> None:
+    load = Load(steps=((0.0, 0.6),), mean_need_s=0.001)
+    ours, fifo = tried("aferir", load), tried("fifo", load)
+    assert p95(ours) < 1.1 * p95(fifo)
+    assert ours.system_worst_s < 0.05
+    step = Load(steps=((0.0, 0.25), (6.0, 1.1)), mean_need_s=0.001)
+    ours, fifo = tried("aferir", step), tried("fifo", step)
+    assert ours.system_worst_s < 0.4 < fifo.system_worst_s
+
+
 @pytest.mark.parametrize("load", [0.25, 0.5, 0.75])
 def test_our_policy_keeps_the_sla_and_gives_the_batch_all_that_is_left(load: float) -> None:
     ours = tried("aferir", load)

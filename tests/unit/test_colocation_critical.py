@@ -97,7 +97,10 @@ def test_the_fullest_pool_is_told_by_its_threads_that_run_or_wait() -> None:
     assert critical.occupied(threads(*searching)) == pytest.approx(0.6)
     assert critical.occupied(threads(*searching, ("http", 0.1, 0.1))) == pytest.approx(0.6)
     assert critical.occupied(threads(*searching, ("http", 0.1, 0.8))) == pytest.approx(0.9)
-    assert critical.occupied(threads(("one", 0.7, 0.5))) == 1.0  # looks that are not of one moment
+    master = ("search-0", 0.0, 0.001)
+    assert critical.occupied(threads(*searching, master)) == pytest.approx(0.6)
+    long_wait = ("search-3", 0.1, 3.0)  # told when it has ended
+    assert critical.occupied(threads(*searching, long_wait)) == pytest.approx(2.2 / 3)
     assert critical.occupied([]) == 0.0
 
 

@@ -112,7 +112,10 @@ class Machine:
         if growing:  # batch work gets more only after the service has what it needs
             problems += self._apply_batch(wanted)
         as_set = {tid: s for tid in admitted if (s := self._schedules.get(tid)) is not None}
-        self.now = msgspec.structs.replace(wanted, threads=as_set)
+        rest = (self._schedules.get(tid) for tid in threads if tid not in admitted)
+        refused = wanted.service is not None and admission.REFUSED in rest
+        of_service = admission.REFUSED if refused else wanted.service
+        self.now = msgspec.structs.replace(wanted, threads=as_set, service=of_service)
         self._asked = None if problems or self._some_may_soon() else asked
         return Applied(self.now, tuple(dict.fromkeys(problems)))
 

@@ -296,10 +296,18 @@ def restorable(found: Attributes) -> Attributes:
     The default is that of the thread which calls this, or where it is above the fair class and so
     has none, of the machine's first process.
     """
-    default_ns = read(0).runtime_ns or read(1).runtime_ns
-    if found.policy in (OTHER, BATCH, IDLE) and found.runtime_ns == default_ns:
+    fair = found.policy in (OTHER, BATCH, IDLE) and found.runtime_ns > 0
+    if fair and found.runtime_ns == _default_slice_ns():
         return msgspec.structs.replace(found, runtime_ns=0)
     return found
+
+
+def _default_slice_ns() -> int:
+    for tid in (0, 1):
+        with contextlib.suppress(OSError):
+            if slice_ns := read(tid).runtime_ns:
+                return slice_ns
+    return 0
 
 
 def _numbers() -> tuple[int, int]:
@@ -325,7 +333,9 @@ def going_first() -> Iterator[None]:
     The controller and its guard sleep nearly always. A service under SCHED_FIFO that takes all
     processors is not to keep them from ending that.
     """
-    before = read(0)
+    before = None
+    with contextlib.suppress(OSError):
+        before = read(0)
     for ours in (Attributes(policy=FIFO, priority=2), Attributes(nice=-10)):
         with contextlib.suppress(OSError):
             write(0, msgspec.structs.replace(ours, flags=RESET_ON_FORK))
@@ -333,8 +343,9 @@ def going_first() -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            write(0, restorable(before))
+        if before:
+            with contextlib.suppress(OSError):
+                write(0, restorable(before))
 
 
 def explain(error: OSError) -> str:

@@ -208,6 +208,7 @@ class _Loop:
         self._follower = Follower(job.service, job.selector)
         self._watch = Watch(machine.group)
         self._threads: tuple[object, object, tuple[ThreadUse, ...], float] = (None, None, (), 0.0)
+        self._service_cores = 0
         self._answers = Answers(sensor, job.sla, self._started[0])
         self._child: subprocess.Popen[str] | None = None
         self._alone_since_s: float | None = None
@@ -275,6 +276,7 @@ class _Loop:
             pressure=use.pressure,
             batch_throttled=use.batch_throttled,
             cores=len(self._machine.all_cpus),
+            service_cores=self._service_cores,
             reservable_cpus=self._machine.free_cpus,
             batch_ended=self._child is None,
             now=self._machine.now,
@@ -292,6 +294,7 @@ class _Loop:
                 for run, waited in [used.get(tid, (0.0, 0.0))]
             )
             self._threads = (used, follower.critical, made, occupied(made))
+            self._service_cores = service.usable_cpus(follower.pids)
             self._machine.rescue(one.tid for one in made if not one.cpus)
         return self._threads[2:]
 

@@ -25,6 +25,7 @@ _LEAST_SHARE = 0.01
 """Of the service's CPU use; what uses less cannot delay an answer by much."""
 
 _BUSY_SHARE = 0.05
+_IDLE_SHARE = 0.02
 _MOST_NAMES = 10_000
 
 
@@ -118,11 +119,21 @@ def busiest(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> fr
 
 
 def occupied(threads: Iterable[ThreadUse]) -> float:
-    """Of the fullest pool, the part that runs or waits for a CPU, 0 to 1."""
+    """Of the fullest pool, the part that runs or waits for a CPU, 0 to 1.
+
+    Threads that do next to nothing beside the busiest of their pool do not count: a master process
+    has its workers' name.
+    """
     pools: dict[str, list[float]] = {}
     for one in threads:
-        pools.setdefault(stem(one.name), []).append(one.cpus + one.waited_cpus)
-    return min(1.0, max(map(fmean, pools.values()), default=0.0))
+        busy = min(1.0, one.cpus + one.waited_cpus)  # a wait is told when it has ended
+        pools.setdefault(stem(one.name), []).append(busy)
+    return max(map(_occupied, pools.values()), default=0.0)
+
+
+def _occupied(pool: Sequence[float]) -> float:
+    least = _IDLE_SHARE * max(pool)
+    return fmean(busy for busy in pool if busy >= least)
 
 
 def _pools(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> list[list[int]]:

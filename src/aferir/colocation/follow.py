@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from aferir.colocation import critical, jvm
+from aferir.colocation import attributes, critical, jvm
 from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.service import Service, ServiceSpec
 from aferir.colocation.usage import Seen, Usage, between
@@ -87,8 +87,10 @@ class _JavaNames:
     def _ask(self, pids: tuple[int, ...], time_s: float) -> None:
         started = time.monotonic()
         names: dict[int, str] = {}
-        for pid in pids:
-            names.update(jvm.thread_names(pid))
+        # Who holds the interpreter's lock while the service has all processors holds us all up.
+        with attributes.going_first():
+            for pid in pids:
+                names.update(jvm.thread_names(pid))
         self.names = names
         self._not_before_s = time_s + (time.monotonic() - started) / _ASK_SHARE
 

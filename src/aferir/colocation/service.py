@@ -5,9 +5,10 @@ Source: proc(5). Threads come and go; one is known by its number and its start t
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -251,6 +252,15 @@ def threads(pids: tuple[int, ...]) -> dict[int, int]:
         except OSError:
             continue
     return found
+
+
+def usable_cpus(pids: Iterable[int]) -> int:
+    """CPUs that all of those processes may use, by their first threads; 0 where none runs."""
+    masks = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            masks.append(os.sched_getaffinity(pid))
+    return len(frozenset.intersection(*map(frozenset, masks))) if masks else 0
 
 
 def thread_name(pid: int, tid: int) -> str:

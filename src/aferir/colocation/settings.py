@@ -126,6 +126,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     batch_throttled: float = 0.0
     """Share of the time that the batch program's quota stopped it, 0 to 1."""
     cores: int = 1
+    service_cores: int = 0
+    """CPUs that the service's processes may use; 0: all."""
     reservable_cpus: float = 0.0
     """What the kernel admits to deadline threads altogether; 0: none, or no privilege."""
     batch_ended: bool = False

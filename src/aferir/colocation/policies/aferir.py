@@ -137,17 +137,12 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         threads = scheduled(shared, period_s=period_s, reclaim=True)
     elif not threads and not eased["slack"] and state.time_s >= spans["fair_until_s"]:
         threads = scheduled(whole, period_s=period_s, reclaim=True)
-    took_all_s = first.took_all_s(state)
-    ahead = (
-        not (threads or whole or crowded or eased["slack"])
-        and state.time_s >= spans["fair_until_s"]
-        and first.before_all(state, eased["load"], took_all_s)
-    )
+    free = not (threads or whole or eased["slack"] or state.time_s < spans["reserved_until_s"])
+    before = first.look(state, past_s, load=eased["load"], late=late, free=free)
     # Above the fair class anyway: the batch need not stand back behind everybody else as well.
     outranked = any(one.policy == "deadline" for one in threads.values())
-    wary_until_s = memory.get("wary_until_s", -math.inf)
-    if outranked and late:
-        wary_until_s = state.time_s + 3 * chosen.hold_s
+    again_s = state.time_s + 3 * chosen.hold_s
+    wary_until_s = again_s if outranked and late else memory.get("wary_until_s", -math.inf)
     idle = not (eased["slack"] or (outranked and state.time_s >= wary_until_s))
     urgent_until_s = memory.get("urgent_until_s", -math.inf)
     if competes and not threads and verdict == "danger":
@@ -160,7 +155,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         threads=threads,
         service=first.schedule(
             chosen.nice,
-            ahead=ahead,
+            first=before["first"] > 0,
             competes=competes and not threads,
             urgent=state.time_s < urgent_until_s,
         ),
@@ -172,8 +167,8 @@ def _decide(state: State, chosen: Parameters) -> Settings:
             "others": others,
             "urgent_until_s": urgent_until_s,
             "wary_until_s": wary_until_s,
-            "took_all_s": took_all_s,
             **spans,
+            **before,
             **growth,
             **blame,
             **eased,
@@ -185,7 +180,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
 def _spans(state: State, chosen: Parameters, *, crowded: bool, late: bool) -> dict[str, float]:
     """Since when there are reservations, and until when there are to be some, and none."""
     memory = state.now.memory
-    reserved_s = memory.get("reserved_s", state.time_s) if first.ahead(state) else state.time_s
+    reserved_s = memory.get("reserved_s", state.time_s) if first.reserved(state) else state.time_s
     reserved_until_s = memory.get("reserved_until_s", -math.inf)
     fair_until_s = memory.get("fair_until_s", -math.inf)
     if crowded:

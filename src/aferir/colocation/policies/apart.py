@@ -16,7 +16,7 @@ on those, and no more above the second."""
 _UNHARMED, _HARMED = 0.5, 0.65
 """Of the SLA: below the first quantile both may have processors of their own, where nothing of the
 batch delays the service but shared caches and memory; above the second not, for a while."""
-_FULL = 0.93
+FULL = 0.93
 """Of the fullest pool of threads, those that run or wait: above that neither, requests queue."""
 _BARELY = 0.1
 """CPUs by which a batch may seem to use more than its threads can."""
@@ -40,12 +40,13 @@ def look(state: State, quantile: float, load: float, busy: float) -> dict[str, f
     until_s = memory.get("together_until_s", -math.inf)
     needs = math.ceil(busy - _BARELY)
     light = load < (_HEAVY if had else _LIGHT) * (state.cores - needs)
-    harmed = (quantile > _HARMED or state.occupied > _FULL) and now_s - since_s >= _SETTLED_S
+    harmed = (quantile > _HARMED or state.occupied > FULL) and now_s - since_s >= _SETTLED_S
     if had == needs and light and not harmed and now_s - since_s < _LONGEST_S:
         return {"apart": had, "apart_s": since_s}
     if had and harmed:
         until_s = now_s + _WAIT_S
     fits = light and needs - busy < _WHOLE and quantile < _UNHARMED and now_s >= until_s
+    fits = fits and state.occupied < FULL
     if had or not fits:
         since_s = now_s
     elif now_s - since_s >= _LOOK_S:

@@ -4,7 +4,8 @@ A pool of more threads than processors has no use for reservations: a request wo
 several periods. In the fair class such a thread waits for one processor while the batch has
 another, until the kernel looks for balance, and so do those that answers depend on without being
 critical, as a collector of garbage. SCHED_FIFO moves a waiting thread at once. It starves others,
-so it is for services of short requests that leave some of the machine, where nobody else works.
+so it is for services of short requests that leave some of their processors, where nobody else
+works.
 """
 
 from __future__ import annotations
@@ -16,67 +17,77 @@ from aferir.colocation.settings import Schedule, State
 _FIFO = Schedule(policy="fifo", priority=1)
 _FIRST = -20
 _LEAVES, _TAKES = 0.75, 0.85
-"""Of the machine: a service that uses less than the first goes before everybody, above the second
-no longer."""
-_SHORT_S, _LONG_S = 0.003, 0.004
-"""For so long at a stretch, on average, it may have all processors, to be given it and to keep it.
-Elasticsearch at 0.7 of its highest load: 1.3 ms, and a shell waited 9 ms at most."""
+"""Of the service's processors: one that uses less than the first goes before everybody, above the
+second no longer."""
+_SHORT_S, _LONG_S = 0.0015, 0.002
+"""For so long at a stretch, on average, it may have all of them, to be given it and to keep it. On
+simulated time a shell waits up to thirty times as long."""
+_NEED_S = 0.01
+"""CPU time of a request, which has one processor for so long however many there are."""
+_BEGINS_S = 1.5
+"""For so long all of that is to hold before."""
+_RATE_S = 2.0
+"""Over which the rate is told, and so the use that is divided by it."""
+_JUDGED_S, _WAIT_S, _REFUSED_S = 10.0, 30.0, 60.0
+"""The quantile's mean over ten seconds is its own by then; for so long it is left to the fair class
+where it was late nevertheless, and where the kernel refused SCHED_FIFO."""
 
 
-_ALL, _REST_S = 0.95, 2.0
-"""Of the machine, in one control period: nobody else has anything, so it goes back at once, and for
-so long."""
+def look(state: State, past_s: float, *, load: float, late: bool, free: bool) -> dict[str, float]:
+    """`first`: 1 where the whole service is to be under SCHED_FIFO, else 0; and what to remember.
 
-
-def took_all_s(state: State) -> float:
-    """When the service last had all of the machine; -inf: never."""
-    before_s = state.now.memory.get("took_all_s", -math.inf)
-    return state.time_s if state.service_cpus > _ALL * state.cores else before_s
-
-
-def before_all(state: State, load: float, took_all_s: float) -> bool:
-    """Whether the service may be under SCHED_FIFO. `load`: its CPUs, smoothed.
-
-    Not where its threads are not known yet, and few of them may get reservations.
+    `load`: its CPUs, smoothed over a moment. `late`: it is at its SLA. `free`: nobody else works,
+    and it has neither reservations nor a batch of few threads beside it. Not where its threads are
+    not known yet, and few of them may get reservations.
     """
-    permitted = state.reservable_cpus > 0  # the kernel asks for the same privilege
-    used, stretch_s = load / state.cores, _stretch_s(state, load)
-    if _is(state):
-        leaves = used < _TAKES and stretch_s < _LONG_S
-    else:
-        leaves = used < _LEAVES and stretch_s < _SHORT_S
-    rested = state.time_s - took_all_s >= _REST_S
-    return bool(state.threads) and permitted and leaves and rested
+    memory, now_s = state.now.memory, state.time_s
+    had = memory.get("first", 0.0) > 0
+    used = memory.get("first_use", state.service_cpus)
+    used += (state.service_cpus - used) * min(1.0, past_s / _RATE_S)
+    begun_s = memory.get("first_s", now_s)
+    not_before_s = memory.get("first_not_before_s", -math.inf)
+    if had and not _is(state):
+        not_before_s = now_s + _REFUSED_S
+    elif had and late and now_s - begun_s >= _JUDGED_S:
+        not_before_s = now_s + _WAIT_S
+    sensible = free and bool(state.threads) and not state.batch_ended
+    fits = sensible and now_s >= not_before_s and _leaves(state, load, used, had=had)
+    begun_s = begun_s if fits else now_s
+    return {
+        "first": float(fits and now_s - begun_s >= _BEGINS_S),
+        "first_s": begun_s,
+        "first_use": used,
+        "first_not_before_s": not_before_s,
+    }
 
 
-def _stretch_s(state: State, load: float) -> float:
-    """How long all processors are busy with requests at a stretch, on average.
+def _leaves(state: State, load: float, used: float, *, had: bool) -> bool:
+    """Whether others get their turn beside such a service.
 
-    1 / (m mu - lambda) of the queue M/M/m, whose mean need is the CPU time for each answer. A log
-    that tells of slow requests alone makes it too long, which is safe.
+    All m processors are busy with requests for 1 / (m mu - lambda) at a stretch, on average, in the
+    queue M/M/m whose mean need is the CPU time for each answer. A log that tells of slow requests
+    alone makes that too long, which is safe.
     """
-    if state.rate <= 0 or load >= state.cores:
-        return math.inf
-    return load / state.rate / (state.cores - load)
-
-
-def ahead(state: State) -> bool:
-    """Whether any thread of the service is above the fair class."""
-    return _is(state) or reserved(state)
+    cores = state.service_cores or state.cores
+    most, stretch_s = (_TAKES, _LONG_S) if had else (_LEAVES, _SHORT_S)
+    if state.reservable_cpus <= 0 or state.rate <= 0 or used >= cores:
+        return False
+    need_s = used / state.rate
+    return load < most * cores and need_s < min(_NEED_S, stretch_s * (cores - used))
 
 
 def reserved(state: State) -> bool:
-    """Whether any has a reservation."""
+    """Whether any thread has a reservation."""
     return any(one.policy == "deadline" for one in state.now.threads.values())
 
 
-def schedule(nice: int, *, ahead: bool, competes: bool, urgent: bool) -> Schedule:
+def schedule(nice: int, *, first: bool, competes: bool, urgent: bool) -> Schedule:
     """`competes`: with others, where no reservation is admitted; `urgent`: the SLA is broken then.
 
     Outweighing others by nice is void between control groups and sessions (autogroups, sched(7)),
     so SCHED_FIFO is what is left.
     """
-    if ahead or (competes and urgent):
+    if first or (competes and urgent):
         return _FIFO
     return Schedule(nice=_FIRST if competes else nice)
 

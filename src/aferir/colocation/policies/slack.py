@@ -26,10 +26,10 @@ given and rises."""
 _BROKEN = 0.8
 _IDLE, _LEFT = 0.04, 0.02
 """Of the machine: above the first idle a rank is given, below the second one of weight 1 ends."""
-_FREE, _FULL, _OVER = 0.75, 0.93, 0.99
+_FREE, _OVER = 0.75, 0.99
 """Of the fullest pool of threads, those that run or wait: below the first the weight may rise,
-above the second it falls a little, above the third at once. Requests then queue, and a search
-engine's slow log does not count that time."""
+above `apart.FULL` it falls by half a decade, above the second by a whole one. Requests then queue,
+and a search engine's slow log does not count that time."""
 _EASY, _STRAINED = 0.82, 0.9
 """The same for workers that have a processor each: of all that the service could use, what it
 does."""
@@ -43,7 +43,7 @@ _MORE = 0.2
 _WHOLE = 0.06
 """CPUs: threads that go without so little of their processors gain nothing by weight."""
 _MOST, _EVERYBODYS = 100 * 10**0.5, 100.0
-"""Whoever else is on the batch's processor has at least a quarter of it."""
+"""Whoever else is on the batch's processor has about a quarter of it."""
 _LIGHTLY = 30.0
 _DECADE_S, _LATER_DECADE_S, _DECADE_OF_MOST_S = 0.6, 1.8, 30.0
 """For ten times the weight, above `_LIGHTLY` (how occupied a pool is is seen twice a second), and
@@ -53,7 +53,7 @@ _RISEN = 1.5
 _SETTLED_S = 1.0
 """The window is as long: what it holds sooner is from before."""
 _BEGINS_S = 1.5
-"""Of the controller: the rate is told over a second, and rises for so long."""
+"""Of the controller: the rate is of what was answered since it began, and not yet even."""
 _IDLE_S, _STRAIN_S, _QUICK_S, _USUAL_S = 1.0, 0.5, 0.3, 5.0
 """Over which values are smoothed. A load that rises is to be seen before requests pile up."""
 _USED_UP, _STILL_USED_UP = 0.9, 0.8
@@ -94,6 +94,7 @@ def look(
         and _quantile(state) < (math.inf if had else _FAR)
         and seen["idle"] >= idle * state.cores
         and (had or state.time_s - seen["since_s"] >= _BEGINS_S)
+        and (had or heavy or state.occupied < apart.FULL)
         and (had or not heavy or seen["strain"] < _EASY)
         and state.time_s >= found["strict_until_s"]
     )
@@ -193,7 +194,7 @@ def _weighed(
     wait_s = memory.get("slack_wait_s", _FIRST_WAIT_S)
     strict_until_s = memory.get("strict_until_s", -math.inf)
     quantile = _quantile(state)
-    strained = seen["strain"] > _STRAINED if heavy else state.occupied > _FULL
+    strained = seen["strain"] > _STRAINED if heavy else state.occupied > apart.FULL
     easy = seen["strain"] < _EASY if heavy else state.occupied < _FREE
     settled = state.time_s - lowered_s >= _SETTLED_S
     if weight > 1 and state.rate > _RISEN * seen["usual_rate"]:

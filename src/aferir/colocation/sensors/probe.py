@@ -14,6 +14,7 @@ import time
 
 import msgspec
 
+from aferir.colocation import attributes
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look
 from aferir.colocation.sensors.web import question, resolve
@@ -70,7 +71,7 @@ class Probe:
         self._ends.set()
         self._thread.join(5.0)
 
-    def _run(self) -> None:
+    def _ask_on(self) -> None:
         due = time.monotonic()
         while not self._ends.is_set():
             now = time.monotonic()
@@ -81,6 +82,10 @@ class Probe:
             wait = min(due - time.monotonic(), 0.05)
             for key, events in self._selector.select(max(wait, 0.0)):
                 self._attend(self._asked[key.fd], events)
+
+    def _run(self) -> None:
+        with attributes.going_first():
+            self._ask_on()
         for asked in list(self._asked.values()):
             self._drop(asked)
         self._selector.close()

@@ -6,6 +6,7 @@ import http.client
 import threading
 from collections.abc import Mapping
 
+from aferir.colocation import attributes
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look
 from aferir.colocation.sensors.exposition import (
@@ -65,14 +66,18 @@ class PrometheusSensor:
         self._thread.join(self._timeout_s + self._interval_s)
 
     def _scrape_on(self) -> None:
-        while not self._ends.is_set():
-            try:
-                text = self._fetch()
-            except (OSError, http.client.HTTPException) as error:
-                self._note(Histogram(), f"{self._address.host}:{self._address.port}: {error}")
-            else:
-                self._take(text)
-            self._ends.wait(self._interval_s)
+        with attributes.going_first():
+            while not self._ends.is_set():
+                self._scrape()
+                self._ends.wait(self._interval_s)
+
+    def _scrape(self) -> None:
+        try:
+            text = self._fetch()
+        except (OSError, http.client.HTTPException) as error:
+            self._note(Histogram(), f"{self._address.host}:{self._address.port}: {error}")
+        else:
+            self._take(text)
 
     def _fetch(self) -> str:
         address = self._address
