@@ -5,6 +5,7 @@ Reservations are small and their threads sleep, so that nobody else on the machi
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -202,6 +203,25 @@ def test_a_thread_under_a_mask_of_ours_may_get_a_deadline(
     applied = machine.apply(Settings(threads={sleepers.pid: _SMALL}, service_cpus=(0,)), threads)
     assert applied.problems == ()
     assert attributes.read(sleepers.pid).policy == attributes.DEADLINE
+
+
+def test_a_service_that_the_kernel_does_not_let_first_is_said_to_be_among_the_fair(
+    sleepers: subprocess.Popen[str], entry: Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = attributes.put
+
+    def refuse(tid: int, wanted: attributes.Attributes) -> None:
+        if wanted.policy == attributes.FIFO:  # as RT_GROUP_SCHED does in a group without a budget
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        put(tid, wanted)
+
+    monkeypatch.setattr(attributes, "put", refuse)
+    machine = Machine(entry)
+    before_all = Settings(service=Schedule(policy="fifo", priority=1))
+    applied = machine.apply(before_all, service.threads((sleepers.pid,)))
+    assert applied.problems
+    assert applied.now.service == admission.REFUSED
+    assert attributes.read(sleepers.pid).nice == -20
 
 
 def test_threads_with_cpus_of_their_own_keep_within_those_they_were_found_with(
