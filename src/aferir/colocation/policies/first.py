@@ -20,8 +20,8 @@ _LEAVES, _TAKES = 0.75, 0.85
 """Of the service's processors: one that uses less than the first goes before everybody, above the
 second no longer."""
 _SHORT_S, _LONG_S = 0.0015, 0.002
-"""For so long at a stretch, on average, it may have all of them, to be given it and to keep it. On
-simulated time a shell waits up to thirty times as long."""
+"""For so long at a stretch, on average, it may have all of them, to be given it and to keep it. A
+shell's longest answers were 13 to 26 times as long (docs/decisions/pools-before-everybody.md)."""
 _NEED_S = 0.01
 """CPU time of a request, which has one processor for so long however many there are."""
 _BEGINS_S = 1.5
