@@ -96,7 +96,7 @@ def test_a_quick_failure_is_no_quick_answer(status: int) -> None:
         probe = Probe(url, rate=200.0, patience_s=2.0, seed=1)
         look = looks_until(probe, lambda look: look.failed >= 10)
         probe.close()
-    assert look.problem == f"status {status}"
+    assert look.problem == f"{url}: status {status}"
     assert look.latencies.above(1.9) >= 10
 
 

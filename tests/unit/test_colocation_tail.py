@@ -160,7 +160,7 @@ def test_a_log_whose_lines_tell_nothing_is_a_problem_until_one_does(tmp_path: Pa
     sensor = LogSensor(path, slow_log)
     assert sensor.look().problem == ""
     append(path, b"nonsense\n")
-    assert "none of its 1 new lines" in sensor.look().problem
+    assert "none of its new lines" in sensor.look().problem
     append(path, b"[2001-01-01T00:00:00,000][WARN ][i.s.s.query] [n] [i][0] took[7ms], t\n")
     look = sensor.look()
     assert (look.problem, look.latencies.total) == ("", 1)

@@ -33,8 +33,9 @@ _TIME_VALUE = {
     b"h": 3600.0,
     b"d": 86400.0,
 }
+# It begins with a word as it is, which is found faster than alternatives.
 _TOOK = re.compile(
-    rb"(?:\btook\[|\"(?:elasticsearch\.slowlog\.)?took\"\s*:\s*\")"
+    rb"took(?:(?<=\btook)\[|(?:(?<=\"took)|(?<=\"elasticsearch\.slowlog\.took))\"\s*:\s*\")"
     rb"(\d{1,15}(?:\.\d{1,9})?)(nanos|micros|ms|s|m|h|d)[\]\"]"
 )
 _FETCH = re.compile(rb"(?:slowlog|\bs\.s)\.fetch\b|\"i\.s\.s\.fetch\"")
@@ -58,7 +59,10 @@ def slow_log(line: bytes) -> float | None:
     Source: Elasticsearch and OpenSearch references, "Search slow log".
     """
     found = _TOOK.search(line)
-    if found is None or _FETCH.search(line, 0, found.start()):
+    if found is None:
+        return None
+    before = line[: found.start()]
+    if b".fetch" in before and _FETCH.search(before):
         return None
     return _possible(float(found.group(1)) * _TIME_VALUE[found.group(2)])
 

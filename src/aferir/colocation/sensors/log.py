@@ -25,8 +25,8 @@ class LogSensor:
         self._tail = Tail(path)
         self._path = path
         self._parse = parse
-        self._fits = False
-        self._unread = 0
+        self._fits: bool | None = None
+        """Whether the parser does, once there was a line."""
 
     def look(self) -> Look:
         """See `Sensor`."""
@@ -41,11 +41,11 @@ class LogSensor:
                 unread += 1
             else:
                 latencies.add(latency_s)
-        self._fits = self._fits or latencies.total > 0
-        self._unread += unread
+        if latencies.total or unread:
+            self._fits = self._fits or latencies.total > 0
         problem = self._tail.problem
-        if not problem and not self._fits and self._unread:
-            problem = f"{self._path}: none of its {self._unread} new lines tells a latency"
+        if not problem and self._fits is False:
+            problem = f"{self._path}: none of its new lines tells a latency"
         return Look(latencies=latencies, unread=unread, each=each, problem=problem)
 
     def close(self) -> None:

@@ -44,6 +44,7 @@ class Probe:
     def __init__(
         self, url: str, *, rate: float = 20.0, patience_s: float = 1.0, seed: int | None = None
     ) -> None:
+        self._url = url
         self._question = question(url)
         self._family, self._where = resolve(self._question.address)
         self._rate = rate
@@ -64,7 +65,8 @@ class Probe:
         with self._lock:
             latencies, self._latencies = self._latencies, Histogram()
             failed, self._failed = self._failed, 0
-            return Look(latencies=latencies, failed=failed, problem=self._problem)
+            problem = f"{self._url}: {self._problem}" if self._problem else ""
+            return Look(latencies=latencies, failed=failed, problem=problem)
 
     def close(self) -> None:
         """See `Sensor`."""

@@ -125,11 +125,14 @@ class Tail:
         return found
 
     def _split(self, read: bytes) -> list[bytes]:
-        parts = (self._rest + read).split(b"\n")
+        whole = self._rest + read
+        parts = whole.split(b"\n")
         self._rest = parts.pop()
         if self._skips and parts:
             parts.pop(0)  # the end of a line that was too long
             self._skips = False
         if len(self._rest) > _LONGEST_LINE:
             self._rest, self._skips = b"", True
+        if len(whole) <= _LONGEST_LINE and not (b"\r" in whole or b"\0" in whole):
+            return parts
         return [part.rstrip(b"\r").lstrip(b"\0") for part in parts if len(part) <= _LONGEST_LINE]
