@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 
+from aferir import process
 from aferir.colocation import critical, jvm, service, usage
 from aferir.colocation.answers import Answers
 from aferir.colocation.critical import Matcher, Selector
@@ -154,3 +158,17 @@ def test_texts_of_the_kernel_are_read_in_seconds() -> None:
     assert usage.parse_usage("4000000000\n") == 4.0
     assert usage.parse_usage("usage_usec 4000000\nuser_usec 1\n") == 4.0
     assert usage.parse_usage("") == 0.0
+
+
+def test_memory_of_whoever_started_a_program_is_not_counted_as_its_own() -> None:
+    large = bytearray(b"x") * 100_000_000
+    program = "import time; print('ready', flush=True); time.sleep(60)"
+    child = process.start([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None
+        child.stdout.readline()
+        own, ours = usage.most_resident_bytes(child.pid), usage.most_resident_bytes(os.getpid())
+    finally:
+        process.end(child, grace_s=0.1)
+    assert 1e6 < own < len(large) < ours
+    assert usage.most_resident_bytes(child.pid) == 0

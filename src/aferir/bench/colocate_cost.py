@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from aferir import process
 from aferir.bench.options import Note
-from aferir.colocation.usage import process_seconds
+from aferir.colocation.usage import most_resident_bytes, process_seconds
 from aferir.environments import scratch
 from aferir.errors import MissingError, ProgramError
 from aferir.model.bench import Figure
@@ -113,8 +112,7 @@ def _cpu_s(pid: int) -> float:
 
 
 def _most_resident(pid: int) -> float:
-    text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    found = re.search(r"^VmHWM:\s*(\d+) kB$", text, re.MULTILINE)
-    if found is None:
+    found = most_resident_bytes(pid)
+    if not found:
         raise ProgramError("the controller ended while it was measured")
-    return 1024.0 * int(found[1])
+    return float(found)

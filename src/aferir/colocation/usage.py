@@ -238,3 +238,15 @@ def process_seconds(pid: int) -> float | None:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return None
+
+
+def most_resident_bytes(pid: int) -> int:
+    """The most that a process has had in memory (VmHWM, proc(5)); 0 where it has ended.
+
+    ru_maxrss is another one: a process begins with that of whoever started it.
+    """
+    for line in read_quickly(f"/proc/{pid}/status").splitlines():
+        name, _, value = line.partition(":")
+        if name == "VmHWM":
+            return 1024 * int(value.split()[0])
+    return 0
