@@ -72,6 +72,15 @@ def test_a_batch_program_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no batch program" in capsys.readouterr().err
 
 
+def test_what_is_missing_is_said_without_a_batch_program(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = {**_RIGHT, "--service": f"pid:{os.getppid()}"}
+    words = [word for pair in given.items() for word in pair]
+    assert main(["colocate", "--check", *words]) in (0, 3)
+    assert "the service runs: 1 processes" in capsys.readouterr().out
+
+
 def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "job.toml"
     path.write_text(

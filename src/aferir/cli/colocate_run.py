@@ -80,6 +80,7 @@ def execute(options: argparse.Namespace) -> int:
         pids = service.check(job.service)
         where = place.beside(job.service, pids, cgroup.layout())
         return _check(privileges.findings(where), len(pids))
+    colocation.need_batch(job)
     sensor = colocation.sensor(wanted.latency, job.sla)
     try:
         with _Log(options.log) as log:

@@ -65,8 +65,6 @@ def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
         if not getattr(wanted, name):
             raise UsageError(f"--{name} is missing", remedy=_EXAMPLE)
     command = tuple(shlex.split(wanted.batch)) if isinstance(wanted.batch, str) else wanted.batch
-    if not command:
-        raise UsageError("there is no batch program to run", remedy=_EXAMPLE)
     selector = Selector(names=wanted.threads, java=wanted.java)
     Matcher(selector)  # complains of what is no regular expression
     return Job(
@@ -78,6 +76,12 @@ def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
         repeat=wanted.repeat,
         batch_output=batch_output,
     )
+
+
+def need_batch(job: Job) -> None:
+    """Errors: UsageError where there is nothing to run beside the service."""
+    if not job.command:
+        raise UsageError("there is no batch program to run", remedy=_EXAMPLE)
 
 
 _EXAMPLE = (
