@@ -300,10 +300,13 @@ def test_the_same_settings_touch_nothing(sleepers: subprocess.Popen[str], entry:
     settings = Settings(service=Schedule(nice=3), batch=Batch(weight=20))
     machine.apply(settings, threads)
     attributes.write(sleepers.pid, attributes.Attributes(nice=9))
-    (machine.group.folders["cpu"] / "cpu.shares").write_text("77")
+    folders = machine.group.folders
+    unified = folders.get("unified", Path()) / "cpu.weight"
+    weight = folders["cpu"] / "cpu.shares" if "cpu" in folders else unified
+    weight.write_text("77")
     machine.apply(settings, threads)
     assert attributes.read(sleepers.pid).nice == 9
-    assert (machine.group.folders["cpu"] / "cpu.shares").read_text() == "77\n"
+    assert weight.read_text() == "77\n"
 
 
 def test_the_batch_program_is_held_suspended_and_killed(entry: Entry) -> None:

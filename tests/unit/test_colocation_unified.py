@@ -128,6 +128,14 @@ def test_a_batch_without_a_cpuset_is_held_by_its_threads_and_nobody_else_is_touc
         assert os.sched_getaffinity(child.pid) == set(every[1:])
         assert batch.change(Batch(cpus=every[1:]), Batch(), group, every) == []
         assert os.sched_getaffinity(child.pid) == set(every)
+        (group.folders["unified"] / "cgroup.procs").write_text("")
+        held = Batch(cpus=every[:1], policy="batch")
+        assert batch.take_in(child.pid, held, group, every) == []
+        assert os.sched_getaffinity(child.pid) == set(every[:1])
+        assert os.sched_getscheduler(child.pid) == os.SCHED_BATCH
+        os.setpriority(os.PRIO_PROCESS, child.pid, 5)  # of whoever started it
+        assert batch.take_in(child.pid, Batch(), group, every) == []
+        assert os.getpriority(os.PRIO_PROCESS, child.pid) == 0
     finally:
         process.end(child)
 
@@ -192,14 +200,20 @@ def test_a_unit_is_found_however_deep_its_slice_is(
     assert processes(ServiceSpec("unit", "db")) == ()
 
 
+def _own_root(tmp_path: Path, patch: pytest.MonkeyPatch, on: str) -> Path:
+    """The root of the machine's groups, where these are switched on; looked at in every period."""
+    patch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    patch.setattr(applying, "_LOOK_S", 0.0)
+    root = _unified(tmp_path / "root", on)
+    patch.setattr(cgroup, "layout", lambda: Layout(v2=root, v2_controllers=("cpu", "cpuset")))
+    return root
+
+
 def test_what_somebody_switches_off_meanwhile_is_set_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """systemd knows nothing of our group: it takes from its slices what its units do not need."""
-    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(applying, "_LOOK_S", 0.0)
-    root = _unified(tmp_path / "root", "cpu cpuset")
-    monkeypatch.setattr(cgroup, "layout", lambda: Layout(v2=root, v2_controllers=("cpu", "cpuset")))
+    root = _own_root(tmp_path, monkeypatch, "cpu cpuset")
     machine = Machine(journal.write(remembered.KIND, {}))
     own = machine.group.folders["unified"]
     want = Settings(batch=Batch(idle=True, quota_cpus=0.5))
@@ -214,6 +228,56 @@ def test_what_somebody_switches_off_meanwhile_is_set_again(
     kept = remembered.read(machine.group.name.removeprefix("aferir-"))
     assert kept is not None
     assert kept.switched_on == {str(root): ("cpu",)}
+
+
+def test_cpus_are_set_again_when_somebody_switches_cpusets_on_or_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Linux 6.2 that gives every thread in the group all CPUs, which nobody tells."""
+    _own_root(tmp_path, monkeypatch, "cpu")
+    every = sorted(os.sched_getaffinity(0))
+    served, held = process.start(["sleep", "60"]), process.start(["sleep", "60"])
+    machine = Machine(journal.write(remembered.KIND, {}))
+    own = machine.group.folders["unified"]
+    (own / "cgroup.procs").write_text(f"{held.pid}\n")
+    want = Settings(service_cpus=(every[0],), batch=Batch(cpus=(every[-1],)))
+    threads = {served.pid: served.pid}
+    try:
+        assert machine.apply(want, threads).problems == ()
+        for _ in range(2):
+            assert os.sched_getaffinity(served.pid) == {every[0]}
+            assert os.sched_getaffinity(held.pid) == {every[-1]}
+            for child in (served, held):
+                os.sched_setaffinity(child.pid, every)
+            if (own / "cpuset.cpus").exists():
+                (own / "cpuset.cpus").unlink()
+            else:
+                (own / "cpuset.cpus").write_text("\n")
+            assert machine.apply(want, threads).problems == ()
+            if (own / "cpuset.cpus").exists():
+                assert (own / "cpuset.cpus").read_text() == str(every[-1])
+                os.sched_setaffinity(held.pid, every[-1:])
+        assert os.sched_getaffinity(served.pid) == {every[0]}
+        assert os.sched_getaffinity(held.pid) == {every[-1]}
+    finally:
+        process.end(served)
+        process.end(held)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_two_runs_whichever_ends_last_switches_off_what_the_first_has_switched_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    root = _own_root(tmp_path, monkeypatch, "")
+    runs = [journal.write(remembered.KIND, {}) for _ in range(2)]
+    groups = [Machine(runs[0]).group.folders["unified"]]
+    (root / "cgroup.subtree_control").write_text("cpu\n")
+    groups.append(Machine(runs[1]).group.folders["unified"])
+    for turn in (first, 1 - first):
+        assert (root / "cgroup.subtree_control").read_text() == "cpu\n"
+        groups[turn].rmdir()
+        assert remembered.undo(runs[turn]) == []
+    assert (root / "cgroup.subtree_control").read_text() == "-cpu"
 
 
 def test_processes_of_a_threaded_group_are_those_of_its_threads(

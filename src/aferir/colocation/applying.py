@@ -73,12 +73,16 @@ class Machine:
         self._remembered = Remembered(
             id=entry.id,
             parents=tuple(dict.fromkeys(map(str, parents.values()))),
-            switched_on=batch.to_switch_on(parents),
+            switched_on=remembered.together(
+                batch.to_switch_on(parents),
+                remembered.switched_on_by_others(entry, parents.values()),
+            ),
         )
         remembered.write(self._remembered)
         self.all_cpus = tuple(sorted(os.sched_getaffinity(0)))
         share = where.share if where else 1.0
         self.group = batch.make(self._remembered.group, parents, self.all_cpus, share)
+        self._held_by = batch.held_by(self.group)
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
         """CPUs that the kernel lets us reserve altogether."""
@@ -134,27 +138,32 @@ class Machine:
                     self._schedules[tid] = self._asked = None
 
     def _mended(self) -> list[str]:
-        """Switch controllers on again that others have switched off; problems."""
+        """Set again what is void since others have switched controllers on or off; problems."""
         now_s = time.monotonic()
         if now_s < self._looked_s + _LOOK_S:
             return []
         self._looked_s = now_s
+        before, self._held_by = self._held_by, batch.held_by(self.group)
+        if before != self._held_by:  # before Linux 6.2 that gave every thread all CPUs
+            self._masks.clear()
+            self._asked = None
         if batch.is_whole(self.group):
-            return []
+            return [] if before == self._held_by else self._set_again()
         below = {controller: folder.parent for controller, folder in self.group.folders.items()}
-        before = self._remembered.switched_on
-        more = {p: tuple({*before.get(p, ()), *c}) for p, c in batch.to_switch_on(below).items()}
-        self._remembered = msgspec.structs.replace(self._remembered, switched_on=before | more)
+        more = remembered.together(self._remembered.switched_on, batch.to_switch_on(below))
+        self._remembered = msgspec.structs.replace(self._remembered, switched_on=more)
         remembered.write(self._remembered)
         try:
             batch.make(self.group.name, below, self.all_cpus, self.group.share)
         except MissingError as error:
             return [f"{_SWITCHED_OFF}: {error.message}"]
-        set_before = self.now.batch
-        # Of the controllers' files the kernel has made new ones; the rest is as it was.
-        left = Batch(policy=set_before.policy, nice=set_before.nice, suspended=set_before.suspended)
-        problems = batch.change(left, set_before, self.group, self.all_cpus)
-        return [f"{_SWITCHED_OFF}; it has them again", *problems]
+        return [f"{_SWITCHED_OFF}; it has them again", *self._set_again()]
+
+    def _set_again(self) -> list[str]:
+        """Of controllers' files the kernel has made new ones; the rest is as it was."""
+        now = self.now.batch
+        left = Batch(policy=now.policy, nice=now.nice, suspended=now.suspended)
+        return batch.change(left, now, self.group, self.all_cpus)
 
     def _apply_batch(self, wanted: Settings) -> list[str]:
         if wanted.batch == self.now.batch:

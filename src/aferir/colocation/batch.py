@@ -11,6 +11,7 @@ import errno
 import os
 import signal
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import msgspec
@@ -68,7 +69,7 @@ def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float
                 control = folder.parent / "cgroup.subtree_control"
                 control.write_text(f"+{one}", encoding="ascii")
             folder.mkdir(exist_ok=True)
-        cpuset = _cpuset(group)
+        cpuset = held_by(group)
         if cpuset == "cpuset":
             _keep_out_of_domains(folders[cpuset])
         if cpuset:
@@ -135,7 +136,7 @@ def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
     if now.quota_cpus != want.quota_cpus:
         found += _quota(want.quota_cpus, v1=v1)
     cpus = _cpus(want, all_cpus)
-    if _cpus(now, all_cpus) != cpus and (cpuset := _cpuset(group)):
+    if _cpus(now, all_cpus) != cpus and (cpuset := held_by(group)):
         found.append((cpuset, "cpuset.cpus", ",".join(map(str, cpus))))
     return found
 
@@ -143,7 +144,7 @@ def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
 _Write = tuple[str, str, str]
 
 
-def _cpuset(group: Group) -> str:
+def held_by(group: Group) -> str:
     """The hierarchy by which the group is held on its CPUs; empty: only its threads can be."""
     if "cpuset" in group.folders:
         return "cpuset"
@@ -183,24 +184,38 @@ def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
         except OSError as error:
             problems.append(f"{file} of the batch program cannot be {value}: {error.strerror}")
     if (now.policy, now.nice) != (want.policy, want.nice):
-        for _ in range(_TRIES):  # a thread being started has what its creator had before
-            problem, late = schedule(_threads(group), want)
-            if problem or not late:
-                problems += problem
-                break
+        problems += _schedule_all(group, want)
     cpus = _cpus(want, all_cpus)
-    if _cpus(now, all_cpus) != cpus and not _cpuset(group):
+    if _cpus(now, all_cpus) != cpus and not held_by(group):
         problems += _hold(group, cpus)
     if now.suspended and not want.suspended:
         resume(group)
     return problems
 
 
-def _hold(group: Group, cpus: Sequence[int]) -> list[str]:
+def take_in(pid: int, now: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[str]:
+    """A program that enters the group by itself is to have what the group cannot give; problems."""
+    problems = _schedule_all(group, now, {pid})
+    cpus = _cpus(now, all_cpus)
+    if cpus != all_cpus and not held_by(group):
+        problems += _hold(group, cpus, {pid})
+    return problems
+
+
+def _schedule_all(group: Group, wanted: Batch, more: AbstractSet[int] = frozenset()) -> list[str]:
+    """`more`: threads that may not be in the group yet."""
+    for _ in range(_TRIES):  # a thread being started has what its creator had before
+        problems, late = _schedule(_threads(group) | more, wanted)
+        if problems or not late:
+            return problems
+    return []
+
+
+def _hold(group: Group, cpus: Sequence[int], more: AbstractSet[int] = frozenset()) -> list[str]:
     """Its threads on those CPUs, and what they start: without a cpuset that is all there is."""
     for _ in range(_TRIES):  # a thread being started has what its creator had before
         late = 0
-        for tid in _threads(group):
+        for tid in _threads(group) | more:
             try:
                 late += os.sched_getaffinity(tid) != set(cpus)
                 os.sched_setaffinity(tid, cpus)
@@ -213,7 +228,7 @@ def _hold(group: Group, cpus: Sequence[int]) -> list[str]:
     return []
 
 
-def schedule(tids: Iterable[int], wanted: Batch) -> tuple[list[str], int]:
+def _schedule(tids: Iterable[int], wanted: Batch) -> tuple[list[str], int]:
     """Give threads a policy, which what they start inherits; problems, and how many had another."""
     plain = attributes.of(Schedule(policy=wanted.policy, nice=wanted.nice))
     plain = msgspec.structs.replace(plain, flags=0)

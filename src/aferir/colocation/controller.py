@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import signal
 import subprocess
 import time
@@ -35,7 +34,7 @@ from aferir.colocation.guard import Guard
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Decide, Settings, Sla, State, ThreadUse
-from aferir.colocation.usage import Watch
+from aferir.colocation.usage import Watch, most_resident_bytes
 from aferir.environments import cgroup
 
 _SETTLES_S = 1.0
@@ -115,7 +114,7 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
     problems = remembered.clean(journal.orphans())
     if where is not None and where.problem:
         problems.append(where.problem)
-    before = admission.read_bandwidth()
+    before = admission.sound_bandwidth()
     with attributes.going_first(), _Stopping() as stopping:
         entry = journal.write(remembered.KIND, {})
         try:
@@ -134,23 +133,24 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
 def _leaked(before: admission.Bandwidth | None) -> float | None:
     """Deadline bandwidth still reserved that was not before, when all has been tried.
 
-    What a thread had that ended is given back only at the end of its period.
+    What a thread had that ended is given back only at the end of its period, at times later. Before
+    Linux 6.15 nobody counts again.
     """
     if before is None:
         return None
-    if _reserved_since(before, _SETTLES_S) > 0:
+    if _reserved_since(before, _SETTLES_S) != 0:
         admission.count_again()
-    return _reserved_since(before, 0.0)
+    return max(0.0, _reserved_since(before, 0.0))
 
 
 def _reserved_since(before: admission.Bandwidth, patience_s: float) -> float:
-    """CPUs, as soon as there is nothing more or after that time."""
+    """CPUs, as soon as it is as before or after that time; below 0 where the account lost some."""
     deadline = time.monotonic() + patience_s
     while True:
         after = admission.read_bandwidth()
         more = (after.total - before.total) / admission.UNIT if after else 0.0
-        if more <= 0 or time.monotonic() > deadline:
-            return max(0.0, more)
+        if more == 0 or time.monotonic() > deadline:
+            return more
         time.sleep(0.05)
 
 
@@ -340,7 +340,9 @@ class _Loop:
                 stderr=2,
                 environment={"OMP_NUM_THREADS": threads},
             )
-        batch.schedule([child.pid], self._machine.now.batch)
+        machine = self._machine
+        problems = batch.take_in(child.pid, machine.now.batch, machine.group, machine.all_cpus)
+        self._books.problems |= dict.fromkeys(problems)
         return child
 
     def outcome(self, reason: Reason, problems: tuple[str, ...], leaked: float | None) -> Outcome:
@@ -356,7 +358,7 @@ class _Loop:
             late=books.late,
             violations=books.violations,
             own_cpu_s=time.process_time() - self._started[1],
-            own_memory_bytes=1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            own_memory_bytes=most_resident_bytes(os.getpid()),
             guards_lost=books.guards_lost,
             leaked_cpus=leaked,
             problems=(*problems, *books.problems),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -69,6 +69,26 @@ def read(identifier: str) -> Remembered | None:
         return msgspec.json.decode(path(identifier).read_bytes(), type=Remembered)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def switched_on_by_others(own: Entry, parents: Collection[Path]) -> dict[str, tuple[str, ...]]:
+    """What other runs have switched on in those groups: whoever ends last switches it off."""
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in journal.entries():
+        ours = entry.kind == KIND and entry.boot_id == own.boot_id and entry.id != own.id
+        if ours and (other := read(entry.id)) is not None:
+            found = together(found, other.switched_on)
+    return {parent: on for parent, on in found.items() if Path(parent) in parents}
+
+
+def together(
+    one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """The controllers of both for each group."""
+    names = [*one, *(name for name in other if name not in one)]
+    return {
+        name: tuple(dict.fromkeys([*one.get(name, ()), *other.get(name, ())])) for name in names
+    }
 
 
 def inherited(found: Found, remembered: Remembered, first: Found) -> Found:
