@@ -160,6 +160,16 @@ def test_threads_that_have_a_processor_each_are_reserved_though_nobody_competes(
     assert live(aferir(), 60, first=broken, threads=threads).threads
 
 
+@pytest.mark.parametrize(("bound_s", "period_s"), [(0.01, 0.0045), (0.1, 0.025), (1.0, 0.025)])
+def test_whoever_else_works_waits_for_25_ms_at_most_however_far_the_sla_is(
+    bound_s: float, period_s: float
+) -> None:
+    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.3) for tid in (1, 2))
+    sla = Sla(quantile=0.95, bound_s=bound_s)
+    made = live(aferir(), 30, threads=threads, sla=sla, latency=latency(0.1 * bound_s)).threads
+    assert [one.period_s for one in made.values()] == pytest.approx([period_s] * 2, rel=0.02)
+
+
 def test_where_others_compete_all_threads_are_reserved_within_what_is_admitted() -> None:
     crowded: dict[str, Any] = {"service_cpus": 0.5, "batch_cpus": 0.5, "idle_cpus": 0.0}
     made = live(aferir(), 10, **crowded)

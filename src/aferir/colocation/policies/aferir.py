@@ -43,9 +43,9 @@ _MUCH = 0.6
 _SUMS = ("whole_s", "whole_sum", "shrunk_s", "shrunk_sum")
 _NOTHING, _LITTLE = 0.02, 0.05
 """Of the threads' mean use: below it a thread gets so little beside the others."""
-_LONGEST, _LONGEST_SHORT = 0.25, 0.5
+_LONGEST, _LONGEST_SHORT, _LONGEST_S = 0.25, 0.5, 0.025
 """Of the SLA, for the period of a reservation of nearly a processor, which keeps others from it for
-as long; and where that is shorter than ticks allow."""
+as long; of the SLA where that is shorter than ticks allow; and at all, for whoever types."""
 _EVIDENCE_S = 3.0
 """Of a shrunk batch, before it is judged."""
 
@@ -244,7 +244,8 @@ def _period_s(state: State, chosen: Parameters, least: float, used_cpus: float) 
         return None
     if least >= chosen.nearly_whole:
         whole_s = min(chosen.throttled / (1.0 - least), _LONGEST) * bound_s
-        return max(whole_s, min(chosen.least_runtime_s / least, _LONGEST_SHORT * bound_s))
+        tick_s = min(chosen.least_runtime_s / least, _LONGEST_SHORT * bound_s)
+        return max(min(whole_s, _LONGEST_S), tick_s)
     period_s = max(chosen.period * bound_s, chosen.least_runtime_s / least)
     per_request_s = used_cpus / state.rate if state.rate > 0 else 0.0
     most_s = bound_s * (0.75 if first.reserved(state) else 0.5)  # hysteresis
