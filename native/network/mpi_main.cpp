@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/mpi_abort.hpp"
 #include "common/program.hpp"
 #include "network/mpi_transport.hpp"
 #include "network/options.hpp"
@@ -79,7 +80,7 @@ int main(int count, char** values) {
     // Data that came out wrong was told to all ranks; whatever else fails may be known to one
     // alone.
     if (code > aferir::kUnverified) {
-        MPI_Abort(MPI_COMM_WORLD, code);
+        aferir::abort_ranks(code);
     }
     MPI_Finalize();
     return code;

@@ -15,6 +15,7 @@
 #include "common/arguments.hpp"
 #include "common/json.hpp"
 #include "common/memory.hpp"
+#include "common/mpi_abort.hpp"
 #include "common/program.hpp"
 #include "ocean/arms.hpp"
 #include "ocean/manufactured.hpp"
@@ -282,8 +283,7 @@ int guarded(std::span<const std::string_view> given) {
     if (code == kVerified || code == kUnverified) {
         return code;
     }
-    MPI_Abort(MPI_COMM_WORLD, code);
-    return code;
+    abort_ranks(code);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "beff/rings.hpp"
 #include "common/arguments.hpp"
 #include "common/json.hpp"
+#include "common/mpi_abort.hpp"
 #include "common/program.hpp"
 
 namespace aferir::beff {
@@ -160,7 +161,7 @@ int main(int count, char** values) {
         }
     });
     if (code == aferir::kNoMemory) {
-        MPI_Abort(MPI_COMM_WORLD, code);  // other processes may have enough, and wait for this one
+        aferir::abort_ranks(code);  // other processes may have enough, and wait for this one
     }
     MPI_Finalize();
     return code;

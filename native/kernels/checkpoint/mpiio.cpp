@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checkpoint/request.hpp"
+#include "common/mpi_abort.hpp"
 #include "common/program.hpp"
 #include "common/storage.hpp"
 
@@ -152,7 +153,7 @@ int main(int count, char** values) {
         return checkpoint::run(aferir::Arguments(given, names, checkpoint::kFlags));
     });
     if (code != aferir::kVerified && code != aferir::kUnverified) {
-        MPI_Abort(MPI_COMM_WORLD, code);  // the other ranks wait for this one
+        aferir::abort_ranks(code);  // the other ranks wait for this one
     }
     MPI_Finalize();
     return code;

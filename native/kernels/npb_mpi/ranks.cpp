@@ -7,7 +7,6 @@
 #include <sched.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "common/memory.hpp"
+#include "common/mpi_abort.hpp"
 #include "common/shared_memory.hpp"
 #include "npb_mpi/host_memory.hpp"
 
@@ -174,10 +174,7 @@ void Ranks::gather_bytes(const void* part, void* all, std::size_t bytes) {
     MPI_Allgather(part, size, MPI_BYTE, all, size, MPI_BYTE, MPI_COMM_WORLD);
 }
 
-void Ranks::abort(int exit_code) {
-    MPI_Abort(MPI_COMM_WORLD, exit_code);
-    std::abort();
-}
+void Ranks::abort(int exit_code) { aferir::abort_ranks(exit_code); }
 
 struct Messages::Requests {
     std::vector<MPI_Request> all;
