@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import pytest
 
-from aferir.bench.colocate_service import Again, Pair, figures, judge
+from aferir.bench.colocate_judge import Again, Pair, figures, judge
 from aferir.colocation.trials.arm import Arm, Asked, Load
 
 
@@ -46,7 +47,7 @@ def test_an_arm_that_seems_to_do_more_is_looked_at_again_in_pairs_and_no_other()
     arms = [arm("alone", 0.0), arm("idle", 11.0), arm("fifo", 14.0), arm("aferir", 10.0)]
     found = judge("cell", arms, pairs({"fifo": [1.1, 0.7, 0.9]}))
     assert found.met
-    assert found.near == 0.9
+    assert found.near == pytest.approx((1.1 * 0.7 * 0.9) ** (1 / 3))
     assert found.of_idle == 10 / 11
 
 
@@ -59,9 +60,33 @@ def test_an_arm_that_breaks_the_sla_in_a_pair_is_none_of_those_that_keep_it() ->
 def test_less_work_than_beside_plain_idle_is_looked_at_again_and_told() -> None:
     arms = [arm("alone", 0.0), arm("idle", 20.0, 0.3), arm("aferir", 10.0)]
     found = judge("cell", arms, pairs({"idle": [0.6, 0.7, 0.65]}))
-    assert found.of_idle == 0.65
+    assert found.of_idle == pytest.approx((0.6 * 0.7 * 0.65) ** (1 / 3))
     assert "aferir over idle 0.60 0.70 0.65" in found.words
     assert [figure.holds for figure in figures([found])] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "taken"),
+    [([0.9, 0.901], 6), ([0.5, 0.6], 6), ([0.9, 1.0], 18), ([1.2, 1.35], 6)],
+    ids=["known", "too little", "in doubt", "enough"],
+)
+def test_pairs_are_taken_until_their_ratio_is_known_or_clear(
+    ratios: Sequence[float], taken: int
+) -> None:
+    arms = [arm("alone", 0.0), arm("idle", 10.0), arm("fifo", 14.0), arm("aferir", 10.0)]
+    endless = (Pair(arm("aferir", ratio), arm("fifo", 1.0)) for ratio in itertools.cycle(ratios))
+    assert f"in {taken} of {taken}" in judge("cell", arms, lambda _: endless).words
+    some = (Pair(arm("aferir", ratio), arm("fifo", 1.0)) for ratio in itertools.cycle(ratios))
+    assert "in 1 of 1" in judge("cell", arms, lambda _: some, 1).words
+
+
+def test_no_more_pairs_are_taken_beside_an_arm_that_breaks_the_sla() -> None:
+    arms = [arm("alone", 0.0), arm("idle", 10.0), arm("fifo", 14.0), arm("aferir", 10.0)]
+    late = itertools.chain([0.01, 0.01], itertools.repeat(0.3))
+    endless = (Pair(arm("aferir", 0.5), arm("fifo", 1.0, latency_s)) for latency_s in late)
+    found = judge("cell", arms, lambda _: endless)
+    assert "in 2 of 3" in found.words
+    assert found.near == 1.0
 
 
 def test_batch_work_in_the_time_that_the_service_needed_is_not_due() -> None:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.bench import same_speed
-from aferir.bench.colocate_service import Pair, quantiles
+from aferir.bench.colocate_judge import Pair
+from aferir.bench.colocate_service import quantiles
 from aferir.colocation.trials.arm import Arm, Asked, Load
 
 _CPUS = 2
