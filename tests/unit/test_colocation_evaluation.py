@@ -57,6 +57,11 @@ def test_the_highest_rate_is_found_to_a_tenth() -> None:
         search(lambda _: False)
 
 
+def test_one_bad_moment_at_the_lowest_rate_does_not_end_the_search() -> None:
+    answers = iter([False, True, True])
+    assert search(lambda _: next(answers, False)) == pytest.approx(64)
+
+
 def test_curves_are_named_after_the_quantile_that_the_sla_bounds_and_stand_beside_it() -> None:
     sla = Sla(quantile=0.999, bound_s=0.05)
     course = by_time([(0.1, 0.01), (0.7, 0.02)], "idle", sla)
