@@ -67,7 +67,7 @@ def test_less_work_than_beside_plain_idle_is_looked_at_again_and_told() -> None:
 
 @pytest.mark.parametrize(
     ("ratios", "taken"),
-    [([0.9, 0.901], 6), ([0.5, 0.6], 6), ([0.9, 1.0], 18), ([1.2, 1.35], 6)],
+    [([0.9, 0.901], 6), ([0.5, 0.6], 6), ([0.9, 1.0], 12), ([1.2, 1.35], 6)],
     ids=["known", "too little", "in doubt", "enough"],
 )
 def test_pairs_are_taken_until_their_ratio_is_known_or_clear(

@@ -26,8 +26,8 @@ _OF_IDLE = 0.8
 _LEAST_RATIO = 0.001
 """Who does nothing at all has one too, which a logarithm needs."""
 _LEAST_CPUS = 0.01
-_FEWEST_PAIRS, MOST_PAIRS = 6, 18
-_MOST_S = 900.0
+_FEWEST_PAIRS, MOST_PAIRS = 6, 12
+_MOST_S = 300.0
 """For pairs beside one arm."""
 _OF_IDLE_NOTE = (
     "of what plain SCHED_IDLE gives the batch; where that breaks the SLA, of as many CPUs as the "
