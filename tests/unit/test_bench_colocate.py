@@ -89,6 +89,15 @@ def test_no_more_pairs_are_taken_beside_an_arm_that_breaks_the_sla() -> None:
     assert found.near == 1.0
 
 
+def test_an_arm_that_breaks_the_sla_after_the_first_pairs_is_still_compared() -> None:
+    arms = [arm("alone", 0.0), arm("idle", 10.0), arm("fifo", 14.0), arm("aferir", 10.0)]
+    turns = zip(itertools.cycle([0.85, 0.98]), [*[0.01] * 6, *[0.3] * 9], strict=False)
+    pairs = (Pair(arm("aferir", ratio), arm("fifo", 1.0, late)) for ratio, late in turns)
+    found = judge("cell", arms, lambda _: pairs)
+    assert "in 6 of 12" in found.words
+    assert found.near == pytest.approx((0.85 * 0.98) ** 0.5, abs=0.01)
+
+
 def test_batch_work_in_the_time_that_the_service_needed_is_not_due() -> None:
     alone = arm("alone", 0.0, idle_cpus=0.5)
     ours = arm("aferir", 0.24)

@@ -116,7 +116,7 @@ def judge(name: str, arms: Sequence[Arm], again: Again, most: int = MOST_PAIRS) 
 def _beside_the_best(
     ours: Arm, arms: Sequence[Arm], again: Again, most: int
 ) -> tuple[float | None, list[str]]:
-    """Its ratio to the arm that does most of those which keep the SLA whenever they are looked at.
+    """Its ratio to the arm that does most of those which keep the SLA, in the first pairs as well.
 
     And what there is to tell.
     """
@@ -129,13 +129,16 @@ def _beside_the_best(
             return ratio, words
         pairs = _taken(again(other.policy), _NEAR, most)
         words.append(_told_of_pairs(other, pairs))
-        if all(pair.other.meets(SLA) for pair in pairs):
+        if not any(map(_breaks, pairs[:_FEWEST_PAIRS])):
             return _ratio(pair.ratio for pair in pairs).estimate, words
     return 1.0, words
 
 
 def _taken(pairs: Iterable[Pair], target: float, most: int) -> list[Pair]:
-    """Until their ratio is known, or clear; or the other arm breaks the SLA by itself."""
+    """Until their ratio is known, or clear; or the other arm breaks the SLA in one of the first.
+
+    Later ones are not held against it: more looks would find more arms that break it at times.
+    """
     least = min(_FEWEST_PAIRS, most)
     effort = Effort(least=least, most=most, seconds=_MOST_S, target=target)
     began = time.monotonic()
@@ -143,10 +146,14 @@ def _taken(pairs: Iterable[Pair], target: float, most: int) -> list[Pair]:
     for pair in pairs:
         found.append(pair)
         ratio = _ratio(one.ratio / one.due for one in found if one.is_fair)
-        breaks = pair.alone is None and not pair.other.meets(SLA)
-        if breaks or effort.is_enough(len(found), time.monotonic() - began, ratio):
+        over = len(found) <= least and pair.alone is None and _breaks(pair)
+        if over or effort.is_enough(len(found), time.monotonic() - began, ratio):
             break
     return found
+
+
+def _breaks(pair: Pair) -> bool:
+    return not pair.other.meets(SLA)
 
 
 def _ratio(ratios: Iterable[float]) -> Ratio:
