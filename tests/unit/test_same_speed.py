@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from aferir.bench import same_speed
 from aferir.bench.colocate_judge import Pair
 from aferir.bench.colocate_service import quantiles
+from aferir.colocation.settings import Sla
 from aferir.colocation.trials.arm import Arm, Asked, Load
 
+_SLA = Sla(0.95, 0.1)
 _CPUS = 2
 _PER_CPU = 0.02
 """Pieces of batch work for each task that the machine does in a second."""
@@ -49,7 +51,8 @@ def measured(
 def test_two_arms_that_are_alike_do_alike_at_the_same_speed(
     one: float, other: float, service: float
 ) -> None:
-    pair = Pair(measured("aferir", one, service), measured("cpu-idle", other, service))
+    ours, theirs = measured("aferir", one, service), measured("cpu-idle", other, service)
+    pair = Pair(_SLA, ours, theirs)
     assert pair.ratio == pytest.approx(1.0)
 
 
@@ -86,7 +89,7 @@ def test_batch_work_beyond_what_the_service_leaves_is_not_due_at_any_speed() -> 
     ours = measured("aferir", 1500.0, 1200.0)
     idle = measured("idle", 1100.0, 200.0, latency_s=0.3)
     alone = measured("alone", 1900.0, 1200.0, most=0.0)
-    pair = Pair(ours, idle, alone)
+    pair = Pair(_SLA, ours, idle, alone)
     assert pair.speed == 1500.0
     assert pair.ratio / pair.due == pytest.approx(1.0)
 

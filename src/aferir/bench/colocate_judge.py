@@ -19,7 +19,6 @@ from aferir.colocation.trials.study import ALONE
 from aferir.model.bench import Figure
 from aferir.statistics.ratio import Ratio, paired_ratio
 
-SLA = Sla(quantile=0.95, bound_s=0.1)
 OURS = "aferir"
 _NEAR = 0.95
 _OF_IDLE = 0.8
@@ -38,6 +37,7 @@ _OF_IDLE_NOTE = (
 class Pair(msgspec.Struct, frozen=True):
     """Ours and another arm, next to each other."""
 
+    sla: Sla
     ours: Arm
     other: Arm
     alone: Arm | None = None
@@ -60,7 +60,7 @@ class Pair(msgspec.Struct, frozen=True):
 
         All of it where the SLA is kept; else at most as many CPUs as the service leaves idle alone.
         """
-        if self.alone is None or self.other.meets(SLA):
+        if self.alone is None or self.other.meets(self.sla):
             return 1.0
         left = max(same_speed.idle_cpus(self.alone, self.speed), _LEAST_CPUS)
         had = same_speed.batch_cpus(self.other, self.speed)
@@ -69,7 +69,7 @@ class Pair(msgspec.Struct, frozen=True):
     @property
     def is_fair(self) -> bool:
         """Whether the service alone, where it was looked at, kept its SLA at that time."""
-        return self.alone is None or self.alone.meets(SLA)
+        return self.alone is None or self.alone.meets(self.sla)
 
 
 Again = Callable[[str], Iterable[Pair]]
@@ -89,15 +89,15 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """Of all that plain SCHED_IDLE gives the batch."""
 
 
-def judge(name: str, arms: Sequence[Arm], again: Again, most: int = MOST_PAIRS) -> Judged:
+def judge(name: str, sla: Sla, arms: Sequence[Arm], again: Again, most: int = MOST_PAIRS) -> Judged:
     """One cell, of which every arm has been tried once; `most`: pairs beside another arm."""
-    words = f"{name}: {_told(arms)}"
+    words = f"{name}: {_told(sla, arms)}"
     by_name = {arm.policy: arm for arm in arms}
     alone, ours, idle = by_name[ALONE], by_name[OURS], by_name["idle"]
-    if not alone.meets(SLA):
+    if not alone.meets(sla):
         return Judged(words=words)
-    near, beside = _beside_the_best(ours, arms, again, most)
-    once = Pair(ours, idle, alone)
+    near, beside = _beside_the_best(sla, ours, arms, again, most)
+    once = Pair(sla, ours, idle, alone)
     more: list[str] = []
     pairs = [once]
     if once.ratio < _OF_IDLE:
@@ -106,7 +106,7 @@ def judge(name: str, arms: Sequence[Arm], again: Again, most: int = MOST_PAIRS) 
     fair = [pair for pair in pairs if pair.is_fair]
     return Judged(
         words="; ".join([words, *beside, *more]),
-        met=ours.meets(SLA),
+        met=ours.meets(sla),
         near=near,
         of_idle=_ratio(pair.ratio / pair.due for pair in fair).estimate,
         of_idle_whole=_ratio(pair.ratio for pair in fair).estimate,
@@ -114,7 +114,7 @@ def judge(name: str, arms: Sequence[Arm], again: Again, most: int = MOST_PAIRS) 
 
 
 def _beside_the_best(
-    ours: Arm, arms: Sequence[Arm], again: Again, most: int
+    sla: Sla, ours: Arm, arms: Sequence[Arm], again: Again, most: int
 ) -> tuple[float | None, list[str]]:
     """Its ratio to the arm that does most of those which keep the SLA, in the first pairs as well.
 
@@ -122,7 +122,7 @@ def _beside_the_best(
     """
     words: list[str] = []
     speed = same_speed.mean_speed(arms)
-    keep = [arm for arm in arms if arm.meets(SLA) and arm.policy not in (ALONE, OURS)]
+    keep = [arm for arm in arms if arm.meets(sla) and arm.policy not in (ALONE, OURS)]
     for other in sorted(keep, key=lambda arm: -same_speed.batch_per_s(arm, speed)):
         ratio = _ratio_of(ours, other, speed)
         if ratio >= _NEAR:
@@ -153,7 +153,7 @@ def _taken(pairs: Iterable[Pair], target: float, most: int) -> list[Pair]:
 
 
 def _breaks(pair: Pair) -> bool:
-    return not pair.other.meets(SLA)
+    return not pair.other.meets(pair.sla)
 
 
 def _ratio(ratios: Iterable[float]) -> Ratio:
@@ -169,7 +169,7 @@ def _ratio_of(ours: Arm, other: Arm, speed: float) -> float:
 
 def _told_of_pairs(other: Arm, pairs: Sequence[Pair]) -> str:
     ratios = listed(pair.ratio for pair in pairs)
-    kept = sum(pair.other.meets(SLA) for pair in pairs)
+    kept = sum(not _breaks(pair) for pair in pairs)
     words = f"{OURS} over {other.policy} {ratios}, which kept the SLA in {kept} of {len(pairs)}"
     known = _ratio(pair.ratio / pair.due for pair in pairs if pair.is_fair).interval
     return words + (f"; of what is due {known.low:.2f} to {known.high:.2f}" if known else "")
@@ -212,13 +212,13 @@ def _least(name: str, values: Sequence[float], least: float, note: str) -> Figur
     )
 
 
-def _told(arms: Iterable[Arm]) -> str:
-    return ", ".join(
+def _told(sla: Sla, arms: Iterable[Arm]) -> str:
+    return "; ".join(
         f"{arm.policy} {1e3 * found.quantile_s:.0f} ms {arm.batch_per_s:.1f}/s"
         f" {arm.batch_cpus:.2f} of {arm.batch_cpus + arm.idle_cpus:.2f} CPUs"
-        f" at {arm.speed:.0f}/s"
+        f" at {arm.speed:.0f}/s, shell {1e3 * max(arm.system_s, default=0.0):.0f} ms"
         for arm in arms
-        if (found := arm.latency(SLA)) is not None
+        if (found := arm.latency(sla)) is not None
     )
 
 

@@ -13,10 +13,12 @@ from itertools import count
 from statistics import median
 
 from aferir.bench import same_speed
-from aferir.bench.colocate_judge import MOST_PAIRS, OURS, SLA, Judged, Pair, figures, judge, listed
+from aferir.bench.colocate_cells import SLAS, Named, by_service, chosen
+from aferir.bench.colocate_judge import MOST_PAIRS, OURS, Judged, Pair, figures, judge, listed
 from aferir.bench.options import BenchOptions, Note
 from aferir.colocation.evaluation import settled_s
 from aferir.colocation.policies import POLICIES
+from aferir.colocation.settings import Sla
 from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, run
 from aferir.colocation.trials.capacity import TIMES as CAPACITY
 from aferir.colocation.trials.capacity import Tell, highest_rate
@@ -25,9 +27,9 @@ from aferir.colocation.trials.speed import now as speed_now
 from aferir.colocation.trials.study import ALONE, Cell, serving, study
 from aferir.model.bench import Figure
 
+_SLA = SLAS["nginx"]
 _THREADS = 4
-_LOADS, _QUICK_LOADS = (0.25, 0.5, 0.75), (0.5,)
-_PROGRAMS, _QUICK_PROGRAMS = ("xz", "gcc"), ("xz",)
+"""Of the batch program beside SCHED_FIFO and in load steps."""
 _QUICK_ARMS = (ALONE, "default", "idle", "cpu-idle", "fifo", OURS)
 _TIMES, _QUICK_TIMES = Times(2.0, 6.0), Times(1.5, 3.5)
 _QUICK_CAPACITY = Times(0.5, 2.0)
@@ -44,35 +46,42 @@ _TRIES = 6
 
 
 def sla(options: BenchOptions, note: Note) -> list[Figure]:
-    """Cells of a short evaluation with NGINX: SLA kept, batch work done."""
-    quick = options.quick
-    loads = _QUICK_LOADS if quick else _LOADS
-    batches = _QUICK_PROGRAMS if quick else _PROGRAMS
-    cells: list[Judged] = []
-    with serving("nginx", os.cpu_count() or 1) as service:
-        rate = _highest(service, note, quick=quick)
-        wanted = [(load, program) for load in loads for program in batches]
-        for place, (load, program) in enumerate(wanted):
-            cell = Cell(
-                load=load,
-                batch=Batch(program, _THREADS),
-                sla=SLA,
-                arms=_QUICK_ARMS if quick else tuple(POLICIES),
-                times=_QUICK_TIMES if quick else _TIMES,
-                rate=rate,
-                seed=options.seed + place,
-            )
-            name = f"nginx x {load:g} of {rate:.0f}/s x {program} x {_THREADS}"
-            tell = partial(_note_at, note, place / len(wanted))
-            tried = study(service, cell, tell)
-            again = partial(_pairs, service, cell, tell)
-            cells.append(judge(name, tried.arms, again, 1 if quick else MOST_PAIRS))
-    return figures(cells)
+    """Cells of an evaluation: SLA kept, batch work done."""
+    wanted = chosen(options.only, quick=options.quick)
+    judged: list[Judged] = []
+    for name, cells in by_service(wanted):
+        with serving(name, os.cpu_count() or 1) as service:
+            at = partial(_note_at, note, len(judged) / len(wanted))
+            rate = _highest(service, SLAS[name], at, quick=options.quick)
+            for cell in cells:
+                done = len(judged)
+                tell = partial(_note_at, note, done / len(wanted))
+                seed = options.seed + done
+                judged.append(_judged(service, cell, rate, seed, tell, quick=options.quick))
+    return figures(judged)
 
 
-def _highest(service: Running, note: Note, *, quick: bool) -> float:
-    times = _QUICK_CAPACITY if quick else CAPACITY
-    return highest_rate(service, SLA, partial(_note_at, note, 0.0), times)
+def _judged(
+    service: Running, named: Named, rate: float, seed: int, tell: Tell, *, quick: bool
+) -> Judged:
+    """`rate`: the highest that meets the service level alone."""
+    cell = Cell(
+        load=named.load_percent / 100,
+        batch=Batch(named.program, named.threads),
+        sla=SLAS[named.service],
+        arms=_QUICK_ARMS if quick else tuple(POLICIES),
+        times=_QUICK_TIMES if quick else _TIMES,
+        rate=rate,
+        seed=seed,
+    )
+    tried = study(service, cell, tell)
+    again = partial(_pairs, service, cell, tell)
+    words = f"{named.name} of {rate:.0f}/s"
+    return judge(words, cell.sla, tried.arms, again, 1 if quick else MOST_PAIRS)
+
+
+def _highest(service: Running, sla: Sla, tell: Tell, *, quick: bool) -> float:
+    return highest_rate(service, sla, tell, _QUICK_CAPACITY if quick else CAPACITY)
 
 
 def _pairs(service: Running, cell: Cell, tell: Tell, other: str) -> Iterator[Pair]:
@@ -82,8 +91,9 @@ def _pairs(service: Running, cell: Cell, tell: Tell, other: str) -> Iterator[Pai
         setup = Setup(service, cell.sla, rate, cell.batch, cell.times, seed)
         names = (other, OURS) if number % 2 else (OURS, other)
         arms = {name: run(name, setup) for name in names}
-        alone = run(ALONE, setup) if other == "idle" and not arms[other].meets(SLA) else None
-        yield Pair(arms[OURS], arms[other], alone)
+        broken = other == "idle" and not arms[other].meets(cell.sla)
+        alone = run(ALONE, setup) if broken else None
+        yield Pair(cell.sla, arms[OURS], arms[other], alone)
 
 
 def _note_at(note: Note, done: float, said: str) -> None:
@@ -101,12 +111,13 @@ def fifo(options: BenchOptions, note: Note) -> list[Figure]:
     found: dict[float, list[tuple[Arm, Arm]]] = {}
     with serving("nginx", os.cpu_count() or 1) as service:
         before = speed_now()
-        half = _FIFO_LOAD * _highest(service, note, quick=options.quick)
+        tell = partial(_note_at, note, 0.0)
+        half = _FIFO_LOAD * _highest(service, _SLA, tell, quick=options.quick)
         found_at = (before + speed_now()) / 2
         for pair in range(pairs):
             note("a pair of arms", pair / pairs)
             rate = half * same_speed.stepwise(speed_now(), found_at)
-            setup = Setup(service, SLA, rate, Batch("xz", _THREADS), times, options.seed + pair)
+            setup = Setup(service, _SLA, rate, Batch("xz", _THREADS), times, options.seed + pair)
             names = ("fifo", OURS) if pair % 2 else (OURS, "fifo")
             arms = {name: run(name, setup) for name in names}
             found.setdefault(rate, []).append((arms[OURS], arms["fifo"]))
@@ -127,7 +138,7 @@ def quantiles(cells: Sequence[Sequence[tuple[Arm, Arm]]], load: str) -> Figure:
         [
             ((ours.speed, mine.quantile_s), (theirs.speed, other.quantile_s))
             for ours, theirs in found
-            if (mine := ours.latency(SLA)) and (other := theirs.latency(SLA))
+            if (mine := ours.latency(_SLA)) and (other := theirs.latency(_SLA))
         ]
         for found in cells
     ]
@@ -175,7 +186,8 @@ def step(options: BenchOptions, note: Note) -> list[Figure]:
     count = _QUICK_STEPS if options.quick else _STEPS
     settled: list[float] = []
     with serving("nginx", os.cpu_count() or 1) as service:
-        rate = _highest(service, note, quick=options.quick)
+        tell = partial(_note_at, note, 0.0)
+        rate = _highest(service, _SLA, tell, quick=options.quick)
         for number in range(count * _TRIES):
             if len(settled) == count:
                 break
@@ -203,5 +215,5 @@ def _stepped(policy: str, service: Running, rate: float, seed: int) -> float:
     times = Times(2.0, 2 * _STEP_S)
     at = times.warm_up_s + _STEP_S
     rates = f"0:{rate / 4:.1f},{at:g}:{3 * rate / 4:.1f}"
-    asked = run(policy, Setup(service, SLA, rates, Batch("xz", _THREADS), times, seed)).load.asked
-    return settled_s(((one.intended_s, one.latency_s) for one in asked), SLA, at)
+    asked = run(policy, Setup(service, _SLA, rates, Batch("xz", _THREADS), times, seed)).load.asked
+    return settled_s(((one.intended_s, one.latency_s) for one in asked), _SLA, at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from aferir.bench.options import BenchOptions, Note
 from aferir.errors import UsageError
@@ -14,7 +15,7 @@ Part = Callable[[BenchOptions, Note], Sequence[Figure]]
 def run_parts(
     bench: str, parts: Mapping[str, Part], options: BenchOptions, note: Note
 ) -> BenchResult:
-    """All parts, or those that `--only` names the beginning of.
+    """All parts, or those that `--only` names the beginning of, or a case of (`PART.CASE`).
 
     Each gets an equal share of the progress that is shown. Errors: UsageError where there is no
     such part.
@@ -22,7 +23,7 @@ def run_parts(
     chosen = [
         part
         for name, part in parts.items()
-        if not options.only or any(name.startswith(wish) for wish in options.only)
+        if not options.only or any(map(partial(_is_of, name), options.only))
     ]
     if not chosen:
         raise UsageError(
@@ -37,3 +38,7 @@ def run_parts(
 
         figures.extend(part(options, within))
     return BenchResult(bench=bench, quick=options.quick, figures=tuple(figures))
+
+
+def _is_of(part: str, wish: str) -> bool:
+    return part.startswith(wish) or wish.startswith(f"{part}.")

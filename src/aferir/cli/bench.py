@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CASE",
-        help="of npb, only cases that begin so, e.g. bt or cg.A.2; of colocate, controller or kill",
+        help="of npb, only cases that begin so, e.g. bt or cg.A.2; of colocate, kill or sla.nginx",
     )
 
 
