@@ -73,9 +73,9 @@ def test_a_batch_program_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_missing_is_said_without_a_batch_program(
-    capsys: pytest.CaptureFixture[str],
+    served: subprocess.Popen[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = {**_RIGHT, "--service": f"pid:{os.getppid()}"}
+    given = {**_RIGHT, "--service": f"pid:{served.pid}"}
     words = [word for pair in given.items() for word in pair]
     assert main(["colocate", "--check", *words]) in (0, 3)
     assert "the service runs: 1 processes" in capsys.readouterr().out

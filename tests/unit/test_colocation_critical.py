@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import subprocess
@@ -116,6 +117,17 @@ def test_the_rate_is_of_the_last_two_seconds_and_none_comes_of_the_start() -> No
     assert answers.rate == pytest.approx(100, rel=0.02)
     assert answers.latency is not None
     assert answers.silent_s(105.0) == pytest.approx(1.0)
+
+
+def test_a_99th_percentile_of_few_answers_is_late_for_certain_once_some_of_them_are() -> None:
+    answers = Answers(_Sensor([0] + [10] * 60), Sla(0.99, 0.005), 100.0)
+    for tick in range(1, 61):
+        answers.look(100.0 + 0.1 * tick)
+        assert answers.latency is not None
+        assert (answers.latency.low_s > 0.005) == (tick > 0)
+        assert (answers.latency.high_s < math.inf) == (answers.latency.n >= 368)
+    assert answers.latency is not None
+    assert answers.latency.n >= 515
 
 
 @pytest.mark.parametrize("text", ["", "pid:x", "pid:", "nothing:1", "nginx"])

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from aferir.colocation.histogram import Histogram, Windows
-from aferir.colocation.order import bounds_ranks
+from aferir.colocation.histogram import Histogram, Windows, enough
+from aferir.colocation.order import bounds_ranks, fewest, lower_rank
 
 LATENCIES = st.floats(min_value=1e-6, max_value=1e6)
 
@@ -68,6 +68,28 @@ def test_ranks_are_those_of_the_binomial_distribution(
         assert ranks is None
     else:
         assert ranks == (low, high)
+    assert lower_rank(samples, share, confidence) == max(low, 0)
+    assert (samples >= fewest(share, confidence)) == (high <= samples)
+
+
+def test_few_late_answers_of_few_say_that_a_quantile_is_late_for_certain() -> None:
+    told = Histogram([0.01] * 96 + [0.5] * 4).latency(0.99)
+    assert told is not None
+    assert told.low_s == pytest.approx(0.5, rel=1e-3)
+    assert told.high_s == math.inf
+    some = Histogram([0.01] * 97 + [0.5] * 3).latency(0.99)
+    assert some is not None
+    assert some.low_s < 0.02
+    one = Histogram([0.5]).latency(0.95)
+    assert one is not None
+    assert one.low_s == 0.0
+
+
+def test_a_window_holds_as_many_latencies_as_its_quantile_needs() -> None:
+    assert [enough(share) for share in (0.95, 0.99)] == [100, 515]
+    for share in (0.5, 0.9, 0.95, 0.99, 0.999):
+        found = Histogram(k / 1000 for k in range(enough(share))).quantile(share)
+        assert found is not None
 
 
 def test_a_95th_percentile_of_40_latencies_is_no_number_and_of_72_one() -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 
-from aferir.colocation.histogram import Windows
+from aferir.colocation.histogram import Windows, enough
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.settings import Latency, Sla
 
 _SLOT_S = 0.5
 _SLOTS = 60
 _LEAST_SLOTS = 2
-_SAMPLES = 100
-"""From 72 on a 95th percentile has an interval at all (see `histogram`)."""
 _RATE_S = 2.0
 
 
@@ -23,6 +21,7 @@ class Answers:
         """`time_s`: on the clock that only goes forward, as everywhere here."""
         self._sensor = sensor
         self._sla = sla
+        self._enough = enough(sla.quantile)
         self._windows = Windows(_SLOT_S, _SLOTS)
         # What came while everything was started is a latency, but nobody knows of what time.
         self._windows.add(time_s, sensor.look().latencies)
@@ -50,7 +49,7 @@ class Answers:
     @property
     def latency(self) -> Latency | None:
         """The SLA's quantile over the last second, or over so long that it has an interval."""
-        return self._windows.latest(_SAMPLES, _LEAST_SLOTS).latency(self._sla.quantile)
+        return self._windows.latest(self._enough, _LEAST_SLOTS).latency(self._sla.quantile)
 
     @property
     def rate(self) -> float:

@@ -9,7 +9,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from aferir.colocation.order import bounds_ranks
+from aferir.colocation.order import bounds_ranks, fewest, lower_rank
 from aferir.colocation.settings import Latency
 
 _STEPS_BITS = 10
@@ -18,6 +18,7 @@ STEPS = 1 << _STEPS_BITS
 MOST_NS = 1 << 62
 """Longer latencies, of more than a century, are counted as this one."""
 _NS = 1e9
+_SPARE = 1.4
 
 
 class Histogram:
@@ -76,16 +77,19 @@ class Histogram:
         """A quantile with its distribution-free interval, or None where nothing was recorded.
 
         The interval is between order statistics, so nothing is assumed about the distribution.
-        Where the latencies are too few for it, its upper end is infinite and its lower end 0: of
-        a 95th percentile it takes 72 at 95 % confidence.
+        Where the latencies are too few for it, its upper end is infinite: of a 95th percentile it
+        takes 72 at 95 % confidence. The lower end, above which the quantile certainly is, takes
+        some two, and is 0 where there are fewer.
         """
         if self._total == 0:
             return None
         ranks = bounds_ranks(self._total, share, confidence)
         middle = max(1, _ceil(share * self._total))
         if ranks is None:
-            value = self.value(share)
-            return Latency(quantile_s=value, low_s=0.0, high_s=math.inf, n=self._total)
+            lowest = lower_rank(self._total, share, confidence)
+            values = self._at((max(1, lowest), middle))
+            low_s = values[0] if lowest else 0.0
+            return Latency(quantile_s=values[1], low_s=low_s, high_s=math.inf, n=self._total)
         low, high = ranks
         values = self._at((low, min(max(middle, low), high), high))
         return Latency(quantile_s=values[1], low_s=values[0], high_s=values[2], n=self._total)
@@ -159,6 +163,14 @@ class Windows:
                 break
             made.merge(histogram)
         return made
+
+
+def enough(share: float, confidence: float = 0.95) -> int:
+    """Latencies that a window holds at least, so that a quantile of it has an interval.
+
+    With some to spare: the fewest would all have to be below its upper end.
+    """
+    return int(_SPARE * fewest(share, confidence))
 
 
 def _ceil(rank: float) -> int:

@@ -32,6 +32,26 @@ def bounds_ranks(samples: int, share: float, confidence: float) -> tuple[int, in
     return max(low, 1), min(high, samples)
 
 
+@lru_cache(maxsize=512)
+def lower_rank(samples: int, share: float, confidence: float) -> int:
+    """Rank of the lower one alone, which takes fewer samples; 0 where there are too few for it."""
+    rest = (1 - confidence) / 2
+    if samples < 1 or (1 - share) ** samples > rest:
+        return 0
+    first, masses = _binomial(samples, share)
+    return first + sum(1 for mass in accumulate(masses) if mass <= rest)
+
+
+def fewest(share: float, confidence: float) -> int:
+    """Samples that it takes to bound a quantile from above: a 95th percentile 72, a 99th 368.
+
+    Errors: ValueError unless share and confidence are between 0 and 1.
+    """
+    if not (0 < share < 1 and 0 < confidence < 1):
+        raise ValueError("a share and a confidence are between 0 and 1")
+    return math.ceil(math.log((1 - confidence) / 2) / math.log(share))
+
+
 def _binomial(samples: int, share: float) -> tuple[int, list[float]]:
     """Probabilities around the mode, as far as they matter, and the count that they begin at."""
     mode = min(samples, int((samples + 1) * share))

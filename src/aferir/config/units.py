@@ -24,6 +24,7 @@ DURATION_UNITS = {
     "min": Fraction(60),
     "s": Fraction(1),
     "ms": Fraction(1, 1000),
+    "us": Fraction(1, 1_000_000),
 }
 """Seconds in each unit, in the order in which they may follow one another."""
 
@@ -63,11 +64,11 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(duration_s: float) -> str:
-    """Exact to the millisecond, e.g. `1 h 30 min`, read back by `parse_duration`."""
-    left = round(duration_s * 1000)
+    """Exact to the microsecond, e.g. `1 h 30 min`, read back by `parse_duration`."""
+    left = round(duration_s / DURATION_UNITS["us"])
     words = []
     for unit, seconds in DURATION_UNITS.items():
-        count, left = divmod(left, int(seconds * 1000))
+        count, left = divmod(left, int(seconds / DURATION_UNITS["us"]))
         if count:
             words.append(f"{count} {unit}")
     return " ".join(words) or "0 s"

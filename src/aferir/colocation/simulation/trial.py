@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from aferir.colocation.critical import occupied
-from aferir.colocation.histogram import Histogram, Windows
+from aferir.colocation.histogram import Histogram, Windows, enough
 from aferir.colocation.settings import Decide, Latency, Settings, Sla, State, ThreadUse
 from aferir.colocation.simulation.load import Load
 from aferir.colocation.simulation.machine import Machine, Processors
@@ -18,8 +18,7 @@ from aferir.colocation.simulation.task import Task
 
 _SLOT_S = 0.1
 _SLOTS = 50
-_JUDGED = 100
-"""Latencies that a window holds at least, as far back as five seconds."""
+"""So far back a window reaches that would else hold too few latencies."""
 _PROBE_S = 0.1
 _PROBE_NEED_S = 0.0005
 _BATCH_NUMBERS = 10_000
@@ -189,7 +188,7 @@ class _Trial:
 
     def _state(self) -> State:
         scenario, now = self.scenario, self.processors.now_s
-        tasks = self.processors.tasks
+        quantile, tasks = scenario.sla.quantile, self.processors.tasks
         past_s = scenario.control_s
         cpus = {task.number: (task.used_s - self.used[task.number]) / past_s for task in tasks}
         waited = {
@@ -213,7 +212,7 @@ class _Trial:
         return State(
             time_s=now,
             sla=scenario.sla,
-            latency=self.windows.latest(_JUDGED, slots=2).latency(scenario.sla.quantile),
+            latency=self.windows.latest(enough(quantile), slots=2).latency(quantile),
             rate=sum(count for _, count in self.counts) / min(max(now, past_s), 1.0),
             silent_s=now - self.answered_s,
             threads=threads,
