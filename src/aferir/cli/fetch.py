@@ -1,6 +1,7 @@
-"""Fetch Java programs that an experiment can run, with Maven as it is set up on this machine.
+"""Fetch what experiments run or search in, with Maven and apt as they are set up on this machine.
 
-Each artifact is pinned by its version and its checksum; nothing else is taken.
+Java programs are pinned by version and checksum. `texts` is documentation of Debian's packages
+for the search engines, some 250 MB to download, which is unpacked and not installed.
 """
 
 from __future__ import annotations
@@ -8,22 +9,32 @@ from __future__ import annotations
 import argparse
 
 NAME = "fetch"
-HELP = "fetch the Java programs of stores and search engines"
+HELP = "fetch the Java programs of stores and search engines, or texts to search in"
+_TEXTS = "texts"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir fetch`."""
-    parser.add_argument("store", nargs="+", help="key-value, hbase, elasticsearch, opensearch")
+    parser.add_argument(
+        "store",
+        nargs="+",
+        metavar="WHAT",
+        help="key-value, hbase, elasticsearch, opensearch, texts",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
     """Print where each archive is."""
+    from aferir.cli.console import status
+    from aferir.colocation.trials import texts
     from aferir.errors import UsageError
     from aferir.workloads.stores import jars
 
-    if unknown := [name for name in options.store if name not in jars.NAMES]:
-        known = ", ".join(jars.NAMES)
+    if unknown := [name for name in options.store if name not in (*jars.NAMES, _TEXTS)]:
+        known = ", ".join((*jars.NAMES, _TEXTS))
         raise UsageError(f"there is nothing to fetch for `{unknown[0]}`", remedy=f"choose {known}")
     for name in options.store:
-        print(jars.fetch(name))
+        with status(f"fetching {name}"):
+            path = texts.fetch() if name == _TEXTS else jars.fetch(name)
+        print(path)
     return 0

@@ -1,4 +1,4 @@
-"""Real text: manual pages and documentation of this machine's packages, in passages."""
+"""Real text: manual pages and documentation of packages, here or fetched, in passages."""
 
 from __future__ import annotations
 
@@ -33,9 +33,12 @@ class Passage(msgspec.Struct, frozen=True):
     body: str
 
 
-def files() -> list[Path]:
-    """In an order that mixes them, and that is the same as long as they are."""
-    found = sorted(path for root in _ROOTS for path in root.rglob("*") if _is_text(path))
+def files(more: Iterable[Path] = ()) -> list[Path]:
+    """In an order that mixes them, and that is the same as long as they are.
+
+    `more`: folders to look in besides those of this machine's packages.
+    """
+    found = sorted(path for root in (*_ROOTS, *more) for path in root.rglob("*") if _is_text(path))
     random.Random(1).shuffle(found)  # noqa: S311 - not cryptography
     return found
 

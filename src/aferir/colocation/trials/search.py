@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from aferir import journal
-from aferir.colocation.trials import corpus
+from aferir.colocation.trials import corpus, texts
 from aferir.colocation.trials.search_engine import ENGINES, Engine, ask, started, unpack
 from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import MissingError
@@ -62,7 +62,7 @@ def running(name: str, folder: Path, text_bytes: int) -> Iterator[Running]:
 
 def _index(engine: Engine, folder: Path, text_bytes: int) -> Path:
     """The folder that has it, made where it is not there or the machine's texts are others."""
-    paths = corpus.files()
+    paths = corpus.files(texts.folders())
     made_of = f"{jars.find(engine.name).stem} {corpus.fingerprint(paths)}"
     kept = journal.cache_folder() / "search" / f"{engine.name}-{text_bytes}"
     about = kept / _ABOUT
@@ -76,7 +76,7 @@ def _index(engine: Engine, folder: Path, text_bytes: int) -> Path:
     if not first:
         raise MissingError(
             "there are no manual pages and no documentation to search in",
-            remedy="apt-get install --no-install-recommends -y man-db manpages perl-doc",
+            remedy="run `aferir fetch texts`",
         )
     home = unpack(engine, folder / "builder")
     with started(engine, home, new / "data") as it:
@@ -98,7 +98,7 @@ def _fill(engine: Engine, port: int, passages: Iterator[corpus.Passage]) -> int:
         "number_of_shards": 1,
         "number_of_replicas": 0,
         "refresh_interval": -1,
-        # Every search is in the log, which is where the seed's monitor reads.
+        # Every search is in the log, which is where the monitor of Oliveira 2022 reads.
         "search.slowlog.threshold.query.warn": "0ms",
     }
     ask(port, "PUT", "/texts", json.dumps({"settings": {"index": settings}}))
