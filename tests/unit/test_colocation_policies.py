@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.unit.colocation_states import SLA, latency, live, state
 
 from aferir.colocation.policies import POLICIES
-from aferir.colocation.policies.aferir import Parameters, aferir, judge
+from aferir.colocation.policies.aferir import aferir, judge
 from aferir.colocation.policies.edfcoaloc import edfcoaloc, rule
 from aferir.colocation.policies.koordinator import koordinator
+from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.policies.parties import parties
 from aferir.colocation.policies.pid import pid
 from aferir.colocation.policies.reservation import Reservation, plan, shares

@@ -9,7 +9,13 @@ import argparse
 from collections.abc import Sequence
 from types import ModuleType
 
-from aferir.cli import colocate_guard, colocate_measure, colocate_run, colocate_simulate
+from aferir.cli import (
+    colocate_guard,
+    colocate_measure,
+    colocate_run,
+    colocate_search,
+    colocate_simulate,
+)
 from aferir.cli.verbs import add_verbs
 
 NAME = "colocate"
@@ -19,6 +25,7 @@ _HELP = ("-h", "--help")
 SUBVERBS: tuple[ModuleType, ...] = (
     colocate_run,
     colocate_simulate,
+    colocate_search,
     colocate_measure,
     colocate_guard,
 )

@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run to the end of the batch program, of the service, or of our patience."""
     from aferir.colocation import controller, place, privileges, service
-    from aferir.colocation.policies import POLICIES
+    from aferir.colocation.policies import POLICIES, make
     from aferir.config import colocation
     from aferir.environments import cgroup
 
@@ -72,10 +72,7 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     wanted = _merged(options)
     job = colocation.job(wanted, batch_output=2 if options.json else 1)
-    if wanted.policy not in POLICIES:
-        raise UsageError(
-            f"there is no policy `{wanted.policy}`", remedy=f"one of: {', '.join(POLICIES)}"
-        )
+    decide = make(wanted.policy, wanted.parameters)
     if options.check:
         pids = service.check(job.service)
         where = place.beside(job.service, pids, cgroup.layout())
@@ -84,7 +81,7 @@ def execute(options: argparse.Namespace) -> int:
     sensor = colocation.sensor(wanted.latency, job.sla)
     try:
         with _Log(options.log) as log:
-            outcome = controller.run(job, sensor, POLICIES[wanted.policy](), log.note)
+            outcome = controller.run(job, sensor, decide, log.note)
     finally:
         sensor.close()
     _print(outcome, json=options.json)
@@ -100,7 +97,7 @@ def _merged(options: argparse.Namespace) -> Wanted:
     said = {
         name: tuple(value) if isinstance(value, list) else value
         for name in Wanted.__struct_fields__
-        if (value := getattr(options, name)) not in (None, [])
+        if (value := getattr(options, name, None)) not in (None, [])
     }
     return msgspec.structs.replace(read(options.job) if options.job else Wanted(), **said)
 

@@ -14,9 +14,9 @@ examples:
 from __future__ import annotations
 
 import argparse
-import math
 from typing import TYPE_CHECKING, Any
 
+from aferir.cli import colocate_options
 from aferir.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,31 +26,12 @@ if TYPE_CHECKING:
 NAME = "simulate"
 HELP = "policies side by side on simulated time"
 
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir colocate simulate`."""
     add = parser.add_argument
     add("--policies", metavar="NAME,…", help="default: all of them")
-    add("--load", default="0.25", metavar="SHARE|S:SHARE,…", help="default: 0.25")
-    add("--sla", default="p95=200ms", metavar="pN=TIME", help="default: p95=200ms")
-    add("--cpus", type=int, default=2, metavar="N", help="default: 2")
-    add("--service-threads", type=int, default=4, metavar="N", help="default: 4")
-    add("--batch-threads", type=int, default=4, metavar="N", help="default: 4")
-    add("--other-threads", type=int, default=0, metavar="N", help="busy ones of others")
-    add("--need", type=float, default=10.0, metavar="MS", help="of a request, mean (default: 10)")
-    add("--needs", choices=("constant", "exponential", "lognormal", "pareto"), default="lognormal")
-    add("--arrivals", choices=("poisson", "bursts"), default="poisson")
-    add(
-        "--interference",
-        type=float,
-        default=0.0,
-        metavar="X",
-        help="how much longer a request takes beside batch work, through caches and memory",
-    )
-    add("--duration", type=float, default=20.0, metavar="S", help="default: 20 s")
-    add("--seed", type=int, default=1, help="of everything drawn (default: 1)")
+    colocate_options.add_scenario(parser)
     add("--json", action="store_true", help="print one JSON document")
 
 
@@ -66,9 +47,7 @@ def execute(options: argparse.Namespace) -> int:
             raise UsageError(
                 f"--policies: there is no {name!r}", remedy=f"one of {', '.join(POLICIES)}"
             )
-    if options.seed < 0:
-        raise UsageError("--seed: not negative", remedy="e.g. --seed 1")
-    scenario = _scenario(options)
+    scenario = colocate_options.scenario(options)
     rows = []
     for name in names:
         with status(name):
@@ -76,61 +55,6 @@ def execute(options: argparse.Namespace) -> int:
         rows.append({"policy": name, **_row(scenario, outcome)})
     _show(options, scenario.sla, rows)
     return 0
-
-
-def _scenario(options: argparse.Namespace) -> Scenario:
-    from aferir.colocation.simulation.load import Load
-    from aferir.colocation.simulation.machine import Machine
-    from aferir.colocation.simulation.trial import Scenario
-
-    if not (math.isfinite(options.interference) and options.interference >= 0):
-        raise UsageError("--interference: not negative", remedy="e.g. 0.5: half as long again")
-    try:
-        return Scenario(
-            machine=Machine(cpus=options.cpus, interference=options.interference),
-            load=Load(
-                steps=_steps(options.load),
-                mean_need_s=options.need / 1e3,
-                needs=options.needs,
-                arrivals=options.arrivals,
-            ),
-            sla=_sla(options.sla),
-            service_threads=options.service_threads,
-            batch_threads=options.batch_threads,
-            other_threads=options.other_threads,
-            duration_s=options.duration,
-        )
-    except ValueError as error:
-        raise UsageError(str(error), remedy="see aferir colocate simulate --help") from None
-
-
-def _steps(text: str) -> tuple[tuple[float, float], ...]:
-    steps = []
-    try:
-        for part in text.split(","):
-            second, _, share = part.rpartition(":")
-            steps.append((float(second or 0), float(share)))
-    except ValueError:
-        raise UsageError(
-            f"--load {text}: no shares of the processors", remedy="e.g. 0.5 or 0:0.25,10:0.75"
-        ) from None
-    return tuple(steps)
-
-
-def _sla(text: str) -> Sla:
-    """`p95=200ms`. Errors: UsageError for anything else."""
-    from aferir.colocation.settings import Sla
-
-    percent, _, time = text.partition("=")
-    unit = next((unit for unit in _UNITS if time.endswith(unit)), "")
-    try:
-        quantile = float(percent.removeprefix("p")) / 100
-        bound_s = float(time.removesuffix(unit)) * _UNITS[unit]
-    except (ValueError, KeyError):
-        quantile = bound_s = math.nan
-    if not (percent.startswith("p") and 0 < quantile < 1 and 0 < bound_s < math.inf):
-        raise UsageError(f"--sla {text}: no quantile and time", remedy="e.g. p95=200ms")
-    return Sla(quantile=quantile, bound_s=bound_s)
 
 
 def _row(scenario: Scenario, outcome: Outcome) -> dict[str, Any]:

@@ -13,9 +13,11 @@ from aferir.colocation.policies import fixed
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.policies.edfcoaloc import edfcoaloc
 from aferir.colocation.policies.koordinator import koordinator
+from aferir.colocation.policies.parameters import parameters
 from aferir.colocation.policies.parties import parties
 from aferir.colocation.policies.pid import pid
 from aferir.colocation.settings import Decide
+from aferir.errors import UsageError
 
 POLICIES: Mapping[str, Callable[[], Decide]] = MappingProxyType(
     {
@@ -40,3 +42,17 @@ POLICIES: Mapping[str, Callable[[], Decide]] = MappingProxyType(
     }
 )
 """Each makes its policy with the parameters that it is described with."""
+
+
+def make(name: str, given: Mapping[str, float]) -> Decide:
+    """A policy with the parameters that are given for it.
+
+    Errors: UsageError where there is no such policy, or it has no such parameters.
+    """
+    if name not in POLICIES:
+        raise UsageError(f"there is no policy `{name}`", remedy=f"one of: {', '.join(POLICIES)}")
+    if given and name != "aferir":
+        raise UsageError(
+            f"the policy `{name}` has no parameters", remedy="leave them out, or policy = 'aferir'"
+        )
+    return aferir(parameters(given)) if given else POLICIES[name]()

@@ -27,9 +27,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import msgspec
-
 from aferir.colocation.policies import apart, first, slack
+from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.policies.reservation import Reservation, scheduled, shares
 from aferir.colocation.settings import Batch, Decide, Settings, State
 
@@ -48,51 +47,6 @@ _LONGEST, _LONGEST_SHORT, _LONGEST_S = 0.25, 0.5, 0.025
 as long; of the SLA where that is shorter than ticks allow; and at all, for whoever types."""
 _EVIDENCE_S = 3.0
 """Of a shrunk batch, before it is judged."""
-
-
-class Parameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Found on simulated time; see docs/reference/colocation-policies.md."""
-
-    caution: float = 0.87
-    """Of the SLA: above it, over ten seconds, what the batch may have at most is lowered ..."""
-    calm: float = 0.77
-    """... and below it raised; between the two nothing changes (hysteresis)."""
-    shrink: float = 0.5
-    """Of what the batch uses, at once, where the SLA is broken for certain."""
-    lower: float = 0.8
-    """Of what the batch may have at most."""
-    lower_every_s: float = 3.0
-    least_share: float = 0.1
-    """Of the machine; less than that is suspended."""
-    grow_per_s: float = 0.2
-    """Of the machine, back to what the batch may have at most."""
-    raise_per_s: float = 0.02
-    """Of the machine: how fast that rises."""
-    settle_s: float = 0.4
-    """At least so long after one shrinking until the next; longer while the window's answers are
-    from before it."""
-    patience_s: float = 1.0
-    """After a shrinking until the batch may grow again."""
-    nice: int = -5
-    """Of the service without reservations: three times the weight of others, who still answer
-    within milliseconds."""
-    period: float = 0.1
-    """Of reservations, relative to the SLA; up to a quarter where many threads share the room."""
-    least_runtime_s: float = 0.004
-    """A tick of a kernel with HZ = 250: a shorter budget is overrun before it is noticed."""
-    competition: float = 0.1
-    """Of the machine: others' work above it brings reservations."""
-    nearly_whole: float = 0.7
-    """Of a processor: reservations that large are of use even where nobody competes."""
-    throttled: float = 0.1
-    """Of the SLA: so long a thread with such a reservation waits at most, T - Q. A budget is
-    counted at ticks, so a short one is overrun and then owed."""
-    hold_s: float = 10.0
-    """For so long they stay."""
-    helps: float = 0.85
-    """Shrinking helps where the quantile falls to less than this part of what it was."""
-    innocence_s: float = 60.0
-    """For so long the batch is left whole once shrinking it has been seen to help nothing."""
 
 
 def aferir(parameters: Parameters | None = None) -> Decide:

@@ -1,0 +1,210 @@
+"""Parameters of the policy `aferir` for a machine and a service, searched on simulated time.
+
+Candidates are a Latin hypercube over the ranges (McKay, Beckman and Conover 1979). All are tried
+on every scenario, the best of them on more and more requests (successive halving: Jamieson and
+Talwalkar 2016), and the last one beside the defaults on requests that nothing was chosen by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+
+import msgspec
+from msgspec.structs import replace
+from scipy.stats import binomtest, qmc
+
+from aferir.colocation.policies.aferir import aferir
+from aferir.colocation.policies.parameters import Parameters, parameters, ranges
+from aferir.colocation.simulation import trial
+from aferir.colocation.simulation.trial import Scenario
+from aferir.statistics.ratio import Ratio, paired_ratio
+
+SEARCHED = (
+    *("caution", "calm", "shrink", "lower", "grow_per_s", "raise_per_s", "patience_s"),
+    *("period", "throttled"),
+)
+"""What the model can tell of; it has neither others' work nor a service of its own troubles."""
+_WIDE = 10.0
+"""Times: a range that spans more is searched by its logarithm."""
+_KEPT = 4
+"""One of so many candidates goes on."""
+_SEEDS = 2
+"""Requests drawn anew for each candidate of the first round, twice as many in each later one."""
+_FRESH_SEEDS = 8
+"""For the last one and the defaults."""
+_LEVEL = 0.05
+_LEAST_SHARE = 1e-6
+_STEEP = 3.0
+"""Times the load of the second half of a step, relative to that of the first."""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One run of the model."""
+
+    scenario: Scenario
+    parameters: Parameters
+    seed: int
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked at of its outcome."""
+
+    meets: bool
+    quantile_s: float
+    """Infinite where the answers were too few."""
+    batch_share: float
+    system_worst_s: float
+
+
+Run = Callable[[Sequence[Trial]], Iterable[Result]]
+"""Carries trials out, in whatever order and wherever, and gives their results in this one."""
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """The last candidate beside the defaults on one scenario, with requests unseen before."""
+
+    scenario: str
+    ours: tuple[Result, ...]
+    defaults: tuple[Result, ...]
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a search."""
+
+    parameters: Parameters
+    """The defaults where nothing was found that keeps the service level more often (McNemar's
+    exact test) or, keeping it as often, has the batch do more work; for certain, with 95 %."""
+    candidate: Parameters
+    """The last one."""
+    beside: tuple[Compared, ...]
+    batch: Ratio
+    """Of batch work, the last one's over the defaults'."""
+    kept_alone: int
+    """Trials compared in which it kept the service level and the defaults did not ..."""
+    kept_by_defaults_alone: int
+    """... and the other way round."""
+
+
+def scenarios(base: Scenario) -> dict[str, Scenario]:
+    """What a policy has to stand: the load as given, in bursts, with a heavy tail, and in steps."""
+    usual = base.load
+    high = min(max(share for _, share in usual.steps), 0.9)
+    middle_s = (base.warm_up_s + base.duration_s) / 2
+    kinds = {
+        "as given": usual,
+        "bursts": replace(usual, arrivals="bursts"),
+        "heavy tail": replace(usual, needs="pareto"),
+        "step up": replace(usual, steps=((0.0, high / _STEEP), (middle_s, high))),
+        "step down": replace(usual, steps=((0.0, high), (middle_s, high / _STEEP))),
+    }
+    return {name: replace(base, load=load) for name, load in kinds.items()}
+
+
+def candidates(count: int, names: Sequence[str], seed: int) -> list[Parameters]:
+    """So many, the defaults first. Errors: ValueError where a name is no real parameter's."""
+    known = ranges()
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f"`{unknown[0]}` is none of {', '.join(known)}")
+    hypercube = qmc.LatinHypercube(d=len(names), rng=seed).random(max(count - 1, 0))
+    return [Parameters(), *(_made(names, point, known) for point in hypercube.tolist())]
+
+
+def rounds(count: int) -> Iterator[tuple[int, int]]:
+    """Candidates of each round of so many at first, and how often each meets each scenario."""
+    seeds = _SEEDS
+    while count > 1:
+        yield count, seeds
+        count, seeds = max(1, count // _KEPT), 2 * seeds
+    yield 2, _FRESH_SEEDS
+
+
+def search(base: Scenario, tried: Sequence[Parameters], seed: int, run: Run) -> Found:
+    """The best of the candidates, of which the defaults are the first."""
+    named = scenarios(base)
+    *choosing, (_, fresh) = rounds(len(tried))
+    left = list(tried)
+    for _, count in choosing:
+        left = _best(left, list(named.values()), _seeds(seed, count), run)
+        seed += count
+    return _found(left[0], tuple(_beside(left[0], named, _seeds(seed, fresh), run)))
+
+
+def carried_out(one: Trial) -> Result:
+    """Run the model."""
+    outcome = trial.run(one.scenario, aferir(one.parameters), one.seed)
+    return Result(
+        meets=outcome.meets(one.scenario.sla),
+        quantile_s=outcome.latency.quantile_s if outcome.latency else math.inf,
+        batch_share=outcome.batch_share,
+        system_worst_s=outcome.system_worst_s,
+    )
+
+
+def _best(
+    left: Sequence[Parameters], named: Sequence[Scenario], seeds: Sequence[int], run: Run
+) -> list[Parameters]:
+    """One of `_KEPT`, by service levels kept and then by batch work. All meet the same requests."""
+    trials = [Trial(scenario, one, seed) for one in left for scenario in named for seed in seeds]
+    results = list(run(trials))
+    each = len(named) * len(seeds)
+    scores = [_score(results[k * each : (k + 1) * each]) for k in range(len(left))]
+    order = sorted(range(len(left)), key=lambda k: scores[k], reverse=True)
+    return [left[k] for k in order[: max(1, len(left) // _KEPT)]]
+
+
+def _score(results: Sequence[Result]) -> tuple[int, float]:
+    return sum(one.meets for one in results), fmean(one.batch_share for one in results)
+
+
+def _beside(
+    last: Parameters, named: Mapping[str, Scenario], seeds: Sequence[int], run: Run
+) -> Iterator[Compared]:
+    both = (last, Parameters())
+    trials = [Trial(one, own, seed) for one in named.values() for own in both for seed in seeds]
+    results, each = list(run(trials)), len(seeds)
+    for place, name in enumerate(named):
+        at = 2 * place * each
+        ours, defaults = results[at : at + each], results[at + each : at + 2 * each]
+        yield Compared(scenario=name, ours=tuple(ours), defaults=tuple(defaults))
+
+
+def _found(last: Parameters, beside: tuple[Compared, ...]) -> Found:
+    ours = [one for compared in beside for one in compared.ours]
+    defaults = [one for compared in beside for one in compared.defaults]
+    batch = paired_ratio(*([max(r.batch_share, _LEAST_SHARE) for r in a] for a in (ours, defaults)))
+    more = sum(a.meets > b.meets for a, b in zip(ours, defaults, strict=True))
+    fewer = sum(a.meets < b.meets for a, b in zip(ours, defaults, strict=True))
+    kept_more = more > fewer and binomtest(more, more + fewer).pvalue <= _LEVEL
+    gains = batch.interval is not None and batch.interval.low > 1
+    return Found(
+        parameters=last if kept_more or (more >= fewer and gains) else Parameters(),
+        candidate=last,
+        beside=beside,
+        batch=batch,
+        kept_alone=more,
+        kept_by_defaults_alone=fewer,
+    )
+
+
+def _made(
+    names: Sequence[str], point: Sequence[float], known: Mapping[str, tuple[float, float]]
+) -> Parameters:
+    """Of a point in the unit cube; with a calm that is not above caution."""
+    values = {
+        name: float(f"{_scaled(x, *known[name]):.3g}") for name, x in zip(names, point, strict=True)
+    }
+    both = {"caution": Parameters().caution, "calm": Parameters().calm} | values
+    return parameters(values | {"calm": min(both["calm"], both["caution"])})
+
+
+def _scaled(x: float, least: float, most: float) -> float:
+    if least > 0 and most / least > _WIDE:
+        return float(least * (most / least) ** x)
+    return float(least + (most - least) * x)
+
+
+def _seeds(last: int, count: int) -> list[int]:
+    """The ones after it: no requests are met twice."""
+    return [last + 1 + k for k in range(count)]
