@@ -25,7 +25,7 @@ SEARCHED = (
     *("caution", "calm", "shrink", "lower", "grow_per_s", "raise_per_s", "patience_s"),
     *("period", "throttled"),
 )
-"""What the model can tell of; it has neither others' work nor a service of its own troubles."""
+"""What decides most in the model; it knows nothing of what a nice value or a tick costs."""
 _WIDE = 10.0
 """Times: a range that spans more is searched by its logarithm."""
 _KEPT = 4
