@@ -124,7 +124,7 @@ def test_a_99th_percentile_of_few_answers_is_late_for_certain_once_some_of_them_
     for tick in range(1, 61):
         answers.look(100.0 + 0.1 * tick)
         assert answers.latency is not None
-        assert (answers.latency.low_s > 0.005) == (tick > 0)
+        assert answers.latency.low_s > 0.005
         assert (answers.latency.high_s < math.inf) == (answers.latency.n >= 368)
     assert answers.latency is not None
     assert answers.latency.n >= 515

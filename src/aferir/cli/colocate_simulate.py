@@ -17,7 +17,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from aferir.cli import colocate_options
-from aferir.errors import UsageError
 
 if TYPE_CHECKING:
     from aferir.colocation.settings import Sla
@@ -38,20 +37,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Simulate each policy on the same requests, and print."""
     from aferir.cli.console import status
-    from aferir.colocation.policies import POLICIES
+    from aferir.colocation.policies import POLICIES, make
     from aferir.colocation.simulation.trial import run
 
     names = options.policies.split(",") if options.policies else list(POLICIES)
-    for name in names:
-        if name not in POLICIES:
-            raise UsageError(
-                f"--policies: there is no {name!r}", remedy=f"one of {', '.join(POLICIES)}"
-            )
+    policies = {name: make(name, {}) for name in names}
     scenario = colocate_options.scenario(options)
     rows = []
-    for name in names:
+    for name, decide in policies.items():
         with status(name):
-            outcome = run(scenario, POLICIES[name](), options.seed)
+            outcome = run(scenario, decide, options.seed)
         rows.append({"policy": name, **_row(scenario, outcome)})
     _show(options, scenario.sla, rows)
     return 0
