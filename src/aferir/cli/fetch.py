@@ -1,7 +1,7 @@
 """Fetch what experiments run or search in, with Maven and apt as they are set up on this machine.
 
 Java programs are pinned by version and checksum. `texts` is documentation of Debian's packages
-for the search engines, some 250 MB to download, which is unpacked and not installed.
+for the search engines, some 300 MB to download, which is unpacked and not installed.
 """
 
 from __future__ import annotations
