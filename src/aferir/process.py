@@ -211,8 +211,13 @@ def _child_setup(
                 os._exit(126)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if not survives_us:
-            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != parent:  # it died before the request took effect
-                os._exit(127)
+            end_with(parent)
 
     return setup
+
+
+def end_with(parent: int) -> None:
+    """Have this process killed when the thread of its `parent` that started it ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the request took effect
+        os._exit(127)

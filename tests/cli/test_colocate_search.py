@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from aferir import process
 from aferir.cli import main
 from aferir.config import colocation
 
@@ -28,6 +32,33 @@ def test_the_defaults_beside_themselves_are_no_better(capsys: pytest.CaptureFixt
     said = capsys.readouterr().out
     assert "batch work 1.000 times" in said
     assert "nothing was found" in said
+
+
+def test_a_search_that_is_killed_leaves_no_workers() -> None:
+    words = [*QUICK, "--candidates", "400", "--processes", "2"]
+    child = process.start([sys.executable, "-m", "aferir", *words])
+    workers: list[Path] = []
+    try:
+        for _ in waited(20.0):
+            told = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+            workers = [Path("/proc", pid) for pid in told]
+            if sum("spawn_main" in (one / "cmdline").read_text() for one in workers) == 2:
+                break
+        else:
+            pytest.fail("no workers were started")
+        child.kill()
+        child.wait()
+        assert any(not any(one.exists() for one in workers) for _ in waited(10.0))
+    finally:
+        process.end(child)
+
+
+def waited(seconds: float) -> Iterator[None]:
+    """Again and again until that time is over."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        yield
+        time.sleep(0.05)
 
 
 def test_parameters_in_a_file_are_those_of_the_policy(tmp_path: Path) -> None:

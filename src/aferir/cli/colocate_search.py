@@ -84,7 +84,7 @@ def _spread(processes: int, total: int) -> Iterator[Run]:
         Progress(
             console=console(stderr=True), transient=True, disable=not sys.stderr.isatty()
         ) as bar,
-        ProcessPoolExecutor(processes, get_context("spawn"), _leave_signals) as pool,
+        ProcessPoolExecutor(processes, get_context("spawn"), _work_for, (os.getpid(),)) as pool,
     ):
         task = bar.add_task("runs of the model", total=total)
 
@@ -100,8 +100,11 @@ def _spread(processes: int, total: int) -> Iterator[Run]:
             raise
 
 
-def _leave_signals() -> None:
-    """Who is interrupted is the one that waits for the workers."""
+def _work_for(parent: int) -> None:
+    """Who is interrupted is the one that waits for the workers; they end when it is killed."""
+    from aferir import process
+
+    process.end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
