@@ -6,6 +6,7 @@ told from other people's (see `aferir.journal`), and dies with us where the kern
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -13,12 +14,16 @@ import resource
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 OWNER_VARIABLE = "AFERIR_OWNER"
 ALONE = ("unshare", "--fork", "--pid", "--kill-child")
@@ -211,12 +216,35 @@ def _child_setup(
                 os._exit(126)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if not survives_us:
-            end_with(parent)
+            _end_with(parent)
 
     return setup
 
 
-def end_with(parent: int) -> None:
+@contextlib.contextmanager
+def workers(count: int) -> Iterator[Executor]:
+    """So many processes that carry out functions of ours beside each other.
+
+    They end with the block, where it fails without beginning what they have not begun, and when we
+    are killed. An interrupt is for who waits for them.
+    """
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - 3 MB that the rest saves
+    from multiprocessing import get_context  # noqa: PLC0415
+
+    with ProcessPoolExecutor(count, get_context("spawn"), _work_for, (os.getpid(),)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _work_for(parent: int) -> None:
+    _end_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end_with(parent: int) -> None:
     """Have this process killed when the thread of its `parent` that started it ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before the request took effect

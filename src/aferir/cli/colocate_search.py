@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -72,11 +71,9 @@ def execute(options: argparse.Namespace) -> int:
 @contextmanager
 def _spread(processes: int, total: int) -> Iterator[Run]:
     """Trials on so many processes, with a bar that says how many of `total` are done."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
     from rich.progress import Progress
 
+    from aferir import process
     from aferir.cli.console import console
     from aferir.colocation.simulation.search import carried_out
 
@@ -84,7 +81,7 @@ def _spread(processes: int, total: int) -> Iterator[Run]:
         Progress(
             console=console(stderr=True), transient=True, disable=not sys.stderr.isatty()
         ) as bar,
-        ProcessPoolExecutor(processes, get_context("spawn"), _work_for, (os.getpid(),)) as pool,
+        process.workers(processes) as pool,
     ):
         task = bar.add_task("runs of the model", total=total)
 
@@ -93,19 +90,7 @@ def _spread(processes: int, total: int) -> Iterator[Run]:
                 bar.advance(task)
                 yield result
 
-        try:
-            yield run
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _work_for(parent: int) -> None:
-    """Who is interrupted is the one that waits for the workers; they end when it is killed."""
-    from aferir import process
-
-    process.end_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        yield run
 
 
 def _told(found: Found) -> dict[str, object]:
