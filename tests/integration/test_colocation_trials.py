@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import resource
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,11 +16,12 @@ import pytest
 from tests.integration.support import own_state
 
 from aferir import journal, process
+from aferir.cli import main
 from aferir.colocation import admission
 from aferir.colocation.privileges import findings
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials import programs
-from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, run
+from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, ask, run
 from aferir.colocation.trials.study import Cell, Tried, figures, serving
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages
@@ -25,7 +31,7 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(
         any(finding.status == "missing" for finding in findings())
-        or bool(packages.missing(("nginx", "chrt", "unshare", "xz"))),
+        or bool(packages.missing(("nginx", "unshare", "xz"))),
         reason="a service under reservations takes root, NGINX, util-linux and xz",
     ),
 ]
@@ -77,6 +83,51 @@ def test_every_service_answers_what_it_is_asked_and_is_gone_afterwards(name: str
     assert not Path(f"/proc/{pid}").exists()
     assert _left_in_tmp() == left
     assert list(journal.entries()) == []
+
+
+@pytest.mark.parametrize("name", ["memcached", "nginx"])
+def test_a_service_ends_with_who_started_it_however_that_ends(name: str) -> None:
+    if packages.missing((name,)):
+        pytest.skip(f"there is no {name}")
+    words = [sys.executable, "-c", _SERVING.format(name=name)]
+    child = process.start(words, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    unshared = int(child.stdout.readline())
+    (first,) = Path(f"/proc/{unshared}/task/{unshared}/children").read_text().split()
+    try:
+        child.kill()
+        child.wait()
+        until = time.monotonic() + 10.0
+        while Path(f"/proc/{first}").exists():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+    finally:
+        process.end(child)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(first), signal.SIGKILL)
+        main(["clean"])  # its scratch folder
+
+
+_SERVING = """
+import time
+from aferir.colocation.trials.study import serving
+with serving("{name}", 2) as service:
+    print(service.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_users_ask_for_more_than_their_reservation_where_nobody_else_has_it() -> None:
+    if packages.missing(("memcached",)):
+        pytest.skip("there is no memcached")
+    times = Times(0.2, 1.8)
+    with serving("memcached", 2) as service:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        load = ask(service, 10_000.0, times, 1)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert load.asked
+    assert used_s > 0.2 * (times.warm_up_s + times.measured_s)  # a tenth is reserved
 
 
 def _left_in_tmp() -> int | None:

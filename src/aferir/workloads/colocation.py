@@ -23,7 +23,7 @@ from aferir.workloads.stores import jars
 
 _SERVICES = {
     "nginx": ("nginx", "unshare"),
-    "memcached": ("memcached", "unshare"),
+    "memcached": ("memcached", "unshare", "setpriv"),
     "elasticsearch": ("java", "setpriv"),
     "opensearch": ("java", "setpriv"),
 }
@@ -90,9 +90,6 @@ class ColocationWorkload:
         if not privileges.is_root():
             said = "scheduling a service's threads takes root"
             return [Finding(self.program, "missing", said, privileges.as_root_command())]
-        if absent := packages.missing(["chrt"]):
-            said = "co-location needs chrt"
-            return [Finding(self.program, "missing", said, packages.install_command(absent))]
         wrong = {name: lacks for name in _SERVICES if (lacks := _lacks(name)) is not None}
         able = [name for name in _SERVICES if name not in wrong]
         if not able:

@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 
 from aferir import process
+from aferir.colocation import attributes
 from aferir.colocation.histogram import Histogram
-from aferir.colocation.settings import Latency, Sla
+from aferir.colocation.settings import Latency, Schedule, Sla
 from aferir.colocation.trials import programs
 from aferir.colocation.trials.service import Running
 from aferir.colocation.trials.speed import sampling
@@ -27,10 +28,13 @@ from aferir.workloads.kernels import kernel_path, read_figures
 _STARTING_S = 40.0
 _POLL_S = 0.02
 _PATIENCE_S = 5.0
-_FIRST = ("chrt", "-d", "-T", "200000", "-D", "2000000", "-P", "2000000", "0")
+_FIRST = attributes.of(Schedule(policy="deadline", runtime_s=0.0002, period_s=0.002, reclaim=True))
 """The load generator sends when it is due, whoever else would like to run: it stands for users who
-are elsewhere. SCHED_FIFO would have it wait behind reservations; its own is the most urgent."""
-_WHEN_TOLD = ("sh", "-c", 'echo ready && read -r told && exec "$@"', "sh")
+are elsewhere. SCHED_FIFO would have it wait behind reservations; its own is the most urgent. With
+more than its tenth of a processor, of what nobody else has reserved: without that it was throttled,
+and a reservation as large as it needs would be missing to the services
+(docs/decisions/users-who-are-not-throttled.md)."""
+_WHEN_TOLD = ("sh", "-c", 'read -r told && exec "$@"', "sh")
 """It has its reservation before a policy takes what is left, which may be all."""
 Rate = float | str
 """Requests a second, or `S:N,...` as `request-clients --rate` has it."""
@@ -240,7 +244,7 @@ def _asking(
     urls.write_text("".join(f"{weight} {url}\n" for weight, url in service.targets))
     child = process.start(
         [
-            *(*_FIRST, *_WHEN_TOLD, str(kernel_path("request-clients"))),
+            *(*_WHEN_TOLD, str(kernel_path("request-clients"))),
             *("--urls", str(urls), "--rate", str(rate), "--seed", str(seed), "--log", str(log)),
             *("--warm-up", f"{times.warm_up_s:g}", "--patience", f"{_PATIENCE_S:g}"),
             *("--duration", f"{times.warm_up_s + times.measured_s:g}"),
@@ -249,13 +253,15 @@ def _asking(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert child.stdout is not None
-    if not child.stdout.readline():
-        said = child.communicate()[1].strip()[-300:]
+    try:
+        attributes.write(child.pid, _FIRST)
+    except OSError as error:
+        process.end(child)
         raise ProgramError(
-            f"the load generator cannot be scheduled as users elsewhere are: {said}",
+            "the load generator cannot be scheduled as users elsewhere are:"
+            f" {attributes.explain(error)}",
             remedy="end what else has deadline reservations (SCHED_DEADLINE) on this machine",
-        )
+        ) from None
     return child, log
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aferir import process
-from aferir.colocation.trials.service import LOOPBACK, Running, free_port, wait_for
+from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port, wait_for
 from aferir.errors import MissingError, ProgramError
 from aferir.machine import packages
 
@@ -41,7 +41,7 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
     if memcached is None:
         raise MissingError("there is no memcached", remedy=packages.install_command(["memcached"]))
     port, errors = free_port(), folder / "errors"
-    command = [*process.ALONE, memcached, "-u", "nobody", "-l", LOOPBACK, "-p", str(port)]
+    command = [*process.ALONE, *as_user(), memcached, "-l", LOOPBACK, "-p", str(port)]
     command += ["-U", "0", "-t", str(workers), "-m", str(_MEMORY_MIB), "-c", "4096"]
     with errors.open("w", encoding="utf-8") as file:
         child = process.start(command, stderr=file.fileno())

@@ -20,13 +20,11 @@ from typing import Any
 import msgspec
 
 from aferir import process
-from aferir.colocation.trials.service import LOOPBACK, free_port, wait_for
+from aferir.colocation.trials.service import LOOPBACK, USER, as_user, free_port, wait_for
 from aferir.errors import MissingError, ProgramError
 from aferir.machine import packages
 from aferir.workloads.stores import jars
 
-_USER = "nobody"
-"""They refuse to run as root."""
 _STARTING_S = 300.0
 _ANSWERS_S = 300.0
 _ENDING_S = 30.0
@@ -86,18 +84,14 @@ def started(engine: Engine, home: Path, data: Path) -> Iterator[Started]:
     port = free_port()
     logs = home / "logs"
     configuration = _configure(engine, home, data, port)
-    user = pwd.getpwnam(_USER)
+    user = pwd.getpwnam(USER)
     for folder in (logs, data, configuration):
         folder.mkdir(exist_ok=True)
         _give(folder, user)
     said = home / "said"
     with said.open("w", encoding="utf-8") as file:
         child = process.start(
-            # Becoming somebody else takes away that it dies with us.
-            [
-                *("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"),
-                *("--pdeathsig", "KILL", "bash", str(home / "bin" / engine.name)),
-            ],
+            [*as_user(), "bash", str(home / "bin" / engine.name)],
             stdout=file.fileno(),
             stderr=file.fileno(),
             directory=home,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import socket
 import subprocess
 import time
@@ -12,6 +13,8 @@ import msgspec
 from aferir.errors import ProgramError
 
 LOOPBACK = "127.0.0.1"
+USER = "nobody"
+"""Search engines and memcached refuse to run as root."""
 _STARTING_S = 30.0
 
 
@@ -29,6 +32,16 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     """Weight and address of each kind of request."""
     text_bytes: int = 0
     """Of what is searched, before it was indexed."""
+
+
+def as_user() -> tuple[str, ...]:
+    """Before a command, as root: it runs as `USER`, and ends with who started it all the same.
+
+    Becoming somebody else by itself would take that away (prctl(2), PR_SET_PDEATHSIG).
+    """
+    user = pwd.getpwnam(USER)
+    who = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
+    return ("setpriv", *who, "--pdeathsig", "KILL")
 
 
 def free_port() -> int:
