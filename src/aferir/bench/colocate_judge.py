@@ -214,7 +214,8 @@ def _least(name: str, values: Sequence[float], least: float, note: str) -> Figur
 
 def _told(sla: Sla, arms: Iterable[Arm]) -> str:
     return "; ".join(
-        f"{arm.policy} {1e3 * found.quantile_s:.0f} ms {arm.batch_per_s:.1f}/s"
+        f"{arm.policy} {1e3 * found.quantile_s:.1f} ms{'' if arm.load.healthy else ' (asked late)'}"
+        f" {arm.batch_per_s:.1f}/s"
         f" {arm.batch_cpus:.2f} of {arm.batch_cpus + arm.idle_cpus:.2f} CPUs"
         f" at {arm.speed:.0f}/s, shell {1e3 * max(arm.system_s, default=0.0):.0f} ms"
         for arm in arms

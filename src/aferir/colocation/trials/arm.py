@@ -23,7 +23,7 @@ from aferir.colocation.trials.speed import sampling
 from aferir.colocation.trials.system import typing
 from aferir.environments import scratch
 from aferir.errors import ProgramError
-from aferir.workloads.kernels import kernel_path, read_figures
+from aferir.workloads.kernels import finite, kernel_path, positive, read_figures
 
 _STARTING_S = 40.0
 _POLL_S = 0.02
@@ -63,6 +63,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     healthy: bool
     """Whether the program that sends them was on time itself."""
     failed: int
+    cpus: float = 0.0
+    """CPUs that it took to ask."""
 
     def latencies(self) -> Histogram:
         """Of all requests that were counted."""
@@ -277,9 +279,9 @@ def _asked(child: subprocess.Popen[str], log: Path) -> Load:
         raise ProgramError(f"request-clients failed: {errors.strip()[-300:]}")
     figures = read_figures(said, "request-clients")
     decoder = msgspec.json.Decoder(Asked)
-    failed = figures.get("failed")
     return Load(
         asked=tuple(map(decoder.decode, log.read_bytes().splitlines())),
         healthy=figures.get("healthy") is True,
-        failed=failed if isinstance(failed, int) else 0,
+        failed=round(finite(figures, "failed")),
+        cpus=finite(figures, "cpu_s") / positive(figures, "duration_s"),
     )
