@@ -71,6 +71,14 @@ def test_a_probe_learns_the_latency_of_a_service() -> None:
     assert (look.failed, look.problem) == (0, "")
 
 
+def test_an_answer_of_more_than_a_socket_holds_is_read_to_its_end() -> None:
+    with served(lambda handler: say(handler, 200, "." * (8 << 20))) as url:
+        probe = Probe(url, rate=20.0, patience_s=30.0, seed=1)
+        look = looks_until(probe, lambda look: look.latencies.total >= 5)
+        probe.close()
+    assert (look.failed, look.problem) == (0, "")
+
+
 def test_requests_that_were_due_while_the_service_stood_still_are_counted_from_their_moments() -> (
     None
 ):
