@@ -53,20 +53,20 @@ def meets(load: Load, sla: Sla, cpus: int) -> bool:
     return in_time and load.failed <= 0.01 * len(load.asked) and load.cpus <= _MOST_CPUS * cpus
 
 
-def search(meets: Callable[[float], bool]) -> float:
+def search(stands: Callable[[float], bool]) -> float:
     """Upwards in steps of 1.6 until it is too much, then halved in between.
 
     Errors: ProgramError where the lowest rate is too much.
     """
-    if not any(meets(_FIRST) for _ in range(1 + _AGAIN)):
+    if not any(stands(_FIRST) for _ in range(1 + _AGAIN)):
         raise ProgramError(
             f"the service alone breaks its service level at {_FIRST:g} requests a second",
             remedy="a longer bound, or a machine with less load of others",
         )
     low, high = _FIRST, _FIRST * _STEP
-    while high < _MOST and meets(high):
+    while high < _MOST and stands(high):
         low, high = high, high * _STEP
     while high / low > 1 + _RESOLUTION:
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if meets(middle) else (low, middle)
+        low, high = (middle, high) if stands(middle) else (low, middle)
     return low
