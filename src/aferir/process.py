@@ -226,7 +226,8 @@ def workers(count: int) -> Iterator[Executor]:
     """So many processes that carry out functions of ours beside each other.
 
     They end with the block, where it fails without beginning what they have not begun, and when we
-    are killed. An interrupt is for who waits for them.
+    are killed, so that `AFERIR_OWNER` need not tell whose they are. An interrupt is for who waits
+    for them.
     """
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - 3 MB that the rest saves
     from multiprocessing import get_context  # noqa: PLC0415
