@@ -78,7 +78,7 @@ def outliers(values: Values) -> Outliers:
     median = float(np.median(array))
     deviation = float(np.median(np.abs(array - median)))
     if deviation > 0:
-        far = 0.6745 * np.abs(array - median) / deviation > OUTLIER_SCORE
+        far = 0.6745 * np.abs(array - median) > OUTLIER_SCORE * deviation
     else:
         low, high = np.quantile(array, [0.25, 0.75])
         reach = 3 * (high - low)
