@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 OWNER_VARIABLE = "AFERIR_OWNER"
 ALONE = ("unshare", "--fork", "--pid", "--kill-child")
-"""Before a command, as root: all that descends from it ends with it, however we end."""
+"""Before a command, as root: all that descends from it ends with it, however we end. Not one that
+becomes somebody else by itself (prctl(2), PR_SET_PDEATHSIG)."""
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
 _RULE = re.compile(r"-{70,}")
