@@ -21,7 +21,8 @@ int hexadecimal(char byte) {
 
 void Answer::feed(std::span<const char> bytes) {
     begun_ = begun_ || !bytes.empty();
-    if (part_ == Part::kHead && state_ == State::kReading) {
+    // An interim response may come together with the one proper.
+    while (!bytes.empty() && part_ == Part::kHead && state_ == State::kReading) {
         bytes = bytes.subspan(head_.feed(bytes));
         if (head_.state() == ResponseHead::State::kBroken) {
             fail();

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
+#include <sstream>
 #include <variant>
 
 #include "loadgen/answer.hpp"
@@ -21,9 +23,22 @@ namespace aferir::loadgen {
 namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
+constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 /// Between two looks for requests whose patience has ended.
 constexpr Nanoseconds kSweep = 10'000'000;
-constexpr std::string_view kNoAnswer = "no answer within the patience";
+
+std::string no_answer_within(Nanoseconds patience) {
+    std::ostringstream text;
+    text << "no answer within " << static_cast<double>(patience) * 1e-9 << " s";
+    return text.str();
+}
+
+Target named(Target target, const std::string& host) {
+    if (!host.empty()) {
+        target.host = host;
+    }
+    return target;
+}
 
 /// Of either protocol.
 class Reply {
@@ -64,17 +79,18 @@ struct Connection {
     Reply answer;
     Wanted wanted;
     bool busy = false;
-    bool used = false;
+    std::uint64_t requests = 0;
 };
 
 class Sender {
   public:
-    Sender(const Plan& plan, bool keep)
+    Sender(const Plan& plan, const Tell& tell)
         : plan_(&plan),
-          keep_(keep),
+          tell_(&tell),
           epoll_(epoll_create1(EPOLL_CLOEXEC)),
           source_(plan),
-          connections_(plan.connections) {
+          connections_(plan.connections),
+          no_answer_(no_answer_within(plan.patience)) {
         for (std::size_t k = connections_.size(); k > 0; --k) {
             unused_.push_back(static_cast<std::uint32_t>(k - 1));
         }
@@ -82,7 +98,7 @@ class Sender {
         for (const Weighted& one : plan.targets) {
             texts_.push_back(one.protocol == Protocol::kMemcached
                                  ? cache_request(one.target)
-                                 : request("GET", one.target, true));
+                                 : request("GET", named(one.target, plan.host), true));
             pool_.push_back(hosts.try_emplace(one.target.host, hosts.size()).first->second);
         }
         idle_.resize(hosts.size());
@@ -91,7 +107,7 @@ class Sender {
     Measured go() {
         const double cpu_before = cpu_seconds();
         began_ = monotonic_now();
-        while (!source_.done() || busy_ > 0 || !waiting_.empty()) {
+        while (!source_.done() || waits_for_answers()) {
             turn();
         }
         measured_.duration_s = static_cast<double>(monotonic_now() - began_) * 1e-9;
@@ -102,7 +118,8 @@ class Sender {
   private:
     void turn() {
         std::array<epoll_event, 512> events;
-        const Nanoseconds due = source_.done() ? sweep_ : std::min(sweep_, source_.next());
+        const Nanoseconds due = std::min(source_.done() ? kNever : source_.next(),
+                                         waits_for_answers() ? sweep_ : kNever);
         const Nanoseconds left = std::clamp<Nanoseconds>(due - now(), 0, kSecond);
         const timespec timeout{left / kSecond, left % kSecond};
         const int count = epoll_pwait2(epoll_.number(), events.data(),
@@ -112,12 +129,13 @@ class Sender {
             send_due();  // an answer that takes long to read is not to delay a request
         }
         send_due();
-        if (now() >= sweep_) {
+        if (waits_for_answers() && now() >= sweep_) {
             sweep();
         }
     }
 
     [[nodiscard]] Nanoseconds now() const { return monotonic_now() - began_; }
+    [[nodiscard]] bool waits_for_answers() const { return busy_ > 0 || !waiting_.empty(); }
 
     void send_due() {
         for (Nanoseconds moment = now(); !source_.done() && source_.next() <= moment;
@@ -182,7 +200,10 @@ class Sender {
     void send(std::uint32_t number, const Wanted& wanted) {
         Connection& it = connections_[number];
         it.busy = true;
-        ++busy_;
+        ++it.requests;
+        if (busy_++ == 0) {
+            sweep_ = std::max(sweep_, now() + kSweep);
+        }
         it.wanted = wanted;
         it.answer = Reply(plan_->targets[wanted.target]);
         it.out = texts_[wanted.target];
@@ -245,7 +266,7 @@ class Sender {
         const Connection& it = connections_[number];
         Wanted wanted = it.wanted;
         // A kept connection may be closed by the server just as we use it (RFC 9112, 9.3.1).
-        const bool retry = it.used && !it.answer.begun() && !wanted.again;
+        const bool retry = it.requests > 1 && !it.answer.begun() && !wanted.again;
         release(number, false);
         if (retry) {
             wanted.again = true;
@@ -259,13 +280,12 @@ class Sender {
         --busy_;
         Connection& it = connections_[number];
         it.busy = false;
-        if (keep) {
-            it.used = true;
+        if (keep && (plan_->reuse == 0 || it.requests < plan_->reuse)) {
             idle_[pool_[it.wanted.target]].push_back(number);
         } else {
             drop(number);
         }
-        if (!waiting_.empty() && (keep || !unused_.empty())) {
+        if (!waiting_.empty()) {  // for which there is a connection now, kept or unused
             const Wanted next = waiting_.front();
             waiting_.pop_front();
             ask(next);
@@ -281,7 +301,7 @@ class Sender {
         const Nanoseconds moment = now();
         sweep_ = moment + kSweep;
         while (!waiting_.empty() && moment - waiting_.front().intended >= plan_->patience) {
-            book(waiting_.front(), 0, 0, kNoAnswer);
+            book(waiting_.front(), 0, 0, no_answer_);
             waiting_.pop_front();
         }
         for (std::uint32_t number = 0; number < connections_.size(); ++number) {
@@ -289,7 +309,7 @@ class Sender {
             if (it.busy && moment - it.wanted.intended >= plan_->patience) {
                 const Wanted wanted = it.wanted;
                 release(number, false);
-                book(wanted, 0, 0, kNoAnswer);
+                book(wanted, 0, 0, no_answer_);
             }
         }
     }
@@ -311,13 +331,13 @@ class Sender {
         }
         latency = std::max<Nanoseconds>(latency, 0);
         measured_.latencies.add(static_cast<std::uint64_t>(latency));
-        if (keep_) {
-            measured_.asked.push_back({wanted.intended, latency, status, wanted.target});
+        if (*tell_) {
+            (*tell_)({wanted.intended, latency, status, wanted.target}, failure);
         }
     }
 
     const Plan* plan_;
-    bool keep_;
+    const Tell* tell_;
     Descriptor epoll_;
     Source source_;
     std::vector<Connection> connections_;
@@ -327,6 +347,7 @@ class Sender {
     std::vector<std::size_t> pool_;
     std::vector<std::uint32_t> unused_;
     std::vector<std::string> texts_;
+    std::string no_answer_;
     /// Requests whose moment has come, and for which there is no connection.
     std::deque<Wanted> waiting_;
     Measured measured_;
@@ -338,10 +359,10 @@ class Sender {
 
 }  // namespace
 
-Measured send_requests(const Plan& plan, bool keep) {
+Measured send_requests(const Plan& plan, const Tell& tell) {
     allow_files(plan.connections);
     prctl(PR_SET_TIMERSLACK, 1UL);
-    const auto sender = std::make_unique<Sender>(plan, keep);
+    const auto sender = std::make_unique<Sender>(plan, tell);
     return sender->go();
 }
 

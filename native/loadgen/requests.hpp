@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loadgen/http.hpp"
@@ -29,6 +31,8 @@ struct Step {
 /// An open loop: requests come at exponential distances whatever became of those before.
 struct Plan {
     std::vector<Weighted> targets;
+    /// That HTTP servers are asked for; empty: what stands in the URL.
+    std::string host;
     std::vector<Step> steps;
     Nanoseconds duration = 0;
     /// Requests that are intended before are sent and not counted.
@@ -36,6 +40,8 @@ struct Plan {
     /// A request without an answer by then has failed.
     Nanoseconds patience = 0;
     std::size_t connections = 0;
+    /// Requests that one connection carries at most; 0: as many as the server lets it.
+    std::uint64_t reuse = 0;
     std::uint64_t seed = 0;
 };
 
@@ -64,12 +70,14 @@ struct Measured {
     std::size_t most_connections = 0;
     double cpu_s = 0.0;
     double duration_s = 0.0;
-    std::vector<Asked> asked;
 };
 
-/// Sends them all and waits for the last answer, or its patience; one thread. `keep`: fills
-/// `asked`. Errors: UsageError where so many connections are not allowed here.
-Measured send_requests(const Plan& plan, bool keep);
+/// Told of each counted request when it has ended, and why it failed; empty: it did not.
+using Tell = std::function<void(const Asked& asked, std::string_view failure)>;
+
+/// Sends them all and waits for the last answer, or its patience; one thread.
+/// Errors: UsageError where so many connections are not allowed here.
+Measured send_requests(const Plan& plan, const Tell& tell = {});
 
 /// One JSON object about all of it.
 std::string summary(const Measured& measured, const Plan& plan);

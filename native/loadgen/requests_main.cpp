@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -25,9 +27,9 @@ using aferir::loadgen::Plan;
 using aferir::loadgen::Step;
 
 constexpr std::string_view kProgram = "request-clients";
-constexpr std::array kNames{"--url"sv,      "--urls"sv,        "--rate"sv,
-                            "--duration"sv, "--warm-up"sv,     "--patience"sv,
-                            "--seed"sv,     "--connections"sv, "--log"sv};
+constexpr std::array kNames{"--url"sv,      "--urls"sv,    "--host"sv,     "--rate"sv,
+                            "--duration"sv, "--warm-up"sv, "--patience"sv, "--connections"sv,
+                            "--reuse"sv,    "--seed"sv,    "--log"sv};
 constexpr std::array kFlags{"--help"sv};
 constexpr std::string_view kHelp =
     "request-clients --url http://ADDRESS:PORT/PATH --rate N [options]\n"
@@ -35,13 +37,17 @@ constexpr std::string_view kHelp =
     "distances; a latency counts from the moment at\n"
     "which its request was intended. Prints one line of JSON.\n"
     "  --urls FILE        instead of --url, a line each: WEIGHT URL\n"
+    "  --host NAME        that HTTP servers are asked for, where it is not the address\n"
     "  --rate N|S:N,...   requests a second, from second S on\n"
     "  --duration S       (10)\n"
     "  --warm-up S        sent and not counted, part of the duration (0)\n"
     "  --patience S       a request without an answer by then has failed (10)\n"
     "  --connections N    at most (512)\n"
+    "  --reuse N          requests that one connection carries at most (all that the server lets)\n"
     "  --seed N           of moments and choices (1)\n"
-    "  --log FILE         a line of JSON for each counted request";
+    "  --log FILE         a line of JSON for each counted request; -: on standard output as soon "
+    "as it\n"
+    "                     has ended, and nothing else";
 
 double number_of(std::string_view text, std::string_view what, double least, double most) {
     double value = 0.0;
@@ -120,11 +126,16 @@ std::vector<aferir::loadgen::Weighted> targets_of(const Arguments& given) {
 Plan plan_of(const Arguments& given) {
     Plan plan;
     plan.targets = targets_of(given);
+    plan.host = given.value("--host").value_or("");
+    if (!std::ranges::all_of(plan.host, [](char c) { return c > ' ' && c < '\x7f'; })) {
+        throw UsageError("--host " + plan.host + " is no name of a host");
+    }
     plan.steps = steps_of(given.value("--rate").value_or(""));
     plan.duration = seconds(given, "--duration", "10", 1e-3);
     plan.warm_up = seconds(given, "--warm-up", "0", 0.0);
     plan.patience = seconds(given, "--patience", "10", 1e-3);
     plan.connections = static_cast<std::size_t>(given.integer("--connections", 512, 1, 60'000));
+    plan.reuse = static_cast<std::uint64_t>(given.integer("--reuse", 0, 0, 1'000'000'000));
     plan.seed = static_cast<std::uint64_t>(given.integer("--seed", 1, 0, 1'000'000'000));
     if (plan.warm_up >= plan.duration) {
         throw UsageError("--warm-up has to be shorter than --duration, which it is a part of");
@@ -132,19 +143,37 @@ Plan plan_of(const Arguments& given) {
     return plan;
 }
 
-void write_log(const std::string& path, const Measured& measured) {
-    std::ofstream log(path);
-    for (const auto& asked : measured.asked) {
-        aferir::JsonObject line;
-        line.number("intended_s", static_cast<double>(asked.intended) * 1e-9)
-            .number("latency_s", static_cast<double>(asked.latency) * 1e-9)
-            .integer("status", asked.status)
-            .integer("url", asked.target);
-        log << line.str() << '\n';
+void write_line(std::ostream& out, const aferir::loadgen::Asked& asked, std::string_view failure) {
+    aferir::JsonObject line;
+    line.number("intended_s", static_cast<double>(asked.intended) * 1e-9)
+        .number("latency_s", static_cast<double>(asked.latency) * 1e-9)
+        .integer("status", asked.status)
+        .integer("url", asked.target);
+    if (!failure.empty()) {
+        line.text("failure", failure);
     }
-    if (!log.flush()) {
+    out << line.str() << '\n';
+}
+
+void follow(const Plan& plan) {
+    aferir::loadgen::send_requests(plan, [](const auto& asked, std::string_view failure) {
+        write_line(std::cout, asked, failure);
+        std::cout.flush();
+    });
+}
+
+Measured measure(const Plan& plan, const std::string& path) {
+    // In memory until the end: writing is not to delay a request.
+    std::ostringstream lines;
+    const auto write = [&lines](const auto& asked, std::string_view failure) {
+        write_line(lines, asked, failure);
+    };
+    Measured measured = aferir::loadgen::send_requests(plan, write);
+    std::ofstream log(path);
+    if (!(log << lines.view()).flush()) {
         throw UsageError("the log " + path + " cannot be written");
     }
+    return measured;
 }
 
 }  // namespace
@@ -159,10 +188,12 @@ int main(int count, char** values) {
         }
         const Plan plan = plan_of(given);
         const auto log = given.value("--log");
-        const Measured measured = aferir::loadgen::send_requests(plan, log.has_value());
-        if (log) {
-            write_log(std::string(*log), measured);
+        if (log == "-") {
+            follow(plan);
+            return static_cast<int>(aferir::kVerified);
         }
+        const Measured measured =
+            log ? measure(plan, std::string(*log)) : aferir::loadgen::send_requests(plan);
         aferir::print_line(stdout, aferir::loadgen::summary(measured, plan));
         return static_cast<int>(aferir::kVerified);
     });

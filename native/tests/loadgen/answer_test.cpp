@@ -53,6 +53,16 @@ TEST(Answer, ThatBreaksOffIsBroken) {
     }
 }
 
+TEST(Answer, MayFollowInterimOnesHoweverTheyAreCut) {
+    const std::string text =
+        "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" + std::string(kPlain);
+    for (std::size_t piece = 1; piece <= text.size(); ++piece) {
+        const Answer answer = fed(text, piece);
+        ASSERT_EQ(answer.state(), Answer::State::kDone) << piece;
+        EXPECT_EQ(answer.status(), 200);
+    }
+}
+
 TEST(Answer, KeepsTheConnectionUnlessTheServerClosesIt) {
     EXPECT_FALSE(fed("HTTP/1.1 204 No\r\nConnection: close\r\n\r\n", 9).keeps());
     EXPECT_FALSE(fed("HTTP/1.0 204 No\r\n\r\n", 9).keeps());

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,6 +50,11 @@ class Server {
     }
     [[nodiscard]] int served() const { return served_; }
     [[nodiscard]] int connections() const { return connections_; }
+    /// The last request, as it came.
+    [[nodiscard]] std::string last() const {
+        const std::lock_guard guard(lock_);
+        return last_;
+    }
     /// Nothing is read or answered for so long from the next look on.
     void stand_still(std::chrono::milliseconds time) { still_ = time.count(); }
 
@@ -80,6 +86,10 @@ class Server {
         if (got <= 0) {
             return false;
         }
+        {
+            const std::lock_guard guard(lock_);
+            last_.assign(buffer.data(), static_cast<std::size_t>(got));
+        }
         const Deed deed = served_++ >= from_ ? deed_ : Deed::kAnswer;
         if (deed == Deed::kSilence) {
             return true;
@@ -98,6 +108,8 @@ class Server {
     std::atomic<int> served_ = 0;
     std::atomic<int> connections_ = 0;
     std::atomic<std::int64_t> still_ = 0;
+    mutable std::mutex lock_;
+    std::string last_;
     std::jthread serving_;
 };
 
@@ -120,14 +132,20 @@ std::uint64_t failures(const Measured& measured) {
     return sum;
 }
 
+Tell keep(std::vector<Asked>& asked) {
+    return [&asked](const Asked& one, std::string_view) { asked.push_back(one); };
+}
+
 TEST(Requests, ComeAtTheirRateAndEachIsAnsweredOnce) {
     const Server server;
-    const Measured measured = send_requests(plan_for(server, 500.0, 1000 * kMillisecond), true);
+    std::vector<Asked> asked;
+    const Measured measured =
+        send_requests(plan_for(server, 500.0, 1000 * kMillisecond), keep(asked));
     EXPECT_EQ(failures(measured), 0U);
     EXPECT_EQ(measured.answered, measured.intended);
     EXPECT_EQ(static_cast<int>(measured.answered), server.served());
     EXPECT_NEAR(static_cast<double>(measured.intended), 500.0, 5 * std::sqrt(500.0));
-    EXPECT_EQ(measured.asked.size(), measured.intended);
+    EXPECT_EQ(asked.size(), measured.intended);
     EXPECT_LT(server.connections(), 65);
 }
 
@@ -139,7 +157,7 @@ TEST(Requests, OfAStandstillCountFromTheirOwnMoments) {
     });
     Plan plan = plan_for(server, 200.0, 1000 * kMillisecond);
     plan.connections = 4;  // far fewer than come meanwhile: they wait, and the time counts
-    const Measured measured = send_requests(plan, false);
+    const Measured measured = send_requests(plan);
     EXPECT_EQ(measured.answered, measured.intended);
     // A closed loop would have seen four slow requests of 200.
     EXPECT_GT(measured.latencies.quantile(0.75), 100e6);
@@ -148,7 +166,7 @@ TEST(Requests, OfAStandstillCountFromTheirOwnMoments) {
 TEST(Requests, ThatFailAreNoQuickAnswers) {
     const Server server(Server::Deed::kFail);
     Plan plan = plan_for(server, 200.0, 200 * kMillisecond);
-    const Measured measured = send_requests(plan, false);
+    const Measured measured = send_requests(plan);
     EXPECT_EQ(measured.answered, 0U);
     EXPECT_EQ(measured.failures.at("status 500"), measured.intended);
     EXPECT_GE(measured.latencies.quantile(0.01), 19.9e9);
@@ -159,16 +177,42 @@ TEST(Requests, WithoutAnAnswerEndWithTheirPatience) {
     Plan plan = plan_for(server, 200.0, 200 * kMillisecond);
     plan.patience = 200 * kMillisecond;
     plan.connections = 8;
-    const Measured measured = send_requests(plan, false);
+    const Measured measured = send_requests(plan);
     EXPECT_EQ(measured.answered + failures(measured), measured.intended);
-    EXPECT_GT(measured.failures.at("no answer within the patience"), 0U);
+    EXPECT_GT(measured.failures.at("no answer within 0.2 s"), 0U);
     EXPECT_LT(measured.duration_s, 10.0);
 }
 
 TEST(Requests, GoOnWhenTheServerClosesKeptConnections) {
     const Server server(Server::Deed::kClose);
-    const Measured measured = send_requests(plan_for(server, 200.0, 500 * kMillisecond), false);
+    const Measured measured = send_requests(plan_for(server, 200.0, 500 * kMillisecond));
     EXPECT_EQ(measured.answered, measured.intended);
+}
+
+TEST(Requests, ShareAConnectionOnlyAsOftenAsTheyMay) {
+    const Server server;
+    Plan plan = plan_for(server, 200.0, 500 * kMillisecond);
+    plan.reuse = 4;
+    const Measured measured = send_requests(plan);
+    EXPECT_EQ(measured.answered, measured.intended);
+    EXPECT_GE(server.connections(), server.served() / 4);
+}
+
+TEST(Requests, AskForTheHostThatTheyAreTold) {
+    const Server server;
+    Plan plan = plan_for(server, 50.0, 200 * kMillisecond);
+    plan.host = "www.example.org";
+    send_requests(plan);
+    EXPECT_NE(server.last().find("\r\nHost: www.example.org\r\n"), std::string::npos);
+}
+
+TEST(Requests, TellWhyTheyFailedAsSoonAsTheyHave) {
+    const Server server(Server::Deed::kFail);
+    std::vector<std::string> failed;
+    const Plan plan = plan_for(server, 200.0, 200 * kMillisecond);
+    const Measured measured = send_requests(
+        plan, [&failed](const Asked&, std::string_view failure) { failed.emplace_back(failure); });
+    EXPECT_EQ(failed, std::vector<std::string>(measured.intended, "status 500"));
 }
 
 TEST(Requests, ToNobodyFail) {
@@ -181,7 +225,7 @@ TEST(Requests, ToNobodyFail) {
     Plan plan = plan_for(other, 200.0, 200 * kMillisecond);
     plan.targets = {{nobody, 1.0}};
     plan.patience = 100 * kMillisecond;
-    const Measured measured = send_requests(plan, false);
+    const Measured measured = send_requests(plan);
     EXPECT_EQ(measured.answered, 0U);
     EXPECT_EQ(failures(measured), measured.intended);
 }
@@ -191,11 +235,12 @@ TEST(Requests, FollowStepsOfTheRateAndLeaveOutTheWarmUp) {
     Plan plan = plan_for(server, 100.0, 1000 * kMillisecond);
     plan.steps = {{0, 1000.0}, {500 * kMillisecond, 0.0}, {800 * kMillisecond, 500.0}};
     plan.warm_up = 400 * kMillisecond;
-    const Measured measured = send_requests(plan, true);
+    std::vector<Asked> asked;
+    const Measured measured = send_requests(plan, keep(asked));
     EXPECT_NEAR(static_cast<double>(measured.intended), 200.0, 75.0);
-    for (const Asked& asked : measured.asked) {
-        EXPECT_GE(asked.intended, plan.warm_up);
-        EXPECT_TRUE(asked.intended < 500 * kMillisecond || asked.intended >= 800 * kMillisecond);
+    for (const Asked& one : asked) {
+        EXPECT_GE(one.intended, plan.warm_up);
+        EXPECT_TRUE(one.intended < 500 * kMillisecond || one.intended >= 800 * kMillisecond);
     }
 }
 
