@@ -81,6 +81,8 @@ def test_until_something_is_learnt_busy_pools_are_critical_however_many_share_th
 
 
 class _Sensor:
+    helpers = ()
+
     def __init__(self, counts: list[int]) -> None:
         self._counts = counts
 

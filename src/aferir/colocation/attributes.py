@@ -326,6 +326,14 @@ def _call(*arguments: object) -> None:
         raise OSError(number, os.strerror(number))
 
 
+def put_first(tid: int) -> None:
+    """Have a thread of ours (0: this one) run whenever it has to, where that is allowed."""
+    for ours in (Attributes(policy=FIFO, priority=2), Attributes(nice=-10)):
+        with contextlib.suppress(OSError):
+            write(tid, msgspec.structs.replace(ours, flags=RESET_ON_FORK))
+            break
+
+
 @contextlib.contextmanager
 def going_first() -> Iterator[None]:
     """Have this thread run whenever it has to, but not what it starts; where that is allowed.
@@ -336,10 +344,7 @@ def going_first() -> Iterator[None]:
     before = None
     with contextlib.suppress(OSError):
         before = read(0)
-    for ours in (Attributes(policy=FIFO, priority=2), Attributes(nice=-10)):
-        with contextlib.suppress(OSError):
-            write(0, msgspec.structs.replace(ours, flags=RESET_ON_FORK))
-            break
+    put_first(0)
     try:
         yield
     finally:

@@ -34,7 +34,7 @@ from aferir.colocation.guard import Guard
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Decide, Settings, Sla, State, ThreadUse
-from aferir.colocation.usage import Watch, most_resident_bytes
+from aferir.colocation.usage import Watch, most_resident_bytes, process_seconds
 from aferir.environments import cgroup
 
 _SETTLES_S = 1.0
@@ -91,9 +91,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     violations: int
     """Decisions at which the SLA's quantile was above its bound."""
     own_cpu_s: float
-    """CPU time of the controller, its guard not counted."""
+    """CPU time of the controller and of what asks for it, its guard not counted."""
     own_memory_bytes: int
-    """The most that was resident."""
+    """The most that was resident of them."""
     guards_lost: int
     leaked_cpus: float | None
     """Deadline bandwidth that is reserved more than before; None: it could not be read."""
@@ -202,6 +202,7 @@ class _Loop:
     ) -> None:
         self._started = (time.monotonic(), time.process_time())
         self._job = job
+        self._sensor = sensor
         self._decide = decide
         self._machine = machine
         self._guard = guard
@@ -347,7 +348,8 @@ class _Loop:
 
     def outcome(self, reason: Reason, problems: tuple[str, ...], leaked: float | None) -> Outcome:
         """What came of it."""
-        books = self._books
+        books, helpers = self._books, self._sensor.helpers
+        helped_s = sum(process_seconds(pid) or 0.0 for pid in helpers)
         return Outcome(
             reason=reason,
             batch_exit=books.batch_exit,
@@ -357,8 +359,8 @@ class _Loop:
             decisions=books.decisions,
             late=books.late,
             violations=books.violations,
-            own_cpu_s=time.process_time() - self._started[1],
-            own_memory_bytes=most_resident_bytes(os.getpid()),
+            own_cpu_s=time.process_time() - self._started[1] + helped_s,
+            own_memory_bytes=sum(map(most_resident_bytes, (os.getpid(), *helpers))),
             guards_lost=books.guards_lost,
             leaked_cpus=leaked,
             problems=(*problems, *books.problems),

@@ -30,8 +30,12 @@ class Look(msgspec.Struct, frozen=True):
 class Sensor(Protocol):
     """One way to learn a service's latencies. Never waits for the service."""
 
+    @property
+    def helpers(self) -> tuple[int, ...]:
+        """Processes that work for it, and cost what the controller would."""
+
     def look(self) -> Look:
         """What came since the last look. Errors: none; trouble is in `Look.problem`."""
 
     def close(self) -> None:
-        """Give back files and threads."""
+        """Give back files, threads and processes."""

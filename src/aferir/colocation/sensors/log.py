@@ -21,6 +21,8 @@ class LogSensor:
     that this takes is bounded, however busy the service is.
     """
 
+    helpers: tuple[int, ...] = ()
+
     def __init__(self, path: Path, parse: Parser) -> None:
         self._tail = Tail(path)
         self._path = path

@@ -28,6 +28,8 @@ class PrometheusSensor:
     Errors: UsageError for a URL that is none.
     """
 
+    helpers: tuple[int, ...] = ()
+
     def __init__(
         self,
         url: str,
