@@ -155,7 +155,7 @@ def test_threads_that_have_a_processor_each_are_reserved_though_nobody_competes(
     near = live(aferir(), 30, first=made, threads=threads, latency=latency(0.19))
     assert near.batch.idle
     # Where the SLA is broken all the same, what can throttle a thread is left for a while.
-    broken = live(aferir(), 2, first=made, threads=threads, latency=latency(0.3))
+    broken = live(aferir(), 4, first=made, threads=threads, latency=latency(0.3))
     assert broken.threads == {}
     assert live(aferir(), 20, first=broken, threads=threads).threads == {}
     assert live(aferir(), 60, first=broken, threads=threads).threads
@@ -182,6 +182,45 @@ def test_where_others_compete_all_threads_are_reserved_within_what_is_admitted()
     after = live(aferir(), 8, first=made)
     assert after.threads
     assert live(aferir(), 30, first=made).threads == {}
+
+
+def test_some_work_of_others_is_given_way_to_unless_the_sla_is_in_danger() -> None:
+    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.5) for tid in (1, 2))
+    some: dict[str, Any] = {"threads": threads, "service_cpus": 1.0, "idle_cpus": 0.0}
+    alone = live(aferir(), 10, **some, batch_cpus=0.9)
+    assert {one.policy for one in alone.threads.values()} == {"deadline"}
+    assert alone.batch == Batch()
+    # They may be whom the service works for, and its log would not tell that they are held up.
+    with_them = live(aferir(), 10, **some, batch_cpus=0.7)
+    assert with_them.threads == {}
+    assert with_them.service == Schedule(nice=0)
+    assert with_them.batch.idle
+    late = live(aferir(), 3, **some, batch_cpus=0.7, latency=latency(0.3))
+    assert {one.policy for one in late.threads.values()} == {"deadline"}
+    assert late.batch.idle
+
+
+def test_the_service_goes_before_some_work_of_others_for_longer_each_time() -> None:
+    now, spans, reserved = Settings(), [0], False
+    for turn in range(1200):
+        had = any(one.policy == "deadline" for one in now.threads.values())
+        if had != reserved:
+            spans.append(0)
+        reserved = had
+        spans[-1] += 1
+        quantile = latency(0.05 if had else 0.19)
+        now = aferir()(
+            state(
+                time_s=100 + turn / 10,
+                now=now,
+                latency=quantile,
+                service_cpus=1.0,
+                batch_cpus=0.7,
+                idle_cpus=0.0,
+            )
+        )
+    with_reservations = spans[1::2]
+    assert with_reservations[:3] == pytest.approx([100, 200, 400], abs=5)
 
 
 def test_a_thread_that_does_nothing_takes_no_room_from_those_that_serve() -> None:

@@ -108,9 +108,11 @@ def test_workers_that_use_up_their_reservations_have_processors_of_their_own() -
     assert {one.policy for one in _goes_on(stays, 8, **less).threads.values()} == {"other"}
     after = _goes_on(stays, 12, **less)
     assert {one.policy for one in after.threads.values()} == {"deadline"}
-    # Where others work, it is reservations that keep the service before them.
-    crowded = {**full, "batch_cpus": 0.0, "latency": latency(0.07)}
-    third = _goes_on(far, 3, **crowded)
+    # Where others work, it is reservations that keep the service before them, if it has to be.
+    crowded = {**full, "batch_cpus": 0.0}
+    third = _goes_on(far, 3, **crowded, latency=latency(0.07))
+    assert third.threads == {}
+    third = _goes_on(far, 3, **crowded, latency=latency(0.3))
     assert {one.policy for one in third.threads.values()} == {"deadline"}
 
 

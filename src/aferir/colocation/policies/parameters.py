@@ -46,7 +46,11 @@ class Parameters(
     """Of reservations, relative to the SLA; up to a quarter where many threads share the room."""
     least_runtime_s: Annotated[float, Meta(ge=0.0005, le=0.02)] = 0.004
     """A tick of a kernel with HZ = 250: a shorter budget is overrun before it is noticed."""
-    competition: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.1
+    company: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.33
+    """Of what the service leaves of a processor, half of which others are sure of beside a batch of
+    everybody's rank: if they use more, the batch gives way to them, and the service goes before
+    them only where its SLA asks for it."""
+    competition: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.35
     """Of the machine: others' work above it brings reservations."""
     nearly_whole: Annotated[float, Meta(ge=0.4, le=0.95)] = 0.7
     """Of a processor: reservations that large are of use even where nobody competes."""
