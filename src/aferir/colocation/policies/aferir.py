@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from aferir.colocation.policies import apart, first, slack
+from aferir.colocation.policies import apart, company, first, slack
 from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.policies.reservation import Reservation, scheduled, shares
 from aferir.colocation.settings import Batch, Decide, Settings, State
@@ -47,12 +47,6 @@ _NOTHING, _LITTLE = 0.02, 0.05
 _LONGEST, _LONGEST_SHORT, _LONGEST_S = 0.25, 0.5, 0.025
 """Of the SLA, for the period of a reservation of nearly a processor, which keeps others from it for
 as long; of the SLA where that is shorter than ticks allow; and at all, for whoever types."""
-_ITSELF = 0.08
-"""Of the machine: what it does for itself is no company."""
-_LOOKS_S = 1.5
-"""For so long it is seen at first what others use whom nobody holds up."""
-_LONGEST_HOLD_S = 600.0
-"""Of reservations that others are to give way to."""
 _EVIDENCE_S = 3.0
 """Of a shrunk batch, before it is judged."""
 
@@ -82,36 +76,32 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     past_s = max(0.0, min(state.time_s - memory.get("time_s", state.time_s), 1.0))
     verdict = judge(state)
     ratio = _ratio(state, memory, past_s)
-    others = _others(state, past_s)
-    served = _smooth(state, "served", state.service_cpus, past_s)
-    left = 1.0 - served / state.cores
-    crowded = others > max(chosen.company * left, _ITSELF * state.cores)
     late = verdict == "danger" or ratio > chosen.caution
-    spans = _spans(state, chosen, others, crowded=crowded, late=late)
-    company = state.time_s < spans["company_until_s"]
+    spans = company.look(state, chosen, past_s, late=late)
+    accompanied = state.time_s < spans["company_until_s"]
     beset = state.time_s < spans["beset_until_s"]
     reserves = beset or state.time_s < spans["reserved_until_s"]
     use = _use(state, memory, past_s)
     shared, period_s = _shared(state, chosen, use)
     whole = _nearly_whole(shared, chosen)
     shrunk = memory.get("share", _FULL) < _FULL
-    eased = slack.look(state, past_s, whole=whole, shrunk=shrunk, crowded=company)
+    eased = slack.look(state, past_s, whole=whole, shrunk=shrunk, crowded=accompanied)
     if verdict == "danger" and slack.settles(eased, state.time_s):
         verdict = "hold"
     competes = reserves and not eased["slack"]
     threads = slack.spread(eased, whole, state.cores, chosen.nice)
-    fair = bool(eased["slack"]) or company or state.time_s < spans["fair_until_s"]
+    fair = bool(eased["slack"]) or accompanied or state.time_s < spans["fair_until_s"]
     if competes:
         threads = scheduled(shared, period_s=period_s, reclaim=True)
     elif not threads and not fair:
         threads = scheduled(whole, period_s=period_s, reclaim=True)
-    free = not (threads or whole or eased["slack"] or company)
+    free = not (threads or whole or eased["slack"] or accompanied)
     before = first.look(state, past_s, load=eased["load"], late=late, free=free)
     # Above the fair class anyway: the batch need not stand back behind everybody else as well.
     outranked = any(one.policy == "deadline" for one in threads.values())
     again_s = state.time_s + 3 * chosen.hold_s
     wary_until_s = again_s if outranked and late else memory.get("wary_until_s", -math.inf)
-    yields = state.time_s < wary_until_s or (company and not beset)
+    yields = state.time_s < wary_until_s or (accompanied and not beset)
     idle = not (eased["slack"] or (outranked and not yields))
     urgent_until_s = memory.get("urgent_until_s", -math.inf)
     if competes and not threads and verdict == "danger":
@@ -123,7 +113,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     return Settings(
         threads=threads,
         service=first.schedule(
-            0 if company else chosen.nice,
+            0 if accompanied else chosen.nice,
             first=before["first"] > 0,
             competes=competes and not threads,
             urgent=state.time_s < urgent_until_s,
@@ -133,8 +123,6 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         memory={
             "time_s": state.time_s,
             "ratio": ratio,
-            "others": others,
-            "served": served,
             "urgent_until_s": urgent_until_s,
             "wary_until_s": wary_until_s,
             **spans,
@@ -145,44 +133,6 @@ def _decide(state: State, chosen: Parameters) -> Settings:
             **{f"use:{tid}": cpus for tid, cpus in use.items()},
         },
     )
-
-
-def _spans(
-    state: State, chosen: Parameters, others: float, *, crowded: bool, late: bool
-) -> dict[str, float]:
-    """Since when there are reservations, and until when there are to be some, none, and company.
-
-    `others`: CPUs that neither the service nor the batch uses. Those who use a little may be whom
-    the service works for or with, so the batch gives way to them too, and they do to the service
-    only where the SLA asks for it: for longer each time. Those who use much take what they get.
-    """
-    memory, now_s = state.now.memory, state.time_s
-    reserved_s = memory.get("reserved_s", now_s) if first.reserved(state) else now_s
-    reserved_until_s = memory.get("reserved_until_s", -math.inf)
-    company_until_s = memory.get("company_until_s", -math.inf)
-    beset_until_s = memory.get("beset_until_s", -math.inf)
-    fair_until_s = memory.get("fair_until_s", now_s + _LOOKS_S)
-    longer_s = memory.get("longer_s", chosen.hold_s)
-    seen = now_s - memory.get("since_s", now_s) >= _LOOKS_S
-    if seen and others > chosen.competition * state.cores:
-        beset_until_s = now_s + chosen.hold_s
-    if seen and crowded:
-        company_until_s = now_s + chosen.hold_s
-    if now_s >= company_until_s:
-        longer_s = chosen.hold_s
-        # What piled up before the reservations is not their fault.
-        if late and now_s - reserved_s >= chosen.patience_s:
-            fair_until_s = now_s + 3 * chosen.hold_s
-    elif late and now_s >= max(reserved_until_s, beset_until_s):
-        reserved_until_s, longer_s = now_s + longer_s, min(2 * longer_s, _LONGEST_HOLD_S)
-    return {
-        "reserved_s": reserved_s,
-        "reserved_until_s": reserved_until_s,
-        "company_until_s": company_until_s,
-        "beset_until_s": beset_until_s,
-        "fair_until_s": fair_until_s,
-        "longer_s": longer_s,
-    }
 
 
 def _shared(
@@ -261,20 +211,6 @@ def _ratio(state: State, memory: dict[str, float], past_s: float) -> float:
     now = min(state.latency.quantile_s / state.sla.bound_s, 2.0)
     before = memory.get("ratio", now)
     return before + (now - before) * min(1.0, past_s / 10.0)
-
-
-def _others(state: State, past_s: float) -> float:
-    """CPUs that neither the service nor the batch uses, smoothed over some two seconds."""
-    now = state.cores - state.idle_cpus - state.steal_cpus - state.service_cpus - state.batch_cpus
-    return _smooth(state, "others", max(now, 0.0), past_s)
-
-
-def _smooth(state: State, name: str, now: float, past_s: float) -> float:
-    """Over two seconds; at first the mean of what there was."""
-    memory = state.now.memory
-    before = memory.get(name, 0.0)
-    since_s = state.time_s - memory.get("since_s", state.time_s)
-    return before + (now - before) * min(1.0, past_s / min(max(since_s, past_s, 0.1), 2.0))
 
 
 def _blame(
