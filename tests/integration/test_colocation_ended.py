@@ -121,7 +121,18 @@ def _frozen(pid: int) -> Iterator[None]:
     finally:
         (folder / "freezer.state").write_text("THAWED")
         (root / "cgroup.procs").write_text(str(pid))
-        folder.rmdir()
+        _remove(folder)
+
+
+def _remove(group: Path) -> None:
+    """EBUSY for a moment after its last member has left, or is ending."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return group.rmdir()
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
 
 def test_clean_knows_of_a_trial_that_was_killed_with_controller_and_guard(

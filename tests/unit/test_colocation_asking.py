@@ -8,12 +8,15 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from aferir import journal, process
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look, Sensor
 from aferir.colocation.sensors.probe import Probe
@@ -139,6 +142,29 @@ def test_a_probe_whose_process_ends_says_so_and_asks_again() -> None:
         probe.close()
     assert "has ended" in ended.problem
     assert look.failed == 0
+
+
+_ASKS_ON = """
+import sys, time
+from aferir.colocation.sensors.probe import Probe
+probe = Probe(sys.argv[1], rate=1.0)
+print(*probe.helpers, flush=True)
+time.sleep(1000)
+"""
+
+
+def test_who_asks_ends_with_a_controller_that_is_killed() -> None:
+    with served(lambda handler: say(handler, 200)) as url:
+        child = process.start([sys.executable, "-c", _ASKS_ON, url], stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        asks = int(child.stdout.readline())
+        assert journal.start_time(asks) is not None
+        os.kill(child.pid, signal.SIGKILL)
+        process.end(child)
+        deadline = time.monotonic() + 20.0
+        while journal.start_time(asks) is not None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
 
 def test_a_prometheus_endpoint_gives_what_came_since_the_first_scrape() -> None:
