@@ -211,7 +211,7 @@ def test_short_requests_go_before_everybody_until_they_take_all_of_the_machine()
     assert ours.system_worst_s < 0.05
     step = Load(steps=((0.0, 0.25), (6.0, 1.1)), mean_need_s=0.001)
     ours, fifo = tried("aferir", step), tried("fifo", step)
-    assert ours.system_worst_s < 0.41 < fifo.system_worst_s
+    assert ours.system_worst_s < 0.4 < fifo.system_worst_s
 
 
 @pytest.mark.parametrize("load", [0.25, 0.5, 0.75])

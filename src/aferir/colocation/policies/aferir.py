@@ -79,8 +79,6 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     late = verdict == "danger" or ratio > chosen.caution
     spans = company.look(state, chosen, past_s, late=late)
     accompanied = state.time_s < spans["company_until_s"]
-    beset = state.time_s < spans["beset_until_s"]
-    reserves = beset or state.time_s < spans["reserved_until_s"]
     use = _use(state, memory, past_s)
     shared, period_s = _shared(state, chosen, use)
     whole = _nearly_whole(shared, chosen)
@@ -88,7 +86,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     eased = slack.look(state, past_s, whole=whole, shrunk=shrunk, crowded=accompanied)
     if verdict == "danger" and slack.settles(eased, state.time_s):
         verdict = "hold"
-    competes = reserves and not eased["slack"]
+    competes = state.time_s < spans["reserved_until_s"] and not eased["slack"]
     threads = slack.spread(eased, whole, state.cores, chosen.nice)
     fair = bool(eased["slack"]) or accompanied or state.time_s < spans["fair_until_s"]
     if competes:
@@ -101,8 +99,8 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     outranked = any(one.policy == "deadline" for one in threads.values())
     again_s = state.time_s + 3 * chosen.hold_s
     wary_until_s = again_s if outranked and late else memory.get("wary_until_s", -math.inf)
-    yields = state.time_s < wary_until_s or (accompanied and not beset)
-    idle = not (eased["slack"] or (outranked and not yields))
+    polite = accompanied and state.time_s >= spans["beset_until_s"]
+    idle = not eased["slack"] and (polite or not outranked or state.time_s < wary_until_s)
     urgent_until_s = memory.get("urgent_until_s", -math.inf)
     if competes and not threads and verdict == "danger":
         urgent_until_s = state.time_s + chosen.hold_s

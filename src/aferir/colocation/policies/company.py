@@ -43,12 +43,13 @@ def look(state: State, chosen: Parameters, past_s: float, *, late: bool) -> dict
             company_until_s = now_s + chosen.hold_s
         if others > chosen.competition * state.cores:
             beset_until_s = now_s + chosen.hold_s
+            reserved_until_s = max(reserved_until_s, beset_until_s)
     if now_s >= company_until_s:
         longer_s = chosen.hold_s
         # What piled up before the reservations is not their fault.
         if late and now_s - reserved_s >= chosen.patience_s:
             fair_until_s = now_s + 3 * chosen.hold_s
-    elif late and now_s >= max(reserved_until_s, beset_until_s):
+    elif late and now_s >= reserved_until_s:
         reserved_until_s, longer_s = now_s + longer_s, min(2 * longer_s, _LONGEST_HOLD_S)
     return {
         "others": others,

@@ -16,7 +16,7 @@ from aferir.colocation.settings import Schedule, State
 
 _FIFO = Schedule(policy="fifo", priority=1)
 _FIRST = -20
-_LEAVES, _TAKES = 0.75, 0.85
+_LEAVES, _TAKES = 0.75, 0.84
 """Of the service's processors: one that uses less than the first goes before everybody, above the
 second no longer."""
 _SHORT_S, _LONG_S = 0.0015, 0.002
