@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.integration.support import own_state
 
@@ -307,6 +308,25 @@ def test_the_same_settings_touch_nothing(sleepers: subprocess.Popen[str], entry:
     machine.apply(settings, threads)
     assert attributes.read(sleepers.pid).nice == 9
     assert weight.read_text() == "77\n"
+
+
+def test_work_of_whoever_has_a_reservation_is_told_but_not_the_services_own() -> None:
+    own = attributes.of(Schedule(policy="deadline", runtime_s=0.01, period_s=0.1))
+    child = process.start(["sh", "-c", "while :; do :; done"])
+    usage = Usage(None)
+    try:
+        attributes.write(child.pid, msgspec.structs.replace(own, flags=attributes.RESET_ON_FORK))
+        first = usage.look({}, ())
+        time.sleep(0.5)
+        assert between(first, usage.look_quickly(())).others_reserved_cpus == pytest.approx(
+            0.1, abs=0.05
+        )
+        first = usage.look({}, (child.pid,))
+        time.sleep(0.2)
+        assert between(first, usage.look_quickly((child.pid,))).others_reserved_cpus == 0.0
+    finally:
+        usage.close()
+        process.end(child)
 
 
 def test_the_batch_program_is_held_suspended_and_killed(entry: Entry) -> None:

@@ -144,18 +144,26 @@ def test_a_service_that_does_not_run_is_missing() -> None:
 
 
 def test_use_is_a_difference_per_second_and_never_negative() -> None:
-    before = Seen(time_s=1.0, threads={1: (1.0, 2.0)}, service_s={7: 3.0}, steal_s=5.0)
+    before = Seen(
+        time_s=1.0,
+        threads={1: (1.0, 2.0)},
+        service_s={7: 3.0},
+        steal_s=5.0,
+        others_reserved_s={9: 1.0, 10: 1.0},
+    )
     after = Seen(
         time_s=3.0,
         threads={1: (2.0, 2.5), 2: (9.0, 9.0)},
         service_s={7: 4.0, 8: 100.0},
         steal_s=4.0,
         throttled_s=9.0,
+        others_reserved_s={9: 1.5, 11: 50.0},
     )
     use = usage.between(before, after)
     assert use.threads == {1: (0.5, 0.25), 2: (0.0, 0.0)}
     assert use.service_cpus == 0.5
     assert use.steal_cpus == 0.0
+    assert use.others_reserved_cpus == 0.25
     assert use.batch_throttled == 1.0
 
 

@@ -200,6 +200,20 @@ def test_some_work_of_others_is_given_way_to_unless_the_sla_is_in_danger() -> No
     assert late.batch.idle
 
 
+@pytest.mark.parametrize("batch_cpus", [0.7, 0.1])
+def test_whoever_has_a_reservation_of_its_own_is_neither_given_way_to_nor_competed_with(
+    batch_cpus: float,
+) -> None:
+    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.5) for tid in (1, 2))
+    seen: dict[str, Any] = {"threads": threads, "service_cpus": 1.0, "idle_cpus": 0.0}
+    seen |= {"batch_cpus": batch_cpus, "others_reserved_cpus": 0.95 - batch_cpus}
+    made = live(aferir(), 10, **seen)
+    assert {one.policy for one in made.threads.values()} == {"deadline"}
+    assert made.batch == Batch()
+    assert not made.memory["company_until_s"] > 0
+    assert not made.memory["reserved_until_s"] > 0
+
+
 def test_the_service_goes_before_some_work_of_others_for_longer_each_time() -> None:
     now, spans, reserved = Settings(), [0], False
     for turn in range(1200):

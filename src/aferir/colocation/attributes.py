@@ -11,7 +11,7 @@ import errno
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import msgspec
 
@@ -20,6 +20,8 @@ from aferir.errors import MissingError
 
 OTHER, FIFO, BATCH, IDLE, DEADLINE = 0, 1, 3, 5, 6
 RESET_ON_FORK = 0x1
+_POLICY = 0xFF
+"""Of what sched_getscheduler(2) says: without SCHED_RESET_ON_FORK, which is 0x40000000 there."""
 RECLAIM = 0x2
 _POLICIES = {"other": OTHER, "fifo": FIFO, "batch": BATCH, "idle": IDLE, "deadline": DEADLINE}
 LEAST_RUNTIME_NS = 1_024
@@ -324,6 +326,16 @@ def _call(*arguments: object) -> None:
     if _libc.syscall(*arguments) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def reserving(but: Container[int]) -> tuple[int, ...]:
+    """Processes of others, `but` those, whose first thread has a deadline reservation."""
+    found = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
+        with contextlib.suppress(OSError):
+            if int(name) not in but and os.sched_getscheduler(int(name)) & _POLICY == DEADLINE:
+                found.append(int(name))
+    return tuple(found)
 
 
 def put_first(tid: int) -> None:

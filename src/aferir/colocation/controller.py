@@ -274,6 +274,7 @@ class _Loop:
             batch_cpus=use.batch_cpus,
             idle_cpus=use.idle_cpus,
             steal_cpus=use.steal_cpus,
+            others_reserved_cpus=use.others_reserved_cpus,
             pressure=use.pressure,
             batch_throttled=use.batch_throttled,
             cores=len(self._machine.all_cpus),

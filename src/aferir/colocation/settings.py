@@ -121,6 +121,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """CPU seconds per second that nobody used."""
     steal_cpus: float = 0.0
     """CPU seconds per second that a hypervisor gave to others."""
+    others_reserved_cpus: float = 0.0
+    """CPU seconds per second of processes, neither the service's nor the batch's, that have a
+    reservation of their own: nothing here holds them up."""
     pressure: float = 0.0
     """Share of the time that some task of the machine waited for a CPU (PSI, cpu some), 0 to 1."""
     batch_throttled: float = 0.0

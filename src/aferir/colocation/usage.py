@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from aferir.colocation.attributes import read_quickly
+from aferir.colocation.attributes import read_quickly, reserving
 from aferir.colocation.batch import Group
 from aferir.probes.cpu import STATES, parse_cpu_ticks
 
@@ -37,6 +37,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     throttled_s: float = 0.0
     idle_s: float = 0.0
     steal_s: float = 0.0
+    others_reserved_s: dict[int, float] = {}
+    """As `service_s`, of others' processes that have a reservation of their own."""
     pressure_s: float = 0.0
 
 
@@ -49,6 +51,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     batch_throttled: float = 0.0
     idle_cpus: float = 0.0
     steal_cpus: float = 0.0
+    others_reserved_cpus: float = 0.0
     pressure: float = 0.0
 
 
@@ -61,6 +64,9 @@ def between(before: Seen, after: Seen) -> Use:
     def rate(now: float, then: float) -> float:
         return max(0.0, now - then) / seconds
 
+    def rates(now: Mapping[int, float], then: Mapping[int, float]) -> float:
+        return sum(rate(used, then[pid]) for pid, used in now.items() if pid in then)
+
     return Use(
         threads={
             tid: (rate(run, before.threads[tid][0]), rate(waited, before.threads[tid][1]))
@@ -68,15 +74,12 @@ def between(before: Seen, after: Seen) -> Use:
             else (0.0, 0.0)
             for tid, (run, waited) in after.threads.items()
         },
-        service_cpus=sum(
-            rate(now, before.service_s[pid])
-            for pid, now in after.service_s.items()
-            if pid in before.service_s
-        ),
+        service_cpus=rates(after.service_s, before.service_s),
         batch_cpus=rate(after.batch_s, before.batch_s),
         batch_throttled=min(1.0, rate(after.throttled_s, before.throttled_s)),
         idle_cpus=rate(after.idle_s, before.idle_s),
         steal_cpus=rate(after.steal_s, before.steal_s),
+        others_reserved_cpus=rates(after.others_reserved_s, before.others_reserved_s),
         pressure=min(1.0, rate(after.pressure_s, before.pressure_s)),
     )
 
@@ -121,12 +124,14 @@ class Usage:
 
     def __init__(self, group: Group | None) -> None:
         self._files: dict[str, int] = {}
+        self._reserving: tuple[int, ...] = ()
         self._batch = _of_group(group, "cpuacct", "cpuacct.usage", "cpu.stat")
         self._throttled = _of_group(group, "cpu", "cpu.stat", "cpu.stat")
 
-    def look(self, threads: Mapping[int, int], pids: Iterable[int]) -> Seen:
+    def look(self, threads: Mapping[int, int], pids: Collection[int]) -> Seen:
         """Counters of those threads (tid to pid), those processes, the batch group, the machine."""
         self._close_all_but(threads)
+        self._reserving = reserving(pids)
         return msgspec.structs.replace(
             self.look_quickly(pids),
             threads={
@@ -138,14 +143,15 @@ class Usage:
             pressure_s=parse_pressure(self._read(_PRESSURE)),
         )
 
-    def look_quickly(self, pids: Iterable[int]) -> Seen:
+    def look_quickly(self, pids: Collection[int]) -> Seen:
         """Only who uses the CPUs: those processes, the batch group, nobody."""
         first, _, _ = self._read("/proc/stat").partition("\n")
         ticks = parse_cpu_ticks(first) or (0,) * len(STATES)
         by_state = dict(zip(STATES, ticks, strict=True))
         return Seen(
             time_s=time.monotonic(),
-            service_s={pid: used for pid in pids if (used := process_seconds(pid)) is not None},
+            service_s=_seconds(pids),
+            others_reserved_s=_seconds(self._reserving),
             batch_s=parse_usage(self._read(self._batch)),
             idle_s=(by_state["idle"] + by_state["iowait"]) / _TICKS,
             steal_s=by_state["steal"] / _TICKS,
@@ -193,7 +199,7 @@ class Watch:
         self._whole: Seen | None = None
         self._slow = Use()
 
-    def look(self, time_s: float, threads: Mapping[int, int], pids: Iterable[int]) -> Use:
+    def look(self, time_s: float, threads: Mapping[int, int], pids: Collection[int]) -> Use:
         """What happened since the last look. `time_s`: on a clock that goes forward."""
         if self._whole is None or time_s >= self._whole.time_s + _SLOW_S:
             now = self._usage.look(threads, pids)
@@ -230,6 +236,10 @@ def _of_group(group: Group | None, controller: str, v1: str, v2: str) -> str:
 
 def _schedstat(pid: int, tid: int) -> str:
     return f"/proc/{pid}/task/{tid}/schedstat"
+
+
+def _seconds(pids: Iterable[int]) -> dict[int, float]:
+    return {pid: used for pid in pids if (used := process_seconds(pid)) is not None}
 
 
 def process_seconds(pid: int) -> float | None:

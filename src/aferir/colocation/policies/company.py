@@ -64,8 +64,8 @@ def look(state: State, chosen: Parameters, past_s: float, *, late: bool) -> dict
 
 
 def _others(state: State) -> float:
-    """CPUs that neither the service nor the batch uses."""
-    used = state.cores - state.idle_cpus - state.steal_cpus
+    """CPUs that neither the service nor the batch uses, nor anybody of whom nothing is taken."""
+    used = state.cores - state.idle_cpus - state.steal_cpus - state.others_reserved_cpus
     return max(used - state.service_cpus - state.batch_cpus, 0.0)
 
 
