@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--latency",
         metavar="WHERE",
         help="slowlog:PATH, nginx:PATH, json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms, "
-        "prometheus:URL#METRIC@s, or http://HOST:PORT/PATH, which is asked 20 times a second",
+        "prometheus:URL#METRIC@s, or http://HOST:PORT/PATH, which is asked ten times a second",
     )
     parser.add_argument(
         "--threads", action="append", metavar="REGEX", help="critical threads by name (15 letters)"
