@@ -181,10 +181,12 @@ def _system(answers: Sequence[float], theirs: float | None) -> Figure:
 def step(options: BenchOptions, note: Note) -> list[Figure]:
     """From 25 to 75 % of the highest load, and how long the SLA is broken after it.
 
-    Each time the service alone is to answer the same step first, without breaking its SLA.
+    Each time the service alone is to answer the same step first, without breaking its SLA; and
+    where ours took too long, afterwards too: else the machine has become slower meanwhile.
     """
     count = _QUICK_STEPS if options.quick else _STEPS
     settled: list[float] = []
+    unfair: list[float] = []
     with serving("nginx", os.cpu_count() or 1) as service:
         tell = partial(_note_at, note, 0.0)
         rate = _highest(service, _SLA, tell, quick=options.quick)
@@ -192,10 +194,16 @@ def step(options: BenchOptions, note: Note) -> list[Figure]:
             if len(settled) == count:
                 break
             note(f"a load step to {3 * rate / 4:.0f}/s", len(settled) / count)
-            if _stepped(ALONE, service, rate, options.seed + number) > 0:
+            seed = options.seed + number
+            if _stepped(ALONE, service, rate, seed) > 0:
+                rate *= _LOWER
+                continue
+            took_s = _stepped(OURS, service, rate, seed)
+            if took_s > _MOST_STEP_S and _stepped(ALONE, service, rate, seed) > 0:
+                unfair.append(took_s)
                 rate *= _LOWER
             else:
-                settled.append(_stepped(OURS, service, rate, options.seed + number))
+                settled.append(took_s)
     longest = max(settled, default=None)
     return [
         Figure(
@@ -205,7 +213,8 @@ def step(options: BenchOptions, note: Note) -> list[Figure]:
             n=len(settled),
             target=f"<= {_MOST_STEP_S:g}, the longest",
             holds=None if longest is None else longest <= _MOST_STEP_S,
-            note=f"nginx from {rate / 4:.0f} to {3 * rate / 4:.0f}/s, xz with {_THREADS} threads",
+            note=f"nginx from {rate / 4:.0f} to {3 * rate / 4:.0f}/s, xz with {_THREADS} threads"
+            + "".join(f"; {s:.1f} s, after which the service alone broke it" for s in unfair),
         )
     ]
 
