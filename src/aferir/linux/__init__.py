@@ -1,0 +1,1 @@
+"""Linux itself: processes, the journal, control groups, namespaces, affinity, mounts."""
