@@ -40,7 +40,7 @@ add_library(aferir_openmp INTERFACE)
 target_compile_options(aferir_openmp INTERFACE ${OpenMP_CXX_FLAGS})
 target_link_options(aferir_openmp INTERFACE ${OpenMP_CXX_FLAGS})
 
-# aferir_program(<target>): link as above and install where aferir.workloads looks for programs.
+# aferir_program(<target>): link as above and install where aferir.programs looks for programs.
 function(aferir_program target)
   target_link_libraries(${target} PRIVATE aferir_warnings aferir_static)
   install(TARGETS ${target} RUNTIME DESTINATION aferir/kernels)

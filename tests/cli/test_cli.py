@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from aferir import process
-from aferir.process import Completed
+from aferir.linux import process
+from aferir.linux.process import Completed
 
 EXPERIMENT = """
 [experiment]

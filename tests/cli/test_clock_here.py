@@ -7,9 +7,9 @@ import json
 import pytest
 
 from aferir.cli import main
-from aferir.clock.program import PROGRAM
+from aferir.clock.bench_program import PROGRAM
 from aferir.errors import MissingError
-from aferir.workloads.kernels import kernel_path
+from aferir.programs.kernels import kernel_path
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from tests.integration.support import own_state
 
-from aferir import process
-from aferir.cli import clock_options, main
+from aferir.cli import main
+from aferir.clock.verbs import options
+from aferir.linux import process
 
 try:
     from aferir.clock import _native
@@ -187,7 +188,7 @@ def test_words_for_people(key: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_the_key_is_looked_for_where_settings_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", "/settings")
-    assert clock_options.key_path() == Path("/settings/aferir/clock.key")
+    assert options.key_path() == Path("/settings/aferir/clock.key")
 
 
 def test_bench_is_the_bench_of_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +203,7 @@ def test_bench_is_the_bench_of_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_between_two_hosts_the_one_clock_they_share_is_found(
     key: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from aferir.environments import namespace, undo
+    from aferir.linux import namespace, undo
 
     own_state(tmp_path_factory, monkeypatch)
     with namespace.veth_pair() as pair:

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
 from aferir.cli import main
 from aferir.colocation import attributes
 from aferir.colocation.privileges import findings, has_capability
 from aferir.colocation.settings import Sla
 from aferir.config import colocation
 from aferir.errors import UsageError
+from aferir.linux import journal, process
 
 _MAY = not any(finding.status == "missing" for finding in findings())
 _RIGHT = {

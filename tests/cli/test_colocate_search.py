@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from aferir import process
 from aferir.cli import main
 from aferir.config import colocation
+from aferir.linux import process
 
 QUICK = ["colocate", "search", "--duration", "3", "--load", "0.5"]
 

@@ -7,8 +7,8 @@ import pytest
 
 from aferir.cli import main
 from aferir.cli.mpirun import launch_command, separate
-from aferir.workloads import mpi
-from aferir.workloads.mpi import Launcher, name_in_version
+from aferir.programs import mpi
+from aferir.programs.mpi import Launcher, name_in_version
 
 OPEN_MPI = "mpirun.openmpi (OpenRTE) 4.1.4\n"
 MPICH = "HYDRA build details:\n    Version:                                 4.0.2\n"
@@ -93,6 +93,6 @@ def test_errors_say_what_to_do(
     assert main(["mpirun", "--mpi", "mpich", "a"]) == 3
     assert "no mpirun of mpich" in capsys.readouterr().err
     _launcher(path, "mpirun.mpich", MPICH)
-    monkeypatch.setattr("aferir.workloads.mpi.installed", lambda _: None)
+    monkeypatch.setattr("aferir.programs.mpi.installed", lambda _: None)
     assert main(["mpirun", "--mpi", "mpich", "a"]) == 3
     assert "install aferir again" in capsys.readouterr().err

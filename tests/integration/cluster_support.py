@@ -7,9 +7,9 @@ import signal
 import time
 from collections.abc import Callable
 
-from aferir import journal, process
 from aferir.cluster import configuration, manager, storing
 from aferir.cluster.description import State
+from aferir.linux import journal, process
 
 
 def run(cluster: str, *command: str, root: bool = False, timeout_s: float = 60) -> str:

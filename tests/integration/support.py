@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from aferir import environments, journal
-from aferir.environments import cgroup, undo
+from aferir import registry
 from aferir.environments.base import Environment, Instance
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.linux import cgroup, journal, undo
 from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 
 SPIN = "while :; do :; done"
@@ -20,7 +20,7 @@ SPIN = "while :; do :; done"
 
 def usable(kind: EnvironmentKind) -> Environment:
     """The environment, its image ready; skips with the remedy where this machine lacks it."""
-    environment = environments.by_kind(kind)
+    environment = registry.by_kind(kind)
     for finding in environment.check():
         if finding.status == "missing":
             pytest.skip(f"{finding.message}; {finding.remedy}")

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from tests.integration.support import leftovers, own_state, usable
 
-from aferir import journal, process
 from aferir.aggregation import guard, places
 from aferir.aggregation.applying import Wish
 from aferir.aggregation.measure import measure
 from aferir.aggregation.places import Place, place
 from aferir.aggregation.ranks import RANKS_IN, Job, RanksIn
 from aferir.aggregation.traffic import PROGRAM, Task
-from aferir.environments import cleaning, namespace
+from aferir.environments import cleaning
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import journal, namespace, process
 from aferir.machine import packages
 from aferir.model.network import (
     Bonding,
@@ -33,7 +33,7 @@ from aferir.model.network import (
     Single,
     Traffic,
 )
-from aferir.workloads.kernels import kernel_path
+from aferir.programs.kernels import kernel_path
 
 pytestmark = [
     pytest.mark.integration,
@@ -49,7 +49,7 @@ MEASURING = """
 from aferir.aggregation.places import place
 from aferir.aggregation.traffic import Task
 from aferir.model.network import Network, Single, Traffic
-from aferir.workloads.kernels import kernel_path
+from aferir.programs.kernels import kernel_path
 with place("namespaces", kernel_path("network-stream")) as found:
     print("go", flush=True)
     network = Network(links=2, rate_bits=20_000_000)

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from tests.integration.support import usable
 
-from aferir import journal, process
 from aferir.bench.leftovers import leftovers, own_state
-from aferir.environments import cgroup, limited_disk, namespace, scratch
+from aferir.linux import cgroup, journal, limited_disk, namespace, process, scratch
 from aferir.model.plan import SCRATCH, EnvironmentSpec
 
 pytestmark = [

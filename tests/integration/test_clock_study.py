@@ -10,11 +10,11 @@ from statistics import median
 
 import pytest
 
-from aferir import process
+from aferir.clock.program import CLOCK
 from aferir.errors import MissingError
+from aferir.linux import process
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series, Warning
-from aferir.workloads.clock import CLOCK
 
 pytestmark = pytest.mark.integration
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces take root")

@@ -16,12 +16,13 @@ import pytest
 from tests.integration.cluster_support import entry_of, kill, run, wait_for
 from tests.integration.support import leftovers, own_state
 
-from aferir import journal, process
 from aferir.cli import main
 from aferir.cluster import files, manager, packaging, running, storing
 from aferir.cluster.description import Boot, Description
-from aferir.environments import cleaning, image, namespace
+from aferir.environments import cleaning
 from aferir.errors import MissingError, ProgramError, UsageError
+from aferir.image import userland
+from aferir.linux import journal, namespace, process
 
 pytestmark = pytest.mark.integration
 WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
@@ -49,7 +50,7 @@ def cluster(own: Path) -> Iterator[str]:
         manager.require(asked)
     except MissingError as error:
         pytest.skip(f"{error.message}; {error.remedy}")
-    image.ensure(extra=manager.packages(asked))
+    userland.ensure(extra=manager.packages(asked))
     assert main(["cluster", "create", "lab", "--nodes", "2"]) == 0
     yield "lab"
     assert list((own / "clusters").iterdir()) == [storing.folder("lab")]
@@ -193,7 +194,7 @@ def test_a_userland_from_a_tar_is_taken_where_it_has_what_nodes_need(
 def test_slurm_runs_jobs_on_new_nodes_too(cluster: str) -> None:
     """On an image that takes minutes to build: only where it is there already."""
     asked = Description(name="batch", nodes=1, slurm=True)
-    if image.find(image.host_recipe(manager.packages(asked))) is None:
+    if userland.find(userland.host_recipe(manager.packages(asked))) is None:
         pytest.skip("the image with Slurm is not built; aferir cluster create x --slurm")
     manager.create(asked)
     try:

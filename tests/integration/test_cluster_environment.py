@@ -14,14 +14,15 @@ import msgspec
 import pytest
 from tests.integration.support import allocated, check_timeout, leftovers, own_state
 
-from aferir import journal
+from aferir import registry
 from aferir.cluster import manager, storing
 from aferir.cluster.instance import Cluster
-from aferir.environments import image, tenants
+from aferir.environments import tenants
 from aferir.environments.base import Instance
 from aferir.errors import ProgramError
+from aferir.image import userland
+from aferir.linux import journal
 from aferir.model.plan import EnvironmentSpec
-from aferir.runner import kinds
 
 pytestmark = pytest.mark.integration
 SPEC = EnvironmentSpec(name="lab", kind="cluster", cpus=1, memory_bytes=2**28, nodes=2)
@@ -99,7 +100,7 @@ def test_two_at_once_do_not_see_one_another(environment: Cluster) -> None:
 
 def test_a_later_userland_with_another_open_mpi_uses_all_nodes(environment: Cluster) -> None:
     """On an image that takes a minute to build: only where it is there already."""
-    if image.find(image.host_recipe(manager.PACKAGES, "trixie")) is None:
+    if userland.find(userland.host_recipe(manager.PACKAGES, "trixie")) is None:
         pytest.skip("the image of Debian 13 is not built; see experiments/cluster-distributions")
     instance = environment.allocate(msgspec.structs.replace(SPEC, suite="trixie"))
     try:
@@ -115,13 +116,13 @@ def test_one_whose_maker_was_killed_is_removed_by_cleaning() -> None:
     child = subprocess.Popen([sys.executable, "-c", ALLOCATING], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     assert child.stdout.readline() == "made\n"
-    assert kinds.clean(journal.orphans()) == []
+    assert registry.clean(journal.orphans()) == []
     assert {e.kind for e in journal.entries() if e.id not in before} >= {manager.KIND, "container"}
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     child.stdout.close()
     deadline = time.monotonic() + 10
     while journal.orphans() and time.monotonic() < deadline:
-        assert kinds.clean(journal.orphans()) == []
+        assert registry.clean(journal.orphans()) == []
     assert {entry.id for entry in journal.entries()} == before
     assert [line for line in leftovers() if not any(i in line for i in before)] == []

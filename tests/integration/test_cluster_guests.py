@@ -15,8 +15,8 @@ from tests.integration.support import leftovers, own_state
 from aferir.cli import main
 from aferir.cluster import manager, packaging, running, storing
 from aferir.cluster.description import Description
-from aferir.environments import image
 from aferir.errors import MissingError, ProgramError
+from aferir.image import userland
 
 pytestmark = pytest.mark.integration
 NAME = "guests"
@@ -32,7 +32,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         manager.require(asked)
     except MissingError as error:
         pytest.skip(f"{error.message}; {error.remedy}")
-    image.ensure(extra=manager.packages(asked))
+    userland.ensure(extra=manager.packages(asked))
     with pytest.MonkeyPatch.context() as patch:
         own_state(tmp_path_factory, patch)
         options = ["--nodes", "2", "--kind", "vm", "--memory", "512MiB"]

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
 from aferir.colocation import attributes, remembered, service
 from aferir.colocation.privileges import findings
+from aferir.linux import journal, process
 
 pytestmark = pytest.mark.integration
 _PATIENCE_S = 60.0

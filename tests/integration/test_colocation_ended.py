@@ -15,11 +15,10 @@ import msgspec
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
 from aferir.bench.colocate_kill import groups_everywhere
 from aferir.cli import main
 from aferir.colocation.privileges import findings
-from aferir.environments import cgroup
+from aferir.linux import cgroup, journal, process
 
 pytestmark = [
     pytest.mark.integration,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from aferir import process
 from aferir.colocation import jvm, service
+from aferir.linux import process
 
 pytestmark = pytest.mark.integration
 _JAVA = """

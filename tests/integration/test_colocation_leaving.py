@@ -15,13 +15,12 @@ from pathlib import Path
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
 from aferir.colocation import admission, attributes, batch, remembered
 from aferir.colocation.applying import Machine
 from aferir.colocation.attributes import Attributes
 from aferir.colocation.privileges import findings
 from aferir.colocation.settings import Schedule, Settings
-from aferir.environments import cgroup
+from aferir.linux import cgroup, journal, process
 
 pytestmark = [
     pytest.mark.integration,

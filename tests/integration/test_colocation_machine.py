@@ -17,7 +17,6 @@ import msgspec
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
 from aferir.cli import main
 from aferir.colocation import admission, attributes, remembered, service
 from aferir.colocation.admission import Bandwidth
@@ -29,8 +28,8 @@ from aferir.colocation.privileges import findings
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Batch, Schedule, Settings
 from aferir.colocation.usage import Usage, between
-from aferir.environments import cgroup
-from aferir.journal import Entry
+from aferir.linux import cgroup, journal, process
+from aferir.linux.journal import Entry
 
 pytestmark = [
     pytest.mark.integration,
@@ -356,7 +355,7 @@ def test_clean_gives_back_what_both_dead_left(sleepers: subprocess.Popen[str]) -
     before = _all(sleepers.pid)
     code = (
         "import os, sys\n"
-        "from aferir import journal\n"
+        "from aferir.linux import journal\n"
         "from aferir.colocation import remembered, service\n"
         "from aferir.colocation.applying import Machine\n"
         "from aferir.colocation.settings import Schedule, Settings\n"

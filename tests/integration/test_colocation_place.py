@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
 from aferir.bench.colocate_kill import groups_everywhere
 from aferir.cli import main
 from aferir.colocation import place, remembered
@@ -23,7 +22,7 @@ from aferir.colocation.applying import Machine
 from aferir.colocation.privileges import findings
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.usage import process_seconds
-from aferir.environments import cgroup
+from aferir.linux import cgroup, journal, process
 
 _HAVE = cgroup.layout()
 pytestmark = [
@@ -100,11 +99,11 @@ def test_clean_finds_the_group_within_the_services(low: Path) -> None:
     served = _started("exec sleep 1000", low)
     code = (
         "import os\n"
-        "from aferir import journal\n"
+        "from aferir.linux import journal\n"
         "from aferir.colocation import place, remembered\n"
         "from aferir.colocation.applying import Machine\n"
         "from aferir.colocation.service import ServiceSpec\n"
-        "from aferir.environments import cgroup\n"
+        "from aferir.linux import cgroup\n"
         f"spec = ServiceSpec('pid', '{served.pid}')\n"
         f"where = place.beside(spec, ({served.pid},), cgroup.layout())\n"
         "machine = Machine(journal.write(remembered.KIND, {}), where)\n"

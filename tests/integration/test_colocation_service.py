@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from aferir import process
 from aferir.colocation import service
 from aferir.colocation.service import Service, ServiceSpec
 from aferir.colocation.usage import Watch
+from aferir.linux import process
 
 pytestmark = pytest.mark.integration
 

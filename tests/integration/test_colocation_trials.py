@@ -14,17 +14,17 @@ import msgspec
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
 from aferir.cli import main
 from aferir.colocation import admission
 from aferir.colocation.privileges import findings
+from aferir.colocation.program import COLOCATION
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials import programs
 from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, ask, run
 from aferir.colocation.trials.study import Cell, Tried, figures, serving
 from aferir.errors import MissingError, UsageError
+from aferir.linux import journal, process
 from aferir.machine import packages
-from aferir.workloads.colocation import COLOCATION
 
 pytestmark = [
     pytest.mark.integration,

@@ -20,10 +20,10 @@ from tests.integration.support import (
     usable,
 )
 
-from aferir import environments, journal
-from aferir.environments import cgroup, undo
+from aferir import registry
 from aferir.environments.base import Environment, Instance
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import cgroup, journal, undo
 from aferir.model.plan import EnvironmentSpec
 
 pytestmark = pytest.mark.integration
@@ -173,8 +173,8 @@ def test_cleaning_half_made_things_is_harmless(state: Path) -> None:
         journal.write("process", {"pid": str(os.getpid()), "started": "1"}),
     ]
     (state / "containers" / f"aferir-{entries[0].id}" / "upper").mkdir(parents=True)
-    assert environments.clean(entries) == []
-    assert environments.clean(entries) == []
+    assert registry.clean(entries) == []
+    assert registry.clean(entries) == []
     assert leftovers() == []
     assert undo.kill_marked("nobody") == 0
 

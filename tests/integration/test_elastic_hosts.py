@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 from tests.integration.support import first_answer, leftovers, own_state
 
-from aferir import journal
 from aferir.bench.elastic_faults import sequences
+from aferir.clouds import simulated
 from aferir.elastic.node import template
 from aferir.elastic.video import VIDEO_BPS, Video, make
-from aferir.environments import image, namespace, simulated
+from aferir.image import userland
+from aferir.linux import journal, namespace
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_phases_agree_with_an_outside_stopwatch(state: Path, tmp_path: Path) -> 
                 phases_s = sum(phase.seconds or 0.0 for phase in server.phases)
                 assert phases_s == pytest.approx(watch.result(), rel=0.1)
 
-    image.ensure()
+    userland.ensure()
     with ThreadPoolExecutor(1) as alone:
         alone.submit(measure).result()
     assert left(state) == []

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from aferir.clouds.base import Server
 from aferir.elastic import movie
 from aferir.elastic.front import Settings
 from aferir.elastic.simulate import Load
-from aferir.environments.cloud import Server
 from aferir.errors import TimeoutExpired
 from aferir.model.finding import Finding
 

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
 from aferir.elastic.node import native_node
-from aferir.environments import scratch
 from aferir.errors import MissingError
-from aferir.runner.kinds import clean
-from aferir.workloads.kernels import kernel_path, read_figures
+from aferir.linux import journal, process, scratch
+from aferir.programs.kernels import kernel_path, read_figures
+from aferir.registry import clean
 
 BITRATE = 400_000
 SECONDS = 3

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.dask_cluster import dask_cluster, needs_dask
 
+from aferir.clouds.base import Phase, Server
 from aferir.elastic.audience import Seen, Share, run_share, shares, together
 from aferir.elastic.front import Settings
 from aferir.elastic.movie import Show, intended, play
@@ -22,7 +23,6 @@ from aferir.elastic.node import native_node
 from aferir.elastic.simulate import Load
 from aferir.elastic.spread import SpreadAudience, cluster
 from aferir.elastic.video import Video, make
-from aferir.environments.cloud import Phase, Server
 from aferir.errors import ProgramError
 from aferir.model.finding import Finding
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from tests.integration.support import leftovers, own_state, usable
 
-from aferir import journal, probes, runner, workloads
+from aferir import probes, registry, runner
 from aferir.config.expand import image_packages
-from aferir.environments import by_kind, cgroup
+from aferir.linux import cgroup, journal
 from aferir.model.plan import (
     SCRATCH,
     EnvironmentKind,
@@ -25,10 +25,11 @@ from aferir.model.plan import (
     once,
 )
 from aferir.model.record import Failure, Record
-from aferir.workloads.base import VOLUME, Workload
-from aferir.workloads.checkpoint import CHECKPOINT
-from aferir.workloads.mpi import MPIS, Mpi
-from aferir.workloads.npb_mpi import NPB_MPI
+from aferir.programs.base import VOLUME, Workload
+from aferir.programs.io.checkpoint import CHECKPOINT
+from aferir.programs.mpi import MPIS, Mpi
+from aferir.programs.npb.ranks import NPB_MPI
+from aferir.registry import by_kind
 
 pytestmark = pytest.mark.integration
 SMALL: dict[str, Parameter] = {"file_bytes": 2**20, "terms": 2000}
@@ -73,7 +74,7 @@ def carry_out(
         folder,
         experiment=b"",
         environments={environment.kind: by_kind(environment.kind)},
-        workloads=workloads.all_workloads(),
+        workloads=registry.all_programs(),
         watch=runner.Watch(probes.all_probes()),
     )
     assert leftovers() == []

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 from tests.integration.support import leftovers, own_state, usable
 
-from aferir import probes, runner, workloads
+from aferir import probes, registry, runner
 from aferir.model.plan import EnvironmentSpec, Parameter, Plan, ServerSpec, WorkloadSpec, once
 from aferir.model.record import Record
 from aferir.probes import frequency
+from aferir.programs.kernels import kernel_path
 from aferir.report.analyse import analyse
 from aferir.report.io_costs import cost_of
 from aferir.report.write_markdown import markdown
-from aferir.workloads.kernels import kernel_path
 
 pytestmark = pytest.mark.integration
 PROGRAMS: Mapping[str, dict[str, Parameter]] = {
@@ -59,7 +59,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[Recor
             tmp_path_factory.mktemp("run"),
             experiment=b"",
             environments={environment.kind: environment},
-            workloads=workloads.all_workloads(),
+            workloads=registry.all_programs(),
             watch=runner.Watch(probes.all_probes(), kernel_path(frequency.PROGRAM)),
         )
         yield [record for record in ran.records if record.workload != "allocation"]

@@ -13,19 +13,19 @@ from pathlib import Path
 import pytest
 from tests.integration.support import groups_of, leftovers, own_state, usable
 
-from aferir import environments, journal
-from aferir.environments import undo
+from aferir import registry
+from aferir.linux import journal, undo
 from aferir.model.plan import EnvironmentKind
 
 pytestmark = pytest.mark.integration
 SEED = 20
 ALLOCATING = """
 import sys
-from aferir import environments
+from aferir import registry
 from aferir.model.plan import EnvironmentSpec
 kind = sys.argv[1]
 spec = EnvironmentSpec(name="k", kind=kind, cpus=1, memory_bytes=2**28, cpu_quota=0.9)
-environment = environments.by_kind(kind)
+environment = registry.by_kind(kind)
 print("go", flush=True)
 while True:
     instance = environment.allocate(spec)
@@ -58,10 +58,10 @@ def test_instances(kind: EnvironmentKind, trials: int, longest_s: float) -> None
         killed_after(draw.uniform(0, longest_s), ALLOCATING, kind)
         orphans = journal.orphans()
         seen.update(entry.kind for entry in orphans)
-        assert environments.clean(orphans) == []
+        assert registry.clean(orphans) == []
         assert leftovers() == []
         assert groups_of([entry.id for entry in orphans]) == []
-        assert environments.clean(orphans) == []
+        assert registry.clean(orphans) == []
     assert seen <= {kind, "cgroup", "trial"}
     assert seen, "no kill found anything half made: the test tests nothing"
 
@@ -74,7 +74,7 @@ def test_building_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         killed_after(draw.uniform(1, 8), BUILDING)
         orphans = journal.orphans()
         assert [entry.kind for entry in orphans] == ["image"]
-        assert environments.clean(orphans) == []
+        assert registry.clean(orphans) == []
         assert leftovers() == []
         assert undo.kill_marked(orphans[0].id) == 0
         assert not list((tmp_path / "cache").glob("images/*"))

@@ -16,13 +16,15 @@ import msgspec
 import pytest
 from tests.integration.support import first_answer, leftovers, own_state
 
-from aferir import environments, journal
+from aferir import registry
 from aferir.cli import main
+from aferir.clouds import lxd, lxd_named, lxd_server, providers
 from aferir.elastic.allocation import allocate_once
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
-from aferir.environments import image, lxd, lxd_named, lxd_server, namespace, providers
 from aferir.errors import ProgramError
+from aferir.image import userland
+from aferir.linux import journal, namespace
 from aferir.machine import packages
 
 
@@ -30,11 +32,11 @@ from aferir.machine import packages
 def cloud(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[lxd.LxdCloud, lxd.Place, str]]:
-    for finding in (*lxd_server.check(), *image.check()):
+    for finding in (*lxd_server.check(), *userland.check()):
         if finding.status == "missing":
             pytest.skip(f"{finding.message}; {finding.remedy}")
     own_state(tmp_path_factory, monkeypatch)
-    base, folder = image.ensure(), tmp_path_factory.mktemp("node")
+    base, folder = userland.ensure(), tmp_path_factory.mktemp("node")
     node = template(make(Video(seconds=1.0), folder), folder)
     with lxd_server.lxd_server() as (place, inside):
         made = lxd.LxdCloud(place, lxd.add_image(place.socket, base.tree, node), node)
@@ -187,7 +189,7 @@ def test_clean_removes_what_was_left_on_the_server(
         alone.submit(leave).result()
     (left,) = [entry for entry in journal.entries() if entry.kind == lxd.KIND]
     assert lxd.tagged(place.socket) == [lxd.name_of(left)]
-    assert environments.clean([left]) == []
+    assert registry.clean([left]) == []
     assert lxd.tagged(place.socket) == []
 
 

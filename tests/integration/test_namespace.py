@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.integration.support import own_state
 
-from aferir import journal, process
-from aferir.environments import cleaning, namespace, undo
+from aferir.environments import cleaning
 from aferir.errors import ProgramError
+from aferir.linux import journal, namespace, process, undo
 
 pytestmark = [
     pytest.mark.integration,

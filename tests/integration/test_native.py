@@ -16,9 +16,10 @@ from tests.integration.support import (
     throttled,
 )
 
-from aferir import environments, journal, process
+from aferir import environments, registry
 from aferir.environments import cleaning
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import journal, process
 from aferir.model.plan import SCRATCH, EnvironmentSpec
 
 pytestmark = pytest.mark.integration
@@ -37,7 +38,7 @@ def spec(**changes: object) -> EnvironmentSpec:
 
 
 def test_programs_run_as_anywhere_else(tmp_path: Path) -> None:
-    instance = environments.by_kind("native").allocate(spec())
+    instance = registry.by_kind("native").allocate(spec())
     check_commands(instance)
     check_timeout(instance)
     (tmp_path / "source").write_text("content")
@@ -54,21 +55,21 @@ def test_programs_run_as_anywhere_else(tmp_path: Path) -> None:
 
 def test_the_last_cpu_is_the_only_one_where_pinned() -> None:
     last = max(os.sched_getaffinity(0))
-    instance = environments.by_kind("native").allocate(spec(pin=(last,)))
+    instance = registry.by_kind("native").allocate(spec(pin=(last,)))
     done = instance.run(["sh", "-c", "nproc; grep Cpus_allowed_list /proc/self/status"])
     assert done.stdout.split() == ["1", "Cpus_allowed_list:", str(last)]
 
 
 def test_a_cpu_that_is_not_there_is_missing() -> None:
     with pytest.raises(MissingError, match="9999"):
-        environments.by_kind("native").allocate(spec(pin=(9999,)))
+        registry.by_kind("native").allocate(spec(pin=(9999,)))
     with pytest.raises(MissingError, match="9999"):
-        environments.by_kind("native").allocate(spec(cpus=9999))
+        registry.by_kind("native").allocate(spec(cpus=9999))
 
 
 @needs_root
 def test_a_quota_of_a_tenth_gives_a_tenth() -> None:
-    instance = environments.by_kind("native").allocate(spec(cpu_quota=0.1))
+    instance = registry.by_kind("native").allocate(spec(cpu_quota=0.1))
     ids = [entry.id for entry in journal.entries()]
     used = _used_by_spinning(instance)
     exhausted = throttled(instance)
@@ -81,7 +82,7 @@ def test_a_quota_of_a_tenth_gives_a_tenth() -> None:
 
 @needs_root
 def test_more_memory_than_allowed_is_refused() -> None:
-    instance = environments.by_kind("native").allocate(spec(memory_bytes=2**26))
+    instance = registry.by_kind("native").allocate(spec(memory_bytes=2**26))
     try:
         with pytest.raises(ProgramError):
             instance.run(["sh", "-c", "head -c 200m /dev/zero | tail -c 200m > /dev/null; exit $?"])
@@ -104,7 +105,7 @@ WRITES = 'echo "$AFERIR_SCRATCH"; echo 1 > "$AFERIR_SCRATCH/file"'
 
 
 def test_files_of_a_run_are_in_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
-    instance = environments.by_kind("native").allocate(spec())
+    instance = registry.by_kind("native").allocate(spec())
     wanted = {SCRATCH: str(tmp_path)}
     done = instance.run(
         ["sh", "-c", f"{WRITES}; setsid sleep 4321 > /dev/null 2>&1 &"], environment=wanted
@@ -122,10 +123,10 @@ def test_files_of_a_run_are_in_a_folder_of_its_own_that_goes_with_it(tmp_path: P
 
 def test_what_a_kill_leaves_of_a_run_is_cleaned(tmp_path: Path) -> None:
     code = (
-        "from aferir import environments; from aferir.model.plan import EnvironmentSpec as S\n"
+        "from aferir import registry; from aferir.model.plan import EnvironmentSpec as S\n"
         "s = S(name='n', kind='native', cpus=1, memory_bytes=2**60)\n"
         f"v = {{'{SCRATCH}': '{tmp_path}'}}\n"
-        "i = environments.by_kind('native').allocate(s)\n"
+        "i = registry.by_kind('native').allocate(s)\n"
         f"i.run(['sh', '-c', '{WRITES}; sleep 100'], environment=v)\n"
     )
     child = process.start([sys.executable, "-c", code])

@@ -8,11 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aferir import journal
-from aferir.environments import pages
 from aferir.environments.cleaning import clean
 from aferir.environments.native import Native
 from aferir.errors import MissingError
+from aferir.linux import journal, pages
 from aferir.model.plan import EnvironmentSpec
 
 PLAIN = EnvironmentSpec(name="native", kind="native", cpus=1, memory_bytes=0)

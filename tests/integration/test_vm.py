@@ -20,10 +20,11 @@ from tests.integration.support import (
     usable,
 )
 
-from aferir import journal
-from aferir.environments import cgroup, image, kvm
 from aferir.environments.base import Environment, Instance
+from aferir.environments.qemu import kvm
 from aferir.errors import ProgramError
+from aferir.image import userland
+from aferir.linux import cgroup, journal
 from aferir.model.plan import EnvironmentSpec
 
 pytestmark = pytest.mark.integration
@@ -71,7 +72,7 @@ def test_files_go_in_and_out(instance: Instance, tmp_path: Path) -> None:
 
 
 def test_it_has_its_own_kernel_cpus_and_memory(instance: Instance) -> None:
-    base = image.find(image.host_recipe())
+    base = userland.find(userland.host_recipe())
     assert base is not None
     assert instance.run(["uname", "-r"]).stdout.strip() == base.metadata.kernel_release
     assert instance.run(["nproc"]).stdout.strip() == "2"
@@ -147,7 +148,7 @@ def test_a_guest_that_dies_is_an_error_and_leaves_nothing(
 
 
 def test_the_verdict_on_kvm_is_asked_for_once(environment: Environment) -> None:  # noqa: ARG001
-    base = image.find(image.host_recipe())
+    base = userland.find(userland.host_recipe())
     assert base is not None
     first = kvm.verdict(base)
     clock = time.perf_counter()

@@ -15,9 +15,9 @@ from subprocess import PIPE, Popen
 
 from tests.openstack_host import settings
 
-from aferir import journal, process
-from aferir.environments import image, namespace, recipe, undo
 from aferir.errors import ProgramError
+from aferir.image import recipe, userland
+from aferir.linux import journal, namespace, process, undo
 from aferir.machine import facts
 
 _DAEMONS = Path(__file__).with_name("daemons.py")
@@ -67,7 +67,7 @@ def one_host(tell: Callable[[str], None]) -> Iterator[str]:
 
 def install(tree: Path, mark: str) -> None:
     """Put the packages into an empty folder. Errors: ProgramError."""
-    sources = image._write_sources(facts.os_release()["VERSION_CODENAME"], tree.parent)
+    sources = userland._write_sources(facts.os_release()["VERSION_CODENAME"], tree.parent)
     apt = recipe.apt_options(process.run(["apt-config", "dump"], timeout_s=30).stdout)
     made = [
         *("mmdebstrap", "--mode=root", "--variant=apt"),

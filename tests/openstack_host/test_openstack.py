@@ -17,12 +17,14 @@ from tests.integration.support import first_answer, leftovers, own_state
 from tests.openstack_host import settings
 from tests.openstack_host.host import one_host
 
-from aferir import environments, journal
+from aferir import registry
+from aferir.clouds import node_image, providers, remote
 from aferir.elastic.allocation import allocate_once
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
-from aferir.environments import image, namespace, node_image, providers, remote
 from aferir.errors import ProgramError
+from aferir.image import userland
+from aferir.linux import journal, namespace
 from aferir.machine import privileges
 from aferir.model.cloud import Wanted
 
@@ -71,7 +73,7 @@ def upload(folder: Path) -> None:
     """The image of a Node with a video of a second."""
     with tempfile.TemporaryDirectory() as name:
         node = template(make(Video(seconds=1.0), Path(name)), Path(name))
-        made = node_image.make(node, folder, image.silent)
+        made = node_image.make(node, folder, userland.silent)
     cloud = connection()
     parts: dict[str, Any] = {}
     for field, path, form in (
@@ -156,7 +158,7 @@ def test_clean_removes_an_instance_that_was_left(inside: str) -> None:
         server = providers.cloud(WANTED).create()
         assert servers() == [server.name]
         (left,) = [entry for entry in journal.entries() if entry.kind == remote.KIND]
-        assert environments.clean([left]) == []
+        assert registry.clean([left]) == []
         assert servers() == []
 
     within(inside, leave_and_clean)

@@ -7,7 +7,7 @@ import pytest
 from aferir.config import parse
 from aferir.errors import UsageError
 from aferir.model.plan import HostLimits
-from aferir.workloads import all_workloads
+from aferir.registry import all_programs
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 
@@ -24,7 +24,7 @@ LONG = "x" * 41
 
 def refusal(content: str) -> UsageError:
     with pytest.raises(UsageError) as caught:
-        parse(content.encode(), HOST, all_workloads())
+        parse(content.encode(), HOST, all_programs())
     return caught.value
 
 

@@ -11,13 +11,13 @@ from pathlib import Path, PurePosixPath
 from aferir.config import parse
 from aferir.environments.base import Accounting, Environment, Instance, Phases
 from aferir.errors import MissingError, ProgramError, UnverifiedError
+from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, Plan
 from aferir.model.record import Record, Sample
-from aferir.process import Completed
+from aferir.programs.base import Command, Workload
 from aferir.runner import run
 from aferir.store import Run
-from aferir.workloads.base import Command, Workload
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 

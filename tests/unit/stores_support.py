@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aferir import process
+from aferir.linux import process
+from aferir.linux.process import Completed
 from aferir.model.plan import SCRATCH, Parameter
-from aferir.process import Completed
-from aferir.workloads.stores.store import StoreWorkload
+from aferir.programs.stores.store import StoreWorkload
 
 
 def usable(workload: StoreWorkload) -> None:

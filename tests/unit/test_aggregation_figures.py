@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.aggregation import measure, programs, tuning
+from aferir.aggregation.program import AGGREGATION
 from aferir.aggregation.programs import Received, Samples, Sent
 from aferir.aggregation.traffic import (
     Outcome,
@@ -25,7 +26,6 @@ from aferir.model.network import (
     method_by_name,
 )
 from aferir.model.record import Series
-from aferir.workloads.aggregation import AGGREGATION
 
 RATE = 100_000_000
 

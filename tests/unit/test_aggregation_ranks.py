@@ -11,13 +11,13 @@ import pytest
 
 from aferir.aggregation import ranks
 from aferir.aggregation.ranks import Job
-from aferir.cli.aggregate_run import with_links
+from aferir.aggregation.verbs.run import with_links
 from aferir.errors import ProgramError
 from aferir.model.network import Network, method_by_name
 from aferir.model.plan import Parameter
 from aferir.model.record import Series
-from aferir.workloads.network import NETWORK
-from aferir.workloads.npb_mpi import NPB_MPI
+from aferir.programs.network.sweep import NETWORK
+from aferir.programs.npb.ranks import NPB_MPI
 
 FOLDER = PurePosixPath("/run/job")
 NPB: dict[str, Parameter] = {"kernel": "is", "class": "S", "processes": 4}

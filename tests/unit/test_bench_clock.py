@@ -9,7 +9,7 @@ import pytest
 
 from aferir.bench import clock_judge as judge
 from aferir.bench.clock_peers import parse_chronyd, parse_ptp4l
-from aferir.clock.program import Bound, Counter, Ecp, Line, ReadCost, Sync, measure, of, parse
+from aferir.clock.bench_program import Bound, Counter, Ecp, Line, ReadCost, Sync, measure, of, parse
 from aferir.errors import ProgramError
 from aferir.model.bench import Figure
 

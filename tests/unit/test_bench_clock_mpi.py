@@ -8,8 +8,8 @@ import pytest
 
 from aferir.bench import clock_mpi
 from aferir.bench.clock_mpi import Method, OneHost, judge_hosts, judge_one_host
-from aferir.environments.namespace import Host, Star
 from aferir.errors import ProgramError
+from aferir.linux.namespace import Host, Star
 
 SAID = '{"ranks": 2, "global": true, "spread_ns": 1.0, "read_ns": 24.4}\n'
 REPORTED = (

@@ -12,11 +12,11 @@ import pytest
 from aferir.bench.io_devices import nonsense
 from aferir.bench.io_workloads import marked, plan_of
 from aferir.bench.options import BenchOptions
-from aferir.environments import limited_disk
+from aferir.linux import limited_disk
 from aferir.model.plan import Parameter
-from aferir.workloads import all_workloads
-from aferir.workloads.base import IoWorkload
-from aferir.workloads.memory import MemoryWorkload
+from aferir.programs.base import IoWorkload
+from aferir.programs.memory import MemoryWorkload
+from aferir.registry import all_programs
 
 
 class Marked(MemoryWorkload):
@@ -28,7 +28,7 @@ class Marked(MemoryWorkload):
 def test_a_program_takes_part_by_having_a_short_form() -> None:
     assert isinstance(Marked(), IoWorkload)
     assert not isinstance(MemoryWorkload(), IoWorkload)
-    assert all(all_workloads()[name] is one for name, one in marked().items())
+    assert all(all_programs()[name] is one for name, one in marked().items())
 
 
 def test_every_short_form_runs_natively_and_in_a_container() -> None:

@@ -13,8 +13,8 @@ from aferir.aggregation.measure import Curve
 from aferir.bench import net, net_aggregation, net_agreement, net_sizes
 from aferir.bench.net_sizes import Range, Turn
 from aferir.bench.options import BenchOptions
-from aferir.environments.namespace import Pair
 from aferir.errors import ProgramError
+from aferir.linux.namespace import Pair
 from aferir.model.bench import Figure
 from aferir.model.network import one_after_another
 

@@ -13,8 +13,8 @@ from aferir.bench.options import BenchOptions
 from aferir.errors import TimeoutExpired, UsageError
 from aferir.model.bench import BenchResult
 from aferir.model.finding import Finding
-from aferir.workloads.npb import KERNELS
-from aferir.workloads.npb_mpi import MPI_KERNELS, NpbMpiWorkload
+from aferir.programs.npb.ranks import MPI_KERNELS, NpbMpiWorkload
+from aferir.programs.npb.threads import KERNELS
 
 
 @pytest.fixture(name="ran")

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir import process
 from aferir.clock import key as keys
 from aferir.errors import ClockError, MissingError, UsageError
+from aferir.linux import process
 
 try:
     from aferir.clock import _native, rgap, rvec

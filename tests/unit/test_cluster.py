@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir import journal
 from aferir.cluster import configuration, slurm, storing
 from aferir.cluster import description as d
 from aferir.cluster.description import Description
 from aferir.errors import UsageError
+from aferir.linux import journal
 
 LAB = Description(name="lab", nodes=3, cpus=2)
 

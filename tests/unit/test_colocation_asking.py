@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from aferir import journal, process
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look, Sensor
 from aferir.colocation.sensors.probe import Probe
 from aferir.colocation.sensors.prometheus import PrometheusSensor
 from aferir.colocation.sensors.web import parse_url, question
 from aferir.errors import UsageError
+from aferir.linux import journal, process
 
 Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
 

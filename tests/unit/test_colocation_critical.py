@@ -10,7 +10,6 @@ import sys
 
 import pytest
 
-from aferir import process
 from aferir.colocation import critical, jvm, service, usage
 from aferir.colocation.answers import Answers
 from aferir.colocation.critical import Matcher, Selector
@@ -19,6 +18,7 @@ from aferir.colocation.sensors.base import Look
 from aferir.colocation.settings import Sla, ThreadUse
 from aferir.colocation.usage import Seen
 from aferir.errors import MissingError, UsageError
+from aferir.linux import process
 
 _DUMP = """\
 2026-01-01 10:00:00

@@ -14,7 +14,7 @@ from aferir.colocation import batch, place
 from aferir.colocation.place import Place
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Batch
-from aferir.environments.cgroup import Layout
+from aferir.linux.cgroup import Layout
 
 _PID = ServiceSpec("pid", "7")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from aferir import process
 from aferir.colocation.trials import corpus, texts
 from aferir.errors import MissingError, ProgramError
-from aferir.process import Completed
+from aferir.linux import process
+from aferir.linux.process import Completed
 
 _KNOWN = ["python3.9-doc", "python3.11-doc", "cmake-doc", "python3.11-docs", "my-cmake-doc"]
 

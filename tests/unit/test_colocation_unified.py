@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from aferir import journal, process
 from aferir.colocation import applying, batch, place, remembered
 from aferir.colocation.applying import Machine
 from aferir.colocation.privileges import findings
 from aferir.colocation.service import ServiceSpec, processes
 from aferir.colocation.settings import Batch, Settings
-from aferir.environments import cgroup
-from aferir.environments.cgroup import Layout
 from aferir.errors import MissingError
+from aferir.linux import cgroup, journal, process
+from aferir.linux.cgroup import Layout
 
 
 def _unified(folder: Path, on: str = "") -> Path:

@@ -19,7 +19,7 @@ from aferir.config.units import (
 )
 from aferir.errors import UsageError
 from aferir.model.plan import HostLimits, Plan, environment_family
-from aferir.workloads import all_workloads
+from aferir.registry import all_programs
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "experiment-file.md"
@@ -41,14 +41,14 @@ class = "S"
 
 
 def plan(text: str) -> Plan:
-    return parse(text.encode(), HOST, all_workloads())
+    return parse(text.encode(), HOST, all_programs())
 
 
 def test_the_example_of_the_reference_page_loads(tmp_path: Path) -> None:
     example = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     path = tmp_path / "example.toml"
     path.write_text(example[0], encoding="utf-8")
-    made = load(path, HOST, all_workloads())
+    made = load(path, HOST, all_programs())
     assert len(made.cells) == 16
     assert made.time_limit_s == 600
     assert (made.stop.minimum, made.stop.maximum, made.stop.interval_percent) == (5, 20, 2.0)
@@ -62,8 +62,8 @@ def test_the_reference_page_or_one_that_it_names_describes_every_key() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([\w./-]+\.md)\)", text):
         text += (PAGE.parent / link).read_text(encoding="utf-8")
-    every = [name for workload in all_workloads().values() for name in workload.parameters]
-    every += list(all_workloads())
+    every = [name for workload in all_programs().values() for name in workload.parameters]
+    every += list(all_programs())
     for word in (*every, "oversubscribe", "cpu_quota", "interval_percent", "merge_pages"):
         option = f"`--{word.replace('_', '-')}"
         assert f"`{word}`" in text or f'`"{word}"`' in text or option in text, word
@@ -231,7 +231,7 @@ documents = st.dictionaries(
 @given(documents)
 def test_any_document_is_a_plan_or_a_usage_error(document: dict[str, object]) -> None:
     try:
-        made = plan_of(document, HOST, all_workloads())
+        made = plan_of(document, HOST, all_programs())
     except UsageError as caught:
         error = caught
     else:
@@ -271,7 +271,7 @@ def test_nearly_right_documents_too(
         "factors": factors,
     }
     try:
-        made = plan_of(document, HOST, all_workloads())
+        made = plan_of(document, HOST, all_programs())
     except UsageError:
         return
     assert len({cell.id for cell in made.cells}) == len(made.cells) > 0
@@ -280,14 +280,14 @@ def test_nearly_right_documents_too(
 @given(st.binary(max_size=400))
 def test_any_bytes_are_a_plan_or_a_usage_error(content: bytes) -> None:
     with pytest.raises(UsageError):
-        parse(content, HOST, all_workloads())
+        parse(content, HOST, all_programs())
 
 
 @given(st.integers(0, len(SMALL) - 1), st.binary(max_size=3))
 def test_a_damaged_file_is_a_plan_or_a_usage_error(place: int, junk: bytes) -> None:
     content = SMALL.encode()
     try:
-        assert parse(content[:place] + junk + content[place + 1 :], HOST, all_workloads()).cells
+        assert parse(content[:place] + junk + content[place + 1 :], HOST, all_programs()).cells
     except UsageError:
         return
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aferir.bench.cluster_network import judge, judge_reproducible, read_challenge
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.record import Sample, Series
-from aferir.workloads.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, METHODS
+from aferir.programs.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, METHODS
 
 SUMMARY = """Begin of Summary section.
 MaxPingPongLatency_usec=0.398639

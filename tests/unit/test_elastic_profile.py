@@ -38,7 +38,7 @@ def test_where_perf_may_not_look_the_profile_says_so(
     def refused(*_: object, **__: object) -> None:
         raise ProgramError("`perf` exited with 255")
 
-    monkeypatch.setattr("aferir.process.run", refused)
+    monkeypatch.setattr("aferir.linux.process.run", refused)
     monkeypatch.setattr("aferir.machine.packages.missing", lambda _: [])
     with profiled(tmp_path) as seen:
         pass

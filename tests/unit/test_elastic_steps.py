@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aferir.clouds.base import Phase, PhaseName
+from aferir.clouds.simulated import Host, Layout, address_of, commands
 from aferir.elastic import measured
 from aferir.elastic.allocation import doubts
 from aferir.elastic.capacity import Trial, pace, search
 from aferir.elastic.front import Settings
 from aferir.elastic.movie import Show, _over_time, intended
+from aferir.elastic.program import ALLOCATION, MOVIE
 from aferir.elastic.simulate import Load
 from aferir.elastic.video import Video
 from aferir.elastic.viewers import Watched
-from aferir.environments.cloud import Phase, PhaseName
-from aferir.environments.simulated import Host, Layout, address_of, commands
 from aferir.errors import ProgramError
-from aferir.workloads.elastic import ALLOCATION, MOVIE
 
 VIDEO = Video(seconds=20.0)
 

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.environments import cgroup, lxc, native, placement, qemu, vm
+from aferir.environments import native
+from aferir.environments.lxc import config_file
+from aferir.environments.qemu import command_line, vm
 from aferir.errors import MissingError
+from aferir.linux import affinity, cgroup
 from aferir.model.plan import EnvironmentSpec
 
 V1 = cgroup.Layout(
@@ -32,7 +35,7 @@ def spec(**changes: object) -> EnvironmentSpec:
 
 
 def config(have: cgroup.Layout, **changes: object) -> dict[str, str]:
-    text = lxc.config(
+    text = config_file.config(
         spec(**changes),
         name="aferir-1",
         tree=Path("/images/tree"),
@@ -115,7 +118,7 @@ def test_an_instance_gets_just_its_cpus_or_an_error(
 ) -> None:
     wanted = spec(cpus=cpus, pin=tuple(pin))
     try:
-        chosen = placement.cpu_set(wanted, sorted(host))
+        chosen = affinity.cpu_set(wanted, sorted(host))
     except MissingError:
         assert not set(pin) <= host or cpus > len(pin or host)
     else:
@@ -134,8 +137,8 @@ def test_the_host_is_limited_only_where_asked_and_by_root() -> None:
         native.limits_of(spec(cpu_quota=0.5), host, root=False)
 
 
-def guest(accelerator: qemu.Accelerator, folder: str = "/state/aferir-1") -> list[str]:
-    return qemu.command(
+def guest(accelerator: command_line.Accelerator, folder: str = "/state/aferir-1") -> list[str]:
+    return command_line.command(
         name="aferir-1",
         folder=Path(folder),
         kernel=Path("/images/vmlinuz"),
@@ -170,7 +173,7 @@ def test_a_comma_in_a_path_does_not_end_an_option() -> None:
 
 
 def test_a_trial_guest_powers_itself_off() -> None:
-    command = qemu.trial_command(
+    command = command_line.trial_command(
         name="aferir-1",
         folder=Path("/state"),
         kernel=Path("/k"),
@@ -188,9 +191,9 @@ def test_the_reason_why_a_container_did_not_start_is_lxcs_first_error() -> None:
         " argument - Failed to pivot_root()\n"
         "lxc-start a 20261121041624.739 ERROR    start - ../src/lxc/start.c:two:2 - No container\n"
     )
-    assert lxc.reason(log) == "Invalid argument - Failed to pivot_root()"
-    assert lxc.reason("something else\n") == "something else"
-    assert lxc.reason("") == ""
+    assert config_file.reason(log) == "Invalid argument - Failed to pivot_root()"
+    assert config_file.reason("something else\n") == "something else"
+    assert config_file.reason("") == ""
 
 
 def test_what_keeps_a_group_from_dying_is_lifted(tmp_path: Path) -> None:
@@ -219,7 +222,7 @@ def test_a_kernel_that_stops_is_quoted_with_its_reason_and_not_with_the_end_of_i
 
 
 def test_a_guest_that_waits_for_a_busy_host_does_not_panic_for_want_of_ticks() -> None:
-    command = qemu.command(
+    command = command_line.command(
         name="g",
         folder=Path("/f"),
         kernel=Path("/k"),

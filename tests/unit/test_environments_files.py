@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.environments import rooted, undo
+from aferir.environments import rooted
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.errors import ProgramError
+from aferir.linux import undo
 
 
 @pytest.fixture

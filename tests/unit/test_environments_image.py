@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.environments import image, initramfs, recipe
 from aferir.errors import MissingError
+from aferir.image import initramfs, recipe, userland
 
 DEBIAN = {"ID": "debian", "VERSION_CODENAME": "bookworm"}
 ONE_LINE = """# deb http://mirror.example/debian bookworm main
@@ -65,7 +65,7 @@ def test_stanzas_of_the_release_are_kept_with_their_keys() -> None:
 def test_no_text_breaks_the_parsers_of_sources(text: str) -> None:
     recipe.one_line_sources(text, "bookworm")
     recipe.apt_options(text)
-    image.installed(text)
+    userland.installed(text)
     recipe.deb822_sources(text, "bookworm")
 
 
@@ -114,7 +114,7 @@ def test_installed_packages_are_read_from_the_status_file() -> None:
         "Package: bash\nStatus: install ok installed\nVersion: 5.2.15-2+b2\n"
         "Description: shell\n Version: no field\n\nPackage: half\n\n"
     )
-    assert image.installed(status) == {"bash": "5.2.15-2+b2"}
+    assert userland.installed(status) == {"bash": "5.2.15-2+b2"}
 
 
 def test_modules_come_after_what_they_need() -> None:
@@ -193,13 +193,13 @@ def test_a_build_that_fails_does_not_fill_the_screen_with_its_command(
     program.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr(image, "_TIME_LIMIT_S", limit_s)
+    monkeypatch.setattr(userland, "_TIME_LIMIT_S", limit_s)
     monkeypatch.setenv("AFERIR_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(image, "find", lambda _: None)
-    monkeypatch.setattr(image, "check", lambda *_: [])
+    monkeypatch.setattr(userland, "find", lambda _: None)
+    monkeypatch.setattr(userland, "check", lambda *_: [])
     with pytest.raises(MissingError) as found:
-        image.ensure()
+        userland.ensure()
     assert "`mmdebstrap`" in found.value.message
     assert "aferir-out" not in found.value.message
     assert ("busy" in found.value.remedy) == (limit_s < 1)

@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from aferir.environments import undo
+from aferir.linux import undo
 
 
 class Clock:

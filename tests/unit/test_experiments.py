@@ -8,7 +8,7 @@ import pytest
 
 from aferir.config import load
 from aferir.model.plan import HostLimits
-from aferir.workloads import all_workloads
+from aferir.registry import all_programs
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 SMALL = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
@@ -16,6 +16,6 @@ SMALL = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_a_shipped_experiment_can_be_planned(path: Path) -> None:
-    plan = load(path, SMALL, all_workloads())
+    plan = load(path, SMALL, all_programs())
     assert plan.name == path.stem
     assert plan.cells

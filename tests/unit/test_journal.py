@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aferir import journal
+from aferir.linux import journal
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_what_belongs_to_a_living_owner_is_no_orphan() -> None:
 
 def test_what_a_killed_owner_made_is_an_orphan() -> None:
     code = (
-        "import time; from aferir import journal\n"
+        "import time; from aferir.linux import journal\n"
         "journal.write('vm', {'name': 'y'}); print('written', flush=True); time.sleep(60)"
     )
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -94,7 +94,7 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
 def test_what_a_file_keeps_outlives_its_owner_until_the_file_lets_go(own_state: Path) -> None:
     keeper = own_state / "keeper.json"
     code = (
-        "import sys; from pathlib import Path; from aferir import journal\n"
+        "import sys; from pathlib import Path; from aferir.linux import journal\n"
         "print(journal.write('vm', {}, kept_by=Path(sys.argv[1])).id)"
     )
     done = subprocess.run(

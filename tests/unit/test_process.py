@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from aferir import process
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.linux import process
 
 
 def alive(pid: int) -> bool:
@@ -88,7 +88,7 @@ def test_a_child_that_ignores_signals_is_killed() -> None:
 
 def test_children_die_with_us() -> None:
     code = (
-        "import os; from aferir import process\n"
+        "import os; from aferir.linux import process\n"
         "child = process.start(['sleep', '60'])\n"
         "print(child.pid, flush=True); os.kill(os.getpid(), 9)"
     )

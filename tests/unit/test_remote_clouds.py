@@ -12,17 +12,18 @@ import pytest
 from tests.unit import cloud_servers
 from tests.unit.cloud_servers import Machines
 
-from aferir import environments, journal
+from aferir import registry
 from aferir.cli import main
+from aferir.clouds import credentials, lxd, opennebula, providers, remote
+from aferir.clouds.base import Template
 from aferir.config import load
 from aferir.elastic.movie import Show
-from aferir.environments import credentials, lxd, opennebula, providers, remote
-from aferir.environments.cloud import Template
 from aferir.errors import ProgramError, UsageError
+from aferir.linux import journal
 from aferir.model.cloud import ProviderName, Wanted
 from aferir.model.plan import HostLimits
+from aferir.registry import all_programs
 from aferir.store import open_run
-from aferir.workloads import all_workloads
 
 PROVIDERS: tuple[ProviderName, ...] = ("ec2", "cloudstack", "opennebula")
 IMAGES = {"ec2": "ami-1", "cloudstack": "aferir-node", "opennebula": ""}
@@ -166,7 +167,7 @@ def test_clean_removes_what_a_killed_process_left(cloud: tuple[Wanted, Machines]
     providers.cloud(wanted).create()
     (entry,) = journal.entries()
     assert "secret" not in msgspec.json.encode(entry).decode()
-    assert environments.clean([entry]) == []
+    assert registry.clean([entry]) == []
     assert machines.names == {}
     assert list(journal.entries()) == []
 
@@ -272,7 +273,7 @@ def test_a_file_that_names_no_cloud_is_refused(tmp_path: Path, text: str) -> Non
 
 def test_an_entry_of_another_version_is_no_crash() -> None:
     entry = journal.write(remote.KIND, {"wanted": "{}"})
-    (problem,) = environments.clean([entry])
+    (problem,) = registry.clean([entry])
     assert "not readable" in problem
     journal.erase(entry)
 
@@ -367,4 +368,4 @@ def test_what_is_impossible_in_a_cloud_is_said(
     path = experiment(Wanted(provider="ec2", image="ami-1"), tmp_path)
     path.write_text(path.read_text().replace(*change))
     with pytest.raises(UsageError, match=re.escape(said)):
-        load(path, HostLimits(cpus=(0,), memory_bytes=2**32), all_workloads())
+        load(path, HostLimits(cpus=(0,), memory_bytes=2**32), all_programs())

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir import process
 from aferir.errors import MissingError
+from aferir.linux import process
 from aferir.model.plan import (
     Cell,
     EnvironmentSpec,
@@ -20,15 +20,15 @@ from aferir.model.plan import (
     WorkloadSpec,
 )
 from aferir.model.record import Record, Sample
+from aferir.programs.npb.intensity import intensity
+from aferir.programs.npb.threads import CLASSES, KERNELS, NPB
+from aferir.programs.peak import PEAK
 from aferir.report.analyse import analyse
 from aferir.report.charts.roofline import name_at_left, roofline_charts
 from aferir.report.formatting import NOTHING
 from aferir.report.model import Evaluation
 from aferir.report.write_markdown import markdown
 from aferir.statistics.roofline import Roof
-from aferir.workloads.intensity import intensity
-from aferir.workloads.npb import CLASSES, KERNELS, NPB
-from aferir.workloads.peak import PEAK
 
 numbers = st.floats(1e-3, 1e15)
 roofs = st.builds(Roof, numbers, numbers)

@@ -28,14 +28,14 @@ from aferir.errors import (
     MissingError,
     UsageError,
 )
-from aferir.journal import write
+from aferir.linux.journal import write
 from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
+from aferir.programs.base import Command
 from aferir.runner import Watch, run
 from aferir.runner.repetition import command_line, load_warning
 from aferir.runner.snapshots import read_host, split_files
 from aferir.store import list_runs
-from aferir.workloads.base import Command
 
 
 def test_every_cell_runs_in_every_round(tmp_path: Path) -> None:

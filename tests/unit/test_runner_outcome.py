@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from aferir.errors import MissingError
+from aferir.linux.process import Completed
 from aferir.model.record import Failure, Sample
 from aferir.probes.memory import KILLS, MemoryProbe
-from aferir.process import Completed
 from aferir.runner.outcome import complaint, failure_of, told_apart
 
 FAILED = Failure("program", "`x` exited with 1: it says why")

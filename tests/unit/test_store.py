@@ -18,6 +18,7 @@ from aferir.errors import AferirError, UsageError
 from aferir.model.plan import HostLimits, Plan
 from aferir.model.provenance import Provenance
 from aferir.model.record import Failure, Record, Sample, Series, Warning
+from aferir.registry import all_programs
 from aferir.store import (
     Writer,
     continue_run,
@@ -29,7 +30,6 @@ from aferir.store import (
 from aferir.store.export import COLUMNS, export_parquet, query
 from aferir.store.lines import decode_lines, encode_line
 from aferir.store.resume import compatible
-from aferir.workloads import all_workloads
 
 EXPERIMENT = b"""
 [experiment]
@@ -48,7 +48,7 @@ PROVENANCE = Provenance(version="0.1.0", facts={"kernel": "6.1"})
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return parse(EXPERIMENT, HostLimits(cpus=(0,), memory_bytes=2**32), all_workloads())
+    return parse(EXPERIMENT, HostLimits(cpus=(0,), memory_bytes=2**32), all_programs())
 
 
 def record(repetition: int, *, cell: str = "native/ep", warmup: bool = False) -> Record:

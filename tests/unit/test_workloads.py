@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from aferir.errors import MissingError, ProgramError, UnverifiedError, UsageError
 from aferir.model.record import Sample
-from aferir.workloads import all_workloads, by_program
-from aferir.workloads.base import Workload
-from aferir.workloads.memory import MEMORY
-from aferir.workloads.npb import CLASSES, KERNELS, NPB
-from aferir.workloads.peak import PEAK
+from aferir.programs.base import Workload
+from aferir.programs.memory import MEMORY
+from aferir.programs.npb.threads import CLASSES, KERNELS, NPB
+from aferir.programs.peak import PEAK
+from aferir.registry import all_programs, by_program
 
 EP: dict[str, object] = {
     "program": "npb-ep",
@@ -124,7 +124,7 @@ def _samples_or_program_error(workload: Workload, text: str) -> None:
 
 @given(text=st.text() | st.text(alphabet='{}[]",:0123456789.eE+-truefalsn \n'))
 def test_any_text_gives_samples_or_a_program_error(text: str) -> None:
-    for workload in all_workloads().values():
+    for workload in all_programs().values():
         _samples_or_program_error(workload, text)
 
 
@@ -158,7 +158,7 @@ parameters = st.dictionaries(
 def test_validation_survives_any_parameters(
     given_parameters: dict[str, bool | int | float | str],
 ) -> None:
-    for workload in all_workloads().values():
+    for workload in all_programs().values():
         sentences = workload.validate(given_parameters)
         for sentence in sentences:
             name, _, rest = sentence.partition(": ")

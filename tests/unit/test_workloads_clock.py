@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aferir.clock.program import CLOCK, STUDIES
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series, Warning
-from aferir.workloads.clock import CLOCK, STUDIES
 
 LINE: dict[str, object] = {
     "program": "clock-study",

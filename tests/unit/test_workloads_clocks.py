@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aferir.clock.mpi_program import ARMS, MPI_CLOCK
 from aferir.config import load
 from aferir.errors import AferirError, MissingError, ProgramError, UnverifiedError, UsageError
 from aferir.model.plan import HostLimits, Parameter
 from aferir.model.record import Sample, Series
-from aferir.workloads import all_workloads, mpi
-from aferir.workloads.mpi_clock import ARMS, MPI_CLOCK
-from aferir.workloads.ocean import OCEAN, OTHERS, REFERENCE
+from aferir.programs import mpi
+from aferir.programs.ocean import OCEAN, OTHERS, REFERENCE
+from aferir.registry import all_programs
 
 JOB: dict[str, object] = {
     "program": "aferir-mpi-clock",
@@ -229,7 +230,7 @@ def test_only_what_can_run_is_planned(
     path.write_text(EXPERIMENT.format(kind=kind, processes=processes, oversubscribe=oversubscribe))
     host = HostLimits(cpus=(0, 1), memory_bytes=2**34)
     if not wrong:
-        assert load(path, host, all_workloads()).cells
+        assert load(path, host, all_programs()).cells
         return
     with pytest.raises(UsageError, match=wrong):
-        load(path, host, all_workloads())
+        load(path, host, all_programs())

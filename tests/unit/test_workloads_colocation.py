@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from aferir.colocation.program import BATCH, COLOCATION, need_batch
 from aferir.colocation.trials.memcached import value_bytes
 from aferir.colocation.trials.programs import PROGRAMS
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages
-from aferir.workloads.colocation import BATCH, COLOCATION, need_batch
 
 
 def test_every_batch_program_is_known_to_both() -> None:

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from aferir import process
 from aferir.errors import MissingError, ProgramError, UnverifiedError
+from aferir.linux import process
+from aferir.linux.process import Completed
 from aferir.model.plan import SCRATCH, Parameter
-from aferir.process import Completed
-from aferir.workloads.base import VOLUME
-from aferir.workloads.checkpoint import BY_MPI_IO, CHECKPOINT
-from aferir.workloads.dedup import DEDUP
-from aferir.workloads.index import INDEX
-from aferir.workloads.io_programs import IoProgram
-from aferir.workloads.mpi import MPIS, Mpi
-from aferir.workloads.wordcount import WORDCOUNT
+from aferir.programs.base import VOLUME
+from aferir.programs.io.base import IoProgram
+from aferir.programs.io.checkpoint import BY_MPI_IO, CHECKPOINT
+from aferir.programs.io.dedup import DEDUP
+from aferir.programs.io.index import INDEX
+from aferir.programs.io.wordcount import WORDCOUNT
+from aferir.programs.mpi import MPIS, Mpi
 
 SMALL: Mapping[str, Mapping[str, Parameter]] = {
     "checkpoint": {"processes": 3, "segments": 2, "block_bytes": 2**17, "transfer_bytes": 2**16},

@@ -10,11 +10,11 @@ from tests.unit.stores_support import assert_timed, run, usable
 
 from aferir.errors import ProgramError
 from aferir.model.plan import Parameter
-from aferir.workloads.base import VOLUME
-from aferir.workloads.stores import jars
-from aferir.workloads.stores.inside.outcome import FailedError, WrongError
-from aferir.workloads.stores.inside.ycsb import check_report, read_report
-from aferir.workloads.stores.key_value import HBASE, KEY_VALUE
+from aferir.programs.base import VOLUME
+from aferir.programs.stores import jars
+from aferir.programs.stores.inside.outcome import FailedError, WrongError
+from aferir.programs.stores.inside.ycsb import check_report, read_report
+from aferir.programs.stores.key_value import HBASE, KEY_VALUE
 
 SMALL: dict[str, Parameter] = {"records": 200, "requests": 400, "clients": 2}
 REPORT = """[OVERALL], RunTime(ms), 15558

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aferir import process
 from aferir.errors import MissingError
-from aferir.workloads import mpi
-from aferir.workloads.mpi import MPIS, Mpi, check_mpi, find_launcher, launch, mpi_of, wrong_mpi
+from aferir.linux import process
+from aferir.programs import mpi
+from aferir.programs.mpi import MPIS, Mpi, check_mpi, find_launcher, launch, mpi_of, wrong_mpi
 
 VERSIONS = {"openmpi": "mpirun.openmpi (OpenRTE) 4.1.4", "mpich": "HYDRA build details:"}
 

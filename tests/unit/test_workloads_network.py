@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aferir import process
 from aferir.errors import ProgramError, UnverifiedError
+from aferir.linux import process
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series
-from aferir.workloads.base import Workload
-from aferir.workloads.ends import both_ends
-from aferir.workloads.iperf3 import IPERF3
-from aferir.workloads.netpipe import NETPIPE, netpipe_options, parse_points
-from aferir.workloads.network import NETWORK
+from aferir.programs.base import Workload
+from aferir.programs.network.ends import both_ends
+from aferir.programs.network.iperf3 import IPERF3
+from aferir.programs.network.netpipe import NETPIPE, netpipe_options, parse_points
+from aferir.programs.network.sweep import NETWORK
 
 SIZES: list[dict[str, object]] = [
     {

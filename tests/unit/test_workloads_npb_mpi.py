@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample
-from aferir.workloads.npb import CLASSES
-from aferir.workloads.npb_mpi import MPI_KERNELS, NPB_MPI, possible_processes
-from aferir.workloads.npb_reference import NPB_REFERENCE, ReferenceRun, read_reference
+from aferir.programs.npb.ranks import MPI_KERNELS, NPB_MPI, possible_processes
+from aferir.programs.npb.reference import NPB_REFERENCE, ReferenceRun, read_reference
+from aferir.programs.npb.threads import CLASSES
 
 TABLE = """
  CG Benchmark Completed.

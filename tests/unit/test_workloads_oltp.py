@@ -13,10 +13,10 @@ from tests.unit.stores_support import assert_timed, needs_root, run, usable
 
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
-from aferir.workloads.base import VOLUME
-from aferir.workloads.stores.inside.oltp_sysbench import read_report
-from aferir.workloads.stores.inside.outcome import FailedError
-from aferir.workloads.stores.oltp import OLTP, OLTP_SYSBENCH
+from aferir.programs.base import VOLUME
+from aferir.programs.stores.inside.oltp_sysbench import read_report
+from aferir.programs.stores.inside.outcome import FailedError
+from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
 
 SMALL: dict[str, Parameter] = {"customers": 20, "terminals": 3, "transactions": 600}
 MIX = (

@@ -14,14 +14,14 @@ from tests.unit.stores_support import assert_timed, needs_root, run, usable
 from aferir.config import parse
 from aferir.errors import UnverifiedError
 from aferir.model.plan import HostLimits
+from aferir.programs.base import VOLUME, Command
+from aferir.programs.stores.blast import BLAST
+from aferir.programs.stores.bundle import bundle, packed
+from aferir.programs.stores.inside import blast
+from aferir.programs.stores.inside.cpu import TICKS_PER_S, CpuTime, parse_stat
+from aferir.programs.stores.inside.outcome import Figures, WrongError, explain
+from aferir.registry import all_programs
 from aferir.runner.repetition import command_line
-from aferir.workloads import all_workloads
-from aferir.workloads.base import VOLUME, Command
-from aferir.workloads.stores.blast import BLAST
-from aferir.workloads.stores.bundle import bundle, packed
-from aferir.workloads.stores.inside import blast
-from aferir.workloads.stores.inside.cpu import TICKS_PER_S, CpuTime, parse_stat
-from aferir.workloads.stores.inside.outcome import Figures, WrongError, explain
 
 SMALL: dict[str, str | int | float | bool] = {
     "database_bases": 300_000,
@@ -60,7 +60,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 def test_images_get_the_packages_of_the_programs_and_the_host_none() -> None:
-    plan = parse(EXPERIMENT, HostLimits(cpus=(0,), memory_bytes=2**33), all_workloads())
+    plan = parse(EXPERIMENT, HostLimits(cpus=(0,), memory_bytes=2**33), all_programs())
     native, box = plan.environments
     assert native.packages == ()
     assert box.packages == ("ncbi-blast+", "python3")

@@ -19,7 +19,7 @@ void become_mpirun(const Arguments& arguments, const std::filesystem::path& fold
         throw_storage_error("run", program, errno);
     }
     std::vector<std::string> words{"mpirun." + mpi};
-    if (mpi == "openmpi") {  // as in aferir.workloads.mpi
+    if (mpi == "openmpi") {  // as in aferir.programs.mpi
         words.insert(words.end(), {"--allow-run-as-root", "--oversubscribe", "--bind-to", "none"});
     }
     words.insert(words.end(), {"-n", std::string(arguments.value("--processes").value_or("2")),

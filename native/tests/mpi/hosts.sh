@@ -26,7 +26,7 @@ clean() {
 trap clean EXIT
 trap 'exit 1' INT TERM HUP
 
-# src/aferir/journal.py: Entry; the start time is field 22 of stat, after a name in brackets.
+# src/aferir/linux/journal.py: Entry; the start time is field 22 of stat, after a name in brackets.
 started=$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 20)
 mkdir -p "$state/journal" "$work" || exit 1
 printf '{"id":"%s","kind":"namespace","owner_pid":%s,"owner_started":%s,"boot_id":"%s","details":{}}' \

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal, process
 from aferir.aggregation.applying import Interface, Route, State, Steps, Wish, settings_of, steps
 from aferir.aggregation.subnets import Command
 from aferir.errors import AferirError, ProgramError, UsageError
-from aferir.journal import Entry
+from aferir.linux import journal, process
+from aferir.linux.journal import Entry
 from aferir.model.network import Mptcp
 
 KIND = "aggregate"

@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import count
 from pathlib import Path, PurePosixPath
 
-from aferir import journal
 from aferir.aggregation import traffic, wiring
 from aferir.aggregation.shells import MAKING_S, output
 from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
-from aferir.environments import initramfs, namespace
-from aferir.environments.qemu import Wire
-from aferir.environments.vm import GuestInstance, VirtualMachine
+from aferir.environments.qemu.command_line import Wire
+from aferir.environments.qemu.vm import GuestInstance, VirtualMachine
 from aferir.errors import UsageError
+from aferir.image import initramfs
+from aferir.linux import journal, namespace
 from aferir.model.network import MOST_LINKS, Event, Kind
 from aferir.model.plan import EnvironmentSpec
 

@@ -9,13 +9,12 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from aferir import journal, process
 from aferir.aggregation import ranks
 from aferir.aggregation.guests import guest, guests
 from aferir.aggregation.shells import MAKING_S, output
 from aferir.aggregation.traffic import Outcome, Task, read, script
-from aferir.environments import namespace, undo
 from aferir.errors import MissingError
+from aferir.linux import journal, namespace, process, undo
 from aferir.machine import packages, privileges
 from aferir.model.network import Bonding, Kind, Method
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aferir import process
 from aferir.errors import ProgramError, TimeoutExpired
-from aferir.process import Completed
+from aferir.linux import process
+from aferir.linux.process import Completed
 
 MAKING_S = 60.0
 """Within which a network is made."""

@@ -15,12 +15,12 @@ from aferir.bench import clock_judge as judge
 from aferir.bench.clock_mpi import measure_mpi
 from aferir.bench.clock_peers import PEERS, measure_peers
 from aferir.bench.options import BenchOptions, Note
-from aferir.clock.program import PROGRAM, Bound, Ecp, Line, Sync, measure, of
-from aferir.environments.namespace import Pair, veth_pair
-from aferir.environments.undo import MARK
+from aferir.clock.bench_program import PROGRAM, Bound, Ecp, Line, Sync, measure, of
 from aferir.errors import AferirError
+from aferir.linux.namespace import Pair, veth_pair
+from aferir.linux.undo import MARK
 from aferir.model.bench import BenchResult, Figure
-from aferir.workloads.kernels import kernel_path
+from aferir.programs.kernels import kernel_path
 
 HELP = "clocks: read cost, ECP violations, synchronisation, bounds, MPI_Wtime, simulated cluster"
 

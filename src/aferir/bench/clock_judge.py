@@ -7,7 +7,7 @@ from statistics import median
 
 import msgspec
 
-from aferir.clock.program import Bound, Ecp, Line, Sync, cost_of
+from aferir.clock.bench_program import Bound, Ecp, Line, Sync, cost_of
 from aferir.model.bench import Figure
 from aferir.statistics.intervals import median_interval
 

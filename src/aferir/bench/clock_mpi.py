@@ -16,16 +16,16 @@ from statistics import median
 
 import msgspec
 
-from aferir import process
 from aferir.bench.options import BenchOptions, Note
-from aferir.environments.namespace import Star, star
-from aferir.environments.undo import MARK
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.installed import installed
+from aferir.linux import process
+from aferir.linux.namespace import Star, star
+from aferir.linux.undo import MARK
 from aferir.model.bench import Figure
-from aferir.workloads import mpi as launching
-from aferir.workloads.kernels import kernel_path
-from aferir.workloads.mpi import MPIS, Mpi
+from aferir.programs import mpi as launching
+from aferir.programs.kernels import kernel_path
+from aferir.programs.mpi import MPIS, Mpi
 
 PROGRAM = "aferir-mpi-bench"
 ADDED_S = 0.3e-3

@@ -14,12 +14,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from aferir import process
 from aferir.bench.clock_judge import PeerErrors
 from aferir.bench.options import Note
-from aferir.environments.namespace import Pair
-from aferir.environments.undo import MARK
 from aferir.errors import AferirError, ProgramError
+from aferir.linux import process
+from aferir.linux.namespace import Pair
+from aferir.linux.undo import MARK
 
 PEERS = ("chronyd", "ptp4l")
 

@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from aferir import process
 from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError, ProgramError
+from aferir.linux import process
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
+from aferir.programs.lattice_boltzmann import LATTICE_BOLTZMANN
 from aferir.statistics.intervals import median_interval
 from aferir.statistics.ratio import paired_ratio
-from aferir.workloads.lattice_boltzmann import LATTICE_BOLTZMANN
 
 PEERS = ("lbm-benchmark-kernels",)
 _KERNEL = "list-aa-pv-soa"

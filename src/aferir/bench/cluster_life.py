@@ -18,13 +18,13 @@ from statistics import median
 
 import msgspec
 
-from aferir import journal, process
 from aferir.bench.leftovers import judge_leftovers, leftovers, own_state
 from aferir.bench.options import BenchOptions, Note
 from aferir.cluster import configuration, manager, storing
 from aferir.cluster.description import Description, Kind
-from aferir.environments import image
 from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.image import userland
+from aferir.linux import journal, process
 from aferir.model.bench import Figure
 
 _NAME = "bench"
@@ -88,7 +88,7 @@ def _figures(plan: Plan, options: BenchOptions, note: Note) -> list[Figure]:
         asked = Description(name=_NAME, nodes=plan.nodes, kind=plan.kind)
         manager.require(asked)
         note("building the image of a node", 0.0)
-        image.ensure(extra=manager.packages(asked))
+        userland.ensure(extra=manager.packages(asked))
         with own_state() as state:
             for life in range(lives):
                 note(f"a cluster's life, {plan.kind}", 0.5 * life / lives)

@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from aferir import process
 from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.linux import process
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
+from aferir.programs.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, NATIVE, challenge
+from aferir.programs.kernels import positive, read_figures
+from aferir.programs.mpi import launch
 from aferir.statistics.ratio import paired_ratio
-from aferir.workloads.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, NATIVE, challenge
-from aferir.workloads.kernels import positive, read_figures
-from aferir.workloads.mpi import launch
 
 PEERS = ("hpcc",)
 AGREEMENT_PERCENT = 5.0

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 import msgspec
 
+from aferir.colocation.program import BATCH
 from aferir.colocation.settings import Sla
 from aferir.errors import UsageError
-from aferir.workloads.colocation import BATCH
 
 PART = "sla"
 SLAS: Mapping[str, Sla] = MappingProxyType(

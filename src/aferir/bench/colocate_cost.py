@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir import process
 from aferir.bench.options import Note
 from aferir.colocation.usage import most_resident_bytes, process_seconds
-from aferir.environments import scratch
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import process, scratch
 from aferir.model.bench import Figure
 
 _CPU = 0.01

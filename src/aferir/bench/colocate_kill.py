@@ -19,11 +19,10 @@ from typing import Literal
 
 import msgspec
 
-from aferir import journal, process
 from aferir.bench.options import Note
 from aferir.colocation import admission, attributes, remembered, service
-from aferir.environments import cgroup, scratch
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import cgroup, journal, process, scratch
 from aferir.model.bench import Figure
 
 Victim = Literal["controller", "guard", "service", "batch", "both"]

@@ -8,15 +8,15 @@ import time
 from pathlib import Path
 from statistics import mean, median
 
-from aferir import process
 from aferir.bench import elastic_hosts
 from aferir.bench.options import BenchOptions, Note
 from aferir.elastic.node import Node, native_node
 from aferir.elastic.video import SENT_BPS, VIDEO_BPS, Video, make
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.installed import installed
+from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
-from aferir.workloads.kernels import kernel_path, read_figures
+from aferir.programs.kernels import kernel_path, read_figures
 
 HELP = "elastic: a million simulated clients, published results, thousands of viewers, real hosts"
 PEERS = ()

@@ -17,7 +17,8 @@ from typing import Literal
 
 import msgspec
 
-from aferir import journal
+from aferir.clouds.base import Server
+from aferir.clouds.simulated import Layout, SimulatedCloud, simulated_cloud
 from aferir.elastic.door import Limits
 from aferir.elastic.front import Settings
 from aferir.elastic.ledger import Ledger
@@ -26,11 +27,10 @@ from aferir.elastic.service import Service
 from aferir.elastic.site import CloudSite
 from aferir.elastic.video import VIDEO_BPS, Video, make
 from aferir.elastic.viewers import Watched, watch
-from aferir.environments import container, namespace
 from aferir.environments.base import Instance
-from aferir.environments.cloud import Server
-from aferir.environments.simulated import Layout, SimulatedCloud, simulated_cloud
+from aferir.environments.lxc import container
 from aferir.errors import AferirError, ProgramError
+from aferir.linux import journal, namespace
 from aferir.model.finding import Finding
 
 Fault = Literal["kill", "fail", "hang", "slow", "restart"]

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import process
 from aferir.bench.elastic_faults import sequences, summary
 from aferir.bench.options import BenchOptions, Note
-from aferir.environments import simulated
+from aferir.clouds import simulated
+from aferir.elastic.program import ALLOCATION
 from aferir.errors import AferirError
+from aferir.linux import process
 from aferir.model.bench import Figure
 from aferir.model.record import Record
+from aferir.programs.kernels import finite, read_figures
 from aferir.store import open_run
-from aferir.workloads.elastic import ALLOCATION
-from aferir.workloads.kernels import finite, read_figures
 
 _EXPERIMENT = Path("experiments/elasticmovie-short.toml")
 _MOST_S = 600.0

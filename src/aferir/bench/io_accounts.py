@@ -16,11 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import process
 from aferir.bench.options import BenchOptions, Note
 from aferir.environments.base import Accounting
 from aferir.environments.native import Native, NativeInstance
 from aferir.errors import MissingError
+from aferir.linux import process
 from aferir.machine import host_limits
 from aferir.model.bench import Figure
 from aferir.model.plan import EnvironmentSpec
@@ -29,10 +29,10 @@ from aferir.probes import account, all_probes, perf_stat
 from aferir.probes.cpu import parse_cpu_ticks, split_percent
 from aferir.probes.frequency import ARGUMENTS, parse
 from aferir.probes.frequency import PROGRAM as METER
+from aferir.programs.kernels import finite, kernel_path, positive, read_figures
 from aferir.runner.accounting import watching
 from aferir.runner.snapshots import read_host, wanted
 from aferir.statistics.io_cost import system_share
-from aferir.workloads.kernels import finite, kernel_path, positive, read_figures
 
 KNOWN = "account-known"
 _MEGACYCLES, _QUICK_MEGACYCLES = 40_000, 10_000

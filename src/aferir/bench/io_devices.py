@@ -8,15 +8,15 @@ import os
 from pathlib import Path
 
 from aferir.bench.options import BenchOptions, Note
-from aferir.environments import limited_disk
 from aferir.environments.base import Accounting
 from aferir.errors import AferirError
+from aferir.linux import limited_disk
 from aferir.model.bench import Figure
 from aferir.power.base import Description, Reading
 from aferir.power.check import refusal
 from aferir.probes import account
+from aferir.programs.kernels import kernel_path
 from aferir.runner.accounting import watching
-from aferir.workloads.kernels import kernel_path
 
 _BLOCK = 4096
 _OPERATIONS, _QUICK_OPERATIONS = 5000, 1000

@@ -1,6 +1,6 @@
 """The programs of I/O in their short form: run natively and in a container, verified, cleaned up.
 
-Whatever is registered in `aferir.workloads` and has `short_io` takes part; nothing is listed here.
+Whatever is registered in `aferir.registry` and has `short_io` takes part; nothing is listed here.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from aferir import machine, runner, workloads
+from aferir import machine, registry, runner
 from aferir.bench.leftovers import judge_leftovers, leftovers, own_state
 from aferir.bench.options import BenchOptions, Note
 from aferir.config.expand import image_packages
-from aferir.environments import by_kind
 from aferir.errors import MissingError
 from aferir.model.bench import Figure
 from aferir.model.plan import Cell, EnvironmentSpec, Plan, WorkloadSpec, once
 from aferir.model.record import Record
+from aferir.programs.base import VOLUME, IoWorkload
+from aferir.registry import by_kind
 from aferir.runner.progress import Silent
-from aferir.workloads.base import VOLUME, IoWorkload
 
 LIMIT_S = 3600.0
 """All of them together, in both environments."""
@@ -28,7 +28,7 @@ _MOST_MEMORY = 16 * 2**30
 
 def marked() -> dict[str, IoWorkload]:
     """Programs that have a short form, by their name in an experiment file."""
-    known = workloads.all_workloads()
+    known = registry.all_programs()
     return {name: one for name, one in known.items() if isinstance(one, IoWorkload)}
 
 
@@ -45,7 +45,7 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
                 state / "runs",
                 experiment=b"",
                 environments={spec.kind: by_kind(spec.kind) for spec in plan.environments},
-                workloads=workloads.all_workloads(),
+                workloads=registry.all_programs(),
                 progress=_Noted(note),
             )
             left = leftovers(state)

@@ -14,10 +14,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from aferir import journal
-from aferir.environments import cgroup, namespace, undo
+from aferir.linux import cgroup, journal, namespace, undo
 from aferir.model.bench import Figure
-from aferir.runner.kinds import clean
+from aferir.registry import clean
 
 _STATE, _TEMPORARY = "AFERIR_STATE", "TMPDIR"
 _SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - looked at for names alone

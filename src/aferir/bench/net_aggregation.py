@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from aferir import journal, process
 from aferir.aggregation.measure import Curve, Result, measure
 from aferir.aggregation.places import Place, place
 from aferir.aggregation.traffic import PROGRAM, Task
@@ -24,6 +23,7 @@ from aferir.bench.leftovers import leftovers, own_state
 from aferir.bench.options import BenchOptions, Note
 from aferir.environments import cleaning
 from aferir.errors import AferirError
+from aferir.linux import journal, process
 from aferir.machine import packages
 from aferir.model.bench import Figure
 from aferir.model.network import (
@@ -41,7 +41,7 @@ from aferir.model.network import (
     Tuning,
     one_after_another,
 )
-from aferir.workloads.kernels import kernel_path
+from aferir.programs.kernels import kernel_path
 
 MPTCP_LINKS = 3.6
 """Times one link that MPTCP has to carry over 4, for one connection of an unmodified program."""

@@ -18,18 +18,18 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import process
 from aferir.bench.net_sizes import PEER, Curve, Range, Turn, around, judge, nothing, unsettled
 from aferir.bench.options import BenchOptions, Note
-from aferir.environments.namespace import Pair, veth_pair
-from aferir.environments.undo import MARK
 from aferir.errors import AferirError, MissingError
+from aferir.linux import process
+from aferir.linux.namespace import Pair, veth_pair
+from aferir.linux.undo import MARK
 from aferir.model.bench import Figure
 from aferir.model.record import Series
-from aferir.workloads.kernels import kernel_path
-from aferir.workloads.mpi import find_launcher
-from aferir.workloads.netpipe import netpipe_options, parse_points
-from aferir.workloads.network import MPI_PROGRAM, NETWORK
+from aferir.programs.kernels import kernel_path
+from aferir.programs.mpi import find_launcher
+from aferir.programs.network.netpipe import netpipe_options, parse_points
+from aferir.programs.network.sweep import MPI_PROGRAM, NETWORK
 
 PEERS = (PEER,)
 _AGAIN = 8

@@ -15,16 +15,16 @@ from statistics import median
 import msgspec
 from msgspec.structs import replace
 
-from aferir import process
 from aferir.bench.effort import Effort
 from aferir.bench.npb_mpi import mpi_cases, mpi_figures
 from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError, TimeoutExpired, UsageError
+from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
+from aferir.programs.npb.reference import read_reference
+from aferir.programs.npb.threads import KERNELS, NPB
 from aferir.statistics.intervals import median_interval
 from aferir.statistics.ratio import Ratio, paired_ratio
-from aferir.workloads.npb import KERNELS, NPB
-from aferir.workloads.npb_reference import read_reference
 
 HELP = "NPB kernels: verified, Mop/s, ratio to NPB-CPP; messages against threads"
 PEERS = ("npb-cpp",)

@@ -13,16 +13,16 @@ from statistics import median
 
 import msgspec
 
-from aferir import process
 from aferir.bench.effort import Effort
 from aferir.bench.options import BenchOptions, Note
 from aferir.errors import AferirError
+from aferir.linux import process
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample
+from aferir.programs.npb.ranks import MPI_KERNELS, NPB_MPI, NpbMpiWorkload
+from aferir.programs.npb.threads import NPB, NpbWorkload
 from aferir.statistics.ratio import Ratio, paired_ratio
-from aferir.workloads.npb import NPB, NpbWorkload
-from aferir.workloads.npb_mpi import MPI_KERNELS, NPB_MPI, NpbMpiWorkload
 
 _CLASSES = ("S", "W", "A")
 _QUICK_CLASSES = ("W",)

@@ -16,15 +16,15 @@ import msgspec
 
 from aferir import machine
 from aferir.bench.options import BenchOptions, Note
-from aferir.environments import by_kind
 from aferir.environments.base import Instance
 from aferir.errors import MissingError
 from aferir.model.bench import BenchResult, Figure
 from aferir.model.plan import EnvironmentSpec, Parameter
+from aferir.programs.base import PROGRAM_FOLDER
+from aferir.programs.npb.threads import NPB
+from aferir.registry import by_kind
 from aferir.statistics.ratio import paired_ratio
 from aferir.statistics.verdict import Verdict, decide
-from aferir.workloads.base import PROGRAM_FOLDER
-from aferir.workloads.npb import NPB
 
 HELP = "container over native on EP and CG; planted slowdowns of 10 % and 0 %"
 PEERS = ()

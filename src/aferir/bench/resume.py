@@ -10,13 +10,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from aferir import process
 from aferir.bench.leftovers import judge_leftovers, leftovers, own_state
 from aferir.bench.options import BenchOptions, Note
-from aferir.environments import by_kind
 from aferir.errors import ProgramError
+from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
 from aferir.model.plan import EnvironmentKind
+from aferir.registry import by_kind
 from aferir.store import list_runs, open_run
 
 HELP = "SIGKILL at ten random moments of a run: all cells exactly once, nothing left"

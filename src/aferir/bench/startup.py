@@ -6,8 +6,8 @@ import statistics
 import sys
 import time
 
-from aferir import process
 from aferir.bench.options import BenchOptions, Note
+from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
 from aferir.statistics.intervals import median_interval
 

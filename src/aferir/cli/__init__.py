@@ -17,25 +17,15 @@ from pathlib import Path
 from types import ModuleType
 
 from aferir import __version__
-from aferir.cli import (
-    aggregate,
-    bench,
-    clean,
-    clock,
-    cluster,
-    colocate,
-    compare,
-    doctor,
-    elastic,
-    fetch,
-    list_,
-    mpirun,
-    power,
-    report,
-    run,
-)
+from aferir.aggregation import verbs as aggregate
+from aferir.cli import bench, clean, compare, doctor, fetch, list_, mpirun, report, run
 from aferir.cli.verbs import add_verbs
+from aferir.clock import verbs as clock
+from aferir.cluster import verbs as cluster
+from aferir.colocation import verbs as colocate
+from aferir.elastic import verbs as elastic
 from aferir.errors import AferirError
+from aferir.power import verbs as power
 
 VERBS: tuple[ModuleType, ...] = (
     doctor,
@@ -116,7 +106,7 @@ def _complain(options: argparse.Namespace, message: str, remedy: str, code: int)
 
 def _own_fault(options: argparse.Namespace, error: Exception) -> int:
     """Keep the traceback for whoever mends it, in a file and not in the user's face."""
-    from aferir.journal import state_folder
+    from aferir.linux.journal import state_folder
 
     path = Path(state_folder()) / "fault.txt"
     try:

@@ -27,11 +27,11 @@ def execute(options: argparse.Namespace) -> int:
     """Undo every journal entry whose owner is dead; exit code 1 where something resisted."""
     import json
 
-    from aferir import journal
     from aferir.aggregation import guard
     from aferir.cluster import manager, storing
     from aferir.colocation import remembered
     from aferir.environments.cleaning import clean
+    from aferir.linux import journal
 
     orphans = journal.orphans()
     problems = manager.clean(orphans) + clean(orphans)
@@ -42,7 +42,7 @@ def execute(options: argparse.Namespace) -> int:
         manager.destroy(name)
         removed.append(f"cluster {name}")
     if options.images:
-        from aferir.environments.image import remove_images
+        from aferir.image.userland import remove_images
 
         removed.extend(remove_images())
     if options.json:

@@ -22,14 +22,14 @@ def execute(options: argparse.Namespace) -> int:
     """Collect the findings of the machine, each environment and each workload."""
     import msgspec
 
-    from aferir import environments, machine, workloads
+    from aferir import machine, registry
     from aferir.cli.console import console, status
 
     with status("looking at this machine, and booting a guest to see whether it can"):
         findings = [
             *machine.findings(),
-            *(f for kind in environments.KINDS for f in environments.by_kind(kind).check()),
-            *(f for workload in workloads.all_workloads().values() for f in workload.check()),
+            *(f for kind in registry.KINDS for f in registry.by_kind(kind).check()),
+            *(f for workload in registry.all_programs().values() for f in workload.check()),
         ]
     if options.json:
         print(msgspec.json.encode(findings).decode())

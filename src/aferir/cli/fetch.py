@@ -28,7 +28,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.cli.console import status
     from aferir.colocation.trials import texts
     from aferir.errors import UsageError
-    from aferir.workloads.stores import jars
+    from aferir.programs.stores import jars
 
     if unknown := [name for name in options.store if name not in (*jars.NAMES, _TEXTS)]:
         known = ", ".join((*jars.NAMES, _TEXTS))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from aferir.errors import UsageError
 
 if TYPE_CHECKING:
-    from aferir.workloads.mpi import Launcher
+    from aferir.programs.mpi import Launcher
 
 NAME = "mpirun"
 HELP = "run an MPI program whose MPI_Wtime is one time for all ranks"
@@ -58,7 +58,7 @@ def execute(options: argparse.Namespace) -> int:
     """Become mpirun: its exit code, its signals and its terminal are the user's."""
     if not options.arguments:
         raise UsageError("nothing to run", remedy="e.g. aferir mpirun -n 8 ./program")
-    from aferir.workloads.mpi import find_launcher, find_library
+    from aferir.programs.mpi import find_launcher, find_library
 
     launcher = find_launcher(options.mpi)
     library = find_library(launcher.mpi)
@@ -70,7 +70,7 @@ def launch_command(
     launcher: Launcher, library: Path, arguments: Sequence[str], *, report: bool
 ) -> list[str]:
     """Put the ranks' environment before what the user gave; the launcher's own stays as it is."""
-    from aferir.workloads.mpi import preloaded, variable_options
+    from aferir.programs.mpi import preloaded, variable_options
 
     variables = preloaded(library, report=report)
     return [launcher.path, *variable_options(launcher.mpi, variables), *arguments]

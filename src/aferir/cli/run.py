@@ -34,9 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Validate, run, report; exit code 1 where a cell failed in all its repetitions."""
-    from aferir import config, machine, workloads
+    from aferir import config, machine, registry
 
-    programs = workloads.all_workloads()
+    programs = registry.all_programs()
     experiment = config.read_bytes(options.experiment)
     limits = machine.host_limits()
     plan = config.parse(experiment, limits, programs, source=str(options.experiment))
@@ -44,10 +44,10 @@ def execute(options: argparse.Namespace) -> int:
         print(f"{options.experiment} is right: {len(plan.cells)} cells")
         return 0
 
-    from aferir import probes, runner
+    from aferir import probes, registry, runner
     from aferir.cli.progress import RunProgress
     from aferir.probes import account, frequency
-    from aferir.runner.kinds import by_kind, clean
+    from aferir.registry import by_kind, clean
 
     with RunProgress() as progress:
         run = runner.run(
@@ -71,7 +71,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def _program(name: str) -> Path | None:
     from aferir.errors import MissingError
-    from aferir.workloads.kernels import kernel_path
+    from aferir.programs.kernels import kernel_path
 
     try:
         return kernel_path(name)

@@ -1,153 +1,198 @@
-"""What `aferir-clock-bench` measures on this machine: starting it, and reading its lines.
+"""Studies of clocks: strictness, read cost, stability, NTP's corrections, order, and noise.
 
-It prints one JSON object a line; `bench` names what the line is about.
+After Dutra 2015, chapter 7 and appendix A; the native program `clock-study` measures and names its
+own figures (docs/guides/clock-studies.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Literal, TypeVar
+import difflib
+from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
 
-from aferir import process
 from aferir.errors import ProgramError
+from aferir.model.finding import Finding
+from aferir.model.plan import Parameter
+from aferir.model.record import Sample, Series, Warning
+from aferir.programs.base import Command
+from aferir.programs.kernels import check_kernels, kernel_path, positive, read_figures
 
-PROGRAM = "aferir-clock-bench"
-Part = Literal["info", "costs", "ecp", "sync", "bound"]
-
-_INVARIANCES = ("none", "claimed", "trusted", "given")
-
-
-class ReadCost(msgspec.Struct, frozen=True, tag_field="bench", tag="read_cost"):
-    """One way of reading a clock, over rounds that alternate with those of the others."""
-
-    clock: str
-    rounds: int
-    reads_per_round: int
-    min_ns: float
-    median_ns: float
+PROGRAM = "clock-study"
+_MEMORY = 32 * 2**20
+_HOUR_S = 3600.0
 
 
-class Ecp(msgspec.Struct, frozen=True, tag_field="bench", tag="ecp"):
-    """How often a reading was not greater than the one before it in causal order."""
+class Whole(msgspec.Struct, frozen=True):
+    """A whole number within bounds."""
 
-    case: Literal["migrations", "hand_overs"]
-    reads: int
-    violations: int
-    seconds: float
-    migrations: int = 0
+    low: int
+    high: int
 
+    def problem(self, value: Parameter) -> str:
+        """What is wrong with a value, and what to write; empty where it is right."""
+        if isinstance(value, int) and not isinstance(value, bool) and self.low <= value:
+            return "" if value <= self.high else self._sentence(value)
+        return self._sentence(value)
 
-class Sync(msgspec.Struct, frozen=True, tag_field="bench", tag="one_shot_sync"):
-    """One-shot synchronisations between ends that read one clock; no figures where all failed."""
-
-    runs: int
-    failures: int
-    outside_bound: int
-    stamped_by_kernel: int
-    """Runs of which nearly all exchanges had the kernel's time stamps."""
-    median_error_ns: float | None = None
-    p90_error_ns: float | None = None
-    p99_error_ns: float | None = None
-    max_error_ns: float | None = None
-    median_took_ns: float | None = None
-    min_took_ns: float | None = None
-    median_bound_ns: float | None = None
-    median_exchanges: float | None = None
+    def _sentence(self, value: Parameter) -> str:
+        return f"{value!r} is not possible; write a whole number from {self.low} to {self.high}"
 
 
-class Bound(msgspec.Struct, frozen=True, tag_field="bench", tag="bound"):
-    """A clock of an injected rate that was compared with the truth again and again."""
+class Number(msgspec.Struct, frozen=True):
+    """A number within bounds."""
 
-    path: str
-    injected_ppm: float
-    rate_ppm: float
-    rate_error_ppm: float
-    checks: int
-    outside: int
-    worst_error_ns: float
-    worst_part_of_bound: float
+    low: float
+    high: float
 
-
-class Counter(msgspec.Struct, frozen=True, tag_field="bench", tag="counter"):
-    """What `rvec_info` says (docs/reference/clock.md)."""
-
-    counter: str
-    frequency_hz: float
-    uncertainty_ppb: float
-    """Half of the interval that holds the rate, against CLOCK_MONOTONIC_RAW."""
-    invariance: int
-    cores: int
-    cores_checked: int
-    jumps: int
-    rate_changes: int
-    doubt_ns: int = 0
-
-    @property
-    def trust(self) -> str:
-        """In a word: `none` (a fallback is in use), `claimed`, `trusted` or `given`."""
-        known = 0 <= self.invariance < len(_INVARIANCES)
-        return _INVARIANCES[self.invariance] if known else "none"
+    def problem(self, value: Parameter) -> str:
+        """As for `Whole`."""
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and self.low <= float(value) <= self.high:
+            return ""
+        return f"{value!r} is not possible; write a number from {self.low:g} to {self.high:g}"
 
 
-class CoreOffset(msgspec.Struct, frozen=True, tag_field="bench", tag="core_offset"):
-    """A core's counter less that of core 0, in ticks."""
+class Word(msgspec.Struct, frozen=True):
+    """One of some words."""
 
-    core: int
-    offset_ticks: int
-    uncertainty_ticks: int
-    applied: bool
-    """It exceeds its uncertainty and is taken out of readings."""
+    words: tuple[str, ...]
+
+    def problem(self, value: Parameter) -> str:
+        """As for `Whole`."""
+        if isinstance(value, str) and value in self.words:
+            return ""
+        close = difflib.get_close_matches(str(value)[:40].lower(), self.words, n=1)
+        hint = f"did you mean `{close[0]}`?" if close else f"choose one of {', '.join(self.words)}"
+        return f"{str(value)[:40]!r} is not known; {hint}"
 
 
-Line = ReadCost | Ecp | Sync | Bound | Counter | CoreOffset
-_L = TypeVar("_L", ReadCost, Ecp, Sync, Bound, Counter, CoreOffset)
+_RATE = Number(-1000.0, 1000.0)
+_INTERVAL = Number(0.0, 24 * _HOUR_S)
+_CORRECTION = Word(("step", "slew"))
+_SECONDS = Number(0.1, 31 * 24 * _HOUR_S)
+
+STUDIES: Mapping[str, Mapping[str, Whole | Number | Word]] = {
+    "ecp": {
+        "runs": Whole(1, 10**6),
+        "blocks": Whole(1, 10**8),
+        "movement": Word(("pinned", "migrated", "handed-over")),
+    },
+    "cost": {"runs": Whole(1, 10**6)},
+    "stability": {"seconds": _SECONDS, "interval_s": Number(1e-4, _HOUR_S)},
+    "ntp": {
+        "interval_s": _INTERVAL,
+        "queries": Whole(1, 10**6),
+        "rate_ppm": _RATE,
+        "correction": _CORRECTION,
+        "server": Word(("chronyd", "own")),
+    },
+    "order": {
+        "messages": Whole(10, 10**7),
+        "seconds": _SECONDS,
+        "interval_s": _INTERVAL,
+        "rate_ppm": _RATE,
+        "offset_s": Number(-_HOUR_S, _HOUR_S),
+        "correction": _CORRECTION,
+    },
+    "noise": {
+        "quanta": Whole(100, 10**8),
+        "quantum_s": Number(1e-5, 1.0),
+        "priority": Word(("normal", "realtime")),
+        "noise_period_s": Number(0.0, _HOUR_S),
+        "noise_busy_s": Number(0.0, _HOUR_S),
+    },
+}
+"""Each study with the parameters that it knows; defaults are the program's."""
 
 
-def measure(
-    program: Path,
-    part: Part,
-    options: Sequence[str] = (),
-    *,
-    timeout_s: float,
-    environment: Mapping[str, str] | None = None,
-) -> list[Line]:
-    """Let the program measure one part; what the counter is comes with it.
+class _Value(msgspec.Struct, frozen=True):
+    metric: Annotated[str, msgspec.Meta(min_length=1)]
+    unit: str
+    value: float
 
-    Errors: ProgramError where it says nothing that can be read, TimeoutExpired.
-    """
-    done = process.run(
-        [str(program), part, *options], timeout_s=timeout_s, environment=environment, check=False
+
+class _Doubt(msgspec.Struct, frozen=True):
+    code: str
+    message: str
+    advice: str
+
+
+class _Figures(msgspec.Struct, frozen=True):
+    samples: tuple[_Value, ...]
+    series: tuple[Series, ...]
+    doubts: tuple[_Doubt, ...]
+
+
+class ClockWorkload:
+    """One study, chosen by `study`; the other parameters are those of that study."""
+
+    program = "clock"
+    parameters: tuple[str, ...] = (
+        "study",
+        *dict.fromkeys(name for known in STUDIES.values() for name in known),
     )
-    lines = parse(done.stdout)
-    # It ends with the counter, also where a synchronisation failed (exit code 1, counted).
-    if done.exit_code < 0 or not of(lines, Counter):
-        raise ProgramError(
-            f"{PROGRAM} {part} {process.explain_exit(done)}",
-            remedy="a processor without a counter that it knows? see docs/reference/clock.md",
-        )
-    return lines
 
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """`study` is needed; a parameter of another study is a mistake."""
+        if "study" not in parameters:
+            return [f"study: is missing; choose one of {', '.join(STUDIES)}"]
+        study = parameters["study"]
+        if wrong := Word(tuple(STUDIES)).problem(study):
+            return [f"study: {wrong}"]
+        rules = STUDIES[str(study)]
+        sentences = []
+        for name in self.parameters[1:]:
+            if name in parameters and name not in rules:
+                known = ", ".join(rules)
+                sentences.append(f"{name}: the study {study} has none; remove it, or use {known}")
+            elif name in parameters and (wrong := rules[name].problem(parameters[name])):
+                sentences.append(f"{name}: {wrong}")
+        return sentences or _planted_too_long(parameters)
 
-def parse(text: str) -> list[Line]:
-    """All lines. Errors: ProgramError where one is not of this program."""
-    decoder = msgspec.json.Decoder(Line, strict=False)
-    found: list[Line] = []
-    for line in text.splitlines():
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """The program, and what it keeps of each moment or quantum."""
+        quanta = parameters.get("quanta", 0)
+        return _MEMORY + (24 * quanta if isinstance(quanta, int) else 0)
+
+    def check(self) -> list[Finding]:
+        """Whether the program is installed."""
+        return check_kernels(self.program, (PROGRAM,))
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        """Errors: MissingError where the program was not built."""
+        study = str(parameters["study"])
+        arguments = [study]
+        for name in STUDIES[study]:
+            if name in parameters:
+                arguments += [f"--{name.replace('_', '-')}", str(parameters[name])]
+        return Command(kernel_path(PROGRAM), tuple(arguments))
+
+    def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
+        """`duration_s`, the study's samples and series, and what it doubts.
+
+        Errors: as in `Workload.parse`.
+        """
+        line = read_figures(stdout, PROGRAM)
+        duration = Sample("duration_s", positive(line, "duration_s"), "s")
         try:
-            found.append(decoder.decode(line))
-        except msgspec.MsgspecError as error:
-            raise ProgramError(f"{PROGRAM} printed what is not its own ({error})") from None
-    return found
+            figures = msgspec.convert(line, _Figures)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise ProgramError(f"{PROGRAM} printed a figure that is none: {error}") from None
+        return (
+            duration,
+            *(Sample(one.metric, one.value, one.unit) for one in figures.samples),
+            *figures.series,
+            *(Warning(doubt.code, doubt.message, doubt.advice) for doubt in figures.doubts),
+        )
 
 
-def of(lines: Sequence[Line], kind: type[_L]) -> list[_L]:
-    """The lines of one kind."""
-    return [line for line in lines if isinstance(line, kind)]
+def _planted_too_long(parameters: Mapping[str, Parameter]) -> list[str]:
+    period, busy = (parameters.get(f"noise_{name}_s") for name in ("period", "busy"))
+    if isinstance(period, int | float) and 0 < period <= float(busy or 5e-4):
+        return ["noise_busy_s: is as long as noise_period_s; write less, or plant more seldom"]
+    return []
 
 
-def cost_of(lines: Sequence[Line], clock: str) -> ReadCost | None:
-    """What reading that clock costs; None where this machine has no such clock."""
-    return next((line for line in of(lines, ReadCost) if line.clock == clock), None)
+CLOCK = ClockWorkload()

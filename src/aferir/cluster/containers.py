@@ -6,13 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aferir import journal, process
 from aferir.cluster import configuration, disks, network
 from aferir.cluster.description import Node, number_of
 from aferir.cluster.nodes import Place, disk_folder, image_of, make_folders
 from aferir.cluster.workshop import Workshop
-from aferir.environments import cgroup, container, lxc, undo
+from aferir.environments.lxc import config_file, container
 from aferir.errors import ProgramError
+from aferir.linux import cgroup, journal, process, undo
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
@@ -42,13 +42,13 @@ class ContainerNodes:
         text = _config(place, node, entry, upper)
         (folder / "config").write_text(text, encoding="utf-8")
         log = folder / "log"
-        command = lxc.daemon_command(folder.parent, container.name_of(entry), log)
+        command = config_file.daemon_command(folder.parent, container.name_of(entry), log)
         try:
             process.run(command, timeout_s=_TIME_LIMIT_S, environment={undo.MARK: entry.id})
         except ProgramError as error:
             said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
             raise ProgramError(
-                f"{node.name} did not start: {lxc.reason(said) or error.message}",
+                f"{node.name} did not start: {config_file.reason(said) or error.message}",
                 remedy="lxc-checkconfig(1) tells what the kernel lacks",
             ) from None
         first = self.process(entry)
@@ -87,12 +87,12 @@ class ContainerNodes:
         """By lxc-attach(1)."""
         folder = journal.state_folder() / "containers"
         inside = {**_VARIABLES, **variables}
-        return lxc.attach_command(folder, f"aferir-{node.entry}", command, inside)
+        return config_file.attach_command(folder, f"aferir-{node.entry}", command, inside)
 
     def pause(self, entry: journal.Entry, *, paused: bool) -> None:
         """By the freezer."""
         folder = container.folder_of(entry).parent
-        command = lxc.freezer_command(folder, container.name_of(entry), frozen=paused)
+        command = config_file.freezer_command(folder, container.name_of(entry), frozen=paused)
         process.run(command, timeout_s=_TIME_LIMIT_S)
 
     def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
@@ -125,7 +125,7 @@ def _config(place: Place, node: Node, entry: journal.Entry, upper: Path) -> str:
         memory_bytes=description.memory_bytes,
     )
     home, shared = place.folder / "home", place.folder / "config"
-    return lxc.config(
+    return config_file.config(
         spec,
         name=container.name_of(entry),
         tree=image_of(place, node) / "tree",

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import process
 from aferir.cluster.workshop import Workshop
-from aferir.environments import undo
 from aferir.errors import UsageError
+from aferir.linux import process, undo
 from aferir.machine import packages
 
 PROGRAMS = ("qemu-img", "mke2fs", "e2fsck", "mount", "umount", "cp")

@@ -8,10 +8,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from aferir import journal, process
 from aferir.cluster import configuration, slurm
 from aferir.cluster.description import Description, Node
-from aferir.environments import rooted, undo
+from aferir.environments import rooted
+from aferir.linux import journal, process, undo
 from aferir.machine import packages
 from aferir.model.finding import Finding
 

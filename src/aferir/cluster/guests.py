@@ -15,15 +15,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aferir import journal, process
 from aferir.cluster import configuration, disks, network
 from aferir.cluster.description import Node, mac, number_of
 from aferir.cluster.nodes import Place, image_of, make_folders
 from aferir.cluster.workshop import Workshop
-from aferir.environments import agent, image, initramfs, kvm, qemu, undo, vm
-from aferir.environments.image import Image, Metadata
+from aferir.environments import agent
 from aferir.environments.jsonsocket import JsonSocket
+from aferir.environments.qemu import command_line, kvm, vm
 from aferir.errors import AferirError, ProgramError
+from aferir.image import initramfs, userland
+from aferir.image.userland import Image, Metadata
+from aferir.linux import journal, process, undo
 from aferir.machine import packages
 from aferir.model.finding import Finding
 
@@ -75,10 +77,10 @@ class GuestNodes:
         """Start QEMU in the background within the bridge's namespace, and plug its tap in."""
         folder = vm.folder_of(entry)
         disk = make_folders(place, node, folder)
-        if not qemu.disk(disk).exists():
+        if not command_line.disk(disk).exists():
             base = image_of(place, node) / "disk.img"
-            process.run(qemu.overlay_command(base, qemu.disk(disk)), timeout_s=60)
-        qemu.disk(folder).symlink_to(qemu.disk(disk))
+            process.run(command_line.overlay_command(base, command_line.disk(disk)), timeout_s=60)
+        command_line.disk(folder).symlink_to(command_line.disk(disk))
         for share in _SHARES:
             _share(place.folder / share, folder / f"{share}.socket", entry)
         inside = ["nsenter", f"--net=/run/netns/{network.name_of(place.network)}"]
@@ -151,14 +153,14 @@ class GuestNodes:
         if paused:
             with _agent(folder) as connection:
                 agent.run(connection, ["sync"], timeout_s=_BOOT_LIMIT_S, environment={})
-        with JsonSocket(qemu.monitor(folder)) as monitor:
+        with JsonSocket(command_line.monitor(folder)) as monitor:
             monitor.connect(5.0)
             monitor.greet(30.0)
             monitor.ask("stop" if paused else "cont")
 
     def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
         """Base and what was written, as one."""
-        disk = qemu.disk(place.folder / "disks" / node.name)
+        disk = command_line.disk(place.folder / "disks" / node.name)
         disks.from_qcow2(shop, disk, target)
         return disks.capacity(shop, target)
 
@@ -194,7 +196,7 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
     description = place.description
     folder = vm.folder_of(entry)
     memory = -(-description.memory_bytes // 2**20)
-    base = qemu.command(
+    base = command_line.command(
         name=vm.name_of(entry),
         folder=folder,
         kernel=place.image / "vmlinuz",
@@ -208,7 +210,7 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
         word
         for tag in _SHARES
         for word in (
-            *("-chardev", f"socket,id={tag},path={qemu.escaped(folder / f'{tag}.socket')}"),
+            *("-chardev", f"socket,id={tag},path={command_line.escaped(folder / f'{tag}.socket')}"),
             *("-device", f"vhost-user-fs-pci,chardev={tag},tag={tag}"),
         )
     ]
@@ -221,11 +223,11 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
     ]
 
 
-def _accelerator(folder: Path) -> qemu.Accelerator:
+def _accelerator(folder: Path) -> command_line.Accelerator:
     """The answer for this host's own image is remembered; a loaded one has to be asked."""
-    known = image.find(image.host_recipe())
+    known = userland.find(userland.host_recipe())
     if known is None:
-        recipe = image.host_recipe()
+        recipe = userland.host_recipe()
         nameless = Metadata(hash=folder.name, recipe=recipe, kernel_release="", packages={})
         known = Image(folder, nameless)
     return "kvm" if kvm.verdict(known).works else "tcg"
@@ -234,7 +236,7 @@ def _accelerator(folder: Path) -> qemu.Accelerator:
 @contextlib.contextmanager
 def _agent(folder: Path) -> Iterator[JsonSocket]:
     """The guest's agent, once it answers."""
-    with JsonSocket(qemu.agent(folder)) as connection:
+    with JsonSocket(command_line.agent(folder)) as connection:
         connection.connect(10.0)
         connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)
         yield connection
@@ -242,7 +244,7 @@ def _agent(folder: Path) -> Iterator[JsonSocket]:
 
 def _last_words(folder: Path) -> str:
     lines: list[str] = []
-    for path in (folder / "qemu.log", qemu.console(folder)):
+    for path in (folder / "qemu.log", command_line.console(folder)):
         with contextlib.suppress(OSError):
             lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
     return f": {' / '.join(lines)}" if lines else ""

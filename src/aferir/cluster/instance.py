@@ -11,17 +11,20 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from aferir import journal
 from aferir.cluster import configuration, files, manager
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import Description, State
-from aferir.environments import container, image, kvm, placement, rooted, undo
+from aferir.environments import rooted
 from aferir.environments.base import Accounting, Phases
+from aferir.environments.lxc import container
+from aferir.environments.qemu import kvm
 from aferir.errors import MissingError, ProgramError
+from aferir.image import userland
+from aferir.linux import affinity, journal, undo
+from aferir.linux.process import Completed
 from aferir.machine import privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
-from aferir.process import Completed
 
 KIND = "cluster"
 _SHARED = PurePosixPath("/home")
@@ -32,7 +35,7 @@ class Cluster:
 
     kind = KIND
 
-    def __init__(self, progress: image.Progress = image.silent) -> None:
+    def __init__(self, progress: userland.Progress = userland.silent) -> None:
         self._progress = progress
 
     def check(self) -> list[Finding]:
@@ -40,11 +43,11 @@ class Cluster:
         if not privileges.is_root():
             said = "only root may make clusters"
             return [Finding(KIND, "missing", said, privileges.as_root_command())]
-        return [*files.check(), *ContainerNodes().check(), *image.check(manager.PACKAGES)]
+        return [*files.check(), *ContainerNodes().check(), *userland.check(manager.PACKAGES)]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
         """Build or find the image, which no experiment adds to; its content hash."""
-        return image.ensure(self._progress, manager.PACKAGES).metadata.hash
+        return userland.ensure(self._progress, manager.PACKAGES).metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> ClusterInstance:
         """Make a cluster that nothing but this process keeps.
@@ -60,9 +63,9 @@ class Cluster:
             placement=spec.placement,
         )
         manager.require(description)
-        base = image.ensure(self._progress, manager.packages(description), spec.suite)
+        base = userland.ensure(self._progress, manager.packages(description), spec.suite)
         clock = time.perf_counter()
-        host = placement.pinned(spec, placement.host_cpus())
+        host = affinity.pinned(spec, affinity.host_cpus())
         state = manager.create_from(
             description, lambda _: base.folder, self._progress, host=host, keep=False
         )

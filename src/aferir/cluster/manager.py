@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal, process
 from aferir.cluster import configuration, files, network, placing, slurm, storing, workshop
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import (
@@ -24,9 +23,12 @@ from aferir.cluster.description import (
 )
 from aferir.cluster.guests import GuestNodes
 from aferir.cluster.nodes import Nodes, Place
-from aferir.environments import container, image, namespace, placement, vm
-from aferir.environments.image import Progress, silent
+from aferir.environments.lxc import container
+from aferir.environments.qemu import vm
 from aferir.errors import MissingError, UsageError
+from aferir.image import userland
+from aferir.image.userland import Progress, silent
+from aferir.linux import affinity, journal, namespace, process
 from aferir.machine import processors
 
 KIND = "cluster"
@@ -56,7 +58,7 @@ def create(asked: Description, progress: Progress = silent) -> State:
     """
     description = check(asked)
     require(description)
-    base = image.ensure(progress, packages(description))
+    base = userland.ensure(progress, packages(description))
     return create_from(description, lambda _: base.folder, progress)
 
 
@@ -107,7 +109,7 @@ def require(description: Description, *, built: bool = False) -> None:
     With `built` there is a userland for it already.
     """
     findings = [*files.check(), *backend(description).check()]
-    for finding in findings if built else findings + image.check(packages(description)):
+    for finding in findings if built else findings + userland.check(packages(description)):
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)
 
@@ -179,7 +181,7 @@ def _reconnected(before: State) -> State:
 def advise(name: str) -> tuple[placing.Advice, dict[str, tuple[int, ...]]]:
     """How to place a cluster on this host, and the CPUs of each node then. Changes nothing."""
     state = storing.read(name)
-    wanted, host = state.description, processors.read(placement.host_cpus())
+    wanted, host = state.description, processors.read(affinity.host_cpus())
     advice = placing.advise(wanted.nodes, wanted.cpus, host)
     names = (node.name for node in state.nodes)
     return advice, dict(zip(names, advice.cpus, strict=True))
@@ -191,7 +193,7 @@ def pin(name: str, chosen: Mapping[str, tuple[int, ...]]) -> State:
     Errors: UsageError where there is no such node or CPU.
     """
     with storing.locked(name) as before:
-        check_pins(before, chosen, placement.host_cpus())
+        check_pins(before, chosen, affinity.host_cpus())
         nodes = []
         for node in before.nodes:
             cpus = tuple(sorted(chosen.get(node.name, node.cpus)))
@@ -264,7 +266,7 @@ def place_of(state: State) -> Place:
 
 def _placed(description: Description, host: Sequence[int] = ()) -> list[tuple[int, ...]]:
     """CPUs of each node."""
-    known = processors.read(host or placement.host_cpus())
+    known = processors.read(host or affinity.host_cpus())
     return placing.place(description.placement, description.nodes, description.cpus, known)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aferir import journal, process
 from aferir.cluster.description import Node, mac, number_of
-from aferir.environments import namespace
+from aferir.linux import journal, namespace, process
 
 INTERFACE = "eth0"
 BRIDGE = "bridge"

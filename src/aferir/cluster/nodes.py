@@ -8,9 +8,9 @@ from typing import Protocol
 
 import msgspec
 
-from aferir import journal, process
 from aferir.cluster.description import Description, Node
 from aferir.cluster.workshop import Workshop
+from aferir.linux import journal, process
 from aferir.model.finding import Finding
 
 
@@ -21,7 +21,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     """Of the cluster, see `storing`."""
     image: Path
-    """Of the userland: see `environments.image`."""
+    """Of the userland: see `image.userland`."""
     network: journal.Entry
 
 

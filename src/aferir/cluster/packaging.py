@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal, process
 from aferir.cluster import disks, manager, ova, ovf, storing
 from aferir.cluster.description import FRONT, Description, Kind, State, check
 from aferir.cluster.nodes import keeps_disk
 from aferir.cluster.workshop import Workshop, workshop
-from aferir.environments.image import Progress, silent
 from aferir.errors import MissingError, UsageError
+from aferir.image.userland import Progress, silent
+from aferir.linux import journal, process
 from aferir.machine import packages
 
 HOME = "home"

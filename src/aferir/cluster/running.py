@@ -8,11 +8,10 @@ import sys
 import uuid
 from collections.abc import Sequence
 
-from aferir import process
 from aferir.cluster import configuration, manager, storing
 from aferir.cluster.description import Node, State
-from aferir.environments import undo
 from aferir.errors import ProgramError, UsageError
+from aferir.linux import process, undo
 
 
 def run(name: str, command: Sequence[str], *, root: bool = False, node: str | None = None) -> int:

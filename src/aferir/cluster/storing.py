@@ -20,10 +20,9 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal
 from aferir.cluster.description import State
-from aferir.environments import undo
 from aferir.errors import UsageError
+from aferir.linux import journal, undo
 
 _OWNER = "entry"
 

@@ -14,11 +14,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from aferir import journal, process
 from aferir.cluster import manager, storing
 from aferir.cluster.description import State
-from aferir.environments import undo
 from aferir.errors import AferirError, ProgramError
+from aferir.linux import journal, process, undo
 
 _LOOK_S = 2.0
 """How often it looks whether the cluster was scaled or is gone; a death wakes it at once."""

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal
-from aferir.environments import undo
 from aferir.errors import UsageError
+from aferir.linux import journal, undo
 
 KIND = "workshop"
 

@@ -19,9 +19,9 @@ from aferir.colocation.attributes import Found
 from aferir.colocation.place import Place
 from aferir.colocation.remembered import Remembered
 from aferir.colocation.settings import Batch, Schedule, Settings
-from aferir.environments import cgroup
 from aferir.errors import MissingError
-from aferir.journal import Entry
+from aferir.linux import cgroup
+from aferir.linux.journal import Entry
 
 _LOOK_S = 1.0
 _SHORT_S = 0.25

@@ -19,9 +19,9 @@ import msgspec
 from aferir.colocation import attributes, place
 from aferir.colocation.place import Place
 from aferir.colocation.settings import Batch, Schedule
-from aferir.environments import cgroup
-from aferir.environments.cgroup import Layout
 from aferir.errors import MissingError
+from aferir.linux import cgroup
+from aferir.linux.cgroup import Layout
 
 _WANTED = ("cpu", "cpuacct", "cpuset", "freezer")
 _TRIES = 5

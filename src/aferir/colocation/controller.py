@@ -16,7 +16,6 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from aferir import journal, process
 from aferir.colocation import (
     admission,
     attributes,
@@ -35,7 +34,7 @@ from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Decide, Settings, Sla, State, ThreadUse
 from aferir.colocation.usage import Watch, most_resident_bytes, process_seconds
-from aferir.environments import cgroup
+from aferir.linux import cgroup, journal, process
 
 _SETTLES_S = 1.0
 """Within which the kernel has given back what ended threads had reserved."""

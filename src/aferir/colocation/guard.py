@@ -16,10 +16,10 @@ import sys
 import time
 from typing import Self
 
-from aferir import journal, process
 from aferir.colocation import attributes, remembered
 from aferir.errors import ProgramError
-from aferir.journal import Entry
+from aferir.linux import journal, process
+from aferir.linux.journal import Entry
 
 _STARTING_S = 20.0
 _TRIES = 5

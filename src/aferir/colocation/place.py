@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.colocation.service import ServiceSpec
-from aferir.environments.cgroup import Layout
+from aferir.linux.cgroup import Layout
 
 SHARES = 1_024
 """cpu.shares of version 1 that is weight 100 of version 2: what everybody has."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from aferir.colocation import admission, place
 from aferir.colocation.place import Place
-from aferir.environments import cgroup
 from aferir.errors import MissingError
+from aferir.linux import cgroup
 from aferir.machine.privileges import as_root_command
 from aferir.model.finding import Finding
 

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal
 from aferir.colocation import attributes, place, service
 from aferir.colocation.attributes import Found
-from aferir.environments import cgroup
-from aferir.journal import Entry
+from aferir.linux import cgroup, journal
+from aferir.linux.journal import Entry
 
 KIND = "colocation"
 _ROUNDS = 5

@@ -15,8 +15,8 @@ from typing import Literal
 import msgspec
 
 from aferir.colocation.attributes import read_quickly, stat_fields
-from aferir.environments import cgroup
 from aferir.errors import MissingError, UsageError
+from aferir.linux import cgroup
 
 _KINDS = ("pid", "pidfile", "comm", "cgroup", "unit")
 _KERNEL_THREADS = 2

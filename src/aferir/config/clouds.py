@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from aferir.clouds.providers import read_wanted
 from aferir.config.fields import Fields
-from aferir.environments.providers import read_wanted
 from aferir.errors import UsageError
 from aferir.model.plan import EnvironmentSpec
 

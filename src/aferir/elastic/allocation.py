@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from aferir.environments.cloud import Cloud, Phase
+from aferir.clouds.base import Cloud, Phase
 from aferir.model.record import Sample, Series, Warning
-from aferir.workloads.figures import Figures
+from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-allocation"
 _AGREES = 0.1

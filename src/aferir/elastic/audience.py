@@ -18,9 +18,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from aferir import process
 from aferir.elastic.viewers import Watched, command, read, schedule, watch
 from aferir.errors import ProgramError
+from aferir.linux import process
 from aferir.model.record import Series
 
 

@@ -11,13 +11,13 @@ from statistics import mean
 
 import msgspec
 
+from aferir.clouds.simulated import SimulatedCloud, address_of
 from aferir.elastic.node import native_node
 from aferir.elastic.profile import Profile, profiled
 from aferir.elastic.video import Video
 from aferir.elastic.viewers import Watched, watch
-from aferir.environments.simulated import SimulatedCloud, address_of
 from aferir.model.record import Sample, Series, Warning
-from aferir.workloads.figures import Figures
+from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-capacity"
 _MOST_VIOLATED = 0.01

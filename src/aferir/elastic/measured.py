@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal
+from aferir.clouds.simulated import Layout
 from aferir.elastic.video import Video
-from aferir.environments.simulated import Layout
+from aferir.linux import journal
 
 _MOST_LATENCIES = 20
 

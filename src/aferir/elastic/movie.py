@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from aferir.clouds.base import Cloud, Server
 from aferir.elastic import http
 from aferir.elastic.arrivals import arrivals
 from aferir.elastic.audience import Audience, Here, Seen, health, unhealthy
@@ -22,10 +23,9 @@ from aferir.elastic.simulate import Load
 from aferir.elastic.site import CloudSite
 from aferir.elastic.video import VIDEO_BPS
 from aferir.elastic.viewers import Watched
-from aferir.environments.cloud import Cloud, Server
 from aferir.errors import TimeoutExpired
 from aferir.model.record import Sample, Series, Warning
-from aferir.workloads.figures import Figures
+from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-movie"
 _GRACE_S = 5.0

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import process
+from aferir.clouds.base import Template
 from aferir.elastic.video import NAME, SENT_BPS
-from aferir.environments import scratch
-from aferir.environments.cloud import Template
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import process, scratch
 
 _START_S = 10.0
 _CONNECTIONS = 20_000

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from aferir import process
 from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.linux import process
 from aferir.machine import packages
 from aferir.model.record import Series, Warning
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
-from aferir.environments.cloud import Cloud, Server, serves
+from aferir.clouds.base import Cloud, Server, serves
 from aferir.errors import AferirError
 
 _THREADS = 32

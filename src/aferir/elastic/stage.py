@@ -9,13 +9,13 @@ from typing import Literal
 
 import msgspec
 
+from aferir.clouds.simulated import Layout, SimulatedCloud, simulated_cloud
 from aferir.elastic import measured
 from aferir.elastic.capacity import measure
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
-from aferir.environments import namespace, scratch
-from aferir.environments.simulated import Layout, SimulatedCloud, simulated_cloud
 from aferir.errors import ProgramError
+from aferir.linux import namespace, scratch
 
 Cache = Literal["cold", "warm"]
 _SHORT_S = 10.0

@@ -13,8 +13,8 @@ from typing import Literal, get_args
 
 import msgspec
 
-from aferir import journal, process
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import journal, process
 from aferir.machine import packages
 from aferir.model.record import Warning
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import process
 from aferir.errors import ProgramError, TimeoutExpired
-from aferir.workloads.kernels import kernel_path, read_figures
+from aferir.linux import process
+from aferir.programs.kernels import kernel_path, read_figures
 
 PROGRAM = "video-clients"
 

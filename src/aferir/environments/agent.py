@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from aferir.environments import undo
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.process import Completed
+from aferir.linux import undo
+from aferir.linux.process import Completed
 
 _CHUNK = 1 << 20
 """Bytes of a file in one message."""

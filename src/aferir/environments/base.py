@@ -8,9 +8,9 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
-from aferir.process import Completed
 
 
 class Phases(msgspec.Struct, frozen=True, kw_only=True):

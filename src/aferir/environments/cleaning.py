@@ -9,23 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from aferir import journal
-from aferir.environments import (
-    cgroup,
-    container,
-    image,
-    kvm,
-    limited_disk,
-    lxd,
-    namespace,
-    pages,
-    providers,
-    remote,
-    scratch,
-    undo,
-    vm,
-)
-from aferir.journal import Entry
+from aferir.clouds import lxd, providers, remote
+from aferir.environments.lxc import container
+from aferir.environments.qemu import kvm, vm
+from aferir.image import userland
+from aferir.linux import cgroup, journal, limited_disk, namespace, pages, scratch, undo
+from aferir.linux.journal import Entry
 
 
 def clean(entries: Sequence[Entry]) -> list[str]:
@@ -97,7 +86,7 @@ _CLEANERS: dict[str, Callable[[Entry], None]] = {
     "mount": _clean_mount,
     "process": _clean_process,
     container.KIND: container.give_back,
-    image.BUILDING: _clean_image,
+    userland.BUILDING: _clean_image,
     kvm.TRIAL: _clean_trial,
     limited_disk.KIND: limited_disk.give_back,
     lxd.KIND: lxd.give_back,

@@ -11,14 +11,14 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from aferir import journal, process
-from aferir.environments import cgroup, cleaning, limited_disk, pages, placement, scratch, undo
+from aferir.environments import cleaning
 from aferir.environments.base import Accounting, Phases
 from aferir.errors import MissingError, TimeoutExpired
+from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, scratch, undo
+from aferir.linux.process import Completed
 from aferir.machine import facts
 from aferir.model.finding import Finding
 from aferir.model.plan import SCRATCH, EnvironmentSpec
-from aferir.process import Completed
 
 
 class Native:
@@ -40,7 +40,7 @@ class Native:
         Errors: MissingError where the CPUs or the right to limit them are missing.
         """
         clock = time.perf_counter()
-        cpus = placement.cpu_set(spec, placement.host_cpus())
+        cpus = affinity.cpu_set(spec, affinity.host_cpus())
         limits = limits_of(spec, facts.memory_total_bytes(), root=os.geteuid() == 0)
         if spec.disk_bytes:
             return _with_disk(spec)
@@ -80,7 +80,7 @@ def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, root: bool) -> c
 
     Errors: MissingError for a quota without root.
     """
-    cpus = placement.cpu_limit(spec)
+    cpus = affinity.cpu_limit(spec)
     if cpus is not None and not root:
         raise MissingError(
             f"environment `{spec.name}` has a `cpu_quota` on the host, which takes root",

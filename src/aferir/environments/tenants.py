@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from aferir.environments import placement, undo
 from aferir.environments.base import Accounting, Environment, Instance, Phases
 from aferir.errors import AferirError
+from aferir.linux import affinity, undo
+from aferir.linux.process import Completed
 from aferir.model.plan import EnvironmentSpec
-from aferir.process import Completed
 
 _VARIABLE = "AFERIR_TENANTS"
 """In the environment of everything that runs for the tenants of one call."""
@@ -31,7 +31,7 @@ def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:
     clock = time.perf_counter()
     made: list[Instance] = []
     try:
-        host = placement.host_cpus()
+        host = affinity.host_cpus()
         for own in (of_tenant(spec, tenant, host) for tenant in range(spec.tenants)):
             made.append(environment.allocate(own))  # noqa: PERF401 - what was made is given back
     except BaseException:

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 import aferir
-from aferir import process
 from aferir.errors import AferirError
+from aferir.linux import process
 from aferir.machine import own_group, packages, parse
 from aferir.model.plan import HostLimits
 

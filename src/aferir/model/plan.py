@@ -91,7 +91,7 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     program: str
-    """Which backend of `aferir.workloads` builds the command, e.g. `npb`."""
+    """Which backend of `aferir.programs` builds the command, e.g. `npb`."""
     parameters: dict[str, Parameter]
     time_limit_s: float
     skip_emulated: bool = False

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aferir import process
+from aferir.linux import process
 from aferir.power.base import PowerError, Source
 from aferir.power.model import PowerModel, busy_share, fit
 from aferir.power.watch import watch

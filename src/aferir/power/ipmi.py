@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from aferir import process
+from aferir.linux import process
 from aferir.power.base import Description, Fetch, PowerError, Reading
 
 _COMMAND = ("ipmitool", "dcmi", "power", "reading")

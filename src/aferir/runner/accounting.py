@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir import process
 from aferir.environments.base import Accounting
+from aferir.linux import process
 from aferir.probes import account
 
 _END_S = 30.0

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from aferir.errors import AferirError
+from aferir.linux.process import Completed
 from aferir.model.record import Failure, Sample
 from aferir.probes.memory import KILLS
-from aferir.process import Completed
 
 OUT_OF_MEMORY = "out-of-memory"
 DISK_FULL = "disk-full"

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.environments import pages
 from aferir.environments.base import Environment, Instance, Phases
 from aferir.environments.tenants import allocate
 from aferir.errors import AferirError
-from aferir.journal import Entry
+from aferir.linux import pages
+from aferir.linux.journal import Entry
 from aferir.model.plan import ON_HOST, EnvironmentSpec
 from aferir.model.record import Failure, Record, Sample, Warning
+from aferir.programs.base import PROGRAM_FOLDER
 from aferir.runner.outcome import failure_of
 from aferir.runner.stopping import ALLOCATION, EMULATED, Round, allocation_cell
-from aferir.workloads.base import PROGRAM_FOLDER
 
 IS_EMULATED = Warning(
     EMULATED,

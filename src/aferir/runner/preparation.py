@@ -12,8 +12,8 @@ from aferir.model.finding import Finding
 from aferir.model.plan import Cell, Plan, environment_family
 from aferir.model.provenance import LeftOut
 from aferir.model.record import Warning
+from aferir.programs.base import Command, Workload
 from aferir.runner.progress import Progress
-from aferir.workloads.base import Command, Workload
 
 CLUSTER_MPI = "openmpi"
 """What a cluster's nodes have, whatever `mpirun` is on the host."""

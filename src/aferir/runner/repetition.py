@@ -9,10 +9,11 @@ import msgspec
 
 from aferir.environments.base import Instance
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired, UnverifiedError
+from aferir.linux.process import Completed, explain_exit
 from aferir.model.plan import ON_HOST, Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
 from aferir.probes import account
-from aferir.process import Completed, explain_exit
+from aferir.programs.base import PROGRAM_FOLDER, Command, Workload
 from aferir.runner.accounting import watching
 from aferir.runner.estimate import ELAPSED
 from aferir.runner.outcome import complaint, failure_of, told_apart
@@ -21,7 +22,6 @@ from aferir.runner.sampling import sampled
 from aferir.runner.snapshots import Watch, compare, take_after, take_before
 from aferir.runner.stopping import Round
 from aferir.runner.tenancy import Figures, together
-from aferir.workloads.base import PROGRAM_FOLDER, Command, Workload
 
 OTHERS = "load_of_others_cpus"
 """The sample of the probe that watches what else the machine does."""

@@ -11,6 +11,7 @@ import msgspec
 from aferir.environments.base import Environment
 from aferir.model.plan import Cell, Plan
 from aferir.model.record import Failure, Record
+from aferir.programs.base import Workload
 from aferir.runner.estimate import rest_s, round_s
 from aferir.runner.interrupts import shielded
 from aferir.runner.order import arrange, rotate
@@ -31,7 +32,6 @@ from aferir.runner.stopping import (
     rounds,
 )
 from aferir.store import Writer
-from aferir.workloads.base import Workload
 
 
 class Session:

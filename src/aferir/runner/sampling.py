@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from statistics import fmean
 
-from aferir import process
-from aferir.environments import placement
 from aferir.environments.base import Accounting, Entered, Instance
+from aferir.linux import affinity, process
 from aferir.model.record import Sample, Series
 from aferir.probes import load
 from aferir.probes.load import Look, Used
@@ -57,7 +56,7 @@ def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
         elapsed_s = time.perf_counter() - start
         said = {name: _end(child) for name, child in guests.items()}
     looks.append(_look(instance.accounting, elapsed_s))
-    cpus = instance.spec.pin or placement.host_cpus()
+    cpus = instance.spec.pin or affinity.host_cpus()
     found.samples, found.series = summarise(looks, cpus, period_s)
     for name, text in said.items():
         found.series += tuple(_of_guest(name, text))

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import process
 from aferir.environments.base import Accounting, Instance
 from aferir.errors import AferirError
+from aferir.linux import process
 from aferir.model.record import Sample, Side
 from aferir.probes import frequency
 from aferir.probes.base import Probe, Snapshot, of_tenant
 from aferir.probes.io import CHILDREN_IO, PROCESS_IO, PROCESSORS
-from aferir.workloads.base import PROGRAM_FOLDER
+from aferir.programs.base import PROGRAM_FOLDER
 
 _CGROUP = "cgroup:"
 _PROCESS = "process:stat"

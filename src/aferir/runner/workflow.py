@@ -9,13 +9,15 @@ from typing import Any
 
 import msgspec
 
-from aferir import __version__, journal
+from aferir import __version__
 from aferir.environments.base import Environment
 from aferir.errors import InterruptedRunError
+from aferir.linux import journal
 from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance, Segment
 from aferir.model.record import Warning
+from aferir.programs.base import Workload
 from aferir.runner.estimate import spent_before_s
 from aferir.runner.interrupts import ending_signals
 from aferir.runner.preparation import Ready, prepare, warnings_of
@@ -25,7 +27,6 @@ from aferir.runner.rounds import Session, go
 from aferir.runner.snapshots import Watch
 from aferir.runner.stopping import MOST_FAILURES, History, given_up
 from aferir.store import Run, continue_run, create_run, find_unfinished, open_run
-from aferir.workloads.base import Workload
 
 Clean = Callable[[list[journal.Entry]], Sequence[str]]
 _SILENT = Silent()

@@ -15,7 +15,7 @@ from typing import Self
 import msgspec
 
 from aferir.errors import AferirError, UsageError
-from aferir.journal import write_durably
+from aferir.linux.journal import write_durably
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record

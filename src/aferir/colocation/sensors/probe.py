@@ -15,12 +15,12 @@ import time
 
 import msgspec
 
-from aferir import process
 from aferir.colocation import attributes
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.sensors.base import Look
 from aferir.colocation.sensors.web import Question, question
-from aferir.workloads.kernels import kernel_path
+from aferir.linux import process
+from aferir.programs.kernels import kernel_path
 
 _MOST_OPEN = 256
 _REUSE = 4

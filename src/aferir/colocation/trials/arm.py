@@ -13,7 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import process
 from aferir.colocation import attributes
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.settings import Latency, Schedule, Sla
@@ -21,9 +20,9 @@ from aferir.colocation.trials import programs
 from aferir.colocation.trials.service import Running
 from aferir.colocation.trials.speed import sampling
 from aferir.colocation.trials.system import typing
-from aferir.environments import scratch
 from aferir.errors import ProgramError
-from aferir.workloads.kernels import finite, kernel_path, positive, read_figures
+from aferir.linux import process, scratch
+from aferir.programs.kernels import finite, kernel_path, positive, read_figures
 
 _STARTING_S = 40.0
 _POLL_S = 0.02

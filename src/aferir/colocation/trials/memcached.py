@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir import process
 from aferir.colocation.trials.service import LOOPBACK, Running, as_user, free_port, wait_for
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import process
 from aferir.machine import packages
 
 _KEYS = 20_000

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir import process
 from aferir.colocation.trials.service import Running, free_port, wait_for
 from aferir.errors import MissingError
+from aferir.linux import process
 from aferir.machine import packages
 
 _CONFIGURATION = """

@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from aferir.workloads.colocation import need_batch
-from aferir.workloads.kernels import kernel_path
-from aferir.workloads.npb import KERNELS
+from aferir.colocation.program import need_batch
+from aferir.programs.kernels import kernel_path
+from aferir.programs.npb.threads import KERNELS
 
 _XZ_BYTES = 60_000
 _LARGER = ("is", "mg")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from aferir import journal
 from aferir.colocation.trials import corpus, texts
 from aferir.colocation.trials.search_engine import ENGINES, Engine, ask, started, unpack
 from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import MissingError
-from aferir.workloads.stores import jars
+from aferir.linux import journal
+from aferir.programs.stores import jars
 
 _QUESTIONS = 400
 _PASSAGES_ASKED = 4000

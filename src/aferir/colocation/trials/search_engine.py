@@ -19,11 +19,11 @@ from typing import Any
 
 import msgspec
 
-from aferir import process
 from aferir.colocation.trials.service import LOOPBACK, USER, as_user, free_port, wait_for
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import process
 from aferir.machine import packages
-from aferir.workloads.stores import jars
+from aferir.programs.stores import jars
 
 _STARTING_S = 300.0
 _ANSWERS_S = 300.0

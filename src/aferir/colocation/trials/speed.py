@@ -17,8 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import fmean
 
-from aferir import process
-from aferir.environments import scratch
+from aferir.linux import process, scratch
 
 _FIELDS = 2
 _BYTES = 20_000

@@ -13,16 +13,16 @@ import msgspec
 from aferir.colocation import evaluation
 from aferir.colocation.evaluation import Point
 from aferir.colocation.policies import POLICIES
+from aferir.colocation.program import need_batch
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials import memcached, nginx, search
 from aferir.colocation.trials.arm import Arm, Batch, Rate, Setup, Times, run
 from aferir.colocation.trials.capacity import Tell, highest_rate
 from aferir.colocation.trials.service import Running
-from aferir.environments import scratch
 from aferir.errors import UsageError
+from aferir.linux import scratch
 from aferir.model.record import Sample, Series, Warning
-from aferir.workloads.colocation import need_batch
-from aferir.workloads.figures import Figures
+from aferir.programs.figures import Figures
 
 ALONE = "alone"
 """The arm of the service without batch work."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir import process
+from aferir.linux import process
 
 _FIELDS = 2
 _SHELL = """

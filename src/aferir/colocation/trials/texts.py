@@ -10,8 +10,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from aferir import journal, process
 from aferir.errors import MissingError, ProgramError
+from aferir.linux import journal, process
 from aferir.machine.packages import missing
 
 _WANTED = (

@@ -1,0 +1,237 @@
+"""What MPI_Wtime is to the ranks of one host: the MPI's own, and one time set by RGAP.
+
+Three jobs of the same program, one after the other: with the MPI's own clock, with the library
+preloaded (ranks of a host share a clock), and with the library where each rank takes itself for a
+host, so that all of them are set over MPI's messages. All ranks are on this host, whose counter
+they share: so the true difference between their clocks is known.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import TypeVar
+
+import msgspec
+
+from aferir.errors import ProgramError, UnverifiedError
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentKind, Parameter
+from aferir.model.record import Sample, Series
+from aferir.programs.base import Command
+from aferir.programs.kernels import wrong_integer
+from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch, mpi_of, wrong_mpi
+
+PROGRAM = "mpi-clock"
+_NATIVE = "aferir-mpi-clock"
+ARMS = ("own", "rgap", "rgap-hosts")
+_REPORT = "aferir-mpi: "
+_STAMPS = 100_000
+_MOST_STAMPS = 10_000_000
+_RANK_BYTES = 64 * 2**20
+_EACH_A_HOST = ("/bin/sh", "-c", 'AFERIR_MPI_JOB=$$ exec "$0" "$@"')
+"""Ranks of one host find one another by the name of their job."""
+
+
+_Kind = TypeVar("_Kind")
+
+
+class _Order(msgspec.Struct, frozen=True):
+    """Time-stamped messages: how many, and how many of their stamps are not in order."""
+
+    messages: int
+    stamps: int
+    violations: int
+
+
+class _Figures(msgspec.Struct, frozen=True):
+    """What the program prints."""
+
+    program: str
+    init_s: float
+    offsets_s: list[float]
+    orders: list[_Order]
+    verified: bool
+    error: str = ""
+
+
+class _Report(msgspec.Struct, frozen=True):
+    """What the library says of one rank."""
+
+    rank: int
+    added_ns: int = -1
+    sync_ns: int = 0
+    exchanges: int = 0
+
+
+class _Job(msgspec.Struct, frozen=True):
+    """One arm's job."""
+
+    figures: _Figures
+    reports: list[_Report]
+
+    @property
+    def error_s(self) -> float:
+        """Largest difference between the clocks of any two ranks."""
+        return max(self.figures.offsets_s) - min(self.figures.offsets_s)
+
+
+class MpiClockWorkload:
+    """Parameters `processes`, `mpi` and `stamps` (time stamps in messages)."""
+
+    program = PROGRAM
+    parameters: tuple[str, ...] = ("processes", "mpi", "stamps")
+    kinds: tuple[EnvironmentKind, ...] = ("native",)
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """`processes` is 2 unless given, `mpi` what `mpirun` is, `stamps` 100,000."""
+        return [
+            *wrong_integer({"processes": 2, **parameters}, "processes", 1, MOST_PROCESSES),
+            *wrong_integer({"stamps": _STAMPS, **parameters}, "stamps", 1, _MOST_STAMPS),
+            *wrong_mpi(parameters),
+        ]
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """Bytes of the ranks' MPI, which is all that grows."""
+        return _RANK_BYTES * _integer(parameters, "processes", 2)
+
+    def check(self) -> list[Finding]:
+        """Whether an MPI and our program for it are installed."""
+        return check_mpi(PROGRAM, (_NATIVE,))
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        """A shell that runs the three jobs. Errors: MissingError."""
+        lines = []
+        for arm in ARMS:
+            job = launch(
+                _NATIVE,
+                (str(_integer(parameters, "stamps", _STAMPS)),),
+                processes=_integer(parameters, "processes", 2),
+                mpi=mpi_of(parameters),
+                preload=arm != "own",
+                report=arm != "own",
+                wrapper=_EACH_A_HOST if arm == "rgap-hosts" else (),
+            )
+            lines.append(f"echo; echo arm {arm}; {_in_shell(job)}")
+        return Command(Path("/bin/sh"), ("-ec", "\n".join(lines)))
+
+    def parse(self, stdout: str) -> Sequence[Sample | Series]:
+        """`duration_s` is that of MPI_Init with the library, of the slowest rank.
+
+        Errors: as in `Workload.parse`.
+        """
+        jobs = {arm: _read_job(arm, text) for arm, text in _by_arm(stdout).items()}
+        if set(jobs) != set(ARMS):
+            raise ProgramError(f"of the jobs {', '.join(ARMS)} only {', '.join(jobs)} ended")
+        return (*_samples(jobs), *_series(jobs))
+
+
+def _samples(jobs: Mapping[str, _Job]) -> list[Sample]:
+    own, shared, hosts = (jobs[arm] for arm in ARMS)
+    set_ranks = [report for report in hosts.reports if report.exchanges > 0]
+    return [
+        Sample("duration_s", shared.figures.init_s, "s"),
+        Sample("own_init_s", own.figures.init_s, "s"),
+        Sample("added_to_init_s", _added_s(shared), "s"),
+        Sample("hosts_added_to_init_s", _added_s(hosts), "s"),
+        Sample("error_s", shared.error_s, "s"),
+        Sample("own_error_s", own.error_s, "s"),
+        Sample("hosts_error_s", hosts.error_s, "s"),
+        Sample("exchanges", median([r.exchanges for r in set_ranks] or [0]), "1"),
+        Sample("sync_s", median([r.sync_ns * 1e-9 for r in set_ranks] or [0]), "s"),
+        *(
+            Sample(f"{arm.replace('-', '_')}_out_of_order", _out_of_order(jobs[arm]), "1")
+            for arm in ARMS
+        ),
+    ]
+
+
+def _series(jobs: Mapping[str, _Job]) -> list[Series]:
+    """One line for each job, along the number of processes."""
+
+    def along(metric: str, unit: str, arm: str, value: float) -> Series:
+        processes = float(len(jobs[arm].figures.offsets_s))
+        return Series(
+            metric=metric,
+            unit=unit,
+            values=(value,),
+            along="processes",
+            at=(processes,),
+            label=arm,
+        )
+
+    several = ARMS if len(jobs[ARMS[0]].figures.offsets_s) > 1 else ()
+    return [
+        *(along("clock_error_s", "s", arm, jobs[arm].error_s) for arm in several),
+        *(along("out_of_order", "1", arm, _out_of_order(jobs[arm])) for arm in several),
+        *(along("init_s", "s", arm, jobs[arm].figures.init_s) for arm in ARMS),
+        *(along("added_s", "s", arm, _added_s(jobs[arm])) for arm in ARMS[1:]),
+    ]
+
+
+def _added_s(job: _Job) -> float:
+    return max(report.added_ns for report in job.reports) * 1e-9
+
+
+def _out_of_order(job: _Job) -> float:
+    """Share of messages, of both kinds, with a stamp outside of the moments it was made between."""
+    messages = sum(order.messages for order in job.figures.orders)
+    return sum(order.violations for order in job.figures.orders) / messages
+
+
+def _by_arm(stdout: str) -> dict[str, str]:
+    """What each job printed."""
+    parts: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in stdout.splitlines():
+        if line.startswith("arm ") and line[4:] in ARMS:
+            current = parts.setdefault(line[4:], [])
+        current.append(line)
+    return {arm: "\n".join(lines) for arm, lines in parts.items()}
+
+
+def _read_job(arm: str, text: str) -> _Job:
+    """Errors: ProgramError, UnverifiedError."""
+    reports = [_decode(line[len(_REPORT) :], _Report) for line in _starting(text, _REPORT)]
+    reports = [report for report in reports if report.added_ns >= 0]
+    lines = _starting(text, '{"program"')
+    if not lines:
+        raise ProgramError(f"the job `{arm}` printed no result: {text[-200:]!r}")
+    figures = _decode(lines[-1], _Figures)
+    if not figures.verified:
+        raise UnverifiedError(f"{figures.program} did not verify: {figures.error}")
+    numbers = (figures.init_s, *figures.offsets_s)
+    if figures.program != _NATIVE or not all(map(math.isfinite, numbers)) or figures.init_s <= 0:
+        raise ProgramError(f"the job `{arm}` printed {lines[-1][:200]!r}")
+    if not figures.offsets_s or not any(order.messages > 0 for order in figures.orders):
+        raise ProgramError(f"the job `{arm}` compared no clocks")
+    if (arm == "own") != (not reports):
+        raise ProgramError(f"the job `{arm}` was run with the clock of another")
+    return _Job(figures, reports)
+
+
+def _starting(text: str, start: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(start)]
+
+
+def _decode(line: str, kind: type[_Kind]) -> _Kind:
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        raise ProgramError(f"{line[:200]!r} is unreadable: {error}") from None
+
+
+def _in_shell(job: Command) -> str:
+    """The job's line; what the library reports joins what the program prints."""
+    return shlex.join([str(job.program), *job.arguments]) + " 2>&1"
+
+
+def _integer(parameters: Mapping[str, Parameter], name: str, otherwise: int) -> int:
+    value = parameters.get(name, otherwise)
+    return value if isinstance(value, int) else otherwise
+
+
+MPI_CLOCK = MpiClockWorkload()

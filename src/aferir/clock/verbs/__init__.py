@@ -1,0 +1,31 @@
+"""One time for a whole cluster: what its clocks can do, here and simulated."""
+
+from __future__ import annotations
+
+import argparse
+from types import ModuleType
+
+from aferir.cli.verbs import add_verbs
+from aferir.clock.verbs import bench, check, read, serve, simulate, sync
+
+NAME = "clock"
+HELP = "the clocks of this machine, and one time for a whole cluster"
+
+SUBVERBS: tuple[ModuleType, ...] = (
+    check,
+    read,
+    serve,
+    sync,
+    simulate,
+    bench,
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the verbs below `aferir clock`."""
+    add_verbs(parser, SUBVERBS)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Do what the chosen verb does."""
+    return int(options.execute_verb(options))

@@ -1,0 +1,86 @@
+"""Be the reference node: serve this machine's time to others until SIGINT or SIGTERM.
+
+What is served begins as Unix time and then follows the counter alone: no daemon steps or slews it.
+On the loopback unless --address says otherwise; `::` serves IPv6 and IPv4 on every address. The key
+is made where there is none yet: copy it to the other nodes, where `aferir clock sync` wants it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from aferir.clock.verbs.options import (
+    PORT,
+    add_common,
+    endings_held,
+    port,
+    print_line,
+    require_counter,
+    server_document,
+    server_words,
+    turns,
+)
+
+if TYPE_CHECKING:
+    from aferir.clock.rgap import Server, ServerInfo
+
+NAME = "serve"
+HELP = "serve this machine's time to other nodes"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir clock serve`."""
+    parser.add_argument(
+        "--address",
+        default="127.0.0.1",
+        metavar="A",
+        help="of this machine, IPv4 or IPv6 (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--port", type=port, default=PORT, metavar="N", help="UDP (default: %(default)s; 0: any)"
+    )
+    add_common(parser, interval_s=10.0)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Serve, and say now and then what was answered and what dropped."""
+    from aferir.clock.key import create_key, read_key
+    from aferir.clock.rgap import Server
+
+    require_counter(options)
+    is_new = not options.key.exists()
+    key = create_key(options.key) if is_new else read_key(options.key)
+    with endings_held(), Server(key, address=options.address, port=options.port) as server:
+        _begin(options, server.info(), is_new=is_new)
+        _report(options, server)
+    return 0
+
+
+def _begin(options: argparse.Namespace, info: ServerInfo, *, is_new: bool) -> None:
+    if options.json:
+        about = {"event": "serving", "address": options.address, "key": str(options.key)}
+        print_line(
+            {**about, "key_is_new": is_new, "timeline": info.timeline, **server_document(info)}
+        )
+        return
+    print(f"serving on {options.address} port {info.port}", flush=True)
+    made = " (new: copy it to the nodes that are to ask)" if is_new else ""
+    print(f"key {options.key}{made}", flush=True)
+
+
+def _report(options: argparse.Namespace, server: Server) -> None:
+    """A line at every turn; on paper only where something has happened since the last."""
+    shown = server.info()
+    for _ in turns(options.interval):
+        now = server.info()
+        if options.json:
+            print_line({"event": "status", **server_document(now)})
+        elif now != shown:
+            print(server_words(now), flush=True)
+        shown = now
+    last = server.info()
+    if options.json:
+        print_line({"event": "ended", **server_document(last)})
+    else:
+        print(f"ended: {server_words(last)}", flush=True)

@@ -1,0 +1,69 @@
+"""A cloud as an environment of experiments.
+
+What is measured there is how instances come and go, so programs ask for them themselves: they run
+on the host, and are told which.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from aferir.clouds import providers, simulated
+from aferir.environments.native import NativeInstance
+from aferir.errors import MissingError
+from aferir.linux import affinity
+from aferir.linux.process import Completed
+from aferir.model.cloud import WANTED
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentSpec
+
+KIND = "cloud"
+
+
+class Clouds:
+    """Any cloud that a specification names; simulated hosts where it names none."""
+
+    kind = KIND
+
+    def check(self) -> list[Finding]:
+        """What one of them lacks is known once it is named."""
+        return [Finding(KIND, "ok", "programs may ask clouds for instances")]
+
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
+        """The image is the cloud's."""
+        return ""
+
+    def allocate(self, spec: EnvironmentSpec) -> CloudInstance:
+        """Nothing is made before a program asks for it.
+
+        Errors: MissingError where the cloud cannot be reached, or hosts cannot be simulated.
+        """
+        clock = time.perf_counter()
+        wanted = spec.cloud
+        found = providers.cloud(wanted).check() if wanted else simulated.check("container")
+        for finding in found:
+            if finding.status == "missing":
+                raise MissingError(f"`{spec.name}`: {finding.message}", remedy=finding.remedy)
+        cpus = affinity.cpu_set(spec, affinity.host_cpus())
+        return CloudInstance(spec, cpus, None, {}, time.perf_counter() - clock)
+
+
+class CloudInstance(NativeInstance):
+    """The host, from where instances are asked for."""
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program here, which is told whose instances it shall take."""
+        told = dict(environment or {})
+        if self.spec.cloud is not None:
+            told[WANTED] = msgspec.json.encode(self.spec.cloud).decode()
+        return super().run(command, timeout_s=timeout_s, environment=told, check=check)

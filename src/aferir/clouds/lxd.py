@@ -1,0 +1,344 @@
+"""LXD as a cloud, by its REST API on a Unix socket (documentation: doc/rest-api.md of LXD 5).
+
+An instance is a container of our image with an address of its own on a bridge that is there. It is
+tagged with `user.aferir` and journalled before it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import io
+import json
+import platform
+import socket
+import tarfile
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from aferir.clouds.base import Phase, Server, Template, await_service
+from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.linux import cgroup, journal, undo
+from aferir.linux.journal import Entry
+from aferir.machine import packages
+from aferir.model.finding import Finding
+
+PROVIDER = "lxd"
+KIND = "lxd"
+"""Of the journal's entries."""
+TAG = "user.aferir"
+USUAL_SOCKET = Path("/var/lib/lxd/unix.socket")
+_ANSWER_LIMIT_S = 60.0
+_OPERATION_LIMIT_S = 120
+_SERVICE_LIMIT_S = 60.0
+_BUSY_LIMIT_S = 10.0
+_INIT = """#!/bin/sh
+ip link set lo up
+{start}
+while :; do sleep 2147483647 & wait; done
+"""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where instances belong, on a server that is there."""
+
+    socket: Path = USUAL_SOCKET
+    pool: str = "default"
+    bridge: str
+    """An interface in LXD's own network namespace; whoever asks for the service reaches it."""
+    network: str
+    """The first three numbers of the instances' addresses, a /24: `10.78.0`."""
+    first: int = 2
+    most: int = 200
+    """Addresses that are ours to give out, from the first on, ..."""
+    taken: frozenset[int] = frozenset()
+    """... but for these last numbers."""
+    managed: bool = False
+    """Whether the bridge is LXD's own, which gives out addresses there, too."""
+    profile: str = ""
+    """What has the instances' disk and limits; empty: no limits, and a disk in the pool."""
+
+
+class LxdCloud:
+    """Containers of one image, on one server."""
+
+    provider = PROVIDER
+
+    def __init__(
+        self,
+        place: Place,
+        image: str,
+        template: Template,
+        *,
+        limit_s: float = _SERVICE_LIMIT_S,
+    ) -> None:
+        """`image` is the fingerprint that `add_image` gave."""
+        self._limit_s = limit_s
+        self._place = place
+        self._image = image
+        self._template = template
+        self._lock = threading.Lock()
+        self._taken: dict[int, Entry | None] = {}
+
+    def check(self) -> list[Finding]:
+        """Whether the server answers."""
+        return check(self._place.socket)
+
+    def create(self) -> Server:
+        """Create, start, and wait for the first 200. Errors: ProgramError; nothing is left then."""
+        asked = time.perf_counter()
+        number = self._take()
+        name = ""
+        try:
+            entry = journal.write(KIND, {"socket": str(self._place.socket)})
+            self._taken[number] = entry
+            name = name_of(entry)
+            address = f"{self._place.network}.{number}"
+            _do(self._place.socket, "POST", "/1.0/instances", self._wanted(entry, address))
+            copied = time.perf_counter()
+            _state(self._place.socket, name, "start")
+            await_service(address, self._template.port, self._template.probe, self._limit_s)
+            ready = time.perf_counter()
+        except BaseException:
+            self._give_back(number)
+            raise
+        return Server(
+            name=name,
+            address=address,
+            url=f"http://{address}:{self._template.port}{self._template.probe}",
+            phases=_phases(copied - asked, ready - copied),
+            total_s=ready - asked,
+        )
+
+    def delete(self, name: str) -> None:
+        """Stop it at once and delete it."""
+        for number, entry in list(self._taken.items()):
+            if entry is not None and name_of(entry) == name:
+                self._give_back(number)
+
+    def delete_all(self) -> None:
+        """One after the other; the first error of any."""
+        undo.each(self._give_back, list(self._taken))
+
+    def sent_bytes(self) -> int:
+        """Over the instances' interfaces, as LXD counts them; of those that are there."""
+        sent = 0
+        for entry in list(self._taken.values()):
+            if entry is None:
+                continue
+            with contextlib.suppress(AferirError, OSError):
+                path = f"/1.0/instances/{name_of(entry)}/state"
+                networks = ask(self._place.socket, "GET", path)["network"] or {}
+                sent += int(networks.get("eth0", {}).get("counters", {}).get("bytes_sent", 0))
+        return sent
+
+    def _take(self) -> int:
+        with self._lock:
+            numbers = range(self._place.first, self._place.first + self._place.most)
+            used = {*self._taken, *self._place.taken}
+            free = next((k for k in numbers if k not in used), None)
+            if free is None:
+                raise ProgramError("all addresses are taken", remedy="raise `most`")
+            self._taken[free] = None
+            return free
+
+    def _give_back(self, number: int) -> None:
+        entry = self._taken.get(number)
+        if entry is not None:
+            give_back(entry)
+        with self._lock:
+            self._taken.pop(number, None)
+
+    def _wanted(self, entry: Entry, address: str) -> dict[str, Any]:
+        place = self._place
+        # By the address: neighbours who knew the instance before this one know it as well.
+        parts = [int(part) for part in address.split(".")]
+        hardware = "00:16:3e:" + ":".join(f"{part:02x}" for part in parts[1:])
+        bridged = {"nictype": "bridged", "parent": place.bridge}
+        ours = {"network": place.bridge, "ipv4.address": address}
+        nic = ours if place.managed else bridged
+        disk = {"root": {"type": "disk", "path": "/", "pool": place.pool}}
+        return {
+            "name": name_of(entry),
+            "type": "container",
+            "ephemeral": False,
+            "source": {"type": "image", "fingerprint": self._image},
+            "profiles": [place.profile] if place.profile else [],
+            "config": {
+                TAG: entry.id,
+                "security.privileged": "true",
+                "raw.lxc": f"lxc.net.0.ipv4.address = {address}/24",
+            },
+            "devices": {
+                **({} if place.profile else disk),
+                "eth0": {"type": "nic", "name": "eth0", "hwaddr": hardware, **nic},
+            },
+        }
+
+
+def name_of(entry: Entry) -> str:
+    """Of the instance that an entry announces."""
+    return f"aferir-{entry.id}"
+
+
+def check(path: Path) -> list[Finding]:
+    """Whether a server answers on that socket."""
+    try:
+        version = ask(path, "GET", "/1.0")["environment"]["server_version"]
+    except (AferirError, OSError) as error:
+        if absent := packages.missing(("lxd",)):
+            said = "LXD is not installed"
+            return [Finding(PROVIDER, "missing", said, packages.install_command(absent))]
+        said = f"LXD does not answer on {path}: {error}"
+        return [Finding(PROVIDER, "missing", said, "start it, and see who may use its socket")]
+    return [Finding(PROVIDER, "ok", f"LXD {version}")]
+
+
+def give_back(entry: Entry) -> None:
+    """Remove an instance, whatever there is of it, and its entry.
+
+    Where the server is gone, so is what it knew; processes of the instance are killed then.
+    Errors: AferirError where the server refuses; the entry stays.
+    """
+    path, name = Path(entry.details["socket"]), name_of(entry)
+    try:
+        ask(path, "GET", "/1.0")
+    except OSError:
+        have = cgroup.layout()
+        for group in (f"lxc.payload.{name}", f"lxc.monitor.{name}"):
+            cgroup.remove(group, have)
+        journal.erase(entry)
+        return
+    deadline = time.monotonic() + _BUSY_LIMIT_S
+    with contextlib.suppress(_NotThereError):
+        while True:
+            try:
+                if ask(path, "GET", f"/1.0/instances/{name}")["status"] != "Stopped":
+                    _state(path, name, "stop")
+                _do(path, "DELETE", f"/1.0/instances/{name}")
+            except ProgramError:  # one that could not start is busy with stopping for a while
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                break
+    journal.erase(entry)
+
+
+def add_pool(path: Path, name: str) -> None:
+    """A storage pool of plain folders, where the server has none of that name."""
+    if f"/1.0/storage-pools/{name}" not in _listed(path, "/1.0/storage-pools"):
+        ask(path, "POST", "/1.0/storage-pools", {"name": name, "driver": "dir"})
+
+
+def tagged(path: Path) -> list[str]:
+    """Names of all instances that carry our tag, whoever of us made them."""
+    names = [target.rpartition("/")[2] for target in _listed(path, "/1.0/instances")]
+    return [name for name in names if TAG in ask(path, "GET", f"/1.0/instances/{name}")["config"]]
+
+
+def add_image(path: Path, tree: Path, template: Template) -> str:
+    """Give the server an image of that tree with the template's files; its fingerprint.
+
+    Errors: ProgramError where it refuses, OSError.
+    """
+    with tempfile.TemporaryFile() as archive:
+        pack(tree, template, archive)
+        archive.seek(0)
+        done = _do(path, "POST", "/1.0/images", archive)
+    return str(done["metadata"]["fingerprint"])
+
+
+def pack(tree: Path, template: Template, stream: IO[bytes]) -> None:
+    """An image in LXD's own form: metadata.yaml and rootfs/ in one archive. Errors: OSError."""
+    about = {"architecture": platform.machine(), "creation_date": 1, "properties": {}}
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        _put(archive, "metadata.yaml", json.dumps(about).encode(), 0o644)
+        archive.add(tree, "rootfs")
+        init = _INIT.format(start=template.start)
+        _put(archive, "rootfs/sbin/init", init.encode(), 0o755)
+        for inside, source in template.files.items():
+            archive.add(source.resolve(), f"rootfs{inside}")
+
+
+def ask(path: Path, method: str, target: str, body: Any = None) -> Any:
+    """One request, and the `metadata` of its answer.
+
+    Errors: OSError where nobody answers, MissingError or ProgramError with LXD's own words.
+    """
+    connection = _Connection(path)
+    try:
+        if isinstance(body, dict):
+            connection.request(method, target, json.dumps(body))
+        else:
+            connection.request(
+                method, target, body, headers={"Content-Type": "application/octet-stream"}
+            )
+        answer = json.loads(connection.getresponse().read())
+    except (http.client.HTTPException, ValueError) as error:
+        raise ProgramError(f"LXD's answer to {method} {target} is no answer: {error}") from None
+    finally:
+        connection.close()
+    if answer["type"] == "error":
+        kind = _NotThereError if answer["error_code"] == http.HTTPStatus.NOT_FOUND else ProgramError
+        raise kind(f"LXD refused {method} {target}: {answer['error']}")
+    return answer["metadata"]
+
+
+class _NotThereError(MissingError):
+    """LXD answered 404."""
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path: Path) -> None:
+        super().__init__("lxd", timeout=_ANSWER_LIMIT_S + _OPERATION_LIMIT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+
+def _do(path: Path, method: str, target: str, body: Any = None) -> dict[str, Any]:
+    """A request that starts an operation, to the operation's end."""
+    started = ask(path, method, target, body)
+    wait = f"/1.0/operations/{started['id']}/wait?timeout={_OPERATION_LIMIT_S}"
+    done: dict[str, Any] = ask(path, "GET", wait)
+    if done["status"] != "Success":
+        raise ProgramError(f"LXD: {method} {target}: {done['err'] or done['status']}")
+    return done
+
+
+def _listed(path: Path, target: str) -> list[str]:
+    return list(ask(path, "GET", target))
+
+
+def _state(path: Path, name: str, action: str) -> None:
+    wanted = {"action": action, "force": True, "timeout": _OPERATION_LIMIT_S}
+    _do(path, "PUT", f"/1.0/instances/{name}/state", wanted)
+
+
+def _phases(copied_s: float, booted_s: float) -> tuple[Phase, ...]:
+    nothing = "LXD that is no cluster has nothing to choose"
+    return (
+        Phase(name="TeF", seconds=None, source=nothing, resolution_s=0.0),
+        Phase(name="TcI", seconds=copied_s, source="LXD's operation `create`", resolution_s=1e-3),
+        Phase(
+            name="TiI",
+            seconds=booted_s,
+            source="LXD's operation `start`, until the first HTTP 200",
+            resolution_s=0.02,
+        ),
+    )
+
+
+def _put(archive: tarfile.TarFile, name: str, content: bytes, mode: int) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(content), mode
+    archive.addfile(member, io.BytesIO(content))

@@ -1,0 +1,106 @@
+"""A server of LXD's of our own: in a network namespace, with all its files in one folder.
+
+Nothing of it shows on this machine, whose own LXD, if it has one, is left alone. The files of its
+instances are in memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aferir.clouds import lxd
+from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.linux import journal, namespace, process, undo
+from aferir.machine import packages, privileges
+from aferir.model.finding import Finding
+
+NETWORK = "10.78.0"
+_BRIDGE = "instances"
+_POOL = "memory"
+_START_LIMIT_S = 60.0
+_TIME_LIMIT_S = 20.0
+
+# A mount namespace that is left with the last process, so that LXD's mounts are. What ip-netns(8)
+# does for /sys, so that LXD sees the interfaces of its own network, hides the control groups.
+_SCRIPT = """set -e
+mkdir -p "$1/cgroup" "$1/storage-pools"
+mount -t tmpfs instances "$1/storage-pools"
+mount --rbind /sys/fs/cgroup "$1/cgroup"
+mount -t sysfs sys /sys
+mount --rbind "$1/cgroup" /sys/fs/cgroup
+exec lxd --logfile "$1/lxd.log" --group root
+"""
+
+
+def check() -> list[Finding]:
+    """Root, and LXD's package."""
+    if not privileges.is_root():
+        said = "a server of LXD's is started by root"
+        return [Finding(lxd.PROVIDER, "missing", said, privileges.as_root_command())]
+    if absent := packages.missing(("lxd", "ip", "nsenter", "unshare")):
+        said = f"LXD needs {', '.join(absent)}"
+        return [Finding(lxd.PROVIDER, "missing", said, packages.install_command(absent))]
+    return []
+
+
+@contextmanager
+def lxd_server() -> Iterator[tuple[lxd.Place, str]]:
+    """Start one and end it; where its instances go, and the namespace that reaches them.
+
+    Give all instances back before. From the main thread, see `aferir.process.start`.
+    Errors: MissingError where `check` says so, ProgramError where LXD does not start.
+    """
+    for finding in check():
+        raise MissingError(finding.message, remedy=finding.remedy)
+    entry = journal.write(namespace.KIND, {})
+    inside = namespace.name_of(entry, "lxd")
+    folder = namespace.folder_of(entry) / "lxd"
+    try:
+        folder.mkdir(parents=True)
+        for command in _commands(inside):
+            process.run(command, timeout_s=_TIME_LIMIT_S)
+        enter = ["unshare", "-m", "nsenter", f"--net={namespace.FOLDER / inside}"]
+        child = process.start(
+            [*enter, "sh", "-c", _SCRIPT, "lxd-server", str(folder)],
+            environment={"LXD_DIR": str(folder), undo.MARK: entry.id},
+        )
+        try:
+            place = lxd.Place(
+                socket=folder / "unix.socket", pool=_POOL, bridge=_BRIDGE, network=NETWORK
+            )
+            _await(place.socket, folder / "lxd.log")
+            lxd.add_pool(place.socket, _POOL)
+            yield place, inside
+        finally:
+            process.end(child)
+    finally:
+        namespace.give_back(entry)
+
+
+def _commands(inside: str) -> list[list[str]]:
+    ip = ["ip", "-n", inside]
+    return [
+        ["ip", "netns", "add", inside],
+        [*ip, "link", "add", _BRIDGE, "type", "bridge"],
+        [*ip, "address", "add", f"{NETWORK}.1/24", "dev", _BRIDGE],
+        [*ip, "link", "set", _BRIDGE, "addrgenmode", "none", "up"],
+        [*ip, "link", "set", "lo", "up"],
+    ]
+
+
+def _await(path: Path, log: Path) -> None:
+    deadline = time.monotonic() + _START_LIMIT_S
+    while True:
+        try:
+            lxd.ask(path, "GET", "/1.0")
+        except (AferirError, OSError) as error:
+            if time.monotonic() > deadline:
+                lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
+                said = " / ".join(lines[-3:]) or str(error)
+                raise ProgramError(f"LXD did not start: {said}") from None
+            time.sleep(0.05)
+        else:
+            return

@@ -1,0 +1,138 @@
+"""A Node as a cloud takes it: a kernel, what it starts from, and a disk with a service on it.
+
+For clouds that start guests from a kernel of their own keeping (OpenStack's `kernel_id` and
+`ramdisk_id`, OpenNebula's KERNEL_DS and INITRD_DS): our images have no boot loader.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from aferir.clouds import lxd
+from aferir.clouds.base import Template
+from aferir.errors import MissingError, UsageError
+from aferir.image import initramfs, userland
+from aferir.linux import process
+from aferir.machine import packages
+
+PROGRAMS = ("cp", "debugfs", "qemu-img")
+# /sbin is a link, which debugfs would write into.
+_FIRST_PROGRAM, _DHCP = "/usr/sbin/aferir-guest", "/usr/sbin/aferir-dhcp"
+_BUSYBOX = "/usr/sbin/busybox"
+_TIME_LIMIT_S = 300.0
+
+_FIRST = """#!/bin/sh
+# First program of a Node in a cloud: an address by DHCP, the service, and a reaper.
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs -o mode=1777 shm /dev/shm
+mount -t devpts pts /dev/pts
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
+for m in /lib/aferir-modules/*failover.ko /lib/aferir-modules/*-virtio_net.ko; do insmod "$m"; done
+ip link set lo up
+ip link set eth0 addrgenmode none up
+{busybox} udhcpc -i eth0 -f -q -t 100 -T 1 -s {dhcp} > /dev/console 2>&1
+{start} > /dev/console 2>&1
+while :; do sleep 2147483647 & wait; done
+"""
+
+_BOUND = """#!/bin/sh
+# What udhcpc has learnt (udhcpc(8): ip, mask, router, interface).
+[ "$1" = bound ] || exit 0
+ip address add "$ip/$mask" dev "$interface"
+[ -z "$router" ] || ip route add default via "${router%% *}"
+"""
+
+
+class NodeImage(msgspec.Struct, frozen=True):
+    """Three files of one folder."""
+
+    kernel: Path
+    initramfs: Path
+    disk: Path
+    """QCOW2."""
+
+
+def make(template: Template, folder: Path, progress: Callable[[str], None]) -> NodeImage:
+    """Write the three into an existing folder.
+
+    Errors: MissingError without the programs, UsageError where one of the files is there already.
+    """
+    if absent := packages.missing(PROGRAMS):
+        said = f"an image needs {', '.join(absent)}"
+        raise MissingError(said, remedy=packages.install_command(absent))
+    made = NodeImage(folder / "vmlinuz", folder / "initramfs.img", folder / "node.qcow2")
+    for path in (made.kernel, made.initramfs, made.disk):
+        if path.exists():
+            raise UsageError(f"{path} exists", remedy="choose an empty folder")
+    base = userland.ensure(progress)
+    shutil.copyfile(base.kernel, made.kernel)
+    shutil.copyfile(base.initramfs, made.initramfs)
+    progress("making the disk")
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as name:
+        work = Path(name)
+        raw = work / "disk.img"
+        copy_sparse(base.disk, raw)
+        put_files(raw, {**template.files, **_own_files(base, template.start, work)})
+        convert = ["qemu-img", "convert", "-f", "raw", "-O", "qcow2", str(raw), str(made.disk)]
+        process.run(convert, timeout_s=_TIME_LIMIT_S)
+    return made
+
+
+def make_archive(template: Template, folder: Path, progress: Callable[[str], None]) -> Path:
+    """The same for LXD, as one file that `lxc image import` takes.
+
+    Errors: UsageError where it is there already, OSError.
+    """
+    made = folder / "node.tar"
+    try:
+        with made.open("xb") as stream:
+            lxd.pack(userland.ensure(progress).tree, template, stream)
+    except FileExistsError:
+        raise UsageError(f"{made} exists", remedy="choose an empty folder") from None
+    return made
+
+
+def copy_sparse(disk: Path, target: Path) -> None:
+    """A real copy, of what is written alone."""
+    command = ["cp", "--sparse=always", "--reflink=never", str(disk), str(target)]
+    process.run(command, timeout_s=_TIME_LIMIT_S)
+
+
+def put_files(disk: Path, files: dict[str, Path]) -> None:
+    """Write files into an ext4 disk that nobody uses, over those that are there (debugfs(8))."""
+    lines: dict[str, None] = {}
+    for inside, source in files.items():
+        for parent in reversed(PurePosixPath(inside).parents[:-1]):
+            lines[f"mkdir {parent}"] = None
+        lines[f"rm {inside}"] = None
+        lines[f"write {source} {inside}"] = None
+        mode = 0o100755 if source.stat().st_mode & 0o100 else 0o100644
+        lines[f"set_inode_field {inside} mode 0{mode:o}"] = None
+    process.run(
+        ["debugfs", "-w", "-f", "-", str(disk)],
+        input_text="\n".join(lines) + "\n",
+        timeout_s=_TIME_LIMIT_S,
+        environment={"PATH": packages.search_path()},
+    )
+
+
+def _own_files(base: userland.Image, start: str, work: Path) -> dict[str, Path]:
+    """What takes the place of the agent that our own guests obey."""
+    first = _FIRST.format(busybox=_BUSYBOX, dhcp=_DHCP, start=start)
+    contents = {
+        _FIRST_PROGRAM: first.encode(),
+        _DHCP: _BOUND.encode(),
+        _BUSYBOX: initramfs.member(base.initramfs.read_bytes(), "bin/busybox"),
+    }
+    files = {}
+    for inside, content in contents.items():
+        path = work / PurePosixPath(inside).name
+        path.write_bytes(content)
+        path.chmod(0o755)
+        files[inside] = path
+    return files

@@ -1,0 +1,334 @@
+"""A cloud of hosts that are simulated on this machine: the network and the copies are real.
+
+Each host is a network namespace with a bridge, an uplink of limited rate to one switch, and an
+image cache of its own. An instance, a container or a guest, is placed on a host, the image is
+copied there unless it is there already, and it boots. Clients run in the namespace of the switch.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from aferir.clouds import node_image
+from aferir.clouds.base import Phase, PhaseName, Server, Template, await_service
+from aferir.environments.base import Instance
+from aferir.environments.lxc.container import Container
+from aferir.environments.qemu.vm import GuestNetwork, VirtualMachine
+from aferir.errors import MissingError, ProgramError
+from aferir.image import userland
+from aferir.linux import journal, namespace, process, undo
+from aferir.machine import packages, privileges
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentSpec
+
+PROVIDER = "simulated"
+CLIENTS_ADDRESS = "10.77.0.1"
+MOST_HOSTS, MOST_PER_HOST = 64, 64
+_LIMIT_S = 60.0
+_GUEST_LIMIT_S = 180.0
+_CLOCK = "time.perf_counter of this process"
+_UPLINK, _BRIDGE, _PORT = "uplink", "bridge", "node"
+
+Technology = Literal["container", "vm"]
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """What the simulated data centre is made of."""
+
+    hosts: int = 2
+    per_host: int = 4
+    """Instances that a host takes."""
+    rate_bps: float = 0.0
+    """Bit/s of a host's uplink, towards the clients; 0: as fast as it goes."""
+    technology: Technology = "container"
+    cpus: int = 1
+    memory_bytes: int = 256 * 2**20
+    cpu_quota: float | None = None
+    """Share of its CPUs that an instance may use; None: all."""
+
+    def __post_init__(self) -> None:
+        """Errors: ValueError naming what is impossible."""
+        if not (1 <= self.hosts <= MOST_HOSTS and 1 <= self.per_host <= MOST_PER_HOST):
+            raise ValueError(f"hosts, per_host: from 1 to {MOST_HOSTS} and {MOST_PER_HOST}")
+
+
+class Host:
+    """One of them."""
+
+    def __init__(self, number: int, name: str, cache: Path) -> None:
+        self.number = number
+        self.namespace = name
+        self.cache = cache
+        self.copying = threading.Lock()
+        self.places: dict[int, str] = {}
+        """Place on the host to the instance there."""
+
+
+class SimulatedCloud:
+    """Made by `simulated_cloud`."""
+
+    provider = PROVIDER
+
+    def __init__(
+        self, layout: Layout, template: Template, entry: journal.Entry, base: userland.Image
+    ) -> None:
+        self.layout = layout
+        self.clients_namespace = namespace.name_of(entry, "clients")
+        """Where clients and Front belong."""
+        self._template = template
+        self._base = base
+        folder = namespace.folder_of(entry)
+        self.hosts = tuple(
+            Host(k, namespace.name_of(entry, f"h{k}"), folder / f"host{k}")
+            for k in range(1, layout.hosts + 1)
+        )
+        self._lock = threading.Lock()
+        self._instances: dict[str, tuple[Host, int, Instance | None]] = {}
+        self._number = 0
+
+    def check(self) -> list[Finding]:
+        """Checked before it was made."""
+        return []
+
+    def create(self) -> Server:
+        """Place, copy, boot, and wait for the first 200."""
+        asked = time.perf_counter()
+        name, host, place = self._place()
+        placed = time.perf_counter()
+        try:
+            self._copy(host)
+            copied = time.perf_counter()
+            address = address_of(host.number, place)
+            instance = self._boot(name, host, place, address)
+            with self._lock:
+                self._instances[name] = (host, place, instance)
+            limit_s = _LIMIT_S if self.layout.technology == "container" else _GUEST_LIMIT_S
+            await_service(address, self._template.port, self._template.probe, limit_s)
+            ready = time.perf_counter()
+        except BaseException:
+            self.delete(name)
+            raise
+        steps: dict[PhaseName, float] = {
+            "TeF": placed - asked,
+            "TcI": copied - placed,
+            "TiI": ready - copied,
+        }
+        return Server(
+            name=name,
+            address=address,
+            url=f"http://{address}:{self._template.port}{self._template.probe}",
+            phases=tuple(
+                Phase(name=step, seconds=seconds, source=_CLOCK, resolution_s=1e-6)
+                for step, seconds in steps.items()
+            ),
+            total_s=ready - asked,
+        )
+
+    def delete(self, name: str) -> None:
+        """Kill it, and give its place back."""
+        with self._lock:
+            if name not in self._instances:
+                return
+            host, place, instance = self._instances[name]
+        if instance is not None:
+            instance.release()
+        self._ip("-n", host.namespace, "link", "del", f"{_PORT}{place}", check=False)
+        with self._lock:
+            if self._instances.pop(name, None) is not None:
+                del host.places[place]
+
+    def delete_all(self) -> None:
+        """One after the other; the first error of any."""
+        undo.each(self.delete, list(self._instances))
+
+    def instance(self, name: str) -> Instance | None:
+        """The instance itself, for who wants to harm it."""
+        return self._instances[name][2]
+
+    def forget_images(self) -> None:
+        """Make all caches cold; only while no instance runs."""
+        for host in self.hosts:
+            undo.remove_tree(host.cache)
+
+    def fill_caches(self) -> None:
+        """Copy the image to every host."""
+        for host in self.hosts:
+            self._copy(host)
+
+    def sent_bytes(self) -> int:
+        """Over all uplinks; asked in the namespace of the clients (proc(5), /proc/net/dev)."""
+        sent = 0
+        for line in Path("/proc/thread-self/net/dev").read_text(encoding="ascii").splitlines():
+            name, _, fields = line.partition(":")
+            if name.strip().startswith("host"):
+                sent += int(fields.split()[0])
+        return sent
+
+    def _place(self) -> tuple[str, Host, int]:
+        """TeF: the host with the fewest instances. Errors: ProgramError where all are full."""
+        with self._lock:
+            host = min(self.hosts, key=lambda host: len(host.places))
+            free = [k for k in range(1, self.layout.per_host + 1) if k not in host.places]
+            if not free:
+                raise ProgramError("no host has room for another instance", remedy="add hosts")
+            self._number += 1
+            name = f"node{self._number}"
+            host.places[free[0]] = name
+            self._instances[name] = (host, free[0], None)
+            return name, host, free[0]
+
+    def _copy(self, host: Host) -> None:
+        """TcI: the image into the host's cache, once; who comes meanwhile waits for it."""
+        with host.copying:
+            if (host.cache / "complete").exists():
+                return
+            undo.remove_tree(host.cache)
+            host.cache.mkdir(parents=True)
+            disk = host.cache / "disk.img"
+            node_image.copy_sparse(self._base.disk, disk)
+            node_image.put_files(disk, self._template.files)
+            if self.layout.technology == "container":
+                (host.cache / "tree").mkdir()
+                mount = ["mount", "-o", "loop,ro", str(disk), str(host.cache / "tree")]
+                process.run(mount, timeout_s=_LIMIT_S)
+            (host.cache / "complete").touch()
+
+    def _boot(self, name: str, host: Host, place: int, address: str) -> Instance:
+        """TiI but for the service's first answer; released again where it fails."""
+        layout, port = self.layout, f"{_PORT}{place}"
+        # By the place, as the address: neighbours who knew the one before know this one.
+        hardware = f"52:54:4d:00:{host.number:02x}:{place:02x}"
+        spec = EnvironmentSpec(
+            name=name,
+            kind=layout.technology,
+            cpus=layout.cpus,
+            memory_bytes=layout.memory_bytes,
+            cpu_quota=layout.cpu_quota,
+        )
+        instance: Instance
+        lines = ["set -e"]
+        if layout.technology == "container":
+            instance = Container(tree=host.cache / "tree").allocate(spec)
+            pid = str(instance.accounting.processes[0])
+            veth = ["link", "add", "eth0", "netns", pid, "type", "veth"]
+            made = [*veth, "peer", "name", port, "netns", host.namespace]
+            lines += [f"ip link set eth0 address {hardware}"]
+        else:
+            self._tap(host, port)
+            network = GuestNetwork(host.namespace, port, hardware)
+            disk = host.cache / "disk.img"
+            instance = VirtualMachine(disk=disk, network=network).allocate(spec)
+            lines += ["for m in /lib/aferir-modules/*failover.ko; do insmod $m; done"]
+            lines += ["insmod /lib/aferir-modules/*-virtio_net.ko"]
+            made = []
+        try:
+            if made:
+                self._ip(*made)
+                self._up(host, port)
+            lines += [
+                f"ip address add {address}/16 dev eth0",
+                "ip link set eth0 addrgenmode none up",
+                self._template.start,
+            ]
+            instance.run(["sh", "-c", "\n".join(lines)], timeout_s=_LIMIT_S)
+        except BaseException:
+            instance.release()
+            raise
+        return instance
+
+    def _tap(self, host: Host, port: str) -> None:
+        self._ip("-n", host.namespace, "tuntap", "add", "dev", port, "mode", "tap")
+        self._up(host, port)
+
+    def _up(self, host: Host, port: str) -> None:
+        self._ip("-n", host.namespace, "link", "set", port, "master", _BRIDGE, "up")
+
+    def _ip(self, *words: str, check: bool = True) -> None:
+        process.run(["ip", *words], timeout_s=_LIMIT_S, check=check)
+
+
+def address_of(host: int, place: int) -> str:
+    """Of an instance; place 0 is the host itself."""
+    return f"10.77.{host}.{place + 1}"
+
+
+def check(technology: Technology) -> list[Finding]:
+    """What this machine lacks for simulated hosts with such instances."""
+    if not privileges.is_root():
+        said = "only root may make networks of namespaces"
+        return [Finding(PROVIDER, "missing", said, privileges.as_root_command())]
+    if technology == "container" and not Path("/dev/loop-control").exists():
+        said = "images are mounted by loop devices, and there are none"
+        return [Finding(PROVIDER, "missing", said, "modprobe loop")]
+    if absent := packages.missing(("ip", "tc", "debugfs")):
+        said = f"simulated hosts need {', '.join(absent)}"
+        return [Finding(PROVIDER, "missing", said, packages.install_command(absent))]
+    return (Container() if technology == "container" else VirtualMachine()).check()
+
+
+@contextmanager
+def simulated_cloud(
+    layout: Layout, template: Template, progress: Callable[[str], None] = userland.silent
+) -> Iterator[SimulatedCloud]:
+    """Make hosts and their network, and give everything back whatever happens. Needs root.
+
+    Errors: MissingError where `check` says so, ProgramError where the kernel refuses.
+    """
+    for finding in check(layout.technology):
+        if finding.status == "missing":
+            raise MissingError(finding.message, remedy=finding.remedy)
+    base = userland.ensure(progress)
+    entry = journal.write(namespace.KIND, {})
+    made = SimulatedCloud(layout, template, entry, base)
+    try:
+        namespace.folder_of(entry).mkdir(parents=True)
+        for command in commands(made.clients_namespace, made.hosts, layout.rate_bps):
+            process.run(command, timeout_s=_LIMIT_S)
+        yield made
+    finally:
+        try:
+            made.delete_all()
+        finally:
+            namespace.give_back(entry)
+
+
+def commands(clients: str, hosts: tuple[Host, ...], rate_bps: float) -> list[list[str]]:
+    """What makes the network, one command after the other; interfaces never show on the host."""
+    switch = ["ip", "-n", clients]
+    bridge = ["link", "add", _BRIDGE, "type", "bridge"]
+    up = ["addrgenmode", "none", "up"]
+    made = [
+        ["ip", "netns", "add", clients],
+        [*switch, *bridge],
+        [*switch, "address", "add", f"{CLIENTS_ADDRESS}/16", "dev", _BRIDGE],
+        [*switch, "link", "set", _BRIDGE, *up],
+        [*switch, "link", "set", "lo", "up"],
+    ]
+    for host in hosts:
+        inside = ["ip", "-n", host.namespace]
+        port = f"host{host.number}"
+        veth = ["ip", "link", "add", _UPLINK, "netns", host.namespace, "type", "veth"]
+        own = f"{address_of(host.number, 0)}/16"
+        made += [
+            ["ip", "netns", "add", host.namespace],
+            [*veth, "peer", "name", port, "netns", clients],
+            [*inside, *bridge],
+            [*inside, "address", "add", own, "dev", _BRIDGE],
+            [*inside, "link", "set", _BRIDGE, *up],
+            [*inside, "link", "set", _UPLINK, "master", _BRIDGE, *up],
+            [*inside, "link", "set", "lo", "up"],
+            [*switch, "link", "set", port, "master", _BRIDGE, *up],
+        ]
+        if rate_bps > 0:
+            shape = ["tbf", "rate", f"{rate_bps:.0f}bit", "burst", "32kb", "latency", "50ms"]
+            made.append(
+                ["tc", "-n", host.namespace, "qdisc", "add", "dev", _UPLINK, "root", *shape]
+            )
+    return made

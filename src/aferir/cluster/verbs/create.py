@@ -1,0 +1,115 @@
+"""Make a cluster: a front end and workers with a network, a home and keys of their own.
+
+It stays until `aferir cluster destroy`, also when this command's terminal is closed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aferir.errors import UsageError
+
+if TYPE_CHECKING:
+    from aferir.cluster.description import Description
+
+NAME = "create"
+HELP = "make a cluster"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir cluster create`."""
+    parser.add_argument("name", nargs="?", help="of the cluster")
+    parser.add_argument("--file", type=Path, help="the cluster as TOML; options go before it")
+    parser.add_argument("--nodes", type=int, help="how many, the front end among them (default 2)")
+    parser.add_argument("--kind", choices=("container", "vm"), help="of nodes (default container)")
+    parser.add_argument("--cpus", type=int, help="of each node (default 1)")
+    parser.add_argument("--memory", help="of each node (default 1 GiB)")
+    parser.add_argument(
+        "--boot",
+        choices=("diskless", "disk"),
+        help="whether what workers write stays in RAM (default) or on a disk of each",
+    )
+    parser.add_argument(
+        "--image", type=Path, help="tar of another userland, with Open MPI and an ssh server"
+    )
+    parser.add_argument(
+        "--slurm", action="store_true", default=None, help="with Slurm: srun, sbatch, squeue"
+    )
+    parser.add_argument(
+        "--placement",
+        choices=("spread", "packed", "reserve", "free"),
+        help="how nodes get the host's CPUs (default spread)",
+    )
+    parser.add_argument("--no-watch", action="store_true", help="do not replace nodes that die")
+    parser.add_argument("--json", action="store_true", help="print the cluster as JSON")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Make it, and start its watcher."""
+    import time
+
+    from aferir.cluster import manager, packaging, watch
+    from aferir.cluster.verbs.status import print_json
+
+    def progress(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    clock = time.monotonic()
+    if options.image is None:
+        state = manager.create(wanted(options), progress)
+    else:
+        state = packaging.create_from_archive(wanted(options), options.image, progress)
+    if not options.no_watch:
+        watch.start(state.description.name)
+    if options.json:
+        print_json(state)
+        return 0
+    name = state.description.name
+    print(f"{name}: {len(state.nodes)} nodes are ready, after {time.monotonic() - clock:.1f} s")
+    print(f"  aferir cluster run {name} -- mpirun hostname")
+    return 0
+
+
+def wanted(options: argparse.Namespace) -> Description:
+    """What the file says, changed by what the command line says.
+
+    Errors: UsageError where either cannot be understood.
+    """
+    import msgspec
+
+    from aferir.cluster.description import Description
+
+    values: dict[str, object] = {}
+    if options.file is not None:
+        try:
+            values = msgspec.toml.decode(options.file.read_bytes())
+        except OSError as error:
+            raise UsageError(f"{options.file} cannot be read: {error.strerror}") from None
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{options.file} is no TOML: {error}") from None
+    given = {
+        key: getattr(options, key)
+        for key in ("name", "nodes", "kind", "cpus", "boot", "slurm", "placement")
+    }
+    given["memory"] = options.memory
+    values |= {key: value for key, value in given.items() if value is not None}
+    if "name" not in values:
+        raise UsageError("the cluster needs a name", remedy="aferir cluster create NAME")
+    if "memory" in values:
+        values["memory_bytes"] = _bytes(str(values.pop("memory")))
+    try:
+        return msgspec.convert(values, Description)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the cluster cannot be made: {error}") from None
+
+
+def _bytes(text: str) -> int:
+    from aferir.config.units import parse_size
+
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise UsageError(f"memory: {error}", remedy='e.g. "2 GiB"') from None

@@ -1,0 +1,167 @@
+"""Run batch work beside a service that keeps its service level.
+
+The service's critical threads get what they need, the batch program the rest. Everything is given
+back at the end, whatever ends it. Exit code: the batch program's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Self
+
+from aferir.errors import MissingError, UsageError
+
+if TYPE_CHECKING:
+    from aferir.colocation.controller import Outcome, Tick
+    from aferir.config.colocation import Wanted
+    from aferir.model.finding import Finding
+
+NAME = "run"
+HELP = "run a batch program beside a service; the verb may be left out"
+_STOPPED = 130
+_ENDED_SERVICE = 4
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir colocate`."""
+    parser.usage = (
+        "aferir colocate --service SPEC --sla p95=200ms --latency WHERE [options] -- COMMAND ..."
+    )
+    parser.add_argument("--job", type=Path, metavar="FILE", help="all of this as TOML")
+    parser.add_argument(
+        "--service", metavar="SPEC", help="pid:N, pidfile:PATH, comm:NAME, cgroup:PATH, unit:NAME"
+    )
+    parser.add_argument("--sla", metavar="pQ=TIME", help="e.g. p95=200ms")
+    parser.add_argument(
+        "--latency",
+        metavar="WHERE",
+        help="slowlog:PATH, nginx:PATH, json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms, "
+        "prometheus:URL#METRIC@s, or http://HOST:PORT/PATH, which is asked ten times a second",
+    )
+    parser.add_argument(
+        "--threads", action="append", metavar="REGEX", help="critical threads by name (15 letters)"
+    )
+    parser.add_argument(
+        "--java", action="append", metavar="REGEX", help="critical threads by Java's full name"
+    )
+    parser.add_argument("--policy", metavar="NAME", help="default: aferir; `list` names them")
+    parser.add_argument("--period", metavar="TIME", help="between decisions (default: 100ms)")
+    parser.add_argument(
+        "--repeat",
+        action="store_true",
+        default=None,
+        help="start the batch program anew",
+    )
+    parser.add_argument("--log", type=Path, metavar="FILE", help="every decision, as JSON lines")
+    parser.add_argument("--check", action="store_true", help="only say what would be missing")
+    parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
+    parser.add_argument("batch", nargs="*", metavar="COMMAND", help="the batch program")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run to the end of the batch program, of the service, or of our patience."""
+    from aferir.colocation import controller, place, privileges, service
+    from aferir.colocation.policies import POLICIES, make
+    from aferir.config import colocation
+    from aferir.linux import cgroup
+
+    if options.policy == "list":
+        print("\n".join(POLICIES))
+        return 0
+    wanted = _merged(options)
+    job = colocation.job(wanted, batch_output=2 if options.json else 1)
+    decide = make(wanted.policy, wanted.parameters)
+    if options.check:
+        pids = service.check(job.service)
+        where = place.beside(job.service, pids, cgroup.layout())
+        return _check(privileges.findings(where), len(pids))
+    colocation.need_batch(job)
+    sensor = colocation.sensor(wanted.latency, job.sla)
+    try:
+        with _Log(options.log) as log:
+            outcome = controller.run(job, sensor, decide, log.note)
+    finally:
+        sensor.close()
+    _print(outcome, json=options.json)
+    return _exit_code(outcome)
+
+
+def _merged(options: argparse.Namespace) -> Wanted:
+    """The file's words, with those of the command line over them."""
+    import msgspec
+
+    from aferir.config.colocation import Wanted, read
+
+    said = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name in Wanted.__struct_fields__
+        if (value := getattr(options, name, None)) not in (None, [])
+    }
+    return msgspec.structs.replace(read(options.job) if options.job else Wanted(), **said)
+
+
+def _check(findings: list[Finding], processes: int) -> int:
+    print(f"the service runs: {processes} processes")
+    for finding in findings:
+        print(f"{finding.status:8} {finding.message}")
+    return MissingError.exit_code if any(f.status == "missing" for f in findings) else 0
+
+
+class _Log:
+    """Every decision on a line of its own; a context."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        if self._path is not None:
+            try:
+                self._file = self._path.open("ab")
+            except OSError as error:
+                raise UsageError(
+                    f"--log {self._path}: {error.strerror}",
+                    remedy="name another file",
+                ) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def note(self, tick: Tick) -> None:
+        """Write one."""
+        if self._file is not None:
+            import msgspec
+
+            self._file.write(msgspec.json.encode(tick) + b"\n")
+            self._file.flush()
+
+
+def _print(outcome: Outcome, *, json: bool) -> None:
+    if json:
+        import msgspec
+
+        print(msgspec.json.format(msgspec.json.encode(outcome)).decode())
+        return
+    share = outcome.own_cpu_s / outcome.duration_s
+    print(
+        f"aferir: {outcome.reason} after {outcome.duration_s:.1f} s; the service level was missed"
+        f" at {outcome.violations} of {outcome.decisions} decisions; the batch program had"
+        f" {outcome.batch_cpu_s:.1f} CPU seconds, we {share:.1%} of a core and"
+        f" {outcome.own_memory_bytes / 1e6:.0f} MB",
+        file=sys.stderr,
+    )
+    for problem in outcome.problems:
+        print(f"  {problem}", file=sys.stderr)
+
+
+def _exit_code(outcome: Outcome) -> int:
+    if outcome.reason == "stopped":
+        return _STOPPED
+    if outcome.reason == "service ended":
+        return _ENDED_SERVICE
+    code = outcome.batch_exit or 0
+    return code if code >= 0 else 128 - code  # as a shell says it

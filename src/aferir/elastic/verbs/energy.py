@@ -1,0 +1,47 @@
+"""What the hosts of an elastic service take while a step of it runs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aferir.power.meter import Meter, Taken
+    from aferir.programs.figures import Figures
+
+
+def meter_of(options: argparse.Namespace) -> Meter:
+    """As `--power` says. Errors: UsageError where that is no source."""
+    from aferir.power.meter import Meter
+    from aferir.power.verbs.watch import open_sources
+
+    return Meter(open_sources([options.power])[options.power] if options.power else None)
+
+
+def with_energy(figures: Figures, taken: Taken | None) -> Figures:
+    """The same with what the hosts took, or with a doubt where nothing is known of it."""
+    import msgspec
+
+    from aferir.model.record import Sample, Series, Warning
+
+    if taken is None:
+        return figures
+    if taken.mean_w is None or taken.energy_j is None:
+        said = "; ".join(taken.refused) or "no reading came in time"
+        doubt = Warning("no-power", f"power of the hosts: {said}", "try `aferir power watch`")
+        return msgspec.structs.replace(figures, doubts=(*figures.doubts, doubt))
+    samples = (
+        Sample("hosts_energy_j", taken.energy_j, "J"),
+        Sample("hosts_power_w", taken.mean_w, "W"),
+    )
+    curve = Series(
+        metric="hosts_power_w",
+        unit="W",
+        values=taken.power_w,
+        along="time_s",
+        along_unit="s",
+        at=taken.at_s,
+    )
+    return msgspec.structs.replace(
+        figures, samples=(*figures.samples, *samples), series=(*figures.series, curve)
+    )

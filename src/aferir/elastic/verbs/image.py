@@ -1,0 +1,71 @@
+"""Make the image of a Node for a cloud: a kernel, what it starts from, and a disk.
+
+The Node gets its address by DHCP and serves one video by NGINX. Clouds that start guests from a
+kernel of their own keeping take the three files. LXD takes one archive, and sets the address:
+
+  lxc image import node.tar --alias aferir-node
+
+OpenStack, for example:
+
+  openstack image create --disk-format aki --container-format aki --file vmlinuz aferir-kernel
+  openstack image create --disk-format ari --container-format ari --file initramfs.img aferir-start
+  openstack image create --disk-format qcow2 --container-format bare --file node.qcow2
+    --property kernel_id=ID --property ramdisk_id=ID --property hw_vif_model=virtio
+    --property hw_disk_bus=virtio --property os_command_line="console=ttyS0 quiet" aferir-node
+
+example:
+  aferir elastic image node --video 30
+  aferir elastic image node --form lxd
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from aferir.elastic.verbs.options import add_video, video_of
+
+NAME = "image"
+HELP = "the image of a Node, for a cloud"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir elastic image`."""
+    add = parser.add_argument
+    add("folder", type=Path, metavar="FOLDER", help="for the files; made where it is missing")
+    add_video(parser)
+    add("--form", choices=("guest", "lxd"), default="guest", help="for whom (default: guest)")
+    add("--json", action="store_true", help="print one JSON document")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Make it and say what there is."""
+    import tempfile
+
+    import msgspec
+
+    from aferir.clouds.node_image import make, make_archive
+    from aferir.elastic.node import template
+    from aferir.elastic.video import make as make_video
+
+    video = video_of(options)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="aferir-elastic-") as name:
+        folder = Path(name)
+        node = template(make_video(video, folder), folder, sent_bps=video.limit_bps)
+        if options.form == "lxd":
+            files = {"archive": str(make_archive(node, options.folder, _tell))}
+        else:
+            made = make(node, options.folder, _tell)
+            files = {field: str(path) for field, path in msgspec.structs.asdict(made).items()}
+    if options.json:
+        print(msgspec.json.encode(files).decode())
+        return 0
+    for field, path in files.items():
+        print(f"{field:12} {path}")
+    return 0
+
+
+def _tell(said: str) -> None:
+    print(said, file=sys.stderr, flush=True)

@@ -1,0 +1,123 @@
+"""The configuration of a container and the command lines of LXC: pure functions.
+
+Source: lxc.container.conf(5), lxc-start(1), lxc-attach(1) of LXC 4 and later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from aferir.linux import affinity, cgroup
+from aferir.model.plan import EnvironmentSpec
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_NO_CAPABILITIES = "mac_admin mac_override mknod sys_boot sys_module sys_rawio sys_time"
+"""Dropped: with them a program could change the host itself (capabilities(7))."""
+
+
+def config(
+    spec: EnvironmentSpec,
+    *,
+    name: str,
+    tree: Path,
+    upper: Path,
+    cpus: Sequence[int],
+    have: cgroup.Layout,
+    seccomp: Path | None = None,
+    host_name: str = "aferir",
+    first_program: str = "/sbin/aferir-container",
+    mounts: Sequence[str] = (),
+) -> str:
+    """The configuration file of one container.
+
+    `tree` is read only below the private `upper`: nothing is copied. Without a network but its
+    own loopback device. Groups have fixed names, so that what a kill leaves can be found.
+    `mounts` are further lines in the form of fstab(5), targets relative to the root.
+    """
+    lines = [
+        ("lxc.uts.name", host_name),
+        ("lxc.rootfs.path", f"overlay:{_escaped(tree)}:{_escaped(upper)}"),
+        ("lxc.init.cmd", first_program),
+        ("lxc.net.0.type", "empty"),
+        ("lxc.mount.auto", "proc:mixed sys:ro"),
+        ("lxc.mount.entry", "shm dev/shm tmpfs rw,nosuid,nodev,create=dir 0 0"),
+        *(("lxc.mount.entry", line) for line in mounts),
+        ("lxc.autodev", "1"),
+        ("lxc.tty.max", "0"),
+        ("lxc.pty.max", "64"),
+        ("lxc.console.path", "none"),
+        ("lxc.cap.drop", _NO_CAPABILITIES),
+        ("lxc.environment", f"PATH={PATH}"),
+        ("lxc.cgroup.dir.container", name),
+        ("lxc.cgroup.dir.monitor", f"{name}-monitor"),
+        *_limits(spec, cpus, have),
+    ]
+    if seccomp is not None:
+        lines.append(("lxc.seccomp.profile", str(seccomp)))
+    return "".join(f"{key} = {value}\n" for key, value in lines)
+
+
+def _limits(
+    spec: EnvironmentSpec, cpus: Sequence[int], have: cgroup.Layout
+) -> list[tuple[str, str]]:
+    """Names of version 1 or 2, whichever of the two this host has each controller in."""
+    limits = cgroup.Limits(cpus=affinity.cpu_limit(spec), memory_bytes=spec.memory_bytes)
+    version = {True: "lxc.cgroup2", False: "lxc.cgroup"}
+    lines = [
+        (f"{version[root == have.v2]}.{file}", value)
+        for root, file, value in cgroup.settings(limits, have)
+    ]
+    if have.has("cpuset"):
+        key = version["cpuset" not in have.v1]
+        lines.append((f"{key}.cpuset.cpus", ",".join(map(str, cpus))))
+    return lines
+
+
+def start_command(folder: Path, name: str, log: Path) -> list[str]:
+    """Run it in the foreground: the monitor is our own child and dies with us."""
+    return ["lxc-start", "-F", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
+
+
+def daemon_command(folder: Path, name: str, log: Path) -> list[str]:
+    """Run it in the background: the monitor outlives us. Returns when the container runs."""
+    return ["lxc-start", "-d", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
+
+
+def attach_command(
+    folder: Path, name: str, command: Sequence[str], environment: Mapping[str, str]
+) -> list[str]:
+    """Run `command` inside, with nothing of the host's environment but `environment`."""
+    variables = [f"--set-var={key}={value}" for key, value in environment.items()]
+    return ["lxc-attach", "-P", str(folder), "-n", name, "--clear-env", *variables, "--", *command]
+
+
+def stop_command(folder: Path, name: str) -> list[str]:
+    """Kill all processes inside."""
+    return ["lxc-stop", "-P", str(folder), "-n", name, "-k"]
+
+
+def freezer_command(folder: Path, name: str, *, frozen: bool) -> list[str]:
+    """Freeze or thaw all processes inside; returns when it is done."""
+    return ["lxc-freeze" if frozen else "lxc-unfreeze", "-P", str(folder), "-n", name]
+
+
+def reason(log: str) -> str:
+    """What went wrong first, from LXC's log; what follows are its consequences.
+
+    A line reads `PROGRAM NAME TIME ERROR  MODULE - FILE:FUNCTION:LINE - MESSAGE`.
+    """
+    lines = log.splitlines()
+    errors = [line for line in lines if " ERROR " in line] or lines
+    return errors[0].strip().split(" - ", 2)[-1] if errors else ""
+
+
+def bound(folder: Path, inside: PurePosixPath) -> str:
+    """A line for `mounts`: a folder of the host, seen at that place (fstab(5))."""
+    source = str(folder).replace("\\", "\\134").replace(" ", "\\040")
+    return f"{source} {inside.relative_to('/')} none bind,create=dir 0 0"
+
+
+def _escaped(path: Path) -> str:
+    """Colons separate the layers of an overlay, so one in a path needs a backslash."""
+    return str(path).replace(":", "\\:")

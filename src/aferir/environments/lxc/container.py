@@ -1,0 +1,366 @@
+"""LXC containers on a read-only tree with a private layer above it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from aferir.environments import rooted
+from aferir.environments.base import Accounting, Phases
+from aferir.environments.lxc import config_file
+from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
+from aferir.image import initramfs, userland
+from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, undo
+from aferir.linux.process import Completed
+from aferir.machine import facts, packages, privileges
+from aferir.model.finding import Finding
+from aferir.model.plan import SCRATCH, EnvironmentSpec
+
+KIND = "container"
+_PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
+_CONTROLLERS = ("cpu", "cpuset", "memory")
+_SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
+_DISK = PurePosixPath("/srv/aferir")
+"""Where a container's own disk is mounted."""
+_START_LIMIT_S = 20.0
+_NOT_RUN = re.compile(r"^lxc-attach: .* (.+) - Failed to exec ", re.MULTILINE)
+
+
+def name_of(entry: journal.Entry) -> str:
+    """Name of the container, and of its control groups, that a journal's entry announces."""
+    return f"aferir-{entry.id}"
+
+
+def folder_of(entry: journal.Entry) -> Path:
+    """Where it keeps its configuration and its private layer."""
+    return Path(entry.details["containers"]) / name_of(entry)
+
+
+class Container:
+    """Makes containers; only root may."""
+
+    kind = KIND
+
+    def __init__(
+        self, progress: userland.Progress = userland.silent, tree: Path | None = None
+    ) -> None:
+        """With `tree` that is the root of its files, and not the image's."""
+        self._progress = progress
+        self._tree = tree
+
+    def check(self) -> list[Finding]:
+        """Root, LXC, control groups, an image or the means to build one."""
+        if not privileges.is_root():
+            said = "only root may make containers with limits"
+            return [Finding(KIND, "missing", said, privileges.as_root_command())]
+        if absent := packages.missing(_PROGRAMS):
+            said = f"LXC is not installed ({', '.join(absent)})"
+            return [Finding(KIND, "missing", said, packages.install_command(absent))]
+        have = cgroup.layout()
+        if absent := [name for name in _CONTROLLERS if not have.has(name)]:
+            said = f"no control groups with the controllers {', '.join(absent)}"
+            return [Finding(KIND, "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")]
+        if found := userland.check():
+            return [Finding(KIND, f.status, f.message, f.remedy) for f in found]
+        return [Finding(KIND, "ok", f"LXC {facts.tool_version('lxc')}")]
+
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
+        """Build or find the image; its content hash."""
+        return userland.ensure(self._progress, packages).metadata.hash
+
+    def allocate(self, spec: EnvironmentSpec) -> ContainerInstance:
+        """Make and start a container; from the main thread, see `aferir.process.start`.
+
+        Errors: MissingError where `check` says so, ProgramError where LXC fails.
+        """
+        for finding in self.check():
+            if finding.status == "missing":
+                raise MissingError(finding.message, remedy=finding.remedy)
+        if not spec.disk_bytes:
+            return self._allocate(spec)
+        clock = time.perf_counter()
+        disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps)
+        try:
+            instance = self._allocate(spec, disk)
+        except BaseException:
+            limited_disk.give_back(disk.entry)
+            raise
+        total = time.perf_counter() - clock
+        made = instance.phases
+        copied = (made.copied_s or 0.0) + total - made.total_s
+        instance.phases = msgspec.structs.replace(made, copied_s=copied, total_s=total)
+        return instance
+
+    def _allocate(
+        self, spec: EnvironmentSpec, disk: limited_disk.Disk | None = None
+    ) -> ContainerInstance:
+        tree = self._tree or userland.ensure(self._progress, spec.packages).tree
+        cpus = affinity.cpu_set(spec, affinity.host_cpus())
+        clock = time.perf_counter()
+        entry = journal.write(KIND, {"containers": str(journal.state_folder() / "containers")})
+        monitor: subprocess.Popen[str] | None = None
+        try:
+            _write_config(spec, entry, tree, cpus, disk)
+            copied = time.perf_counter()
+            monitor = _start(entry)
+            booted = time.perf_counter()
+            instance = ContainerInstance(spec, entry, monitor, disk)
+            instance.run(["/bin/true"], timeout_s=_START_LIMIT_S)
+            ready = time.perf_counter()
+        except BaseException:
+            give_back(entry, monitor)
+            raise
+        instance.phases = Phases(
+            copied_s=copied - clock,
+            booted_s=booted - copied,
+            ready_s=ready - booted,
+            total_s=ready - clock,
+        )
+        return instance
+
+
+def _write_config(
+    spec: EnvironmentSpec,
+    entry: journal.Entry,
+    tree: Path,
+    cpus: Sequence[int],
+    disk: limited_disk.Disk | None,
+) -> None:
+    folder = folder_of(entry)
+    (folder / "upper").mkdir(parents=True)
+    folder.chmod(0o700)
+    text = config_file.config(
+        spec,
+        name=name_of(entry),
+        tree=tree,
+        upper=folder / "upper",
+        cpus=cpus,
+        have=cgroup.layout(),
+        seccomp=seccomp(),
+        mounts=[] if disk is None else [config_file.bound(disk.folder, _DISK)],
+    )
+    (folder / "config").write_text(text, encoding="utf-8")
+
+
+def seccomp() -> Path | None:
+    """LXC's own list of refused system calls, where it is installed."""
+    return _SECCOMP if _SECCOMP.exists() else None
+
+
+def _start(entry: journal.Entry) -> subprocess.Popen[str]:
+    """Start the monitor and wait until the container's first program has run.
+
+    Errors: ProgramError, with what LXC logged, where it does not.
+    """
+    folder = folder_of(entry)
+    log = folder / "log"
+    monitor = process.start(
+        config_file.start_command(folder.parent, name_of(entry), log),
+        environment={undo.MARK: entry.id},
+    )
+    mark = folder / "upper" / initramfs.CONTAINER_MARK
+    deadline = time.monotonic() + _START_LIMIT_S
+    while not mark.exists():
+        if monitor.poll() is not None or time.monotonic() > deadline:
+            process.end(monitor)
+            said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+            raise ProgramError(
+                f"the container did not start: {config_file.reason(said) or 'LXC gave no reason'}",
+                remedy="lxc-checkconfig(1) tells what the kernel lacks",
+            )
+        time.sleep(0.001)
+    return monitor
+
+
+class ContainerInstance:
+    """A running container."""
+
+    emulated = False
+    phases: Phases
+
+    def __init__(
+        self,
+        spec: EnvironmentSpec,
+        entry: journal.Entry,
+        monitor: subprocess.Popen[str],
+        disk: limited_disk.Disk | None = None,
+    ) -> None:
+        """`disk` is bound at `_DISK` in it, and given back with it."""
+        self.spec = spec
+        self._disk = disk
+        self.phases = Phases(total_s=0.0)
+        self.accounting = accounting(name_of(entry))
+        self._entry: journal.Entry | None = entry
+        self._monitor = monitor
+        if disk is not None:
+            disk.hold(self.accounting.cgroups)
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program inside; `lxc-attach` reports signal N as 128 + N, as a shell does."""
+        entry = self._alive()
+        mark = uuid.uuid4().hex
+        with self._files(environment or {}) as own:
+            variables = {"HOME": "/root", "LANG": "C.UTF-8", **own, undo.MARK: mark}
+            return run_marked(
+                config_file.attach_command(
+                    folder_of(entry).parent, name_of(entry), command, variables
+                ),
+                command,
+                mark=mark,
+                timeout_s=timeout_s,
+                controls=pages.controls(self.spec),
+                check=check,
+            )
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one host file into the container's private layer, keeping its mode."""
+        rooted.put(self._root(), source, destination)
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file of the container to the host."""
+        rooted.get(self._root(), source, destination)
+
+    def pause(self) -> None:
+        """Freeze all processes inside."""
+        self._freezer(frozen=True)
+
+    def resume(self) -> None:
+        """Thaw them."""
+        self._freezer(frozen=False)
+
+    def release(self) -> float:
+        """Kill what runs inside and remove everything; seconds that it took."""
+        clock = time.perf_counter()
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            give_back(entry, self._monitor)
+        if entry is not None and self._disk is not None:
+            limited_disk.give_back(self._disk.entry)
+        return time.perf_counter() - clock
+
+    @contextlib.contextmanager
+    def _files(self, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        """Variables of a run; one that wants a folder for files gets it on the own disk."""
+        if self._disk is None or SCRATCH not in environment:
+            yield dict(environment)
+            return
+        with limited_disk.private(self._disk) as name:
+            yield {**environment, SCRATCH: str(_DISK / name)}
+
+    def _alive(self) -> journal.Entry:
+        if self._entry is None or self._monitor.poll() is not None:
+            raise ProgramError(f"the container of environment `{self.spec.name}` does not run")
+        return self._entry
+
+    def _freezer(self, *, frozen: bool) -> None:
+        entry = self._alive()
+        folder = folder_of(entry).parent
+        process.run(
+            config_file.freezer_command(folder, name_of(entry), frozen=frozen), timeout_s=20
+        )
+
+    def _root(self) -> Path:
+        """The container's root as its first program sees it: that mount exists only there."""
+        self._alive()
+        return Path(f"/proc/{self.accounting.processes[0]}/root")
+
+
+def run_marked(
+    attach: Sequence[str],
+    command: Sequence[str],
+    *,
+    mark: str,
+    timeout_s: float | None,
+    controls: Sequence[tuple[int, int]] = (),
+    check: bool,
+) -> Completed:
+    """Run `attach`, which runs `command` inside with that mark; errors as of `process.run`."""
+    try:
+        done = process.run(attach, timeout_s=timeout_s, controls=controls, check=False)
+    except TimeoutExpired as error:
+        undo.kill_marked(mark)
+        said = f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
+        raise TimeoutExpired(said, remedy=error.remedy) from None
+    except BaseException:
+        undo.kill_marked(mark)
+        raise
+    return _judge(msgspec.structs.replace(done, command=tuple(command)), check=check)
+
+
+def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None) -> None:
+    """Remove a container, however much of it there is, and its entry in the journal.
+
+    Also what cleaning does when the one who made it is dead. Errors: OSError where a process,
+    a group or a folder stays; the entry stays too then.
+    """
+    folder = folder_of(entry)
+    if monitor is not None and monitor.poll() is None:
+        with contextlib.suppress(AferirError):
+            process.run(
+                config_file.stop_command(folder.parent, name_of(entry)), timeout_s=10, check=False
+            )
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            monitor.wait(5)
+        process.end(monitor)
+    undo.kill_marked(entry.id)
+    cgroup.remove(name_of(entry), cgroup.layout())
+    undo.remove_tree(folder)
+    journal.erase(entry)
+
+
+def _judge(done: Completed, *, check: bool) -> Completed:
+    """Tell a program that could not be started from one that failed."""
+    found = _NOT_RUN.search(done.stderr)
+    if done.exit_code in (126, 127) and found:
+        raise MissingError(
+            f"the program `{done.command[0]}` cannot be run in the container: {found[1]}",
+            remedy="put it there first, or check its mode",
+        )
+    if 128 < done.exit_code <= 128 + 64:
+        done = msgspec.structs.replace(done, exit_code=128 - done.exit_code)
+    if check and done.exit_code != 0:
+        raise ProgramError(f"`{' '.join(done.command)}` {process.explain_exit(done)}")
+    return done
+
+
+def accounting(name: str) -> Accounting:
+    """The container's groups, and its first program by the host's number."""
+    have = cgroup.layout()
+    folders = {
+        controller: root / name
+        for controller, root in have.v1.items()
+        if (root / name).is_dir() and not controller.startswith("name=")
+    }
+    if have.v2 is not None and (have.v2 / name).is_dir() and have.v2_controllers:
+        folders["unified"] = have.v2 / name
+    pids = {
+        pid
+        for folder in cgroup.find(name, have)
+        if folder.name == name
+        for pid in cgroup.members(folder)
+    }
+    first = [pid for pid in sorted(pids) if _is_first(pid)]
+    return Accounting(cgroups=folders, processes=tuple(first))
+
+
+def _is_first(pid: int) -> bool:
+    """Whether a process is number 1 of its own namespace (proc(5), NSpid)."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith("NSpid:"):
+                return line.split()[-1] == "1"
+    return False

@@ -1,0 +1,114 @@
+"""Whether guests run on the processor itself: found out by booting one.
+
+A /dev/kvm that opens, and even makes a VM, is no proof: where the host is itself a guest of a
+hypervisor that lends it an incomplete KVM, every guest hangs at its first instructions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from aferir.environments.qemu import command_line
+from aferir.errors import AferirError
+from aferir.image import initramfs
+from aferir.image.userland import Image
+from aferir.linux import journal, process, undo
+from aferir.machine import facts, privileges
+
+TRIAL = "trial"
+"""Kind of the journal's entry while a trial guest boots."""
+_LIMIT_S = 6.0
+"""A guest on KVM says that it has booted within a second."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer, and what it holds for."""
+
+    works: bool
+    reason: str
+    boot_id: str
+    qemu: str
+    kernel: str
+    """Hash of the image that was booted."""
+
+
+def verdict(image: Image) -> Verdict:
+    """Boot a guest with KVM once for each boot of the host, version of QEMU and image."""
+    path = journal.state_folder() / "kvm.json"
+    boot_id = journal.boot_id()
+    version = facts.tool_version("qemu")
+    device = privileges.kvm_device()
+    if device != "open":
+        return Verdict(
+            works=False,
+            reason=f"/dev/kvm is {device}",
+            boot_id=boot_id,
+            qemu=version,
+            kernel=image.metadata.hash,
+        )
+    known = _remembered(path)
+    asked = (boot_id, version, image.metadata.hash)
+    if known is not None and (known.boot_id, known.qemu, known.kernel) == asked:
+        return known
+    reason = _trial(image)
+    found = Verdict(
+        works=not reason,
+        reason=reason or "a guest booted with KVM",
+        boot_id=boot_id,
+        qemu=version,
+        kernel=image.metadata.hash,
+    )
+    journal.write_durably(path, msgspec.json.encode(found))
+    return found
+
+
+def _remembered(path: Path) -> Verdict | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Verdict)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _trial(image: Image) -> str:
+    """Boot one; why it does not work, empty where it does."""
+    entry = journal.write(TRIAL, {"folder": str(journal.state_folder() / "vms")})
+    folder = journal.state_folder() / "vms" / f"aferir-{entry.id}"
+    try:
+        folder.mkdir(parents=True)
+        command = command_line.trial_command(
+            name=folder.name,
+            folder=folder,
+            kernel=image.kernel,
+            archive=image.initramfs,
+            accelerator="kvm",
+        )
+        said = folder / "qemu.log"
+        with said.open("w", encoding="utf-8") as log:
+            child = process.start(command, stderr=log.fileno(), environment={undo.MARK: entry.id})
+        try:
+            return _wait(command_line.console(folder), said, child.poll)
+        finally:
+            process.end(child, grace_s=0.2)
+    except AferirError as error:
+        return error.message
+    finally:
+        undo.remove_tree(folder)
+        journal.erase(entry)
+
+
+def _wait(console: Path, said: Path, poll: Callable[[], int | None]) -> str:
+    """Until the guest has spoken; why it never did, empty where it has."""
+    deadline = time.monotonic() + _LIMIT_S
+    while time.monotonic() < deadline:
+        ended = poll() is not None
+        if console.exists() and initramfs.BOOTED.encode() in console.read_bytes():
+            return ""
+        if ended:
+            lines = said.read_text(encoding="utf-8", errors="replace").splitlines() or ["no reason"]
+            return f"/dev/kvm opens, and QEMU ends at once with it ({lines[0]})"
+        time.sleep(0.01)
+    return f"/dev/kvm opens, and a guest that uses it hangs (no sign of life in {_LIMIT_S:g} s)"

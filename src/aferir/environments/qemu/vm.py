@@ -1,0 +1,373 @@
+"""Guests under QEMU, on KVM where a guest really boots with it and emulated elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from aferir.environments import agent
+from aferir.environments.base import Accounting, Phases
+from aferir.environments.jsonsocket import JsonSocket
+from aferir.environments.qemu import command_line, kvm
+from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.image import initramfs, userland
+from aferir.linux import affinity, cgroup, journal, pages, process, undo
+from aferir.linux.process import Completed
+from aferir.machine import facts, packages
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentSpec
+
+KIND = "vm"
+_PROGRAMS = (command_line.PROGRAM, "qemu-img")
+_CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[^\[])|[\x00-\x1f\x7f]")
+_BOOT_LIMIT_S = 300.0
+"""An emulated guest on a busy host takes long, and one that hangs should not take all day."""
+
+
+def name_of(entry: journal.Entry) -> str:
+    """Name of the guest, of its folder and of its control groups."""
+    return f"aferir-{entry.id}"
+
+
+def folder_of(entry: journal.Entry) -> Path:
+    """Where a guest keeps its disk and sockets."""
+    return Path(entry.details["vms"]) / name_of(entry)
+
+
+class GuestNetwork(msgspec.Struct, frozen=True):
+    """The interface of this machine that a guest's only one is the other end of."""
+
+    namespace: str
+    """Below /run/netns."""
+    tap: str
+    hardware_address: str
+
+
+class VirtualMachine:
+    """Makes guests; an ordinary user may too."""
+
+    kind = KIND
+
+    def __init__(
+        self,
+        progress: userland.Progress = userland.silent,
+        *,
+        counted: bool = False,
+        disk: Path | None = None,
+        network: GuestNetwork | None = None,
+        wires: Sequence[command_line.Wire] = (),
+    ) -> None:
+        """With `counted` guests are emulated, and their clocks count instructions.
+
+        What happens in them takes the same time of theirs however busy the host is. `disk` stands
+        for the image's own, with `network` a guest is connected to one, and `wires` lead to other
+        guests.
+        """
+        self._progress = progress
+        self._counted = counted
+        self._disk = disk
+        self._network = network
+        self._wires = tuple(wires)
+
+    def check(self) -> list[Finding]:
+        """QEMU, an image or the means to build one, and KVM, which is asked by booting."""
+        if os.uname().machine != "x86_64":
+            said = f"guests are made for x86_64, and this host is {os.uname().machine}"
+            return [Finding(KIND, "missing", said, "use an x86_64 host")]
+        if absent := packages.missing(_PROGRAMS):
+            said = f"QEMU is not installed ({', '.join(absent)})"
+            return [Finding(KIND, "missing", said, packages.install_command(absent))]
+        if found := userland.check():
+            return [Finding(KIND, f.status, f.message, f.remedy) for f in found]
+        base = userland.find(userland.host_recipe())
+        version = facts.tool_version("qemu")
+        if base is None:
+            return [
+                Finding(KIND, "ok", f"{version}; the image is built, and KVM tried, at first use")
+            ]
+        found_kvm = kvm.verdict(base)
+        if found_kvm.works:
+            return [Finding(KIND, "ok", f"{version} with KVM")]
+        said = f"{version} emulates guests in software: {found_kvm.reason}"
+        return [Finding(KIND, "degraded", said, "use a host with hardware virtualisation")]
+
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
+        """Build or find the image, and ask KVM; the image's content hash."""
+        base = userland.ensure(self._progress, packages)
+        kvm.verdict(base)
+        return base.metadata.hash
+
+    def allocate(self, spec: EnvironmentSpec) -> GuestInstance:
+        """Make and boot a guest; from the main thread, see `aferir.process.start`.
+
+        Errors: MissingError where `check` says so, ProgramError where the guest does not boot.
+        """
+        for finding in self.check():
+            if finding.status == "missing":
+                raise MissingError(finding.message, remedy=finding.remedy)
+        base = userland.ensure(self._progress, spec.packages)
+        accelerator: command_line.Accelerator = "counted"
+        if not self._counted:
+            accelerator = "kvm" if kvm.verdict(base).works else "tcg"
+        pinned = affinity.pinned(spec, affinity.host_cpus())
+        clock = time.perf_counter()
+        entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
+        child: subprocess.Popen[str] | None = None
+        try:
+            _make_disk(entry, self._disk or base.disk)
+            copied = time.perf_counter()
+            child, groups = _start(
+                spec,
+                entry,
+                base,
+                accelerator,
+                pinned=pinned,
+                network=self._network,
+                wires=self._wires,
+            )
+            _wait_for_boot(folder_of(entry), child)
+            booted = time.perf_counter()
+            connection = _connect(folder_of(entry), child)
+            ready = time.perf_counter()
+            processors = _processors(folder_of(entry), child.pid)
+        except BaseException:
+            give_back(entry, child)
+            raise
+        phases = Phases(
+            copied_s=copied - clock,
+            booted_s=booted - copied,
+            ready_s=ready - booted,
+            total_s=ready - clock,
+        )
+        account = Accounting(
+            cgroups=groups, processes=(child.pid,), processors=processors, own_kernel=True
+        )
+        return GuestInstance(
+            spec,
+            phases=phases,
+            accounting=account,
+            entry=entry,
+            child=child,
+            connection=connection,
+            emulated=accelerator != "kvm",
+        )
+
+
+class GuestInstance:
+    """A running guest."""
+
+    def __init__(
+        self,
+        spec: EnvironmentSpec,
+        *,
+        phases: Phases,
+        accounting: Accounting,
+        entry: journal.Entry,
+        child: subprocess.Popen[str],
+        connection: JsonSocket,
+        emulated: bool,
+    ) -> None:
+        self.spec = spec
+        self.phases = phases
+        self.accounting = accounting
+        self.emulated = emulated
+        self._entry: journal.Entry | None = entry
+        self._child = child
+        self._agent = connection
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program in the guest; its duration is the host's, to within 20 ms."""
+        self._alive()
+        done = agent.run(self._agent, command, timeout_s=timeout_s, environment=environment or {})
+        if check and done.exit_code != 0:
+            raise ProgramError(f"`{' '.join(done.command)}` {process.explain_exit(done)}")
+        return done
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one host file into the guest, keeping its mode."""
+        agent.put(self._agent, command_line.bulk(folder_of(self._alive())), source, destination)
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file of the guest to the host."""
+        self._alive()
+        agent.get(self._agent, source, destination)
+
+    def pause(self) -> None:
+        """Stop its virtual CPUs."""
+        self._monitor("stop")
+
+    def resume(self) -> None:
+        """Let them run again."""
+        self._monitor("cont")
+
+    def plug(self, wire: int, *, connected: bool) -> None:
+        """Pull the plug of one of its wires, or put it in again: its interface sees the carrier."""
+        self._monitor("set_link", {"name": f"wire{wire}", "up": connected})
+
+    def release(self) -> float:
+        """Switch it off and remove everything; seconds that it took."""
+        clock = time.perf_counter()
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            self._agent.close()
+            give_back(entry, self._child)
+        return time.perf_counter() - clock
+
+    def _alive(self) -> journal.Entry:
+        if self._entry is None or self._child.poll() is not None:
+            raise ProgramError(f"the guest of environment `{self.spec.name}` does not run")
+        return self._entry
+
+    def _monitor(self, command: str, arguments: Mapping[str, object] | None = None) -> None:
+        _ask_monitor(folder_of(self._alive()), command, arguments)
+
+
+def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
+    """Remove a guest, however much of it there is, and its entry in the journal.
+
+    Also what cleaning does when the one who made it is dead. The disk is thrown away, so that
+    there is no need to shut down. Errors: OSError where something stays; the entry stays too.
+    """
+    if child is not None:
+        if child.poll() is None:
+            child.kill()
+        process.end(child)
+    name = name_of(entry)
+    undo.kill(
+        lambda arguments, variables: (
+            variables.get(undo.MARK) == entry.id
+            or (name in arguments and variables.get(process.OWNER_VARIABLE) == str(entry.owner_pid))
+        )
+    )
+    if os.geteuid() == 0:
+        cgroup.remove(name, cgroup.layout())
+    undo.remove_tree(folder_of(entry))
+    journal.erase(entry)
+
+
+def readable(said: str) -> list[str]:
+    """Lines with text of what was said to a terminal, without what moves its cursor (ECMA-48)."""
+    plain = (_CONTROL.sub("", line).strip() for line in said.splitlines())
+    return [line for line in plain if line]
+
+
+def telling(lines: list[str]) -> list[str]:
+    """Where a kernel says why it stops, that line: a trace of calls follows it; else the last."""
+    return [line for line in lines if "Kernel panic" in line][:1] or lines[-3:]
+
+
+def _ask_monitor(folder: Path, command: str, arguments: Mapping[str, object] | None = None) -> Any:
+    with JsonSocket(command_line.monitor(folder)) as monitor:
+        monitor.connect(5.0)
+        monitor.greet(10.0)
+        return monitor.ask(command, arguments)
+
+
+def _processors(folder: Path, pid: int) -> tuple[Path, ...]:
+    """Stat files of the threads that run the guest's processors; several may share one."""
+    threads = {int(one["thread-id"]) for one in _ask_monitor(folder, "query-cpus-fast")}
+    return tuple(Path(f"/proc/{pid}/task/{thread}/stat") for thread in sorted(threads))
+
+
+def _make_disk(entry: journal.Entry, base: Path) -> None:
+    folder = folder_of(entry)
+    folder.mkdir(parents=True)
+    folder.chmod(0o700)
+    process.run(command_line.overlay_command(base, command_line.disk(folder)), timeout_s=30)
+
+
+def _start(
+    spec: EnvironmentSpec,
+    entry: journal.Entry,
+    base: userland.Image,
+    accelerator: command_line.Accelerator,
+    *,
+    pinned: Sequence[int],
+    network: GuestNetwork | None,
+    wires: Sequence[command_line.Wire],
+) -> tuple[subprocess.Popen[str], dict[str, Path]]:
+    """Start QEMU; it is killed with us.
+
+    Errors: MissingError for a quota without root.
+    """
+    folder = folder_of(entry)
+    limits = cgroup.Limits(cpus=affinity.cpu_limit(spec))
+    groups: dict[str, Path] = {}
+    if limits.cpus is not None:
+        groups = cgroup.make(name_of(entry), limits, cgroup.layout())
+    command = command_line.command(
+        name=name_of(entry),
+        folder=folder,
+        kernel=base.kernel,
+        archive=base.initramfs,
+        cpus=spec.cpus,
+        memory_bytes=spec.memory_bytes,
+        accelerator=accelerator,
+        tap=(network.tap, network.hardware_address) if network is not None else None,
+        wires=wires,
+    )
+    if network is not None:
+        command = ["ip", "netns", "exec", network.namespace, *command]
+    with (folder / "qemu.log").open("w", encoding="utf-8") as log:
+        child = process.start(
+            command,
+            stderr=log.fileno(),
+            environment={undo.MARK: entry.id},
+            cpus=pinned,
+            cgroups=tuple(groups.values()),
+            controls=pages.controls(spec),
+        )
+    return child, groups
+
+
+def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
+    """Until the guest's first program has spoken on the serial line."""
+    deadline = time.monotonic() + _BOOT_LIMIT_S
+    console = command_line.console(folder)
+    while not (console.exists() and initramfs.BOOTED.encode() in console.read_bytes()):
+        if child.poll() is not None or time.monotonic() > deadline:
+            raise _did_not_boot(folder, child)
+        time.sleep(0.005)
+
+
+def _connect(folder: Path, child: subprocess.Popen[str]) -> JsonSocket:
+    """Until the agent answers."""
+    connection = JsonSocket(command_line.agent(folder))
+    try:
+        connection.connect(5.0)
+        connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)
+    except AferirError:
+        connection.close()
+        raise _did_not_boot(folder, child) from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _did_not_boot(folder: Path, child: subprocess.Popen[str]) -> ProgramError:
+    lines: list[str] = []
+    for path in (folder / "qemu.log", command_line.console(folder)):
+        with contextlib.suppress(OSError):
+            lines += telling(readable(path.read_text(encoding="utf-8", errors="replace")))
+    how = "QEMU ended" if child.poll() is not None else f"it did not within {_BOOT_LIMIT_S:g} s"
+    return ProgramError(
+        f"the guest did not boot: {how}: {' / '.join(lines) or 'nothing was printed'}",
+        remedy="give it more memory, or free memory and CPUs on this host",
+    )

@@ -1,0 +1,327 @@
+"""The userland of containers and guests: built once from a recipe, found by its hash after that.
+
+An image is a folder that is renamed into place when it is complete, so that nothing half made
+is ever taken for one:
+
+    <cache>/images/<hash>/metadata.json   recipe, packages with versions, release of the kernel
+                          tree/           root of containers (read-only lower layer)
+                          disk.img        the same tree as ext4, base of guests' disks
+                          vmlinuz, initramfs.img
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
+from aferir.image import initramfs, recipe
+from aferir.linux import journal, process, undo
+from aferir.machine import facts, packages, privileges
+from aferir.model.finding import Finding
+
+Progress = Callable[[str], None]
+BUILDING = "image"
+"""Kind of the journal's entry while an image is being built."""
+_DISK_SIZE = "4G"
+"""Sparse: what a guest does not write costs nothing."""
+_TIME_LIMIT_S = 900.0
+_REMEDY = "see whether `apt-get update` reaches this host's package archive"
+_BUSY = "try again when this host and its package archive are less busy"
+_PROGRAMS = ("mmdebstrap", "mke2fs", "dpkg-deb", "tar")
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True):
+    """What is in an image."""
+
+    hash: str
+    recipe: recipe.Recipe
+    kernel_release: str
+    packages: dict[str, str]
+    """Package to version."""
+
+
+class Image(msgspec.Struct, frozen=True):
+    """A complete image."""
+
+    folder: Path
+    metadata: Metadata
+
+    @property
+    def tree(self) -> Path:
+        """Root of its files."""
+        return self.folder / "tree"
+
+    @property
+    def disk(self) -> Path:
+        """The same as a raw ext4 disk."""
+        return self.folder / "disk.img"
+
+    @property
+    def kernel(self) -> Path:
+        """Linux, as a boot loader takes it."""
+        return self.folder / "vmlinuz"
+
+    @property
+    def initramfs(self) -> Path:
+        """The archive that it starts from."""
+        return self.folder / "initramfs.img"
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
+def host_recipe(extra: tuple[str, ...] = (), suite: str = "") -> recipe.Recipe:
+    """The recipe for this host, with `extra` packages; MissingError where there is none.
+
+    With `suite` of that release of the host's distribution, for containers: programs that were
+    built here run on later ones.
+    """
+    own = recipe.for_host(facts.os_release(), platform.machine(), extra)
+    return msgspec.structs.replace(own, suite=suite) if suite else own
+
+
+def find(wanted: recipe.Recipe) -> Image | None:
+    """The image if it is in our cache, or in root's, which anybody may read."""
+    for cache in journal.readable_caches():
+        folder = cache / "images" / wanted.hash
+        try:
+            metadata = msgspec.json.decode((folder / "metadata.json").read_bytes(), type=Metadata)
+        except (OSError, msgspec.DecodeError):
+            continue
+        return Image(folder, metadata)
+    return None
+
+
+def check(extra: tuple[str, ...] = (), suite: str = "") -> list[Finding]:
+    """What is missing to build the image; nothing where it is built or can be."""
+    try:
+        wanted = host_recipe(extra, suite)
+    except MissingError as error:
+        return [Finding("image", "missing", error.message, error.remedy)]
+    if find(wanted) is not None:
+        return []
+    root = privileges.is_root()
+    missing = packages.missing(_PROGRAMS if root else (*_PROGRAMS, "newuidmap"))
+    if missing:
+        said = f"the image cannot be built without {', '.join(missing)}"
+        return [Finding("image", "missing", said, packages.install_command(missing))]
+    if not root and not privileges.user_namespaces():
+        said = "the image can be built by root alone: ordinary users get no user namespace here"
+        return [Finding("image", "missing", said, privileges.as_root_command())]
+    return []
+
+
+def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str = "") -> Image:
+    """The image of this host with `extra` packages, built if it is not in the cache (15 to 60 s).
+
+    Errors: MissingError where `check` finds something missing or building fails.
+    """
+    wanted = host_recipe(extra, suite)
+    found = find(wanted)
+    if found is not None:
+        return found
+    for finding in check(extra, suite):
+        raise MissingError(finding.message, remedy=finding.remedy)
+    entry = journal.write(BUILDING, {"folder": str(_images())})
+    folder = _images() / f".building-{entry.id}"
+    try:
+        folder.mkdir(parents=True)
+        try:
+            _build(wanted, folder, entry.id, progress)
+        except ProgramError as error:
+            raise MissingError(
+                f"the image could not be built: {error.message}",
+                remedy=_BUSY if isinstance(error, TimeoutExpired) else _REMEDY,
+            ) from None
+        os.sync()  # a power cut must not leave an image that only looks complete
+        try:
+            folder.rename(_images() / wanted.hash)
+        except OSError:
+            if find(wanted) is None:  # else somebody else was faster, with the same result
+                raise
+    finally:
+        undo.remove_tree(folder)
+        journal.erase(entry)
+    image = find(wanted)
+    if image is None:
+        raise ProgramError("the image vanished while it was being built", remedy="try again")
+    return image
+
+
+def remove_images() -> list[str]:
+    """Remove all images from the cache; what was removed, in words.
+
+    Errors: UsageError while somebody's instances may still read from one.
+    """
+    users = {"container", "vm", "trial", BUILDING}
+    orphans = {entry.id for entry in journal.orphans()}
+    if any(entry.kind in users and entry.id not in orphans for entry in journal.entries()):
+        raise UsageError(
+            "the images are in use by a run or a cluster that is still going",
+            remedy="wait for it to end, or end it, and try again",
+        )
+    folders = sorted(path for path in _images().glob("*") if path.is_dir())
+    for folder in folders:
+        undo.remove_tree(folder)
+    return [f"image {folder.name}" for folder in folders]
+
+
+def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -> None:
+    """Everything of an image into `folder`."""
+    progress(f"building the {wanted.distribution} {wanted.suite} userland, once (about 20 s)")
+    tree = folder / "tree"
+    _debootstrap(wanted, folder, tree, mark)
+    progress("unpacking the guests' kernel")
+    out = folder / "kernel"
+    for package in sorted((tree / recipe.OUT).glob("*.deb")):
+        process.run(["dpkg-deb", "--extract", str(package), str(out)], timeout_s=120)
+    shutil.rmtree(tree / recipe.OUT)
+    kernel = next(iter(sorted((out / "boot").glob("vmlinuz-*"))))
+    shutil.copyfile(kernel, folder / "vmlinuz")
+    modules = _modules(out, initramfs.MODULES)
+    _put_network_modules(tree / initramfs.NETWORK_FOLDER, _modules(out, initramfs.NETWORK_MODULES))
+    busybox = next(path for path in out.glob("**/bin/busybox") if path.is_file())
+    archive = initramfs.archive(modules, busybox.read_bytes())
+    (folder / "initramfs.img").write_bytes(archive)
+    shutil.rmtree(out)
+    progress("making the guests' disk")
+    _make_disk(tree, folder / "disk.img")
+    metadata = Metadata(
+        hash=wanted.hash,
+        recipe=wanted,
+        kernel_release=kernel.name.removeprefix("vmlinuz-"),
+        packages=installed((tree / "var/lib/dpkg/status").read_text(encoding="utf-8")),
+    )
+    (folder / "metadata.json").write_bytes(msgspec.json.format(msgspec.json.encode(metadata)))
+
+
+def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> None:
+    """Run mmdebstrap: into a folder as root, by way of a tar otherwise.
+
+    An ordinary user cannot make files of other users: all belong to that user then, which the
+    programs in a guest, all run by its root, do not notice.
+    """
+    root = os.geteuid() == 0
+    sources = _write_sources(wanted.suite, folder)
+    dump = process.run(["apt-config", "dump"], timeout_s=30).stdout
+    archive = folder / "tree.tar"
+    target = tree if root else archive
+    variables = {
+        undo.MARK: mark,
+        "GUEST_INIT": initramfs.GUEST_INIT,
+        "CONTAINER_INIT": initramfs.CONTAINER_INIT,
+        **({"TMPDIR": str(folder)} if root else {}),
+    }
+    command = recipe.command(
+        wanted, sources, str(target), "root" if root else "unshare", recipe.apt_options(dump)
+    )
+    _quietly(command, variables)
+    for path in sources:
+        Path(path).unlink()
+    if not root:
+        tree.mkdir()
+        options = ["--no-same-owner", "--no-same-permissions", "--exclude=./dev/*"]
+        process.run(["tar", "-C", str(tree), *options, "-xf", str(archive)], timeout_s=120)
+        archive.unlink()
+
+
+def _quietly(command: list[str], variables: dict[str, str]) -> None:
+    """Run it; an error names its first word alone: all of it fills a screen."""
+    whole = f"`{' '.join(command)}`"
+    try:
+        process.run(command, timeout_s=_TIME_LIMIT_S, environment=variables)
+    except ProgramError as error:
+        said = error.message.replace(whole, f"`{command[0]}`")
+        raise type(error)(said, remedy=error.remedy) from None
+
+
+def _write_sources(suite: str, folder: Path) -> list[str]:
+    """The host's own sources for `suite` as files for mmdebstrap.
+
+    Of another release of the distribution, they are those for its own: an archive has them all.
+    """
+    apt = Path("/etc/apt")
+    own = host_recipe().suite
+    lines = [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*.list"))]
+    texts = {
+        "host.list": "".join(
+            recipe.one_line_sources(path.read_text(encoding="utf-8"), own).replace(own, suite)
+            for path in lines
+            if path.is_file()
+        ),
+        "host.sources": "\n".join(
+            recipe.deb822_sources(path.read_text(encoding="utf-8"), own).replace(own, suite)
+            for path in sorted((apt / "sources.list.d").glob("*.sources"))
+        ).strip(),
+    }
+    written = []
+    for name, text in texts.items():
+        if text:
+            (folder / name).write_text(text + "\n", encoding="utf-8")
+            written.append(str(folder / name))
+    if not written:
+        raise MissingError(
+            f"the apt sources of this host do not serve its own release, {own}",
+            remedy=f"add the main archive of {own} to /etc/apt/sources.list",
+        )
+    return written
+
+
+def _modules(kernel: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+    """Those modules and all that they need, in the order to load them."""
+    found = {
+        path.name.removesuffix(".ko").replace("-", "_"): path
+        for path in kernel.glob("**/modules/**/*.ko")
+    }
+    needs: dict[str, list[str]] = {}
+    reading = [name for name in wanted if name in found]
+    while reading:
+        name = reading.pop()
+        needs[name] = initramfs.dependencies(found[name].read_bytes())
+        reading += [need for need in needs[name] if need in found and need not in needs]
+    return {name: found[name].read_bytes() for name in initramfs.load_order(wanted, needs)}
+
+
+def _put_network_modules(folder: Path, modules: dict[str, bytes]) -> None:
+    folder.mkdir(parents=True)
+    for number, (name, content) in enumerate(modules.items()):
+        (folder / f"{number:02d}-{name}.ko").write_bytes(content)
+
+
+def _make_disk(tree: Path, disk: Path) -> None:
+    """The tree as ext4, without the journal and the reserve that a throw-away disk needs not."""
+    process.run(
+        [
+            *("mke2fs", "-q", "-t", "ext4", "-m", "0"),
+            *("-O", "^has_journal,^resize_inode"),
+            *("-E", "lazy_itable_init=1,nodiscard,root_owner=0:0"),
+            *("-d", str(tree), str(disk), _DISK_SIZE),
+        ],
+        timeout_s=120,
+        environment={"PATH": packages.search_path()},
+    )
+
+
+def installed(status: str) -> dict[str, str]:
+    """Package to version out of dpkg's status file (deb-control(5))."""
+    versions: dict[str, str] = {}
+    for stanza in status.split("\n\n"):
+        fields = dict(
+            line.split(": ", 1)
+            for line in stanza.splitlines()
+            if line.startswith(("Package: ", "Version: "))
+        )
+        if len(fields) == 2:
+            versions[fields["Package"]] = fields["Version"]
+    return versions
+
+
+def _images() -> Path:
+    return journal.cache_folder() / "images"

@@ -1,0 +1,1 @@
+"""What runs inside an environment: one file per program, and what they share in `kernels`."""

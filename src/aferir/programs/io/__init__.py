@@ -1,0 +1,1 @@
+"""Programs whose cost per I/O is studied."""

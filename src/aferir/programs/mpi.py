@@ -1,0 +1,185 @@
+"""How an MPI program is started: whose mpirun, with which options, and what it is preloaded with.
+
+An MPI program of ours is built once for each MPI, as `NAME-openmpi` and `NAME-mpich`; the launcher
+of one MPI cannot start the programs of another.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from aferir.errors import MissingError
+from aferir.installed import installed
+from aferir.linux import process
+from aferir.model.finding import Finding
+from aferir.model.plan import Parameter
+from aferir.programs.base import Command
+from aferir.programs.kernels import kernel_path
+
+Mpi = Literal["openmpi", "mpich"]
+MPIS: tuple[Mpi, ...] = get_args(Mpi)
+PACKAGES: Mapping[Mpi, str] = {
+    "openmpi": "libopenmpi-dev openmpi-bin",
+    "mpich": "libmpich-dev mpich",
+}
+MOST_PROCESSES = 1024
+_LIBRARY = "libaferir-mpi-{mpi}.so"
+
+
+class Launcher(msgspec.Struct, frozen=True):
+    """An mpirun, and the MPI that it belongs to."""
+
+    path: str
+    mpi: Mpi
+
+
+def launch(
+    program: str,
+    arguments: Sequence[str] = (),
+    *,
+    processes: int,
+    mpi: Mpi | None = None,
+    preload: bool = False,
+    report: bool = False,
+    wrapper: Sequence[str] = (),
+) -> Command:
+    """Run `program` (without its `-openmpi` or `-mpich`) as that many ranks on this host.
+
+    Without `mpi` it is the MPI whose launcher is called `mpirun`. With `preload` MPI_Wtime is one
+    time for all ranks, as under `aferir mpirun`; with `report` too, each rank says on standard
+    error how its clock was set. Ranks are bound to no processor of their own: what the environment
+    allows them is theirs, with either MPI, also where they are more than there are processors.
+    Each rank runs `wrapper`, a command, with the program and its arguments after it.
+
+    Errors: MissingError where the launcher, the program or the library is missing.
+    """
+    launcher = find_launcher(mpi)
+    path = kernel_path(f"{program}-{launcher.mpi}")
+    variables = preloaded(find_library(launcher.mpi), report=report) if preload else {}
+    return Command(
+        Path(launcher.path),
+        (
+            *placement_options(launcher.mpi, root=os.geteuid() == 0),
+            *variable_options(launcher.mpi, variables),
+            *("-n", str(processes), *wrapper, str(path), *arguments),
+        ),
+        launched=path,
+    )
+
+
+def placement_options(mpi: Mpi, *, root: bool) -> tuple[str, ...]:
+    """Let any number of ranks run on any processor, as any user.
+
+    Open MPI binds ranks to cores, refuses more ranks than cores, and refuses root; MPICH does
+    neither of these.
+    """
+    if mpi == "mpich":
+        return ()
+    as_root = ("--allow-run-as-root",) if root else ()
+    return (*as_root, "--oversubscribe", "--bind-to", "none")
+
+
+def variable_options(mpi: Mpi, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Options of the launcher that put variables into the ranks' environment."""
+    if mpi == "openmpi":
+        return tuple(word for name in variables for word in ("-x", f"{name}={variables[name]}"))
+    return tuple(word for name in variables for word in ("-genv", name, variables[name]))
+
+
+def preloaded(library: Path, *, report: bool) -> dict[str, str]:
+    """Environment of ranks whose MPI_Wtime is to be one time: see docs/reference/mpi.md."""
+    preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
+    variables = {"LD_PRELOAD": preload, "AFERIR_MPI_JOB": secrets.token_hex(8)}
+    return variables | ({"AFERIR_MPI_REPORT": "1"} if report else {})
+
+
+def find_launcher(mpi: Mpi | None) -> Launcher:
+    """Find the mpirun of `mpi`, or the one that is called so and the MPI it belongs to.
+
+    Errors: MissingError.
+    """
+    names = ["mpirun"] if mpi is None else [f"mpirun.{mpi}", "mpirun", "mpiexec"]
+    for name in names:
+        path = shutil.which(name)
+        found = None if path is None else _mpi_of(path)
+        if path is not None and found is not None and mpi in (None, found):
+            return Launcher(path, found)
+        if path is not None and mpi is None:
+            raise MissingError(
+                f"{path} is of neither Open MPI nor MPICH",
+                remedy="name one of them: --mpi openmpi or --mpi mpich",
+            )
+    packages = " or ".join(PACKAGES.values()) if mpi is None else PACKAGES[mpi]
+    raise MissingError(
+        f"there is no mpirun{'' if mpi is None else ' of ' + mpi} on this machine",
+        remedy=f"apt-get install {packages}",
+    )
+
+
+def find_library(mpi: Mpi) -> Path:
+    """Find the library that stands before this MPI's.
+
+    Errors: MissingError where it was not built, which is so where `mpicc` was missing then.
+    """
+    name = _LIBRARY.format(mpi=mpi)
+    path = installed(f"lib/{name}")
+    if path is None or not path.exists():
+        raise MissingError(
+            f"{name} is not in this installation of aferir",
+            remedy=f"apt-get install {PACKAGES[mpi]}, then install aferir again",
+        )
+    return path
+
+
+def name_in_version(text: str) -> Mpi | None:
+    """Tell which MPI printed this as its mpirun's version; None: another one."""
+    if re.search(r"Open ?MPI|OpenRTE|PRRTE", text):
+        return "openmpi"
+    return "mpich" if re.search(r"HYDRA|MPICH", text, flags=re.IGNORECASE) else None
+
+
+def check_mpi(subject: str, programs: Sequence[str]) -> list[Finding]:
+    """One finding for each MPI: whether its launcher and our programs for it are installed.
+
+    `programs` are their names without `-openmpi` and `-mpich`. One MPI is enough: the other is
+    `degraded` where it is missing, and only where both are, `missing` is said.
+    """
+    findings = [_check(subject, mpi, programs) for mpi in MPIS]
+    if any(finding.status == "ok" for finding in findings):
+        return findings
+    return [Finding(f.subject, "missing", f.message, f.remedy) for f in findings]
+
+
+def wrong_mpi(parameters: Mapping[str, Parameter]) -> list[str]:
+    """A sentence where the parameter `mpi` is given and names no MPI that we know."""
+    value = parameters.get("mpi", MPIS[0])
+    return [] if value in MPIS else [f"mpi: {value!r} is not known; choose {' or '.join(MPIS)}"]
+
+
+def mpi_of(parameters: Mapping[str, Parameter]) -> Mpi | None:
+    """The MPI that the (valid) parameters name; None where they leave it to the machine."""
+    return next((mpi for mpi in MPIS if parameters.get("mpi") == mpi), None)
+
+
+def _check(subject: str, mpi: Mpi, programs: Sequence[str]) -> Finding:
+    try:
+        launcher = find_launcher(mpi)
+        for program in programs:
+            kernel_path(f"{program}-{mpi}")
+    except MissingError as error:
+        remedy = f"apt-get install {PACKAGES[mpi]}, then install aferir again"
+        return Finding(subject, "degraded", error.message, remedy)
+    return Finding(subject, "ok", f"{len(programs)} programs are installed for {launcher.path}")
+
+
+def _mpi_of(mpirun: str) -> Mpi | None:
+    done = process.run([mpirun, "--version"], timeout_s=30, check=False)
+    return name_in_version(done.stdout + done.stderr)

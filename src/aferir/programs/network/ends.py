@@ -1,0 +1,59 @@
+"""Two ends of a foreign network program in one command: a server, and the client that measures."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from aferir.errors import MissingError
+from aferir.model.finding import Finding
+from aferir.programs.base import Command
+
+# The server's start is not awaited but tried for: neither program says when it listens. iperf3 ends
+# with 0 also where its connection was refused, and says so in its result alone. The server
+# is ended whatever happens, and waited for, so that its port is free again.
+_SCRIPT = """
+server=$1 client=$2
+$server >/dev/null 2>&1 &
+pid=$!
+trap 'kill $pid 2>/dev/null; wait $pid' EXIT
+for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  said=$($client)
+  code=$?
+  case $code$said in
+    0*refused*) ;;
+    0*) break ;;
+  esac
+  kill -0 $pid 2>/dev/null || break
+  sleep 0.1
+done
+printf '%s\\n' "$said"
+exit $code
+"""
+
+
+def both_ends(server: Sequence[str], client: Sequence[str]) -> Command:
+    """A shell that runs both; words must hold no spaces. What the client said is printed."""
+    return Command(
+        Path("/bin/sh"), ("-c", _SCRIPT, "both-ends", " ".join(server), " ".join(client))
+    )
+
+
+def find_program(name: str, package: str) -> str:
+    """Path of a foreign program. Errors: MissingError naming Debian's package."""
+    path = shutil.which(name)
+    if path is None:
+        raise MissingError(
+            f"the program `{name}` is not on this machine", remedy=f"apt-get install {package}"
+        )
+    return path
+
+
+def check_program(subject: str, name: str, package: str) -> Finding:
+    """Whether a foreign program is there."""
+    try:
+        path = find_program(name, package)
+    except MissingError as error:
+        return Finding(subject, "missing", error.message, error.remedy)
+    return Finding(subject, "ok", f"{path} is installed")

@@ -1,0 +1,127 @@
+"""Bulk throughput by iperf3, both ends over loopback: how fast so many bytes arrive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from aferir.errors import ProgramError
+from aferir.model.finding import Finding
+from aferir.model.plan import Parameter
+from aferir.model.record import Sample, Series
+from aferir.programs.base import Command
+from aferir.programs.kernels import finite, positive, wrong_integer
+from aferir.programs.network.ends import both_ends, check_program, find_program
+
+PROGRAM = "iperf3"
+_DEFAULT_TRANSFER = 2**30
+_PORT = 5201
+_BASE = 32 * 2**20
+_LONGEST_OUTPUT = 2**22
+_REMEDY = "run it by hand to see what it says; is another iperf3 at that port?"
+
+
+class Iperf3Workload:
+    """Parameters `pairs` (streams), `transfer_bytes` of all of them, `reverse` and `port`."""
+
+    program = PROGRAM
+    parameters: tuple[str, ...] = ("pairs", "transfer_bytes", "reverse", "port")
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """One stream, 1 GiB from client to server and port 5201 unless given."""
+        wrong = wrong_integer(parameters, "pairs", 1, 128)
+        if "transfer_bytes" in parameters:
+            wrong += wrong_integer(parameters, "transfer_bytes", 2**20, 2**50)
+        if "port" in parameters:
+            wrong += wrong_integer(parameters, "port", 1, 65535)
+        if not isinstance(parameters.get("reverse", False), bool):
+            wrong.append("reverse: it is no switch; write `true` or `false`")
+        return wrong
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """The programs."""
+        return _BASE
+
+    def check(self) -> list[Finding]:
+        """Whether it is there."""
+        return [check_program(PROGRAM, PROGRAM, PROGRAM)]
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        """Errors: MissingError."""
+        program = find_program(PROGRAM, PROGRAM)
+        port = ["-p", str(parameters.get("port", _PORT))]
+        client = [program, "-c", "127.0.0.1", *port, "-J", "-i", "0.1"]
+        client += ["-n", str(parameters.get("transfer_bytes", _DEFAULT_TRANSFER))]
+        client += ["-P", str(parameters.get("pairs", 1))]
+        client += ["-R"] if parameters.get("reverse") else []
+        return both_ends([program, "-s", "-B", "127.0.0.1", *port], client)
+
+    def parse(self, stdout: str) -> Sequence[Sample | Series]:
+        """`duration_s` until everything had arrived, throughput, retransmitted segments.
+
+        Errors: ProgramError, with iperf3's own words where it has some.
+        """
+        document = _document(stdout)
+        received = _table(_table(document, "end"), "sum_received")
+        sent = _table(_table(document, "end"), "sum_sent")
+        samples = [
+            Sample("duration_s", positive(received, "seconds"), "s"),
+            Sample("throughput_bps", positive(received, "bits_per_second") / 8, "B/s"),
+        ]
+        if "retransmits" in sent:  # not every kernel tells
+            samples.append(Sample("retransmits_count", _not_negative(sent, "retransmits"), "1"))
+        return (*samples, *_over_time(document))
+
+
+def _document(stdout: str) -> dict[str, object]:
+    try:
+        document = json.loads(stdout[-_LONGEST_OUTPUT:])
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise ProgramError("iperf3 printed no readable result", remedy=_REMEDY)
+    if "error" in document:
+        why = "".join(c if c.isprintable() else "?" for c in str(document["error"])[:200])
+        raise ProgramError(f"iperf3 failed: {why}", remedy=_REMEDY)
+    return document
+
+
+def _table(document: Mapping[str, object], key: str) -> dict[str, object]:
+    value = document.get(key)
+    if not isinstance(value, dict):
+        raise ProgramError(f"iperf3's result has no `{key}`", remedy=_REMEDY)
+    return {"program": PROGRAM, **value}
+
+
+def _not_negative(table: Mapping[str, object], key: str) -> float:
+    number = finite(table, key)
+    if number < 0:
+        raise ProgramError(f"iperf3 printed `{key}` as {number!r}, which cannot be")
+    return number
+
+
+def _over_time(document: Mapping[str, object]) -> list[Series]:
+    """Throughput in each tenth of a second; none where the transfer was over before."""
+    intervals = document.get("intervals")
+    times, values = [], []
+    for interval in intervals if isinstance(intervals, list) else []:
+        if not isinstance(interval, dict):
+            raise ProgramError("iperf3 printed an interval that cannot be read", remedy=_REMEDY)
+        total = _table(interval, "sum")
+        times.append(positive(total, "end"))
+        values.append(_not_negative(total, "bits_per_second") / 8)
+    if not times:
+        return []
+    return [
+        Series(
+            metric="interval_throughput_bps",
+            unit="B/s",
+            values=tuple(values),
+            along="time_s",
+            along_unit="s",
+            at=tuple(times),
+        )
+    ]
+
+
+IPERF3 = Iperf3Workload()

@@ -1,0 +1,1 @@
+"""NAS Parallel Benchmarks: by threads, by messages, and the reference implementation."""

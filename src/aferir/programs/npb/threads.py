@@ -1,0 +1,179 @@
+"""NAS Parallel Benchmarks: kernels and pseudo-applications (NAS report RNR-94-007, NPB 3.4)."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping
+
+from aferir.model.finding import Finding
+from aferir.model.plan import Parameter
+from aferir.model.record import Sample
+from aferir.programs.base import Command
+from aferir.programs.kernels import (
+    MOST_THREADS,
+    check_kernels,
+    kernel_path,
+    positive,
+    read_figures,
+    threads_of,
+    wrong_integer,
+)
+from aferir.programs.npb.intensity import intensity
+
+KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp", "lu")
+CLASSES = ("S", "W", "A", "B", "C", "D")
+ISAS = ("v2", "v3", "v4", "base")
+"""Instruction-set levels of x86-64; `base` is what other processors have."""
+
+_MEBI = 2**20
+_BASE = 16 * _MEBI
+"""The program itself, its libraries and buffers that do not grow with the problem."""
+_EP_THREAD = 2 * _MEBI
+
+# Problem sizes of the specification, by class.
+_IS_KEYS_LOG2 = {"S": 16, "W": 20, "A": 23, "B": 25, "C": 27, "D": 31}
+_CG = {
+    "S": (1400, 7),
+    "W": (7000, 8),
+    "A": (14000, 11),
+    "B": (75000, 13),
+    "C": (150000, 15),
+    "D": (1500000, 21),
+}
+_MG_EDGE = {"S": 32, "W": 128, "A": 256, "B": 256, "C": 512, "D": 1024}
+_FT = {
+    "S": (64, 64, 64),
+    "W": (128, 128, 32),
+    "A": (256, 256, 128),
+    "B": (512, 256, 256),
+    "C": (512, 512, 512),
+    "D": (2048, 1024, 1024),
+}
+_BT_EDGE = {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162, "D": 408}
+_SP_EDGE = {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162, "D": 408}
+_LU_EDGE = {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162, "D": 408}
+
+
+class NpbWorkload:
+    """One kernel and problem class; parameters `kernel`, `class`, `threads` and `isa`."""
+
+    program = "npb"
+    parameters: tuple[str, ...] = ("kernel", "class", "threads", "isa")
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """`kernel` and `class` are needed; `threads` is 1 and `isa` the best unless given."""
+        wrong = one_of(parameters, "kernel", KERNELS) + one_of(parameters, "class", CLASSES)
+        if "isa" in parameters:
+            wrong += one_of(parameters, "isa", ISAS)
+        return wrong + wrong_integer(parameters, "threads", 1, MOST_THREADS)
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """Bytes of the arrays that the specification prescribes, and the program itself."""
+        arrays = array_bytes(str(parameters.get("kernel")), str(parameters.get("class")))
+        return _BASE + arrays + _EP_THREAD * threads_of(parameters)
+
+    def check(self) -> list[Finding]:
+        """Whether their programs are installed."""
+        return check_kernels("npb", tuple(f"npb-{kernel}" for kernel in KERNELS))
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        """Errors: MissingError where the program was not built."""
+        arguments = ["--class", str(parameters["class"]), "--threads", str(threads_of(parameters))]
+        if "isa" in parameters:
+            arguments += ["--isa", str(parameters["isa"])]
+        kernel = parameters["kernel"]
+        # IS.S is done in 0.2 ms, less than the scheduler takes to move a new thread to a free CPU.
+        bound = {"OMP_PROC_BIND": "true"} if kernel == "is" else {}
+        return Command(kernel_path(f"npb-{kernel}"), tuple(arguments), bound)
+
+    def parse(self, stdout: str) -> tuple[Sample, ...]:
+        """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`.
+
+        Where NPB counts floating-point operations, also `modelled_flops` and `modelled_intensity`:
+        the place under a roofline.
+        """
+        figures = read_figures(stdout, "npb-")
+        rate = positive(figures, "throughput_mops")
+        return (
+            Sample("duration_s", positive(figures, "duration_s"), "s"),
+            Sample("throughput_mops", rate, "Mop/s"),
+            *_modelled(figures, rate),
+        )
+
+
+def _modelled(figures: Mapping[str, object], rate_mops: float) -> tuple[Sample, ...]:
+    kernel, problem_class = str(figures["program"]).removeprefix("npb-"), str(figures.get("class"))
+    modelled = intensity(kernel, problem_class) if problem_class in CLASSES else None
+    if modelled is None:
+        return ()
+    return (
+        Sample("modelled_flops", rate_mops * 1e6, "flop/s"),
+        Sample("modelled_intensity", modelled, "flop/B"),
+    )
+
+
+def array_bytes(kernel: str, problem_class: str) -> int:
+    """Bytes of the arrays of one kernel and class; 0 where it has none that grow, or is unknown."""
+    of_class = _ARRAY_BYTES.get(kernel)
+    return 0 if of_class is None or problem_class not in CLASSES else of_class(problem_class)
+
+
+def _is_bytes(problem_class: str) -> int:
+    """Keys, ranks and the buffer of the bucket sort, 4 bytes each."""
+    return (3 * 4) << _IS_KEYS_LOG2[problem_class]
+
+
+def _cg_bytes(problem_class: str) -> int:
+    """Values and columns of the sparse matrix, and its outer products."""
+    order, row = _CG[problem_class]
+    return order * (row + 1) ** 2 * 12 + order * (row + 1) * 12 + 5 * 8 * order
+
+
+def _mg_bytes(problem_class: str) -> int:
+    """The finest grid v; u and r on all grids, 8/7 of the finest."""
+    finest = 8 * (_MG_EDGE[problem_class] + 2) ** 3
+    return finest + 2 * finest * 8 // 7
+
+
+def _ft_bytes(problem_class: str) -> int:
+    """Two complex arrays and the exponents."""
+    return math.prod(_FT[problem_class]) * (16 + 16 + 8)
+
+
+def _flow_bytes(edge: int) -> int:
+    """Five components of state, change and forcing, whose rows are padded."""
+    return 3 * 5 * 8 * edge**2 * (edge + 8)
+
+
+def _lu_bytes(edge: int) -> int:
+    """Five components of state, correction and forcing, and the density's inverse."""
+    return 16 * 8 * (edge + 3) * edge * (edge + 8)
+
+
+_ARRAY_BYTES: dict[str, Callable[[str], int]] = {
+    "is": _is_bytes,
+    "cg": _cg_bytes,
+    "mg": _mg_bytes,
+    "ft": _ft_bytes,
+    "bt": lambda problem_class: _flow_bytes(_BT_EDGE[problem_class]),
+    "sp": lambda problem_class: _flow_bytes(_SP_EDGE[problem_class]),
+    "lu": lambda problem_class: _lu_bytes(_LU_EDGE[problem_class]),
+}
+
+
+def one_of(parameters: Mapping[str, Parameter], key: str, known: tuple[str, ...]) -> list[str]:
+    """Say that a parameter is missing or none of the known words, and which it may have meant."""
+    value = parameters.get(key)
+    if value is None:
+        return [f"{key}: is missing; choose one of {', '.join(known)}"]
+    if isinstance(value, str) and value in known:
+        return []
+    text = str(value)[:40]
+    folded = {word.lower(): word for word in known}
+    close = difflib.get_close_matches(text.lower(), folded, n=1)
+    hint = f"did you mean `{folded[close[0]]}`?" if close else f"choose one of {', '.join(known)}"
+    return [f"{key}: {text!r} is not known; {hint}"]
+
+
+NPB = NpbWorkload()

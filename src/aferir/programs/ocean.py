@@ -1,0 +1,258 @@
+"""A proxy of an ocean model beside what keeps clocks: docs/guides/ocean-proxy.md.
+
+One job runs four arms in turns, the same steps in each: `rgap` stamps its steps with MPI_Wtime,
+set once at the start; `control` is the same again; `ntp-like` stamps them with a clock that a
+daemon keeps setting; `noise` runs beside a daemon that works at intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median, stdev
+
+import msgspec
+
+from aferir.errors import MissingError, ProgramError
+from aferir.model.finding import Finding
+from aferir.model.plan import EnvironmentKind, Parameter
+from aferir.model.record import Sample, Series
+from aferir.programs.base import Command
+from aferir.programs.kernels import check_kernels, kernel_path, read_figures, wrong_integer
+from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch, mpi_of, wrong_mpi
+
+PROGRAM = "ocean"
+HELPER = "ocean-helper"
+REFERENCE = "rgap"
+OTHERS = ("control", "ntp-like", "noise")
+SOLVERS = ("chronopoulos-gear", "pcg")
+SHAPE = (12288, 8192)
+"""Cells of the published grid (Dutra 2015, Table 7.3)."""
+SCALES = (1, 2, 4, 8, 16, 32, 64)
+_SCALE = 32
+_ARRAYS = 15
+_RANK_BYTES = 64 * 2**20
+_DEFAULTS: Mapping[str, int] = {
+    "processes": 2,
+    "scale": _SCALE,
+    "steps": 20,
+    "rounds": 2,
+    "nodes": 1,
+    "ntp_period_us": 100_000,
+    "noise_period_us": 100_000,
+    "noise_work_us": 2500,
+}
+_BOUNDS: Mapping[str, tuple[int, int]] = {
+    "processes": (1, MOST_PROCESSES),
+    "steps": (2, 1_000_000),
+    "rounds": (1, 10_000),
+    "nodes": (1, MOST_PROCESSES),
+    "ntp_period_us": (100, 1_000_000_000),
+    "noise_period_us": (100, 1_000_000_000),
+    "noise_work_us": (0, 1_000_000_000),
+}
+
+
+class Arm(msgspec.Struct, frozen=True):
+    """One arm's runs, one number for each round; of `steps_s` all rounds' steps in a row."""
+
+    name: str
+    duration_s: list[float]
+    sums_share: list[float]
+    halos_share: list[float]
+    clock_error_s: list[float]
+    steps_error_s: list[float]
+    helpers_cpu_s: list[float]
+    wake_ups: list[float]
+    messages: list[float]
+    steps_s: list[float]
+
+
+class OceanWorkload:
+    """See docs/reference/experiment-file.md for the parameters."""
+
+    program = PROGRAM
+    parameters: tuple[str, ...] = ("mpi", "solver", *_DEFAULTS)
+    kinds: tuple[EnvironmentKind, ...] = ("native",)
+
+    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
+        """Everything has a default."""
+        wrong = wrong_mpi(parameters)
+        for name, (least, most) in _BOUNDS.items():
+            wrong += wrong_integer({**_DEFAULTS, **parameters}, name, least, most)
+        scale = parameters.get("scale", _SCALE)
+        if isinstance(scale, bool) or scale not in SCALES:
+            wrong.append(f"scale: {scale!r} is not possible; choose one of {SCALES}")
+        solver = parameters.get("solver", SOLVERS[0])
+        if solver not in SOLVERS:
+            wrong.append(f"solver: {solver!r} is not known; choose {' or '.join(SOLVERS)}")
+        return wrong
+
+    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+        """Bytes of the arrays, and of each rank's MPI."""
+        scale = _value(parameters, "scale") or _SCALE
+        cells = (SHAPE[0] // scale) * (SHAPE[1] // scale)
+        return 8 * _ARRAYS * cells + _RANK_BYTES * _value(parameters, "processes")
+
+    def check(self) -> list[Finding]:
+        """Whether an MPI, our program for it, and the daemons are installed."""
+        return [*check_mpi(PROGRAM, (PROGRAM,)), *check_kernels(PROGRAM, (HELPER,))]
+
+    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+        """Errors: MissingError."""
+        scale = _value(parameters, "scale")
+        arguments = [
+            *("--nx", str(SHAPE[0] // scale), "--ny", str(SHAPE[1] // scale)),
+            *("--solver", str(parameters.get("solver", SOLVERS[0]))),
+            *("--helper", str(kernel_path(HELPER))),
+        ]
+        for name in _DEFAULTS:
+            if name not in ("processes", "scale"):
+                arguments += [f"--{name.replace('_', '-')}", str(_value(parameters, name))]
+        return launch(
+            PROGRAM,
+            arguments,
+            processes=_value(parameters, "processes"),
+            mpi=mpi_of(parameters),
+            preload=True,
+        )
+
+    def parse(self, stdout: str) -> Sequence[Sample | Series]:
+        """`duration_s` is the median of the runs with a clock that was set once.
+
+        Errors: as in `Workload.parse`; MissingError where MPI_Wtime was not one time.
+        """
+        figures = read_figures(stdout, PROGRAM)
+        if figures.get("global_time") is not True:
+            raise MissingError(
+                "MPI_Wtime was not one time for all ranks of the ocean proxy",
+                remedy="install aferir again, with the MPI's development package installed",
+            )
+        arms = _arms(figures)
+        return (*_samples(figures, arms), *_series(arms), *_along_processes(figures, arms))
+
+
+def differences_s(arm: Arm, reference: Arm) -> list[float]:
+    """How much longer each round of an arm took than the same round of the reference."""
+    return [a - b for a, b in zip(arm.duration_s, reference.duration_s, strict=True)]
+
+
+def _samples(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> list[Sample]:
+    reference = arms[REFERENCE]
+    samples = [
+        Sample("duration_s", median(reference.duration_s), "s"),
+        Sample("step_sd_s", stdev(reference.steps_s), "s"),
+        Sample("sums_share", median(reference.sums_share), "1"),
+        Sample("halos_share", median(reference.halos_share), "1"),
+        Sample("iterations", _number(figures, "iterations"), "1"),
+    ]
+    for name in OTHERS:
+        arm, start = arms[name], name.replace("-", "_")
+        samples += [
+            Sample(f"{start}_difference_s", median(differences_s(arm, reference)), "s"),
+            Sample(f"{start}_step_sd_ratio", _ratio(arm, reference), "1"),
+            Sample(f"{start}_sums_share", median(arm.sums_share), "1"),
+        ]
+    daemon = arms["ntp-like"]
+    return [
+        *samples,
+        Sample("ntp_like_clock_error_s", max(daemon.clock_error_s), "s"),
+        Sample("clock_error_s", max(reference.clock_error_s), "s"),
+        Sample("ntp_like_wake_ups", median(daemon.wake_ups), "1"),
+        Sample("ntp_like_messages", median(daemon.messages), "1"),
+        Sample("ntp_like_cpu_s", median(daemon.helpers_cpu_s), "s"),
+        Sample("noise_cpu_s", median(arms["noise"].helpers_cpu_s), "s"),
+    ]
+
+
+def _series(arms: Mapping[str, Arm]) -> list[Series]:
+    names = (REFERENCE, *OTHERS)
+    rounds = len(arms[REFERENCE].duration_s)
+    every_round = tuple(name for name in names for _ in range(rounds))
+
+    def by_arm(metric: str, unit: str, values: Mapping[str, list[float]]) -> Series:
+        pooled = tuple(value for name in names for value in values[name])
+        return Series(metric=metric, unit=unit, values=pooled, along="arm", at=every_round)
+
+    steps = len(arms[REFERENCE].steps_s) // rounds
+    return [
+        by_arm("arm_duration_s", "s", {name: arms[name].duration_s for name in names}),
+        by_arm("arm_clock_error_s", "s", {name: arms[name].clock_error_s for name in names}),
+        *(
+            Series(
+                metric="step_time_s",
+                unit="s",
+                values=tuple(arms[name].steps_s),
+                along="step",
+                at=tuple(float(step) for _ in range(rounds) for step in range(1, steps + 1)),
+                label=name,
+            )
+            for name in names
+        ),
+    ]
+
+
+def _along_processes(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> list[Series]:
+    """What each arm took beyond the reference, round by round, and its share in global sums."""
+    processes = _number(figures, "processes")
+
+    def along(metric: str, unit: str, name: str, values: Sequence[float]) -> Series:
+        return Series(
+            metric=metric,
+            unit=unit,
+            values=tuple(values),
+            along="processes",
+            at=(processes,) * len(values),
+            label=name,
+        )
+
+    reference = arms[REFERENCE]
+    return [
+        *(along("difference_s", "s", n, differences_s(arms[n], reference)) for n in OTHERS),
+        *(along("arm_sums_share", "1", n, arms[n].sums_share) for n in (REFERENCE, *OTHERS)),
+    ]
+
+
+def _ratio(arm: Arm, reference: Arm) -> float:
+    """Of the standard deviations of both arms' step times; 1 where the reference's is zero."""
+    below = stdev(reference.steps_s)
+    return stdev(arm.steps_s) / below if below > 0 else 1.0
+
+
+def _arms(figures: Mapping[str, object]) -> dict[str, Arm]:
+    """Errors: ProgramError where an arm is missing or its numbers are not finite or too few."""
+    try:
+        arms = {arm.name: arm for arm in msgspec.convert(figures.get("arms"), list[Arm])}
+    except (msgspec.ValidationError, RecursionError, OverflowError) as error:
+        raise ProgramError(f"{PROGRAM} printed unreadable arms: {error}") from None
+    missing = [name for name in (REFERENCE, *OTHERS) if name not in arms]
+    if missing:
+        raise ProgramError(f"{PROGRAM} printed no figures of {', '.join(missing)}")
+    rounds = len(arms[REFERENCE].duration_s)
+    steps = len(arms[REFERENCE].steps_s)
+    if rounds == 0 or steps < 2 or steps % rounds != 0:
+        raise ProgramError(f"{PROGRAM} printed {steps} steps in {rounds} rounds")
+    for arm in arms.values():
+        lists = [value for value in msgspec.structs.astuple(arm) if isinstance(value, list)]
+        sizes = {len(value) for value in lists[:-1]}
+        numbers = [number for value in lists for number in value]
+        if sizes != {rounds} or len(arm.steps_s) != steps or not all(map(math.isfinite, numbers)):
+            raise ProgramError(f"{PROGRAM} printed unreadable figures of {arm.name}")
+        if min(arm.duration_s) <= 0:
+            raise ProgramError(f"{PROGRAM} printed a duration of {min(arm.duration_s)} s")
+    return arms
+
+
+def _number(figures: Mapping[str, object], name: str) -> float:
+    value = figures.get(name)
+    if isinstance(value, int | float) and math.isfinite(value):
+        return float(value)
+    raise ProgramError(f"{PROGRAM} printed `{name}` as {str(value)[:60]!r}, not a number")
+
+
+def _value(parameters: Mapping[str, Parameter], name: str) -> int:
+    value = parameters.get(name, _DEFAULTS[name])
+    return value if isinstance(value, int) else _DEFAULTS[name]
+
+
+OCEAN = OceanWorkload()

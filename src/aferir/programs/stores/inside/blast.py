@@ -1,0 +1,185 @@
+"""BLAST over generated sequences: queries that resemble a known place of the database.
+
+Each query is of random bases but for one segment, which is a piece of a database sequence with
+some of its bases substituted. So it is known what BLAST has to find, and where.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from aferir.programs.stores.inside.cpu import of_ended
+from aferir.programs.stores.inside.outcome import FailedError, Figures, WrongError
+from aferir.programs.stores.inside.workplace import Workplace
+
+PROGRAM = "blast"
+SEQUENCE_BASES = 100_000
+PLANTED_BASES = 500
+_EDGE = 30
+"""An alignment ends where matches no longer outweigh substitutions: some bases before the end."""
+_STEP = re.compile(r"(\d+)|([A-Z-])([A-Z-])")
+"""Of an alignment's trace: so many equal bases, or two that differ, or one over a gap."""
+_BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
+_FIELDS = "qseqid sseqid qstart sstart btop"
+_EVALUE = "1e-20"
+"""Far below what random sequences of this size show: no hit is by chance."""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Where a query resembles the database: both starts counted from 0."""
+
+    query: str
+    sequence: str
+    query_start: int
+    sequence_start: int
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """The options of this program."""
+    parser.add_argument("--database-bases", type=int, required=True)
+    parser.add_argument("--queries", type=int, required=True)
+    parser.add_argument("--query-bases", type=int, required=True)
+    parser.add_argument("--mutated", type=float, required=True)
+    parser.add_argument("--instances", type=int, required=True)
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+
+
+def run(given: Namespace, place: Workplace) -> Figures:
+    """Make the data, search, check. Errors: FailedError, WrongError."""
+    clock = time.perf_counter()
+    planted, digest = make_data(given, place.folder)
+    place.run(
+        [
+            *("makeblastdb", "-dbtype", "nucl", "-in", "database.fa", "-out", "database"),
+            "-parse_seqids",
+        ]
+    )
+    _check_database(place, given.database_bases)
+    setup_s = time.perf_counter() - clock
+    clock, used = time.perf_counter(), of_ended()
+    searches = [
+        place.start(_search(number, given.threads), name=f"blastn-{number}")
+        for number in range(given.instances)
+    ]
+    for search in searches:
+        search.wait()
+    duration_s, cpu = time.perf_counter() - clock, of_ended() - used
+    hits = "".join(_hits(place.folder, number) for number in range(given.instances))
+    check_hits(hits, planted)
+    read = sum(path.stat().st_size for path in place.folder.glob("database.n*"))
+    queries = sum(path.stat().st_size for path in place.folder.glob("queries-*.fa"))
+    return Figures(
+        duration_s=duration_s,
+        requests=len(planted),
+        bytes_read=read * given.instances + queries,
+        bytes_written=len(hits),
+        setup_s=setup_s,
+        cpu=cpu,
+        others={"data_hash": digest},
+    )
+
+
+def make_data(given: Namespace, folder: Path) -> tuple[list[Planted], str]:
+    """The database and each instance's queries as FASTA files; what is planted, and a digest."""
+    chance = random.Random(given.seed)  # noqa: S311 - the same data from the same seed
+    digest = hashlib.sha256()
+    sequences = []
+    with (folder / "database.fa").open("wb") as file:
+        for number, size in enumerate(sizes(given.database_bases)):
+            sequences.append(chance.randbytes(size).translate(_BASES))
+            digest.update(sequences[-1])
+            file.write(b">s%d\n%s\n" % (number, sequences[-1]))
+    planted = []
+    for instance in range(given.instances):
+        with (folder / f"queries-{instance}.fa").open("wb") as file:
+            for number in range(given.queries):
+                name = f"q{instance}-{number}"
+                text, one = plant(name, sequences, chance, given.query_bases, given.mutated)
+                planted.append(one)
+                digest.update(text)
+                file.write(b">%s\n%s\n" % (name.encode(), text))
+    return planted, digest.hexdigest()
+
+
+def sizes(bases: int) -> Iterable[int]:
+    """Sequences of 100,000 bases, the last one shorter, but long enough to be planted from."""
+    whole, rest = divmod(bases, SEQUENCE_BASES)
+    if rest < PLANTED_BASES and whole > 0:
+        return [SEQUENCE_BASES] * (whole - 1) + [SEQUENCE_BASES + rest]
+    return [SEQUENCE_BASES] * whole + [rest]
+
+
+def plant(
+    name: str, sequences: list[bytes], chance: random.Random, bases: int, mutated: float
+) -> tuple[bytes, Planted]:
+    """One query of so many bases; each planted base is substituted with probability `mutated`."""
+    number = chance.randrange(len(sequences))
+    start = chance.randrange(len(sequences[number]) - PLANTED_BASES + 1)
+    at = chance.randrange(bases - PLANTED_BASES + 1)
+    piece = bytearray(sequences[number][start : start + PLANTED_BASES])
+    for place, base in enumerate(piece):
+        if chance.random() < mutated:
+            piece[place] = chance.choice(b"ACGT".replace(bytes([base]), b""))
+    text = bytearray(chance.randbytes(bases).translate(_BASES))
+    text[at : at + PLANTED_BASES] = piece
+    return bytes(text), Planted(name, f"s{number}", at, start)
+
+
+def check_hits(hits: str, planted: list[Planted]) -> None:
+    """Errors: WrongError unless all that was planted is found at its place."""
+    found: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
+    for line in hits.splitlines():
+        query, sequence, first, start, trace = line.split()
+        found.setdefault((query, sequence), []).append((int(first) - 1, int(start) - 1, trace))
+    for one in planted:
+        if not any(_matches(one, *hit) for hit in found.get((one.query, one.sequence), [])):
+            raise WrongError(
+                f"BLAST did not find {one.query} at base {one.sequence_start} of {one.sequence}"
+            )
+
+
+def _matches(one: Planted, query: int, sequence: int, trace: str) -> bool:
+    """Nearly all of what was planted is aligned with where it was taken from, base by base.
+
+    Beyond the planted piece an alignment may go on by chance for some bases, over gaps at times,
+    at either end; substitutions within it may make it leave its diagonal for a few.
+    """
+    planted = range(one.query_start, one.query_start + PLANTED_BASES)
+    shift = one.sequence_start - one.query_start
+    right = 0
+    for equal, in_query, in_sequence in _STEP.findall(trace):
+        length = int(equal) if equal else 1
+        if "-" not in (in_query, in_sequence) and sequence - query == shift:
+            inside = range(max(query, planted.start), min(query + length, planted.stop))
+            right += len(inside)
+        query += 0 if in_query == "-" else length
+        sequence += 0 if in_sequence == "-" else length
+    return right >= PLANTED_BASES - 2 * _EDGE
+
+
+def _search(number: int, threads: int) -> list[str]:
+    return [
+        *("blastn", "-task", "blastn", "-db", "database", "-query", f"queries-{number}.fa"),
+        *("-evalue", _EVALUE, "-outfmt", f"6 {_FIELDS}", "-out", f"hits-{number}"),
+        *("-strand", "plus", "-num_threads", str(threads)),
+    ]
+
+
+def _hits(folder: Path, number: int) -> str:
+    return (folder / f"hits-{number}").read_text(encoding="ascii")
+
+
+def _check_database(place: Workplace, bases: int) -> None:
+    said = place.run(["blastdbcmd", "-db", "database", "-info"])
+    found = re.search(r"([\d,]+) sequences; ([\d,]+) total bases", said)
+    if found is None or int(found[2].replace(",", "")) != bases:
+        raise FailedError(f"makeblastdb made no database of {bases} bases")

@@ -1,0 +1,85 @@
+"""A MariaDB server of our own: own data, reached over a socket alone, thrown away in the end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from aferir.programs.stores.inside.cpu import CpuTime, of_ended, of_running
+from aferir.programs.stores.inside.outcome import FailedError
+from aferir.programs.stores.inside.workplace import Child, Workplace
+
+SOCKET = "data/socket"
+"""Relative to the run's folder: whole paths of sockets are at most 108 bytes (unix(7))."""
+_START_LIMIT_S = 900.0
+"""Of one that lives: in an emulated guest it takes minutes, and a cell has a limit of its own."""
+_LOG = "--innodb-log-file-size=32M"
+
+
+def start(place: Workplace, *, buffer_bytes: int, connections: int) -> Child:
+    """Make an empty database and start its server. Errors: FailedError.
+
+    Its own reads and writes are system calls, not asynchronous, so that the kernel counts them
+    for the process (proc(5), /proc/PID/io).
+    """
+    own = ["--user=root"] if os.geteuid() == 0 else []
+    data = f"--datadir={place.folder / 'data'}"
+    (place.folder / "data").mkdir()
+    (place.folder / "temporary").mkdir()
+    place.run(
+        [
+            *("mariadb-install-db", "--no-defaults", *own, data, _LOG, "--skip-test-db"),
+            *("--auth-root-authentication-method=normal", "--force"),  # without a host's name, too
+        ]
+    )
+    server = place.start(
+        [
+            *("mariadbd", "--no-defaults", *own, data, _LOG, "--skip-networking"),
+            *("--socket=socket", "--pid-file=pid", "--skip-log-bin", "--skip-name-resolve"),
+            f"--tmpdir={place.folder / 'temporary'}",
+            f"--innodb-buffer-pool-size={buffer_bytes}",
+            f"--max-connections={connections + 8}",
+            *("--innodb-use-native-aio=0", "--innodb-flush-log-at-trx-commit=1"),
+        ]
+    )
+    _await(server, place.folder)
+    return server
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a server and its clients have done so far."""
+
+    read: int
+    """By the server's system calls, from cache or device."""
+    written: int
+    cpu: CpuTime
+    """Of the server, and of its clients that have ended."""
+
+    def since(self, before: Account) -> Account:
+        """What was done in between."""
+        read, written = self.read - before.read, self.written - before.written
+        return Account(read, written, self.cpu - before.cpu)
+
+
+def account(server: Child) -> Account:
+    """Of a server that runs (proc(5), /proc/PID/io)."""
+    text = Path(f"/proc/{server.pid}/io").read_text(encoding="ascii")
+    counts = dict(line.split(": ") for line in text.splitlines())
+    cpu = of_running(server.pid) + of_ended()
+    return Account(int(counts["rchar"]), int(counts["wchar"]), cpu)
+
+
+def _await(server: Child, folder: Path) -> None:
+    os.chdir(folder)
+    deadline = time.monotonic() + _START_LIMIT_S
+    while time.monotonic() < deadline:
+        server.ensure_alive()
+        with socket.socket(socket.AF_UNIX) as client:
+            if client.connect_ex(SOCKET) == 0:
+                return
+        time.sleep(0.02)
+    raise FailedError(f"{server.name} did not answer within {_START_LIMIT_S:g} s")

@@ -1,0 +1,72 @@
+"""On-line transactions of a brokerage on MariaDB, after TPC-E."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from aferir.programs.stores.inside import mariadb
+from aferir.programs.stores.inside.outcome import FailedError, Figures, WrongError
+from aferir.programs.stores.inside.workplace import Child, Workplace
+
+PROGRAM = "oltp"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """The options of this program."""
+    parser.add_argument("--client", required=True)
+    for name in ("customers", "terminals", "transactions", "buffer-bytes", "seed"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+
+
+def run(given: Namespace, place: Workplace) -> Figures:
+    """Load, run, check. Errors: FailedError, WrongError."""
+    clock = time.perf_counter()
+    server = mariadb.start(place, buffer_bytes=given.buffer_bytes, connections=given.terminals)
+    common = ["--customers", str(given.customers), "--seed", str(given.seed)]
+    loaded = ask(place, server, [given.client, *common, "--load"])
+    setup_s = time.perf_counter() - clock
+    before = mariadb.account(server)
+    counts = ["--terminals", str(given.terminals), "--transactions", str(given.transactions)]
+    done = ask(place, server, [given.client, *common, *counts])
+    used = mariadb.account(server).since(before)
+    return Figures(
+        duration_s=done.pop("duration_s"),
+        requests=done.pop("requests"),
+        bytes_read=used.read,
+        bytes_written=used.written,
+        setup_s=setup_s,
+        cpu=used.cpu,
+        others={**done, "data_hash": loaded["data_hash"]},
+    )
+
+
+def ask(place: Workplace, server: Child, command: list[str]) -> dict[str, Any]:
+    """Run a client; the line that it prints.
+
+    Errors: FailedError, which is the server's where that has ended; WrongError where the client
+    found the data wrong.
+    """
+    client = place.start([*command, "--socket", mariadb.SOCKET], name="oltp-clients")
+    try:
+        client.wait()
+    except FailedError:
+        line = _last(client)
+        if line.get("verified") is False:
+            raise WrongError(str(line["error"])) from None
+        server.ensure_stays_alive()
+        raise
+    return {
+        key: value for key, value in _last(client).items() if key not in ("program", "verified")
+    }
+
+
+def _last(client: Child) -> dict[str, Any]:
+    lines = client.log.read_text(encoding="utf-8", errors="replace").splitlines()
+    try:
+        found = json.loads(lines[-1]) if lines else {}
+    except ValueError:
+        found = {}
+    return found if isinstance(found, dict) else {}

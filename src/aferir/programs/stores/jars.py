@@ -1,0 +1,104 @@
+"""Java programs: fetched with Maven as it is set up here, pinned by version and by checksum.
+
+Maven's own configuration says where artifacts come from. What is fetched, with our own classes
+compiled against it, becomes one archive that is put into instances: <cache>/jars/NAME-HASH.tar
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+import tempfile
+from pathlib import Path
+
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import journal, process
+from aferir.machine import packages
+
+NAMES = ("key-value", "hbase", "elasticsearch", "opensearch")
+_HERE = Path(__file__).parent / "java"
+_CLASSES = {
+    "key-value": ("BerkeleyDb.java", "ProcessAccount.java"),
+    "hbase": ("HBaseStore.java", "ProcessAccount.java"),
+}
+"""Our own; the search engines have none."""
+_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+_PROGRAMS = ("mvn", "javac", "jar")
+_JAVA_RELEASE = "11"
+_TIME_LIMIT_S = 900.0
+
+
+def find(name: str) -> Path:
+    """The archive of that store. Errors: MissingError with the command that fetches it."""
+    for cache in journal.readable_caches():
+        path = _archive(cache, name)
+        if path.is_file():
+            return path
+    raise MissingError(
+        f"the Java programs of `{name}` are not here", remedy=f"run `aferir fetch {name}`"
+    )
+
+
+def fetch(name: str) -> Path:
+    """The archive, made where it is not there.
+
+    Errors: MissingError where a program that makes it is missing or an artifact cannot be had,
+    ProgramError where one is not what its checksum says.
+    """
+    path = _archive(journal.cache_folder(), name)
+    if path.is_file():
+        return path
+    if absent := packages.missing(_PROGRAMS):
+        raise MissingError(
+            f"{', '.join(absent)} is not installed", remedy=packages.install_command(absent)
+        )
+    with tempfile.TemporaryDirectory(prefix="aferir-jars-") as folder:
+        jars = Path(folder) / "jars"
+        _download(name, jars)
+        verify(jars, (_HERE / f"{name}.sha256").read_text(encoding="ascii"))
+        if name in _CLASSES:
+            _compile(name, Path(folder), jars)
+        packed = Path(folder) / "packed.tar"
+        with tarfile.open(packed, "w") as archive:
+            archive.add(jars, "jars")
+        journal.write_durably(path, packed.read_bytes())
+    return path
+
+
+def verify(folder: Path, sums: str) -> None:
+    """Errors: ProgramError unless the folder has just the files of those SHA-256 sums."""
+    wanted = {line.split()[1]: line.split()[0] for line in sums.splitlines()}
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    if differing := sorted(name for name, _ in wanted.items() ^ found.items()):
+        raise ProgramError(
+            f"what was fetched is not what was asked for: {', '.join(dict.fromkeys(differing))}",
+            remedy="see where your Maven gets it from (settings.xml)",
+        )
+
+
+def _download(name: str, jars: Path) -> None:
+    command = ["mvn", "-q", "-B", "-f", str(_HERE / f"{name}.xml"), _GOAL]
+    command += ["-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
+    try:
+        process.run(command, timeout_s=_TIME_LIMIT_S)
+    except ProgramError as error:
+        raise MissingError(
+            f"Maven could not fetch `{name}`: {error.message}",
+            remedy="see whether your Maven reaches a repository (settings.xml)",
+        ) from None
+
+
+def _compile(name: str, folder: Path, jars: Path) -> None:
+    classes = folder / "classes"
+    sources = [str(_HERE / source) for source in _CLASSES[name]]
+    options = ["--release", _JAVA_RELEASE, "-d", str(classes), "-cp", f"{jars}/*"]
+    process.run(["javac", *options, *sources], timeout_s=_TIME_LIMIT_S)
+    archive = ["jar", "--create", "--file", str(jars / "aferir.jar"), "-C", str(classes), "."]
+    process.run(archive, timeout_s=_TIME_LIMIT_S)
+
+
+def _archive(cache: Path, name: str) -> Path:
+    """Named after whatever decides what is in it."""
+    parts = (f"{name}.xml", f"{name}.sha256", *_CLASSES.get(name, ()))
+    content = b"".join((_HERE / own).read_bytes() for own in parts)
+    return cache / "jars" / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.tar"
