@@ -34,7 +34,7 @@ while True:
     instance.release()
 """
 BUILDING = """
-from aferir.environments import image
+from aferir.image import userland as image
 print("go", flush=True)
 image.ensure()
 """

@@ -23,8 +23,8 @@ pytestmark = [
 ]
 MAKING = """
 import time
-from aferir import process
-from aferir.environments import namespace, undo
+from aferir.linux import process
+from aferir.linux import namespace, undo
 with namespace.veth_pair() as pair:
     inside = ["ip", "netns", "exec", pair.client, "sleep", "4322"]
     child = process.start(inside, environment={undo.MARK: pair.mark}, survives_us=True)
