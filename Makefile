@@ -22,8 +22,8 @@ lint: setup-dev
 	@scripts/lint
 
 format: setup-dev
-	@.venv/bin/ruff check --fix --quiet src tests
-	@.venv/bin/ruff format --quiet src tests
+	@.venv/bin/ruff check --fix --quiet src tests benchmarks
+	@.venv/bin/ruff format --quiet src tests benchmarks
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs -r .venv/bin/clang-format -i
 
 # Takes newer versions of everything; `uv` must be on the path.

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.support import own_state
 
 from aferir.cli import main
 from aferir.clock.verbs import options
 from aferir.linux import process
+from tests.integration.support import own_state
 
 try:
     from aferir.clock import _native

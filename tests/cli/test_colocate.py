@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.support import own_state
 
 from aferir.cli import main
 from aferir.colocation import attributes
@@ -20,6 +19,7 @@ from aferir.colocation.settings import Sla
 from aferir.config import colocation
 from aferir.errors import UsageError
 from aferir.linux import journal, process
+from tests.integration.support import own_state
 
 _MAY = not any(finding.status == "missing" for finding in findings())
 _RIGHT = {

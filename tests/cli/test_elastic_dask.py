@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.dask_cluster import HAS_DASK, dask_cluster, needs_dask
 
 from aferir.cli import main
+from tests.dask_cluster import HAS_DASK, dask_cluster, needs_dask
 
 SWEEP = [
     *("elastic", "simulate", "--clients", "60", "--interarrival", "5", "--runs", "4"),

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.support import leftovers, own_state, usable
 
 from aferir.aggregation import guard, places
 from aferir.aggregation.applying import Wish
@@ -34,6 +33,7 @@ from aferir.model.network import (
     Traffic,
 )
 from aferir.programs.kernels import kernel_path
+from tests.integration.support import leftovers, own_state, usable
 
 pytestmark = [
     pytest.mark.integration,

@@ -10,11 +10,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
-from tests.integration.support import usable
 
-from aferir.bench.leftovers import leftovers, own_state
 from aferir.linux import cgroup, journal, limited_disk, namespace, process, scratch
 from aferir.model.plan import SCRATCH, EnvironmentSpec
+from aferir.selftest.leftovers import leftovers, own_state
+from tests.integration.support import usable
 
 pytestmark = [
     pytest.mark.integration,

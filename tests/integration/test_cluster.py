@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.cluster_support import entry_of, kill, run, wait_for
-from tests.integration.support import leftovers, own_state
 
 from aferir.cli import main
 from aferir.cluster import files, manager, packaging, running, storing
@@ -23,6 +21,8 @@ from aferir.environments import cleaning
 from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.image import userland
 from aferir.linux import journal, namespace, process
+from tests.integration.cluster_support import entry_of, kill, run, wait_for
+from tests.integration.support import leftovers, own_state
 
 pytestmark = pytest.mark.integration
 WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]

@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 import pytest
-from tests.integration.support import allocated, check_timeout, leftovers, own_state
 
 from aferir import registry
 from aferir.cluster import manager, storing
@@ -23,6 +22,7 @@ from aferir.errors import ProgramError
 from aferir.image import userland
 from aferir.linux import journal
 from aferir.model.plan import EnvironmentSpec
+from tests.integration.support import allocated, check_timeout, leftovers, own_state
 
 pytestmark = pytest.mark.integration
 SPEC = EnvironmentSpec(name="lab", kind="cluster", cpus=1, memory_bytes=2**28, nodes=2)

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration import cluster_support
-from tests.integration.cluster_support import kill, wait_for
-from tests.integration.support import leftovers, own_state
 
 from aferir.cli import main
 from aferir.cluster import manager, packaging, running, storing
 from aferir.cluster.description import Description
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
+from tests.integration import cluster_support
+from tests.integration.cluster_support import kill, wait_for
+from tests.integration.support import leftovers, own_state
 
 pytestmark = pytest.mark.integration
 NAME = "guests"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.support import own_state
 
 from aferir.colocation import attributes, remembered, service
 from aferir.colocation.privileges import findings
 from aferir.linux import journal, process
+from tests.integration.support import own_state
 
 pytestmark = pytest.mark.integration
 _PATIENCE_S = 60.0

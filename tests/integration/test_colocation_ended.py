@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.integration.support import own_state
 
-from aferir.bench.colocate_kill import groups_everywhere
 from aferir.cli import main
 from aferir.colocation.privileges import findings
 from aferir.linux import cgroup, journal, process
+from benchmarks.colocation.kill import groups_everywhere
+from tests.integration.support import own_state
 
 pytestmark = [
     pytest.mark.integration,

@@ -6,11 +6,11 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.integration.support import own_state
 
-from aferir.bench import colocate_kill
-from aferir.bench.colocate_kill import Trial, Victim
 from aferir.colocation.privileges import findings
+from benchmarks.colocation import kill
+from benchmarks.colocation.kill import Trial, Victim
+from tests.integration.support import own_state
 
 pytestmark = pytest.mark.integration
 _LOADED = 5.0
@@ -26,11 +26,11 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     any(finding.status == "missing" for finding in findings()),
     reason="scheduling other people's threads and making control groups takes root",
 )
-@pytest.mark.parametrize("victim", colocate_kill.VICTIMS)
+@pytest.mark.parametrize("victim", kill.VICTIMS)
 def test_whoever_is_killed(victim: Victim) -> None:
-    draw = random.Random(colocate_kill.VICTIMS.index(victim))  # noqa: S311 - not cryptography
+    draw = random.Random(kill.VICTIMS.index(victim))  # noqa: S311 - not cryptography
     policy = draw.choice(("deadline", "service-nice", "cpuset", "fifo"))
-    done = colocate_kill.trial(victim, policy, draw, begun=True)
+    done = kill.trial(victim, policy, draw, begun=True)
     assert done.different == ()
     assert not done.service_stopped
     assert done.restored_s is not None
@@ -41,7 +41,7 @@ def test_what_was_never_restored_fails_the_bench() -> None:
     well = Trial(victim="guard", policy="fifo", restored_s=0.1)
     lost = Trial(victim="batch", policy="fifo", restored_s=None, different=("thread 7",))
     late = Trial(victim="service", policy="fifo", restored_s=1.5, service_stopped=True)
-    holds = {figure.name: figure.holds for figure in colocate_kill.summary([well, lost, late])}
+    holds = {figure.name: figure.holds for figure in kill.summary([well, lost, late])}
     assert holds == {
         "kill.controller.restored": None,
         "kill.guard.restored": True,

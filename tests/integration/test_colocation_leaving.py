@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.support import own_state
 
 from aferir.colocation import admission, attributes, batch, remembered
 from aferir.colocation.applying import Machine
@@ -21,6 +20,7 @@ from aferir.colocation.attributes import Attributes
 from aferir.colocation.privileges import findings
 from aferir.colocation.settings import Schedule, Settings
 from aferir.linux import cgroup, journal, process
+from tests.integration.support import own_state
 
 pytestmark = [
     pytest.mark.integration,

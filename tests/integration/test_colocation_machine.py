@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.integration.support import own_state
 
 from aferir.cli import main
 from aferir.colocation import admission, attributes, remembered, service
@@ -30,6 +29,7 @@ from aferir.colocation.settings import Batch, Schedule, Settings
 from aferir.colocation.usage import Usage, between
 from aferir.linux import cgroup, journal, process
 from aferir.linux.journal import Entry
+from tests.integration.support import own_state
 
 pytestmark = [
     pytest.mark.integration,

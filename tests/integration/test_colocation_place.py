@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.support import own_state
 
-from aferir.bench.colocate_kill import groups_everywhere
 from aferir.cli import main
 from aferir.colocation import place, remembered
 from aferir.colocation.applying import Machine
@@ -23,6 +21,8 @@ from aferir.colocation.privileges import findings
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.usage import process_seconds
 from aferir.linux import cgroup, journal, process
+from benchmarks.colocation.kill import groups_everywhere
+from tests.integration.support import own_state
 
 _HAVE = cgroup.layout()
 pytestmark = [

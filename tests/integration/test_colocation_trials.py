@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.integration.support import own_state
 
 from aferir.cli import main
 from aferir.colocation import admission
@@ -25,6 +24,7 @@ from aferir.colocation.trials.study import Cell, Tried, figures, serving
 from aferir.errors import MissingError, UsageError
 from aferir.linux import journal, process
 from aferir.machine import packages
+from tests.integration.support import own_state
 
 pytestmark = [
     pytest.mark.integration,

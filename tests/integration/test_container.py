@@ -7,6 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import pytest
+
+from aferir import registry
+from aferir.environments.base import Environment, Instance
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import cgroup, journal, undo
+from aferir.model.plan import EnvironmentSpec
 from tests.integration.support import (
     SPIN,
     allocated,
@@ -19,12 +25,6 @@ from tests.integration.support import (
     throttled,
     usable,
 )
-
-from aferir import registry
-from aferir.environments.base import Environment, Instance
-from aferir.errors import MissingError, ProgramError
-from aferir.linux import cgroup, journal, undo
-from aferir.model.plan import EnvironmentSpec
 
 pytestmark = pytest.mark.integration
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.support import first_answer, leftovers, own_state
 
-from aferir.bench.elastic_faults import sequences
 from aferir.clouds import simulated
 from aferir.elastic.node import template
 from aferir.elastic.video import VIDEO_BPS, Video, make
 from aferir.image import userland
 from aferir.linux import journal, namespace
+from benchmarks.elastic.faults import sequences
+from tests.integration.support import first_answer, leftovers, own_state
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.integration.support import own_state
 
 from aferir.elastic.node import native_node
 from aferir.errors import MissingError
 from aferir.linux import journal, process, scratch
 from aferir.programs.kernels import kernel_path, read_figures
 from aferir.registry import clean
+from tests.integration.support import own_state
 
 BITRATE = 400_000
 SECONDS = 3

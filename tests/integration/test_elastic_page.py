@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.integration.test_elastic_service import Cloud, ask, serving
 
 from aferir.elastic.service import Service
+from tests.integration.test_elastic_service import Cloud, ask, serving
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 

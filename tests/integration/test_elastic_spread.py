@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.dask_cluster import dask_cluster, needs_dask
 
 from aferir.clouds.base import Phase, Server
 from aferir.elastic.audience import Seen, Share, run_share, shares, together
@@ -25,6 +24,7 @@ from aferir.elastic.spread import SpreadAudience, cluster
 from aferir.elastic.video import Video, make
 from aferir.errors import ProgramError
 from aferir.model.finding import Finding
+from tests.dask_cluster import dask_cluster, needs_dask
 
 VIDEO = Video(seconds=2.0, content="random-bytes")
 SHOW = Show(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.integration.support import leftovers, own_state, usable
 
 from aferir import probes, registry, runner
 from aferir.config.expand import image_packages
@@ -30,6 +29,7 @@ from aferir.programs.io.checkpoint import CHECKPOINT
 from aferir.programs.mpi import MPIS, Mpi
 from aferir.programs.npb.ranks import NPB_MPI
 from aferir.registry import by_kind
+from tests.integration.support import leftovers, own_state, usable
 
 pytestmark = pytest.mark.integration
 SMALL: dict[str, Parameter] = {"file_bytes": 2**20, "terms": 2000}

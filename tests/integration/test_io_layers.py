@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import pytest
-from tests.integration.support import leftovers, own_state, usable
 
 from aferir import probes, registry, runner
 from aferir.model.plan import EnvironmentSpec, Parameter, Plan, ServerSpec, WorkloadSpec, once
@@ -16,6 +15,7 @@ from aferir.programs.kernels import kernel_path
 from aferir.report.analyse import analyse
 from aferir.report.io_costs import cost_of
 from aferir.report.write_markdown import markdown
+from tests.integration.support import leftovers, own_state, usable
 
 pytestmark = pytest.mark.integration
 PROGRAMS: Mapping[str, dict[str, Parameter]] = {

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.integration.support import groups_of, leftovers, own_state, usable
 
 from aferir import registry
 from aferir.linux import journal, undo
 from aferir.model.plan import EnvironmentKind
+from tests.integration.support import groups_of, leftovers, own_state, usable
 
 pytestmark = pytest.mark.integration
 SEED = 20

@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.integration.support import first_answer, leftovers, own_state
 
 from aferir import registry
 from aferir.cli import main
@@ -26,6 +25,7 @@ from aferir.errors import ProgramError
 from aferir.image import userland
 from aferir.linux import journal, namespace
 from aferir.machine import packages
+from tests.integration.support import first_answer, leftovers, own_state
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.integration.support import own_state
 
 from aferir.environments import cleaning
 from aferir.errors import ProgramError
 from aferir.linux import journal, namespace, process, undo
+from tests.integration.support import own_state
 
 pytestmark = [
     pytest.mark.integration,

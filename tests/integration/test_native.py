@@ -6,6 +6,12 @@ import time
 from pathlib import Path, PurePosixPath
 
 import pytest
+
+from aferir import environments, registry
+from aferir.environments import cleaning
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import journal, process
+from aferir.model.plan import SCRATCH, EnvironmentSpec
 from tests.integration.support import (
     SPIN,
     check_commands,
@@ -15,12 +21,6 @@ from tests.integration.support import (
     own_state,
     throttled,
 )
-
-from aferir import environments, registry
-from aferir.environments import cleaning
-from aferir.errors import MissingError, ProgramError
-from aferir.linux import journal, process
-from aferir.model.plan import SCRATCH, EnvironmentSpec
 
 pytestmark = pytest.mark.integration
 HOST = 2**60

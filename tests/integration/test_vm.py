@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from aferir.environments.base import Environment, Instance
+from aferir.environments.qemu import kvm
+from aferir.errors import ProgramError
+from aferir.image import userland
+from aferir.linux import cgroup, journal
+from aferir.model.plan import EnvironmentSpec
 from tests.integration.support import (
     SPIN,
     allocated,
@@ -19,13 +26,6 @@ from tests.integration.support import (
     own_state,
     usable,
 )
-
-from aferir.environments.base import Environment, Instance
-from aferir.environments.qemu import kvm
-from aferir.errors import ProgramError
-from aferir.image import userland
-from aferir.linux import cgroup, journal
-from aferir.model.plan import EnvironmentSpec
 
 pytestmark = pytest.mark.integration
 

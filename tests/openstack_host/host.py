@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
 
-from tests.openstack_host import settings
-
 from aferir.errors import ProgramError
 from aferir.image import recipe, userland
 from aferir.linux import journal, namespace, process, undo
 from aferir.machine import facts
+from tests.openstack_host import settings
 
 _DAEMONS = Path(__file__).with_name("daemons.py")
 _INSTALL_LIMIT_S = 1500.0

@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.integration.support import first_answer, leftovers, own_state
-from tests.openstack_host import settings
-from tests.openstack_host.host import one_host
 
 from aferir import registry
 from aferir.clouds import node_image, providers, remote
@@ -27,6 +24,9 @@ from aferir.image import userland
 from aferir.linux import journal, namespace
 from aferir.machine import privileges
 from aferir.model.cloud import Wanted
+from tests.integration.support import first_answer, leftovers, own_state
+from tests.openstack_host import settings
+from tests.openstack_host.host import one_host
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

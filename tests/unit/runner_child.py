@@ -9,13 +9,12 @@ import os
 import sys
 from pathlib import Path
 
-from tests.unit.runner_fakes import WORKLOADS, experiment
-
 from aferir.config import parse
 from aferir.environments.native import Native
 from aferir.model.plan import HostLimits, Plan
 from aferir.probes import all_probes
 from aferir.runner import Watch, run
+from tests.unit.runner_fakes import WORKLOADS, experiment
 
 SCRIPTS = {
     "quick": "echo '{\"duration_s\": 0.5}'",

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.bench.effort import Effort
+from aferir.selftest.effort import Effort
 from aferir.statistics.ratio import Ratio, paired_ratio
 
 

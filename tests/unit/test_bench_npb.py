@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from aferir.bench import npb
-from aferir.bench.npb import Case, Measured, Timing
-from aferir.bench.npb_mpi import MpiCase, effort_for, mpi_cases
-from aferir.bench.options import BenchOptions
 from aferir.errors import TimeoutExpired, UsageError
 from aferir.model.bench import BenchResult
 from aferir.model.finding import Finding
 from aferir.programs.npb.ranks import MPI_KERNELS, NpbMpiWorkload
 from aferir.programs.npb.threads import KERNELS
+from aferir.selftest import npb
+from aferir.selftest.npb import Case, Measured, Timing
+from aferir.selftest.npb_mpi import MpiCase, effort_for, mpi_cases
+from aferir.selftest.options import BenchOptions
 
 
 @pytest.fixture(name="ran")

@@ -16,12 +16,12 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests import foreign_packages
 
 from aferir.cluster import disks, ova, ovf
 from aferir.cluster.description import Description
 from aferir.errors import ProgramError, UsageError
 from aferir.linux import process
+from tests import foreign_packages
 
 LAB = Description(name="lab", nodes=3, cpus=2, memory_bytes=2**29, boot="disk", slurm=True)
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=20)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.colocation_states import latency, live, state
 
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.settings import Batch, Schedule, Settings, ThreadUse
+from tests.unit.colocation_states import latency, live, state
 
 
 def test_some_work_of_others_is_given_way_to_unless_the_sla_is_in_danger() -> None:

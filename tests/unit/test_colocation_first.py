@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from tests.unit.colocation_states import latency, state
 
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.settings import Schedule, Settings, ThreadUse
+from tests.unit.colocation_states import latency, state
 
 _BEFORE_ALL = Schedule(policy="fifo", priority=1)
 _AMONG_ALL = Schedule(nice=-5)

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.colocation_states import SLA, latency, live, state
 
 from aferir.colocation.policies import POLICIES
 from aferir.colocation.policies.aferir import aferir, judge
@@ -28,6 +27,7 @@ from aferir.colocation.settings import (
     State,
     ThreadUse,
 )
+from tests.unit.colocation_states import SLA, latency, live, state
 
 # The published rule
 

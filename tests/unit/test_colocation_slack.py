@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.colocation_states import latency, live, state
 
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.policies.slack import in_steps
 from aferir.colocation.settings import Batch, Settings, ThreadUse
+from tests.unit.colocation_states import latency, live, state
 
 _FEW: dict[str, Any] = {"batch_cpus": 0.75, "idle_cpus": 0.6, "latency": latency(0.02)}
 """A batch of fewer threads than processors, beside a service that is far from its SLA."""

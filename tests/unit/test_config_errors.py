@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from aferir.config import load, parse, read_bytes
+from aferir.errors import UsageError
+from aferir.registry import all_programs
 from tests.unit import test_config_errors_environments as environments
 from tests.unit.broken_files import (
     BOX,
@@ -17,10 +21,6 @@ from tests.unit.broken_files import (
     check_refused,
     refusal,
 )
-
-from aferir.config import load, parse, read_bytes
-from aferir.errors import UsageError
-from aferir.registry import all_programs
 
 # name: (content, the path that must be named, the reason, the remedy)
 BROKEN: dict[str, tuple[str, str, str, str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.unit.broken_files import BOX, CG, EP, EXPERIMENT, GUEST, LAB, NATIVE, check_refused
 
 # name: (content, the path that must be named, the reason, the remedy)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.bench.cluster_network import judge, judge_reproducible, read_challenge
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.record import Sample, Series
 from aferir.programs.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, METHODS
+from benchmarks.cluster.network import judge, judge_reproducible, read_challenge
 
 SUMMARY = """Begin of Summary section.
 MaxPingPongLatency_usec=0.398639

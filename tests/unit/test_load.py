@@ -9,7 +9,6 @@ import time
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.unit.runner_fakes import FakeEnvironment
 
 from aferir.environments.base import Accounting
 from aferir.model.plan import EnvironmentSpec
@@ -17,6 +16,7 @@ from aferir.probes import load
 from aferir.probes.load import Look, Used
 from aferir.runner.sampling import sampled, summarise
 from aferir.statistics.fairness import jain
+from tests.unit.runner_fakes import FakeEnvironment
 
 SPEC = EnvironmentSpec(name="e", kind="container", cpus=1, memory_bytes=2**28)
 STAT = """cpu  10 0 10 80 0 0 0 0 0 0

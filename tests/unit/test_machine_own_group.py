@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.runner_fakes import carry_out, experiment
 
 from aferir.machine.own_group import held_back
+from tests.unit.runner_fakes import carry_out, experiment
 
 VERSION_1 = "cgroup /cg/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0"
 CPUSET_ONLY = "cgroup /cg/cpuset cgroup rw,cpuset 0 0"

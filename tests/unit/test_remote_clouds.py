@@ -9,8 +9,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.unit import cloud_servers
-from tests.unit.cloud_servers import Machines
 
 from aferir import registry
 from aferir.cli import main
@@ -24,6 +22,8 @@ from aferir.model.cloud import ProviderName, Wanted
 from aferir.model.plan import HostLimits
 from aferir.registry import all_programs
 from aferir.store import open_run
+from tests.unit import cloud_servers
+from tests.unit.cloud_servers import Machines
 
 PROVIDERS: tuple[ProviderName, ...] = ("ec2", "cloudstack", "opennebula")
 IMAGES = {"ec2": "ami-1", "cloudstack": "aferir-node", "opennebula": ""}

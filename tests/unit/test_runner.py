@@ -10,17 +10,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.unit.runner_fakes import (
-    WORKLOADS,
-    FakeEnvironment,
-    Watcher,
-    carry_out,
-    experiment,
-    fakes,
-    keys,
-    of,
-    plan_of,
-)
 
 from aferir.environments.base import Accounting
 from aferir.errors import (
@@ -36,6 +25,17 @@ from aferir.runner import Watch, run
 from aferir.runner.repetition import command_line, load_warning
 from aferir.runner.snapshots import read_host, split_files
 from aferir.store import list_runs
+from tests.unit.runner_fakes import (
+    WORKLOADS,
+    FakeEnvironment,
+    Watcher,
+    carry_out,
+    experiment,
+    fakes,
+    keys,
+    of,
+    plan_of,
+)
 
 
 def test_every_cell_runs_in_every_round(tmp_path: Path) -> None:

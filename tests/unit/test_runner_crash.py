@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.runner_fakes import FakeEnvironment, carry_out, experiment, keys
 
 from aferir.model.record import Record
 from aferir.store import Run, Writer, list_runs
+from tests.unit.runner_fakes import FakeEnvironment, carry_out, experiment, keys
 
 
 class Crash(BaseException):

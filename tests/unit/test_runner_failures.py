@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+
+from aferir.errors import (
+    MissingError,
+    ProgramError,
+    TimeoutExpired,
+)
 from tests.unit.runner_fakes import (
     FakeEnvironment,
     Watcher,
     carry_out,
     experiment,
     of,
-)
-
-from aferir.errors import (
-    MissingError,
-    ProgramError,
-    TimeoutExpired,
 )
 
 

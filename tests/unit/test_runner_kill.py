@@ -11,9 +11,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.unit.runner_child import plan
-
 from aferir.store import list_runs, open_run
+from tests.unit.runner_child import plan
 
 ROOT = Path(__file__).parents[2]
 KILLS = 12

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.runner_fakes import experiment, plan_of
 
 from aferir.model.plan import Order, Plan
 from aferir.model.provenance import Segment
@@ -16,6 +15,7 @@ from aferir.model.record import Failure, Record, Sample, Warning
 from aferir.runner.estimate import cost_s, rest_s, spent_before_s
 from aferir.runner.order import arrange, rotate
 from aferir.runner.stopping import History, Round, given_up, open_cells, rounds
+from tests.unit.runner_fakes import experiment, plan_of
 
 FIXED = plan_of(experiment())
 RULE = plan_of(experiment(stop="min = 3\nmax = 6\ninterval_percent = 5.0\nemulated = 4"))

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.runner_fakes import FakeEnvironment
 
 from aferir.environments.base import Accounting, Instance
 from aferir.model.plan import EnvironmentSpec
 from aferir.runner.snapshots import Watch, compare, read_instance, take_after, take_before
+from tests.unit.runner_fakes import FakeEnvironment
 
 
 def allocated(accounting: Accounting, prints: str = "") -> Instance:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.unit.runner_fakes import FakeEnvironment, carry_out, experiment, of
 
 from aferir.environments.base import Phases
 from aferir.errors import InterruptedRunError, TimeoutExpired
+from tests.unit.runner_fakes import FakeEnvironment, carry_out, experiment, of
 
 
 def slow(seconds: float) -> FakeEnvironment:

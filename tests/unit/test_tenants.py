@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.unit.runner_fakes import FakeEnvironment, carry_out, experiment, of, plan_of
 
 from aferir.environments.native import Native
 from aferir.environments.tenants import Tenants, allocate, of_tenant
@@ -18,6 +17,7 @@ from aferir.errors import MissingError, TimeoutExpired, UsageError
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Sample, Series, Warning
 from aferir.runner.tenancy import together
+from tests.unit.runner_fakes import FakeEnvironment, carry_out, experiment, of, plan_of
 
 TWO = EnvironmentSpec(name="native", kind="native", cpus=1, memory_bytes=0, tenants=2)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.simulated_clock import SimulatedClock
 
 from aferir.linux import wait
+from tests.unit.simulated_clock import SimulatedClock
 
 
 def test_a_condition_that_holds_is_asked_once_and_nobody_sleeps() -> None:

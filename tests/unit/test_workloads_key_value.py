@@ -6,7 +6,6 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from tests.unit.stores_support import assert_timed, run, usable
 
 from aferir.errors import ProgramError
 from aferir.model.plan import Parameter
@@ -15,6 +14,7 @@ from aferir.programs.stores import jars
 from aferir.programs.stores.inside.outcome import FailedError, WrongError
 from aferir.programs.stores.inside.ycsb import check_report, read_report
 from aferir.programs.stores.key_value import HBASE, KEY_VALUE
+from tests.unit.stores_support import assert_timed, run, usable
 
 SMALL: dict[str, Parameter] = {"records": 200, "requests": 400, "clients": 2}
 REPORT = """[OVERALL], RunTime(ms), 15558

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.bench.cluster_lbm import read_peer, run_peer
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.linux import process
 from aferir.model.plan import Parameter
 from aferir.programs.kernels import kernel_path
 from aferir.programs.lattice_boltzmann import GEOMETRIES, IN_32_BITS, LATTICE_BOLTZMANN, PROGRAM
+from benchmarks.cluster.lattice_boltzmann import read_peer, run_peer
 
 PEER = (
     "P:   78.826162 MFLUP/s  t: 2  d: 3.040290 s  iter: 60  fnodes: 3.994240 x1e6  "

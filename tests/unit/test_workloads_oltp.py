@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.unit.stores_support import assert_timed, needs_root, run, usable
 
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
@@ -17,6 +16,7 @@ from aferir.programs.base import VOLUME
 from aferir.programs.stores.inside.oltp_sysbench import read_report
 from aferir.programs.stores.inside.outcome import FailedError
 from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
+from tests.unit.stores_support import assert_timed, needs_root, run, usable
 
 SMALL: dict[str, Parameter] = {"customers": 20, "terminals": 3, "transactions": 600}
 MIX = (

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.stores_support import assert_timed, needs_root, run, usable
 
 from aferir.config import parse
 from aferir.errors import UnverifiedError
@@ -22,6 +21,7 @@ from aferir.programs.stores.inside.cpu import TICKS_PER_S, CpuTime, parse_stat
 from aferir.programs.stores.inside.outcome import Figures, WrongError, explain
 from aferir.registry import all_programs
 from aferir.runner.repetition import command_line
+from tests.unit.stores_support import assert_timed, needs_root, run, usable
 
 SMALL: dict[str, str | int | float | bool] = {
     "database_bases": 300_000,

@@ -1,7 +1,7 @@
 """Which way of using several links as one fits a network and its traffic, and why: pure.
 
 Sources: Documentation/networking/bonding.rst (chapters 11 to 13), RFC 8684, IEEE 802.1AX, and what
-`aferir bench net` measures (docs/concepts/aggregation.md).
+`python -m benchmarks network` measures (docs/concepts/aggregation.md).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _REORDERING = Setting("net.ipv4.tcp_reordering", "127")
 _NO_THRESHOLD = Setting("net.ipv4.tcp_recovery", "5")
 
 ROUND_ROBIN = Tuning(bond_offloads=False)
-"""For hosts with a balance-rr bond; what it gains is measured by `aferir bench net`."""
+"""For hosts with a balance-rr bond; what it gains is measured by `python -m benchmarks network`."""
 
 _ENOUGH = 0.98
 """Share of the best throughput that a candidate has to keep: less is not worth any order."""

@@ -1,14 +1,16 @@
-"""Measure aferir itself, beside its peers where they are at hand.
+"""Measure an installed aferir: how fast it starts, what it costs, what a kill leaves, its kernels.
 
 Without a name: the benches there are. Every bench prints one shape: for each figure its name,
 value, unit, n, interval, target and whether it holds, the peer's figure and the ratio.
-Exit code 1 when a target is missed.
+Exit code 1 when a target is missed. What compares aferir with its peers, kills and faults it is
+in `benchmarks/` of a clone.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Self
@@ -23,13 +25,8 @@ HELP = "measure aferir itself, beside its peers"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `aferir bench`."""
-    parser.add_argument("bench", nargs="?", metavar="NAME", help="which one; none: list them")
-    add_options(parser)
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare what every bench is told."""
+    parser.add_argument("bench", nargs="?", metavar="NAME", help="which one; none: list them")
     parser.add_argument("--quick", action="store_true", help="end within 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--seed", type=int, default=1, help="of everything drawn (default: 1)")
@@ -45,54 +42,38 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CASE",
-        help="of npb, only cases that begin so, e.g. bt or cg.A.2; of colocate, kill or sla.nginx",
+        help="where a bench has cases, only those that begin so, e.g. bt or cg.A.2",
     )
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run one bench and print its figures."""
-    import msgspec
+    from aferir.selftest import npb, overhead, resume, startup
 
-    from aferir.bench import (
-        clock,
-        cluster,
-        colocate,
-        elastic,
-        io,
-        net,
-        npb,
-        overhead,
-        resume,
-        startup,
-    )
-    from aferir.bench.options import BenchOptions
+    return choose(options, {"npb": npb, "overhead": overhead, "resume": resume, "startup": startup})
 
-    benches = {
-        "clock": clock,
-        "cluster": cluster,
-        "colocate": colocate,
-        "elastic": elastic,
-        "io": io,
-        "net": net,
-        "npb": npb,
-        "overhead": overhead,
-        "resume": resume,
-        "startup": startup,
-    }
+
+def choose(options: argparse.Namespace, benches: Mapping[str, ModuleType]) -> int:
+    """Run the bench that `options` name, or list `benches`. Errors: UsageError."""
     if options.bench is None:
         for name, module in benches.items():
             print(f"{name:10} {module.HELP}")
         return 0
     if options.bench not in benches:
         raise UsageError(
-            f"there is no bench `{options.bench}`", remedy=f"one of: {', '.join(benches)}"
+            f"there is no bench `{options.bench}`",
+            remedy=f"one of: {', '.join(benches)}; from a clone also `python -m benchmarks`",
         )
-    bench: ModuleType = benches[options.bench]
+    return _run(options, benches[options.bench])
+
+
+def _run(options: argparse.Namespace, bench: ModuleType) -> int:
+    import msgspec
+
+    from aferir.selftest.options import BenchOptions
+
     if options.only and not hasattr(bench, "SELECTABLE"):
-        raise UsageError(
-            f"--only: `{options.bench}` runs as a whole",
-            remedy="leave --only out, or bench npb or colocate",
-        )
+        raise UsageError(f"--only: `{options.bench}` runs as a whole", remedy="leave --only out")
     chosen = BenchOptions(
         quick=options.quick,
         peers=_peers(options.peer, bench.PEERS),

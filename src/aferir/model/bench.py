@@ -1,4 +1,4 @@
-"""The one shape in which every `aferir bench` prints its figures."""
+"""The one shape in which every bench prints its figures."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import argparse
 from types import ModuleType
 
 from aferir.cli.verbs import add_verbs
-from aferir.clock.verbs import bench, check, read, serve, simulate, sync
+from aferir.clock.verbs import check, read, serve, simulate, sync
 
 NAME = "clock"
 HELP = "the clocks of this machine, and one time for a whole cluster"
@@ -17,7 +17,6 @@ SUBVERBS: tuple[ModuleType, ...] = (
     serve,
     sync,
     simulate,
-    bench,
 )
 
 

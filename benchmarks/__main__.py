@@ -1,0 +1,39 @@
+"""`python -m benchmarks NAME`: one bench, judged by its targets; without a name, the list."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from aferir.cli import bench as cli
+from aferir.errors import AferirError
+from benchmarks.clock import bench as clock
+from benchmarks.cluster import bench as cluster
+from benchmarks.colocation import bench as colocation
+from benchmarks.elastic import bench as elastic
+from benchmarks.io import bench as io
+from benchmarks.network import bench as network
+
+BENCHES = {
+    "clock": clock,
+    "cluster": cluster,
+    "colocation": colocation,
+    "elastic": elastic,
+    "io": io,
+    "network": network,
+}
+
+
+def main() -> int:
+    """Give the bench's exit code: 0 when all its targets hold."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    cli.configure(parser)
+    try:
+        return cli.choose(parser.parse_args(), BENCHES)
+    except AferirError as error:
+        print(f"{error.message}\n  remedy: {error.remedy}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Clocks beside their targets, chronyd and ptp4l."""

@@ -1,0 +1,128 @@
+"""Our clocks: what a reading costs, whether it ever goes back, how exact one look is.
+
+The program measures; here it is asked, in pieces so that progress shows, and judged. What is a
+ratio is measured side by side: contenders alternate every thousand reads.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from statistics import median
+
+from aferir.clock.bench_program import PROGRAM, Bound, Ecp, Line, Sync, measure, of
+from aferir.errors import AferirError
+from aferir.linux.namespace import Pair, veth_pair
+from aferir.linux.undo import MARK
+from aferir.model.bench import BenchResult, Figure
+from aferir.programs.kernels import kernel_path
+from aferir.selftest.options import BenchOptions, Note
+from benchmarks.clock import judge
+from benchmarks.clock.mpi import measure_mpi
+from benchmarks.clock.peers import PEERS, measure_peers
+
+HELP = "clocks: read cost, ECP violations, synchronisation, bounds, MPI_Wtime, simulated cluster"
+
+__all__ = ["HELP", "PEERS", "run"]
+
+_COST_RUNS, _QUICK_COST_RUNS = 11, 6
+_COST_ROUNDS = 1500
+_READS, _QUICK_READS = 10_000_000_000, 100_000_000
+_READS_A_PIECE = 1_000_000_000
+_SYNCS = 200
+_WATCH_S, _QUICK_WATCH_S = 600, 10
+_NODES = 1_000_000
+_SIMULATIONS, _QUICK_SIMULATIONS = 3, 1
+_TIME_LIMIT_S = 900.0
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """All parts, one after another: they would disturb each other."""
+    program = kernel_path(PROGRAM)
+    figures = [
+        *_costs(program, options, note),
+        *_ecp(program, options, note),
+        *_sync(program, options, note),
+        *_bound(program, options, note),
+        _simulation(options, note),
+        *measure_mpi(options, note),
+    ]
+    return BenchResult(bench="clock", quick=options.quick, figures=tuple(figures))
+
+
+def _costs(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
+    runs = _QUICK_COST_RUNS if options.quick else _COST_RUNS
+    found = []
+    for k in range(runs):
+        note("read costs", 0.1 * k / runs)
+        rounds = ["--rounds", str(_COST_ROUNDS)]
+        found.append(measure(program, "costs", rounds, timeout_s=_TIME_LIMIT_S))
+    return judge.costs(found)
+
+
+def _ecp(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
+    reads = _QUICK_READS if options.quick else _READS
+    lines: list[Line] = []
+    for done in range(0, reads, _READS_A_PIECE):
+        note("strictly increasing?", 0.1 + 0.4 * done / reads)
+        piece = ["--reads", str(min(_READS_A_PIECE, reads - done))]
+        lines.extend(measure(program, "ecp", piece, timeout_s=_TIME_LIMIT_S))
+    return judge.ecp(of(lines, Ecp))
+
+
+def _sync(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
+    """Over the veth pair, with the peers on the same one."""
+    note("one-shot synchronisation", 0.5)
+    if os.geteuid() != 0:
+        return judge.no_sync("network namespaces need root: run it as root")
+    try:
+        with veth_pair() as pair:
+            found = _sync_over(pair, program)
+            peers = measure_peers(pair, options.peers, quick=options.quick, note=note)
+    except AferirError as error:
+        return judge.no_sync(error.message)
+    return judge.sync(found, peers)
+
+
+def _sync_over(pair: Pair, program: Path) -> Sync:
+    ends = ["--server-netns", pair.server, "--client-netns", pair.client]
+    lines = measure(
+        program,
+        "sync",
+        [*ends, "--address", pair.server_address, "--syncs", str(_SYNCS)],
+        timeout_s=_TIME_LIMIT_S,
+        environment={MARK: pair.mark},
+    )
+    found = of(lines, Sync)
+    return found[0] if found else Sync(0, _SYNCS, 0, 0)
+
+
+def _bound(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
+    seconds = _QUICK_WATCH_S if options.quick else _WATCH_S
+    note(f"clocks against their bounds, {seconds} s", 0.6)
+    watch = ["--seconds", str(seconds)]
+    lines = measure(program, "bound", watch, timeout_s=_TIME_LIMIT_S + seconds)
+    return judge.bound(of(lines, Bound), seconds)
+
+
+def _simulation(options: BenchOptions, note: Note) -> Figure:
+    import numpy as np  # noqa: PLC0415 - `aferir --help` and other benches do without
+
+    from aferir.clock.simulate import Settings, simulate  # noqa: PLC0415
+
+    times = []
+    for k in range(_QUICK_SIMULATIONS if options.quick else _SIMULATIONS):
+        note("a million simulated nodes", 0.95 + 0.01 * k)
+        started = time.perf_counter()
+        simulate(Settings(nodes=_NODES), np.random.default_rng(options.seed))
+        times.append(time.perf_counter() - started)
+    return Figure(
+        name="simulate.million_nodes",
+        value=median(times),
+        unit="s",
+        n=len(times),
+        target=f"< {judge.SIMULATION_S:g}",
+        holds=median(times) < judge.SIMULATION_S,
+        note="a tree that doubles, two looks a node",
+    )

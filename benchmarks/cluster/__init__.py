@@ -1,0 +1,1 @@
+"""Virtual clusters: life, network and what runs on them, beside peers."""

@@ -1,0 +1,178 @@
+"""Lattice Boltzmann: known permeabilities, and speed beside the RRZE's kernels on one geometry.
+
+The peer is RRZE-HPC/lbm-benchmark-kernels, its kernel `list-aa-pv-soa` in double precision;
+`--peer lbm-benchmark-kernels=PROGRAM` names its `lbmbenchk-...`. Ours and the peer's run
+alternately, so that the noise of the machine hits both alike, and each round gives one ratio.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from aferir.errors import AferirError, ProgramError
+from aferir.linux import process
+from aferir.model.bench import Figure
+from aferir.model.plan import Parameter
+from aferir.programs.lattice_boltzmann import LATTICE_BOLTZMANN
+from aferir.selftest.options import BenchOptions, Note
+from aferir.statistics.intervals import median_interval
+from aferir.statistics.ratio import paired_ratio
+
+PEERS = ("lbm-benchmark-kernels",)
+_KERNEL = "list-aa-pv-soa"
+_ERROR_TARGET = 0.01
+_ROUNDS, _QUICK_ROUNDS = 11, 3
+_TIME_LIMIT_S = 600.0
+_STEPS = 40
+_EDGE = 160
+_KNOWN: Mapping[str, Mapping[str, Parameter]] = {
+    "slit": {"geometry": "slit", "size": "8x32x8"},
+    "duct": {"geometry": "duct", "size": "8x32x48"},
+    "duct_by_pressure": {"geometry": "duct", "size": "8x32x48", "ends": "pressure"},
+    "simple_cubic": {"geometry": "sc", "size": "64x64x64"},
+    "body_centred": {"geometry": "bcc", "size": "64x64x64"},
+    "face_centred": {"geometry": "fcc", "size": "64x64x64"},
+}
+_LONG = ("simple_cubic", "body_centred", "face_centred")
+# The peer's walls are cells of its box, ours are around it: so both have the same fluid cells.
+_BESIDE: Mapping[str, tuple[str, Mapping[str, Parameter]]] = {
+    "channel": ("channel", {"geometry": "duct"}),
+    "blocks": ("blocks-16", {"geometry": "blocks", "edge": 16}),
+}
+_THREADS = (1, 2)
+
+
+def figures(options: BenchOptions, note: Note) -> list[Figure]:
+    """Permeabilities first, then speeds by geometry and number of threads."""
+    known = [name for name in _KNOWN if not options.quick or name not in _LONG]
+    beside = [(name, threads) for name in _BESIDE for threads in _THREADS]
+    beside = beside[: len(_THREADS)] if options.quick else beside
+    total = len(known) + len(beside)
+    found = []
+    for done, name in enumerate(known):
+        note(f"permeability of {name}", done / total)
+        found.append(_permeability(name))
+    peer = options.peers.get(PEERS[0])
+    for done, (name, threads) in enumerate(beside, start=len(known)):
+        note(f"lattice Boltzmann, {name}, {threads} threads", done / total)
+        rounds = _QUICK_ROUNDS if options.quick else _ROUNDS
+        found += _speed(name, threads, rounds, peer)
+    return found
+
+
+def read_peer(stdout: str) -> float:
+    """Million updates a second. Errors: ProgramError."""
+    found = re.search(r"^P: +([0-9.]+) MFLUP/s .* kernel: (\S+) .* dp$", stdout, re.MULTILINE)
+    if found is None or found[2] != _KERNEL or float(found[1]) <= 0:
+        raise ProgramError(f"the peer printed no figure of {_KERNEL}: {stdout[-200:]!r}")
+    return float(found[1])
+
+
+def _permeability(name: str) -> Figure:
+    value, problem = None, ""
+    try:
+        value = _run_ours({**_KNOWN[name], "threads": _THREADS[-1]})["permeability_error"]
+    except AferirError as error:
+        problem = error.message
+    return Figure(
+        name=f"lbm.permeability.{name}.error",
+        value=value,
+        unit="1",
+        n=1,
+        target=f"<= {_ERROR_TARGET}",
+        holds=value is not None and value <= _ERROR_TARGET,
+        note=problem or "relative to the analytic value",
+    )
+
+
+def _speed(name: str, threads: int, rounds: int, peer: Path | None) -> list[Figure]:
+    ours: list[dict[str, float]] = []
+    theirs: list[float] = []
+    peer_geometry, parameters = _BESIDE[name]
+    run = {
+        **parameters,
+        "size": f"{_EDGE}x{_EDGE - 2}x{_EDGE - 2}",
+        "threads": threads,
+        "steps": _STEPS,
+        "roofline": True,
+    }
+    try:
+        for k in range(rounds):
+            # Whoever goes second finds a warmer machine, so each is second every other time.
+            for mine in (True, False) if k % 2 else (False, True):
+                if mine:
+                    ours.append(_run_ours(run))
+                elif peer is not None:
+                    theirs.append(run_peer(peer, peer_geometry, threads))
+    except AferirError as error:
+        return [_failed(f"lbm.{name}.{threads}.throughput", error.message)]
+    return [
+        _throughput(name, threads, [o["throughput_mflups"] for o in ours], theirs),
+        Figure(
+            name=f"lbm.{name}.{threads}.roofline_fraction",
+            value=median(o["roofline_fraction"] for o in ours),
+            unit="1",
+            n=len(ours),
+            interval=_interval([o["roofline_fraction"] for o in ours]),
+            note="304 B an update over the bandwidth measured right after; blocking of time steps "
+            "spares some of the bytes, so it may be above 1",
+        ),
+    ]
+
+
+def _throughput(name: str, threads: int, ours: list[float], theirs: list[float]) -> Figure:
+    ratio = paired_ratio(ours, theirs) if theirs else None
+    interval = None if ratio is None else ratio.interval
+    estimate = None if ratio is None else ratio.estimate
+    return Figure(
+        name=f"lbm.{name}.{threads}.throughput",
+        value=median(ours),
+        unit="MFLUP/s",
+        n=len(ours),
+        interval=_interval(ours),
+        peer=PEERS[0] if theirs else "",
+        peer_value=median(theirs) if theirs else None,
+        ratio=estimate,
+        target="ratio >= 1" if theirs else "",
+        holds=None if ratio is None else estimate is not None and estimate >= 1.0,
+        note=""
+        if interval is None
+        else f"ratio's 95 % interval [{interval.low:.3g}, {interval.high:.3g}]",
+    )
+
+
+def _failed(name: str, problem: str) -> Figure:
+    return Figure(name=name, value=None, unit="MFLUP/s", n=0, holds=False, note=problem)
+
+
+def _run_ours(parameters: Mapping[str, Parameter]) -> dict[str, float]:
+    command = LATTICE_BOLTZMANN.command(parameters)
+    done = process.run(
+        [str(command.program), *command.arguments], timeout_s=_TIME_LIMIT_S, check=False
+    )
+    return {sample.metric: sample.value for sample in LATTICE_BOLTZMANN.parse(done.stdout)}
+
+
+def run_peer(program: Path, geometry: str, threads: int) -> float:
+    """Million updates a second; it writes files into the folder that it is started in."""
+    with tempfile.TemporaryDirectory(prefix="aferir-lbm-") as folder:
+        done = process.run(
+            [
+                *(str(program.resolve()), "-kernel", _KERNEL, "-geometry", geometry),
+                *("-t", str(threads), "-iterations", str(_STEPS)),
+                *("-dims", f"{_EDGE}x{_EDGE}x{_EDGE}"),
+            ],
+            environment={"OMP_NUM_THREADS": str(threads)},
+            directory=Path(folder),
+            timeout_s=_TIME_LIMIT_S,
+        )
+    return read_peer(done.stdout)
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float] | None:
+    found = median_interval(values)
+    return None if found is None else (found.low, found.high)

@@ -1,0 +1,31 @@
+"""Co-location: SLA and batch work on a real service, the controller's cost, what SIGKILL leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from aferir.colocation import privileges
+from aferir.model.bench import BenchResult
+from aferir.selftest.options import BenchOptions, Note
+from benchmarks.colocation import cost, kill, service
+from benchmarks.parts import Part, run_parts
+
+HELP = "batch work beside a service: SLA, batch work, the controller's cost, SIGKILL at any moment"
+PEERS = ()
+SELECTABLE = True
+_PARTS: Mapping[str, Part] = MappingProxyType(
+    {
+        "controller": lambda options, note: cost.figures(note, quick=options.quick),
+        "kill": lambda options, note: kill.figures(options.seed, note, quick=options.quick),
+        "sla": service.sla,
+        "fifo": service.fifo,
+        "step": service.step,
+    }
+)
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """All parts, or those that `--only` names. Errors: MissingError without the privileges."""
+    privileges.check()
+    return run_parts("colocate", _PARTS, options, note)

@@ -1,0 +1,1 @@
+"""ElasticMovie: simulation, viewers, hosts and faults."""

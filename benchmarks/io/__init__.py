@@ -1,0 +1,1 @@
+"""The accounts of I/O against what is known, and the programs of the study."""

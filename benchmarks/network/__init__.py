@@ -1,0 +1,1 @@
+"""Network measurements beside the programs that are trusted for them."""

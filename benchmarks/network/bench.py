@@ -1,0 +1,18 @@
+"""Networks: our measurements beside those of programs that are trusted for them."""
+
+from __future__ import annotations
+
+from aferir.model.bench import BenchResult
+from aferir.selftest.options import BenchOptions, Note
+from benchmarks.network import aggregation, agreement
+from benchmarks.parts import run_parts
+
+HELP = "network sweep beside NetPIPE; several links used as one, and one of them cut"
+PEERS = agreement.PEERS
+SELECTABLE = True
+_PARTS = {"agreement": agreement.figures, "aggregation": aggregation.figures}
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """All parts, or those that `--only` names."""
+    return run_parts("net", _PARTS, options, note)

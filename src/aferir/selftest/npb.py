@@ -1,0 +1,275 @@
+"""Our NPB kernels: verified, and beside the public C++ port where its binaries are at hand.
+
+The peer is GMAP/NPB-CPP, built with its own flags; `--peer npb-cpp=FOLDER` names the folder that
+holds `ep.S`, `cg.A` and so on. Ours and the peer's run alternately, so that the noise of the
+machine hits both alike, and each round gives one ratio of operations per second. By itself ours
+runs as often as a peer would at most.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from statistics import median
+
+import msgspec
+from msgspec.structs import replace
+
+from aferir.errors import AferirError, TimeoutExpired, UsageError
+from aferir.linux import process
+from aferir.model.bench import BenchResult, Figure
+from aferir.programs.npb.reference import read_reference
+from aferir.programs.npb.threads import KERNELS, NPB
+from aferir.selftest.effort import Effort
+from aferir.selftest.npb_mpi import mpi_cases, mpi_figures
+from aferir.selftest.options import BenchOptions, Note
+from aferir.statistics.intervals import median_interval
+from aferir.statistics.ratio import Ratio, paired_ratio
+
+HELP = "NPB kernels: verified, Mop/s, ratio to NPB-CPP; messages against threads"
+PEERS = ("npb-cpp",)
+
+SELECTABLE = True
+THREADS = (1, 2, 4)
+_QUICK_THREADS = (1, 2)
+_LONG_KERNELS = ("bt", "sp", "lu")
+_ROUNDS = {"S": 15, "W": 9, "A": 5}
+_QUICK_ROUNDS = {"S": 7, "W": 3, "A": 1}
+_QUICK_LONG_ROUNDS = {"S": 7, "W": 1, "A": 0}
+_TIME_LIMIT_S = 600.0
+_PATIENCE = 30.0
+"""How many times as long as ours the peer may take: where its threads wait for each other by
+spinning, more of them than processors may not end within an hour."""
+_LEAST_PATIENCE_S = 60.0
+_LEAST_ROUNDS = 3
+_GEOMETRIC_MEAN_TARGET = 1.5
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One kernel, class and number of threads."""
+
+    kernel: str
+    problem_class: str
+    threads: int
+
+    @property
+    def name(self) -> str:
+        """For example `cg.A.2`."""
+        return f"{self.kernel}.{self.problem_class}.{self.threads}"
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """One verified run."""
+
+    duration_s: float
+    mops: float
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """One case. Of each pair the peer's run is there, as long as it had not been given up."""
+
+    ours: tuple[Timing, ...] = ()
+    theirs: tuple[Timing, ...] = ()
+    given_up_s: float = 0.0
+    """After which the peer was ended; 0: it never was."""
+    problem: str = ""
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Of operations per second, ours over the peer's."""
+        if not self.theirs:
+            return None
+        beside = self.ours[: len(self.theirs)]
+        return paired_ratio([o.mops for o in beside], [t.mops for t in self.theirs])
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """Run every case in interleaved rounds."""
+    peer = options.peers.get("npb-cpp")
+    cases, by_messages = _cases(options), mpi_cases(options)
+    if not cases and not by_messages:
+        raise UsageError(
+            f"--only {' '.join(options.only)}: there is no such case",
+            remedy="name a kernel, class and number of threads, or the first of these: bt.A.1, bt; "
+            "of those by message passing, mpi.cg.A.2",
+        )
+    if cases and peer is not None and not any(_program(case, peer).is_file() for case in cases):
+        raise UsageError(
+            f"--peer npb-cpp={peer}: there is no program `{_program(cases[0], peer).name}` there",
+            remedy="build NPB-CPP's NPB-OMP for classes S, W and A and name its `bin` folder",
+        )
+    figures: list[Figure] = []
+    ratios: list[Ratio] = []
+    for done, case in enumerate(cases):
+        note(case.name, done / len(cases))
+        measured = _measure(
+            case, _rounds(case, quick=options.quick), _beside(case, peer, quick=options.quick)
+        )
+        figures.extend(_figures(case, measured))
+        if measured.ratio is not None:
+            ratios.append(measured.ratio)
+    if ratios:
+        figures.append(_geometric_mean(ratios))
+    figures.extend(mpi_figures(by_messages, options, note))
+    return BenchResult(bench="npb", quick=options.quick, figures=tuple(figures))
+
+
+def _cases(options: BenchOptions) -> list[Case]:
+    threads = _QUICK_THREADS if options.quick else THREADS
+    cases = [Case(k, c, t) for c in _ROUNDS for k in KERNELS for t in threads]
+    chosen = [
+        case
+        for case in cases
+        if not options.only or any(f"{case.name}.".startswith(f"{o}.") for o in options.only)
+    ]
+    return [case for case in chosen if _rounds(case, quick=options.quick)]
+
+
+def _rounds(case: Case, *, quick: bool) -> int:
+    if not quick:
+        return _ROUNDS[case.problem_class]
+    # Class A of the pseudo-applications alone would take the 60 s.
+    return (_QUICK_LONG_ROUNDS if case.kernel in _LONG_KERNELS else _QUICK_ROUNDS)[
+        case.problem_class
+    ]
+
+
+def _beside(case: Case, peer: Path | None, *, quick: bool) -> Path | None:
+    # One round of class A would take the peer half of what `--quick` allows.
+    if peer is None or (quick and case.problem_class == "A"):
+        return None
+    return peer if _program(case, peer).is_file() else None
+
+
+def _program(case: Case, peer: Path) -> Path:
+    return peer / f"{case.kernel}.{case.problem_class}"
+
+
+def _measure(case: Case, rounds: int, peer: Path | None) -> Measured:
+    effort = Effort(
+        least=min(rounds, _LEAST_ROUNDS), most=rounds, seconds=math.inf, target=1.0, width=0.0
+    )
+    done = Measured()
+    try:
+        while not effort.is_enough(len(done.ours), 0.0, done.ratio):
+            # Whoever goes second finds a warmer machine, so each is second every other time. Ours
+            # begins: it says how long to wait for the peer.
+            for mine in (False, True) if len(done.ours) % 2 else (True, False):
+                if mine:
+                    done = replace(done, ours=(*done.ours, _run_ours(case)))
+                elif peer is not None and not done.given_up_s:
+                    done = _beside_ours(case, peer, done)
+    except AferirError as error:
+        return Measured(problem=error.message)
+    return done
+
+
+def _beside_ours(case: Case, peer: Path, done: Measured) -> Measured:
+    limit_s = max(_LEAST_PATIENCE_S, _PATIENCE * max(one.duration_s for one in done.ours))
+    try:
+        return replace(done, theirs=(*done.theirs, _run_peer(case, peer, limit_s)))
+    except TimeoutExpired:
+        return replace(done, given_up_s=limit_s)
+
+
+def _run_ours(case: Case) -> Timing:
+    command = NPB.command(
+        {"kernel": case.kernel, "class": case.problem_class, "threads": case.threads}
+    )
+    done = process.run(
+        [str(command.program), *command.arguments],
+        environment=command.environment,
+        timeout_s=_TIME_LIMIT_S,
+        check=False,
+    )
+    samples = {sample.metric: sample.value for sample in NPB.parse(done.stdout)}
+    return Timing(samples["duration_s"], samples["throughput_mops"])
+
+
+def _run_peer(case: Case, folder: Path, limit_s: float) -> Timing:
+    done = process.run(
+        [str(_program(case, folder))],
+        environment={"OMP_NUM_THREADS": str(case.threads)},
+        timeout_s=limit_s,
+    )
+    found = read_reference(done.stdout)
+    return Timing(found.duration_s, found.mops)
+
+
+def _figures(case: Case, measured: Measured) -> list[Figure]:
+    ours, theirs, ratio = measured.ours, measured.theirs, measured.ratio
+    verified = Figure(
+        name=f"{case.name}.verified",
+        value=float(bool(ours)),
+        unit="boolean",
+        n=len(ours),
+        target="== 1",
+        holds=bool(ours),
+        note=measured.problem,
+    )
+    if not ours:
+        return [verified]
+    mops, durations = [o.mops for o in ours], [o.duration_s for o in ours]
+    compared = ratio is not None or measured.given_up_s > 0
+    throughput = Figure(
+        name=f"{case.name}.throughput",
+        value=median(mops),
+        unit="Mop/s",
+        n=len(ours),
+        interval=_interval(mops),
+        peer="npb-cpp" if compared else "",
+        peer_value=median([t.mops for t in theirs]) if theirs else None,
+        ratio=ratio.estimate if ratio else None,
+        target="ratio >= 1" if compared else "",
+        holds=(ratio is None or _not_slower(ratio)) if compared else None,
+        note=_given_up(measured) or _spread(ratio),
+    )
+    duration = Figure(
+        name=f"{case.name}.duration",
+        value=median(durations),
+        unit="s",
+        n=len(ours),
+        interval=_interval(durations),
+    )
+    return [throughput, duration, verified]
+
+
+def _geometric_mean(ratios: list[Ratio]) -> Figure:
+    """Over all cases; the errors of their logarithms add as those of independent samples."""
+    logs = [math.log(r.estimate) for r in ratios if r.estimate]
+    error = math.sqrt(sum((r.log_error or 0.0) ** 2 for r in ratios)) / len(logs)
+    centre = sum(logs) / len(logs)
+    value = math.exp(centre)
+    return Figure(
+        name="geometric_mean_ratio",
+        value=value,
+        unit="ratio",
+        n=len(logs),
+        interval=(math.exp(centre - 1.96 * error), math.exp(centre + 1.96 * error)),
+        target=f">= {_GEOMETRIC_MEAN_TARGET}",
+        holds=value >= _GEOMETRIC_MEAN_TARGET,
+        peer="npb-cpp",
+        note="n counts cases of kernel, class and threads",
+    )
+
+
+def _not_slower(ratio: Ratio) -> bool:
+    return ratio.estimate is not None and ratio.estimate >= 1.0
+
+
+def _given_up(measured: Measured) -> str:
+    if not measured.given_up_s:
+        return ""
+    times = measured.given_up_s / max(one.duration_s for one in measured.ours)
+    return f"npb-cpp was ended after {measured.given_up_s:.3g} s, {times:.3g} times our longest run"
+
+
+def _spread(ratio: Ratio | None) -> str:
+    if ratio is None or ratio.interval is None:
+        return ""
+    return f"ratio's 95 % interval [{ratio.interval.low:.3g}, {ratio.interval.high:.3g}]"
+
+
+def _interval(values: list[float]) -> tuple[float, float] | None:
+    found = median_interval(values)
+    return None if found is None else (found.low, found.high)
