@@ -11,10 +11,15 @@ import pytest
 
 from aferir import registry
 from aferir.environments.base import Environment, Instance
+from aferir.environments.uml.guest import Guest
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.image import userland
+from aferir.image.userland import Image
 from aferir.linux import cgroup, journal, undo
 from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 
+Runs = Instance | Guest
+"""What programs run in and files go into."""
 SPIN = "while :; do :; done"
 
 
@@ -26,6 +31,13 @@ def usable(kind: EnvironmentKind) -> Environment:
             pytest.skip(f"{finding.message}; {finding.remedy}")
     environment.prepare()
     return environment
+
+
+def built() -> Image:
+    """The image that all environments start from; skips where it can be neither found nor built."""
+    for finding in userland.check():
+        pytest.skip(f"{finding.message}; {finding.remedy}")
+    return userland.ensure()
 
 
 def own_state(tmp_path_factory: pytest.TempPathFactory, patch: pytest.MonkeyPatch) -> Path:
@@ -68,7 +80,7 @@ def groups_of(ids: list[str]) -> list[Path]:
     return [path for name in ids for path in cgroup.find(f"aferir-{name}", have)]
 
 
-def check_commands(instance: Instance) -> None:
+def check_commands(instance: Runs) -> None:
     """Exit codes, signals, output and environment are those of the program."""
     done = instance.run(["sh", "-c", "echo out; echo err >&2; exit 7"], check=False)
     assert (done.exit_code, done.stdout, done.stderr) == (7, "out\n", "err\n")
@@ -84,7 +96,7 @@ def check_commands(instance: Instance) -> None:
     assert len(big.stdout) == 300_000
 
 
-def check_timeout(instance: Instance) -> None:
+def check_timeout(instance: Runs) -> None:
     """A time limit ends the program and what it started."""
     clock = time.monotonic()
     with pytest.raises(TimeoutExpired, match=r"1 s"):
@@ -95,7 +107,7 @@ def check_timeout(instance: Instance) -> None:
     assert not [line for line in lines if line.startswith("sleep 4321")]
 
 
-def check_files(instance: Instance, tmp_path: Path) -> None:
+def check_files(instance: Runs, tmp_path: Path) -> None:
     """A file goes in with its mode, runs there, and comes back unchanged."""
     source = tmp_path / "script"
     source.write_bytes(b"#!/bin/sh\nwc -c < $0\nexit 0\n" + bytes(range(256)) * 8192)

@@ -12,6 +12,7 @@ from pathlib import Path
 from aferir.clouds import lxd, providers, remote
 from aferir.environments.lxc import container
 from aferir.environments.qemu import kvm, vm
+from aferir.environments.uml import guest
 from aferir.image import userland
 from aferir.linux import cgroup, journal, limited_disk, namespace, pages, scratch, undo
 from aferir.linux.journal import Entry
@@ -94,5 +95,6 @@ _CLEANERS: dict[str, Callable[[Entry], None]] = {
     pages.KIND: pages.give_back,
     remote.KIND: providers.give_back,
     scratch.KIND: scratch.give_back,
+    guest.KIND: guest.give_back,
     vm.KIND: vm.give_back,
 }

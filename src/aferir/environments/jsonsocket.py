@@ -19,8 +19,9 @@ _SENTINEL = b"\xff"
 class JsonSocket:
     """One connection; requests and answers alternate, whichever thread asks."""
 
-    def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, path: Path, connected: socket.socket | None = None) -> None:
+        """To whom listens at `path`, or over one end of a pair of sockets."""
+        self._socket = connected or socket.socket(socket.AF_UNIX)
         self._path = path
         self._buffer = b""
         self._turn = threading.Lock()

@@ -160,7 +160,7 @@ def remove_images() -> list[str]:
 
     Errors: UsageError while somebody's instances may still read from one.
     """
-    users = {"container", "vm", "trial", BUILDING}
+    users = {"container", "vm", "uml", "trial", BUILDING}
     orphans = {entry.id for entry in journal.orphans()}
     if any(entry.kind in users and entry.id not in orphans for entry in journal.entries()):
         raise UsageError(

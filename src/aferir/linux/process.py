@@ -111,6 +111,7 @@ def start(
     cpus: Sequence[int] = (),
     cgroups: Sequence[Path] = (),
     controls: Sequence[tuple[int, int]] = (),
+    handles: Sequence[int] = (),
     survives_us: bool = False,
 ) -> subprocess.Popen[str]:
     """Start `command` in a process group of its own; the caller ends it with `end`.
@@ -118,7 +119,7 @@ def start(
     It runs on `cpus` alone and is a member of the control groups `cgroups` (folders) from
     before its first instruction on, so that none of its children escapes their limits.
     `controls` are options of prctl(2) with their values; where the kernel refuses one the child
-    exits with 126.
+    exits with 126. `handles` are open files that it has too, by the same numbers.
     It is killed when the *thread* that called this ends (prctl(2), PR_SET_PDEATHSIG), unless
     `survives_us`: call it from the main thread.
     """
@@ -135,6 +136,7 @@ def start(
             encoding="utf-8",
             errors="replace",
             process_group=0,
+            pass_fds=tuple(handles),
             preexec_fn=_child_setup(tuple(cpus), tuple(cgroups), tuple(controls), survives_us),
         )
     except FileNotFoundError:

@@ -16,6 +16,7 @@ PACKAGE_OF = {
     "jar": "default-jdk-headless",
     "java": "default-jre-headless",
     "javac": "default-jdk-headless",
+    "linux.uml": "user-mode-linux",
     "lxc-attach": "lxc",
     "lxc-start": "lxc",
     "lxc-stop": "lxc",

@@ -1,0 +1,322 @@
+"""A guest: booted, given commands and files, paused, and removed without a trace.
+
+It has one processor. Its programs run at the host's speed while they compute, and slowly where they
+call the kernel. It is no boundary of security: its root can do what the user can who started it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from aferir.environments import agent
+from aferir.environments.base import Phases
+from aferir.environments.jsonsocket import JsonSocket
+from aferir.environments.uml import control, machine
+from aferir.environments.uml.machine import HOST_FILES, Share
+from aferir.errors import AferirError, ProgramError
+from aferir.image import initramfs
+from aferir.image.userland import Image
+from aferir.linux import journal, process, undo, wait
+from aferir.linux.process import Completed
+from aferir.machine import privileges
+
+KIND = "uml"
+"""Of its entry in the journal."""
+_BOOT_LIMIT_S = 120.0
+_COPY_LIMIT_S = 60.0
+_IN = 'mkdir -p -- "${2%/*}/" && cp -p -- "$1" "$2"'
+_OUT = '[ -f "$2" ] && cp -- "$2" "$1"'
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a guest is to be made of."""
+
+    memory_bytes: int = 2**28
+    modules: Sequence[str] = ()
+    """To be loaded, with all that they need, before its first program runs."""
+    shares: Sequence[Share] = ()
+    """Folders of the host that it sees."""
+    wires: Sequence[int] = ()
+    """Handles of sockets (AF_UNIX, SOCK_DGRAM): one frame of its interface vec0, vec1, ... each."""
+    disk: Path | None = None
+    """In place of the image's own."""
+
+
+class Placing(msgspec.Struct, frozen=True, kw_only=True):
+    """How its processes run on the host; as of `aferir.linux.process.start`."""
+
+    cpus: Sequence[int] = ()
+    cgroups: Sequence[Path] = ()
+    controls: Sequence[tuple[int, int]] = ()
+
+
+def folder_of(entry: journal.Entry) -> Path:
+    """Where a guest keeps its disk, its files and its control socket."""
+    return Path(entry.details["vms"]) / f"aferir-{entry.id}"
+
+
+def boot(base: Image, wanted: Wanted, placing: Placing | None = None) -> Guest:
+    """Make and boot a guest from the userland `base`; from the main thread, see `process.start`.
+
+    Errors: MissingError without User-Mode Linux or one of the modules, ProgramError where the
+    guest does not boot.
+    """
+    clock = time.perf_counter()
+    kernel = machine.find()
+    loaded = machine.modules(kernel, wanted.modules)
+    entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
+    ours, its = socket.socketpair()
+    connection = JsonSocket(_control(entry), ours)
+    child: subprocess.Popen[str] | None = None
+    try:
+        _make_files(entry, base, wanted, loaded)
+        copied = time.perf_counter()
+        with contextlib.closing(its):
+            child = _start(
+                kernel,
+                entry,
+                base,
+                wanted,
+                placing=placing or Placing(),
+                agent_handle=its.fileno(),
+            )
+        _wait_for(initramfs.BOOTED, entry, child)
+        booted = time.perf_counter()
+        _synchronise(connection, entry, child)
+        ready = time.perf_counter()
+    except BaseException:
+        its.close()
+        connection.close()
+        give_back(entry, child)
+        raise
+    phases = Phases(
+        copied_s=copied - clock,
+        booted_s=booted - copied,
+        ready_s=ready - booted,
+        total_s=ready - clock,
+    )
+    return Guest(entry, child, connection, phases)
+
+
+def alone() -> tuple[str, ...]:
+    """Before the command of a guest: all its processes end with it, however we end.
+
+    Its programs are processes of the host that its kernel traces. One of them that computes would
+    go on computing when the kernel is killed. Nothing, where this user may not make a namespace:
+    `aferir clean` ends them then.
+    """
+    if privileges.is_root():
+        return process.ALONE
+    if privileges.user_namespaces():
+        unshare, *options = process.ALONE
+        return (unshare, "--user", "--map-root-user", *options)
+    return ()
+
+
+class Guest:
+    """A running guest; `release` may be called twice and always cleans up."""
+
+    def __init__(
+        self,
+        entry: journal.Entry,
+        child: subprocess.Popen[str],
+        connection: JsonSocket,
+        phases: Phases,
+    ) -> None:
+        self.phases = phases
+        self.pid = _kernel(child.pid)
+        """Its kernel; its programs are children of that process."""
+        self._entry: journal.Entry | None = entry
+        self._child = child
+        self._agent = connection
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program in the guest; its duration is the host's, to within 20 ms."""
+        self._alive()
+        done = agent.run(self._agent, command, timeout_s=timeout_s, environment=environment or {})
+        if check and done.exit_code != 0:
+            raise ProgramError(f"`{' '.join(done.command)}` {process.explain_exit(done)}")
+        return done
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one host file into the guest, keeping its mode and making the folders above it."""
+        with _passed(self._alive()) as file:
+            shutil.copy(source, file)
+            self._copy(_IN, file, destination)
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file of the guest to the host. Errors: ProgramError where there is none."""
+        with _passed(self._alive()) as file:
+            self._copy(_OUT, file, source)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(file, destination)
+
+    def pause(self) -> None:
+        """Stop its kernel, and its programs with it."""
+        control.ask(_control(self._alive()), "stop")
+
+    def resume(self) -> None:
+        """Let it run again."""
+        control.ask(_control(self._alive()), "go")
+
+    def release(self) -> float:
+        """Switch it off and remove everything; seconds that it took."""
+        clock = time.perf_counter()
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            self._agent.close()
+            give_back(entry, self._child)
+        return time.perf_counter() - clock
+
+    def _alive(self) -> journal.Entry:
+        if self._entry is None or self._child.poll() is not None:
+            raise ProgramError("the guest does not run")
+        return self._entry
+
+    def _copy(self, script: str, file: Path, other: PurePosixPath) -> None:
+        words = [str(HOST_FILES / file.name), str(other)]
+        self.run(["sh", "-c", script, "sh", *words], timeout_s=_COPY_LIMIT_S)
+
+
+def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
+    """Remove a guest, however much of it there is, and its entry in the journal.
+
+    Also what cleaning does when the one who made it is dead. Errors: OSError where something stays;
+    the entry stays too.
+    """
+    if child is not None and child.poll() is None:
+        child.kill()
+    undo.kill_marked(entry.id)  # its programs are processes of their own
+    if child is not None:
+        process.end(child)
+    undo.remove_tree(folder_of(entry))
+    journal.erase(entry)
+
+
+def _make_files(
+    entry: journal.Entry, base: Image, wanted: Wanted, loaded: Mapping[str, bytes]
+) -> None:
+    folder = folder_of(entry)
+    _exchange(entry).mkdir(parents=True)
+    folder.chmod(0o700)
+    shares = [Share(_exchange(entry), HOST_FILES, writable=True), *wanted.shares]
+    busybox = initramfs.member(base.initramfs.read_bytes(), "bin/busybox")
+    (folder / "initramfs.img").write_bytes(
+        machine.archive(loaded, busybox, shares, _jail(entry, wanted))
+    )
+
+
+def _exchange(entry: journal.Entry) -> Path:
+    """The folder of the host through which files go in and out."""
+    return folder_of(entry) / "files"
+
+
+def _jail(entry: journal.Entry, wanted: Wanted) -> Path:
+    """The folder that the guest cannot mount anything outside of."""
+    return Path("/") if wanted.shares else _exchange(entry)
+
+
+def _control(entry: journal.Entry) -> Path:
+    return folder_of(entry) / "control" / "mconsole"
+
+
+def _console(entry: journal.Entry) -> Path:
+    return folder_of(entry) / "console.log"
+
+
+@contextlib.contextmanager
+def _passed(entry: journal.Entry) -> Iterator[Path]:
+    """A file in the folder that the guest sees too; of a new name, for the guest caches names."""
+    file = _exchange(entry) / uuid.uuid4().hex
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _start(
+    kernel: machine.Kernel,
+    entry: journal.Entry,
+    base: Image,
+    wanted: Wanted,
+    *,
+    placing: Placing,
+    agent_handle: int,
+) -> subprocess.Popen[str]:
+    command = machine.command(
+        kernel,
+        folder=folder_of(entry),
+        disk=wanted.disk or base.disk,
+        memory_bytes=wanted.memory_bytes,
+        agent=agent_handle,
+        jail=_jail(entry, wanted),
+        wires=wanted.wires,
+    )
+    with _console(entry).open("w", encoding="utf-8") as said:
+        return process.start(
+            [*alone(), *command],
+            stdout=said.fileno(),
+            stderr=said.fileno(),
+            environment={undo.MARK: entry.id},
+            cpus=placing.cpus,
+            cgroups=placing.cgroups,
+            controls=placing.controls,
+            handles=[agent_handle, *wanted.wires],
+        )
+
+
+def _kernel(pid: int) -> int:
+    """The guest's kernel: what `alone` has started, or the process itself."""
+    below = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return int(below[0]) if alone() and below else pid
+
+
+def _wait_for(word: str, entry: journal.Entry, child: subprocess.Popen[str]) -> None:
+    """Until the guest has said that on its console."""
+
+    def said() -> bool:
+        return word.encode() in _console(entry).read_bytes()
+
+    wait.until(
+        lambda: said() or child.poll() is not None, wait.after(_BOOT_LIMIT_S), period_s=0.005
+    )
+    if not said():
+        raise _did_not_boot(entry, child)
+
+
+def _synchronise(
+    connection: JsonSocket, entry: journal.Entry, child: subprocess.Popen[str]
+) -> None:
+    """Until its agent answers."""
+    _wait_for(machine.LISTENING, entry, child)
+    try:
+        connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)
+    except AferirError:
+        raise _did_not_boot(entry, child) from None
+
+
+def _did_not_boot(entry: journal.Entry, child: subprocess.Popen[str]) -> ProgramError:
+    lines = _console(entry).read_text(encoding="utf-8", errors="replace").splitlines()
+    how = "its kernel ended" if child.poll() is not None else f"not within {_BOOT_LIMIT_S:g} s"
+    said = " / ".join([line for line in lines if line.strip()][-3:])
+    return ProgramError(
+        f"the guest did not boot: {how}: {said or 'nothing was printed'}",
+        remedy="give it more memory, or free memory and CPUs on this host",
+    )
