@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aferir.config import load, parse, plan_of
-from aferir.config.units import (
+from aferir.errors import UsageError
+from aferir.model.plan import HostLimits, Plan, environment_family
+from aferir.model.units import (
     SIZE_UNITS,
     format_duration,
     format_size,
     parse_duration,
     parse_size,
 )
-from aferir.errors import UsageError
-from aferir.model.plan import HostLimits, Plan, environment_family
 from aferir.registry import all_programs
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)

@@ -8,8 +8,8 @@ from typing import get_args
 import msgspec
 
 from aferir.config.fields import Fields
-from aferir.config.problems import shown
 from aferir.model.plan import EnvironmentSpec, NodeKind, Placement
+from aferir.model.words import shown
 
 MOST_NODES = 250
 KEYS = ("nodes", "node_kind", "placement", "suite")

@@ -17,8 +17,8 @@ from aferir.colocation.sensors.log import LogSensor
 from aferir.colocation.sensors.probe import Probe
 from aferir.colocation.sensors.prometheus import PrometheusSensor
 from aferir.colocation.settings import Sla
-from aferir.config.units import parse_duration
 from aferir.errors import UsageError
+from aferir.model.units import parse_duration
 
 _PERIODS_S = (0.02, 10.0)
 _SLA = re.compile(r"p(\d{1,2}(?:\.\d+)?)\s*(?:=|<=)\s*(.+)")

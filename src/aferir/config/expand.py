@@ -18,7 +18,6 @@ from aferir.config.sections import (
     SometimesPackagedProgram,
     WorkloadTable,
 )
-from aferir.config.units import format_size
 from aferir.model.plan import (
     ON_HOST,
     Cell,
@@ -28,6 +27,7 @@ from aferir.model.plan import (
     Parameter,
     WorkloadSpec,
 )
+from aferir.model.units import format_size
 
 MOST_CELLS = 1000
 _ANYWHERE: tuple[EnvironmentKind, ...] = ("native", "container", "vm", "cluster")

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from aferir.config.clusters import MOST_NODES
-from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table, kind_of
-from aferir.config.problems import Problems, choose, shown
+from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table
+from aferir.config.problems import Problems
 from aferir.config.sections import (
     MOST_TENANTS,
     ProgramRules,
@@ -19,8 +19,9 @@ from aferir.config.sections import (
     check_cpus,
     check_memory,
 )
-from aferir.config.units import format_size
 from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
+from aferir.model.units import format_size
+from aferir.model.words import choose, kind_of, shown
 
 MOST_FACTORS = 6
 MOST_LEVELS = 64

@@ -7,21 +7,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeGuard, TypeVar
 
-from aferir.config.problems import Problems, choose, shown
-from aferir.config.units import parse_duration, parse_size
+from aferir.config.problems import Problems
 from aferir.model.plan import Parameter
+from aferir.model.units import parse_duration, parse_size
+from aferir.model.words import choose, kind_of, printable, shown
 
 NAME_LENGTH = 40
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _INTEGER_LIMIT = 2**63
-_KINDS: tuple[tuple[type, str], ...] = (
-    (bool, "true or false"),
-    (int, "a whole number"),
-    (float, "a number"),
-    (str, "text"),
-    (list, "a list"),
-    (dict, "a table"),
-)
 _Value = TypeVar("_Value", int, float)
 
 
@@ -54,7 +47,7 @@ class Fields:
         for key in self.table:
             if key not in known:
                 self.problems.add(
-                    self.at(_printable(key)), "is not a key of this table", choose(key, known)
+                    self.at(printable(key)), "is not a key of this table", choose(key, known)
                 )
 
     def text(self, key: str, *, longest: int = 200) -> str | None:
@@ -173,14 +166,6 @@ class Fields:
         return parsed
 
 
-def kind_of(value: object) -> str:
-    """What TOML calls the type of a value."""
-    for kind, name in _KINDS:
-        if isinstance(value, kind):
-            return name
-    return "a date or a time"
-
-
 def is_parameter(value: object) -> TypeGuard[Parameter]:
     """Whether a value may be a parameter of a program or a level of a factor."""
     if isinstance(value, float):
@@ -198,7 +183,3 @@ PARAMETER_REMEDY = "write text, a finite number, `true` or `false`"
 def is_table(value: object) -> TypeGuard[dict[str, object]]:
     """Whether a value is a table of the file."""
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
-
-
-def _printable(key: str) -> str:
-    return key if key.isprintable() and 0 < len(key) <= 60 else shown(key)

@@ -10,8 +10,8 @@ import msgspec
 
 from aferir.config.expand import expand
 from aferir.config.factors import read_factors
-from aferir.config.fields import Fields, is_table, kind_of
-from aferir.config.problems import REFERENCE, Problems, choose, shown
+from aferir.config.fields import Fields, is_table
+from aferir.config.problems import REFERENCE, Problems
 from aferir.config.sections import (
     MOST_ENVIRONMENTS,
     MOST_WORKLOADS,
@@ -27,6 +27,7 @@ from aferir.config.sections import (
 from aferir.config.server import read_server
 from aferir.errors import UsageError
 from aferir.model.plan import EnvironmentSpec, HostLimits, Plan
+from aferir.model.words import choose, kind_of, shown
 
 _SECTIONS = ("experiment", "stop", "server", "environment", "workload", "factors")
 _LARGEST_FILE = 2**20

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import json
-from collections.abc import Iterable
-
 import msgspec
 
 from aferir.errors import UsageError
@@ -46,18 +42,3 @@ class Problems:
             "\n  ".join([head, *lines]),
             remedy=f"mend the file and start again; {REFERENCE} describes every key",
         )
-
-
-def shown(value: object) -> str:
-    """A value of the file in one short printable line."""
-    text = json.dumps(value, ensure_ascii=True, default=str)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def choose(word: str, known: Iterable[str]) -> str:
-    """The remedy for an unknown word: the closest known one, else all of them."""
-    words = [word for word in known if word.isprintable() and len(word) <= 60]
-    close = difflib.get_close_matches(word[:80], words, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return f"choose one of {', '.join(f'`{w}`' for w in words)}" if words else "remove it"

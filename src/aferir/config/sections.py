@@ -16,11 +16,9 @@ from aferir.config.fields import (
     Fields,
     is_parameter,
     is_table,
-    kind_of,
 )
-from aferir.config.problems import Problems, choose, shown
+from aferir.config.problems import Problems
 from aferir.config.server import read_disk
-from aferir.config.units import parse_size
 from aferir.model.plan import (
     ON_HOST,
     EnvironmentKind,
@@ -30,6 +28,8 @@ from aferir.model.plan import (
     Parameter,
     StoppingRule,
 )
+from aferir.model.units import parse_size
+from aferir.model.words import choose, kind_of, shown
 
 KINDS: tuple[EnvironmentKind, ...] = get_args(EnvironmentKind)
 ORDERS: tuple[Order, ...] = get_args(Order)

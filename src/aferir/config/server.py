@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aferir.config.fields import Fields
-from aferir.config.problems import Problems, shown
+from aferir.config.problems import Problems
 from aferir.model.plan import HostLimits, ServerSpec
+from aferir.model.words import shown
 
 _SERVER_KEYS = ("peak_w", "peak_error_w", "idle", "results_per_day")
 _MOST_IDLE = 5

@@ -107,7 +107,7 @@ def wanted(options: argparse.Namespace) -> Description:
 
 
 def _bytes(text: str) -> int:
-    from aferir.config.units import parse_size
+    from aferir.model.units import parse_size
 
     try:
         return parse_size(text)

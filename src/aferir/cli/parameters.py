@@ -1,0 +1,109 @@
+"""The options of a command line that are the parameters of a program."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from aferir.errors import UsageError
+from aferir.model.checking import bounds, convert
+from aferir.model.parameters import Field, default_text, fields
+
+_Values = TypeVar("_Values", bound=msgspec.Struct)
+
+
+def add_options(
+    add_to: argparse.ArgumentParser | argparse._ArgumentGroup,
+    struct: type[msgspec.Struct],
+    *,
+    leave: Collection[str] = (),
+) -> None:
+    """Declare an option for each parameter but those to be left; what is not given is not set."""
+    for field in fields(struct):
+        if field.key in leave:
+            continue
+        if field.form == "flag":
+            add_to.add_argument(
+                option(field.key),
+                dest=field.key,
+                action=argparse.BooleanOptionalAction,
+                default=argparse.SUPPRESS,
+                help=_help(field),
+            )
+        else:
+            add_to.add_argument(
+                option(field.key),
+                dest=field.key,
+                default=argparse.SUPPRESS,
+                metavar=_metavar(field),
+                help=_help(field),
+            )
+
+
+def read_options(
+    struct: type[_Values],
+    options: argparse.Namespace,
+    given: Mapping[str, object] | None = None,
+) -> _Values:
+    """The parameters that the options, and those that are `given` besides, describe.
+
+    Errors: UsageError with all that is wrong with them.
+    """
+    chosen = vars(options)
+    table = {
+        field.key: _value(field, chosen[field.key])
+        for field in fields(struct)
+        if chosen.get(field.key) is not None
+    }
+    values, wrong = convert(struct, {**table, **(given or {})})
+    if values is None:
+        lines = [f"{option(one.key)}: {one.message}; {one.remedy}" for one in wrong]
+        raise UsageError("\n  ".join(lines), remedy="see --help")
+    return values
+
+
+def option(key: str) -> str:
+    """How a parameter is written on a command line."""
+    return f"--{key.replace('_', '-')}"
+
+
+def _value(field: Field, text: object) -> object:
+    """What stands in a file where `text` stands on a command line."""
+    if not isinstance(text, str):
+        return text
+    if field.form == "list" and field.item is not None:
+        separator = field.separator or ","
+        return [_value(field.item, part.strip()) for part in text.split(separator)]
+    numeric = field.form in ("whole", "number") or any(isinstance(one, int) for one in field.words)
+    if not numeric:
+        return text
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _metavar(field: Field) -> str:
+    if field.form == "word":
+        return "{" + ",".join(map(str, field.words)) + "}"
+    if field.form == "list":
+        return "NAME,…"
+    if field.form == "text":
+        return "TEXT"
+    return {"B": "SIZE", "s": "S"}.get(field.unit, "N")
+
+
+def _help(field: Field) -> str:
+    said = [field.help]
+    if field.form in ("whole", "number") and bounds(field):
+        said.append(bounds(field))
+    if field.required:
+        said.append("needed")
+    elif field.default is not None or field.unset:
+        said.append(f"default: {default_text(field)}")
+    return f"{said[0]} ({'; '.join(said[1:])})".replace("%", "%%") if said[1:] else said[0]

@@ -1,0 +1,162 @@
+"""A table of parameters is checked as a struct declares them: all that is wrong at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from aferir.model import units
+from aferir.model.parameters import UNIT_EXAMPLES, Field, example, fields, names, spelled
+from aferir.model.words import choose, kind_of, printable, shown
+
+_PARSERS: Mapping[str, Callable[[str], float]] = {
+    "size": units.parse_size,
+    "duration": units.parse_duration,
+}
+_Values = TypeVar("_Values", bound=msgspec.Struct)
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """One thing that is wrong with a table of parameters."""
+
+    key: str
+    """Empty where it is of the whole table."""
+    message: str
+    remedy: str
+
+
+class Refused(ValueError):
+    """A value that does not fit its field, with what is wrong and what to write instead."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+def convert(
+    struct: type[_Values], table: Mapping[str, object]
+) -> tuple[_Values | None, tuple[Wrong, ...]]:
+    """The struct that a table describes, or everything that is wrong with the table."""
+    known = names(struct)
+    wrong = [
+        Wrong(printable(key), "is not a key of this table", choose(key, known))
+        for key in table
+        if key not in known
+    ]
+    values: dict[str, Any] = {}
+    for field in fields(struct):
+        if field.key not in table:
+            if field.required:
+                wrong.append(Wrong(field.key, "is missing", f"add `{example(field)}`"))
+            continue
+        try:
+            values[field.attribute] = read_value(field, table[field.key])
+        except Refused as refused:
+            wrong.append(Wrong(field.key, refused.message, refused.remedy))
+    return (None, tuple(wrong)) if wrong else (struct(**values), ())
+
+
+def check(struct: type[msgspec.Struct], table: Mapping[str, object]) -> tuple[Wrong, ...]:
+    """Everything that is wrong with a table of these parameters."""
+    return convert(struct, table)[1]
+
+
+def read_value(field: Field, value: object) -> Any:
+    """The value that travels. Errors: Refused."""
+    if field.form == "flag":
+        if isinstance(value, bool):
+            return value
+        raise Refused(f"{shown(value)} is {kind_of(value)}", "write `true` or `false`")
+    if field.form in ("whole", "number"):
+        return _number(field, value)
+    if field.form == "word":
+        return _word(field, value)
+    return _list(field, value) if field.form == "list" else _text(field, value)
+
+
+def bounds(field: Field) -> str:
+    """In words what a number may be: `from 1 to 4096`; empty where it may be anything."""
+    if field.above is not None:
+        end = "" if field.most is None else f" and up to {spelled(field, field.most)}"
+        return f"above {spelled(field, field.above)}{end}"
+    if field.least is not None and field.most is not None:
+        return f"from {spelled(field, field.least)} to {spelled(field, field.most)}"
+    if field.least is not None:
+        return f"of at least {spelled(field, field.least)}"
+    return "" if field.most is None else f"up to {spelled(field, field.most)}"
+
+
+def _number(field: Field, written: object) -> int | float:
+    kind = field.spelling or ("whole number" if field.form == "whole" else "number")
+    value = _without_unit(field, written) if field.spelling else written
+    remedy = " ".join(filter(None, (f"write a {kind}", bounds(field))))
+    fits = isinstance(value, int if field.form == "whole" else (int, float))
+    if isinstance(value, bool) or not fits:
+        raise Refused(f"{shown(written)} is {kind_of(written)}, not a {kind}", remedy)
+    assert isinstance(value, int | float)
+    if not _within(field, value):
+        raise Refused(f"{shown(written)} is out of range", remedy)
+    return value if field.form == "whole" else float(value)
+
+
+def _without_unit(field: Field, written: object) -> object:
+    """Bytes or seconds. Errors: Refused."""
+    remedy = f'write a number and a unit, e.g. `{field.key} = "{UNIT_EXAMPLES[field.spelling]}"`'
+    if isinstance(written, str):
+        try:
+            return _PARSERS[field.spelling](written)
+        except ValueError as reason:
+            message = f"{shown(written)} is not a {field.spelling}: {reason}"
+            raise Refused(message, remedy) from None
+    if field.bare:
+        return written
+    raise Refused(f"{shown(written)} is {kind_of(written)}, not a {field.spelling}", remedy)
+
+
+def _within(field: Field, value: float) -> bool:
+    """NaN compares false, and so is refused by any bound; without bounds a number is finite."""
+    return (
+        (field.least is None or field.least <= value)
+        and (field.most is None or value <= field.most)
+        and (field.above is None or field.above < value)
+        and value - value == 0
+    )
+
+
+def _word(field: Field, value: object) -> str | int:
+    for word in field.words:
+        if word == value and type(word) is type(value):
+            return word
+    written = value if isinstance(value, str) else ""
+    raise Refused(f"{shown(value)} is not known here", choose(written, map(str, field.words)))
+
+
+def _text(field: Field, value: object) -> Any:
+    if not isinstance(value, str):
+        raise Refused(f"{shown(value)} is {kind_of(value)}, not text", f"write `{example(field)}`")
+    if not value.strip() or len(value) > field.longest or not value.isprintable():
+        message = f"{shown(value)} is empty, too long or holds control characters"
+        raise Refused(message, f"use 1 to {field.longest} printable characters")
+    if field.parse is None:
+        return value
+    try:
+        return field.parse(value)
+    except ValueError as reason:
+        raise Refused(f"{shown(value)} {reason}", f"write e.g. `{example(field)}`") from None
+
+
+def _list(field: Field, value: object) -> tuple[Any, ...]:
+    assert field.item is not None
+    if field.separator and isinstance(value, str):
+        value = [part.strip() for part in value.split(field.separator)]
+    if not isinstance(value, list | tuple) or not value:
+        raise Refused(
+            f"{shown(value)} is {kind_of(value)}, not a list", f"write `{example(field)}`"
+        )
+    items = tuple(read_value(field.item, item) for item in value)
+    if len(set(items)) != len(items):
+        raise Refused(f"{shown(value)} names one of them twice", "name each once")
+    return items

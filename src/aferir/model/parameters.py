@@ -1,0 +1,240 @@
+"""A parameter is declared once: in a frozen struct, with type, bounds, unit and a line of help.
+
+    class Copy(msgspec.Struct, frozen=True, kw_only=True):
+        pattern: Annotated[Literal["copy", "triad"], told("what is moved")]
+        threads: Annotated[int, whole("threads of the program", 1, 4096)] = 1
+        array_bytes: Annotated[int, size("of one array", 2**20, 2**40)] | None = None
+
+Everything else is read from it: what is wrong with a table (`aferir.model.checking`), the
+options of the command line (`aferir.cli.parameters`), the reference page and the JSON Schema
+(`aferir.config.schema`). A field without a default has to be given; where the default is None,
+`unset` says what happens if nothing is.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from aferir.model import units
+
+Form = Literal["flag", "whole", "number", "word", "text", "list"]
+Spelling = Literal["", "size", "duration"]
+"""How a number may be written with a unit: as a size in bytes, or as a duration in seconds."""
+
+UNIT_EXAMPLES: Mapping[str, str] = {"size": "1 GiB", "duration": "90 s"}
+_LONGEST = 200
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of a struct as it was declared."""
+
+    key: str
+    """Its name in files; `attribute` is that in Python, which may not be `class`."""
+    attribute: str
+    form: Form
+    help: str = ""
+    required: bool = False
+    default: Any = None
+    unset: str = ""
+    """What it means that nothing is given, where the default is None."""
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    """The value has to be larger than this; `least` is what it may be."""
+    words: tuple[str | int, ...] = ()
+    unit: str = ""
+    spelling: Spelling = ""
+    bare: bool = True
+    """Whether a size or a duration may be written as a number, without its unit."""
+    longest: int = _LONGEST
+    pattern: str = ""
+    example: str = ""
+    parse: Callable[[str], Any] | None = None
+    """Makes the value that travels out of text; ValueError in words where it cannot."""
+    separator: str = ""
+    """Between the items of a list that may be written as text; empty: lists alone."""
+    item: Field | None = None
+    """Of a list."""
+
+
+def told(help: str, *, unset: str = "") -> msgspec.Meta:  # noqa: A002 - what argparse calls it
+    """Declare a word of a Literal, or a flag."""
+    return msgspec.Meta(description=help, extra={"unset": unset})
+
+
+def whole(
+    help: str,  # noqa: A002
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    unit: str = "",
+    unset: str = "",
+) -> msgspec.Meta:
+    """Declare a whole number, least <= it <= most."""
+    return msgspec.Meta(ge=least, le=most, description=help, extra={"unit": unit, "unset": unset})
+
+
+def number(
+    help: str,  # noqa: A002
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+    unit: str = "",
+    unset: str = "",
+) -> msgspec.Meta:
+    """Declare a finite number, least <= it <= most, or above < it <= most."""
+    extra = {"unit": unit, "unset": unset}
+    if above is not None:
+        return msgspec.Meta(gt=above, le=most, description=help, extra=extra)
+    return msgspec.Meta(ge=least, le=most, description=help, extra=extra)
+
+
+def size(
+    help: str,  # noqa: A002
+    least: int,
+    most: int,
+    *,
+    bare: bool = True,
+    unset: str = "",
+) -> msgspec.Meta:
+    """Declare a whole number of bytes, written as `2 GiB` or, where `bare`, as a number too."""
+    extra = {"spelling": "size", "bare": bare, "unit": "B", "unset": unset}
+    return msgspec.Meta(ge=least, le=most, description=help, extra=extra)
+
+
+def duration(
+    help: str,  # noqa: A002
+    least: float,
+    most: float,
+    *,
+    bare: bool = True,
+    unset: str = "",
+) -> msgspec.Meta:
+    """Declare a number of seconds, written as `1 h 30 min` or, where `bare`, as a number too."""
+    extra = {"spelling": "duration", "bare": bare, "unit": "s", "unset": unset}
+    return msgspec.Meta(ge=least, le=most, description=help, extra=extra)
+
+
+def text(
+    help: str,  # noqa: A002
+    example: str,
+    *,
+    parse: Callable[[str], Any] | None = None,
+    pattern: str = "",
+    longest: int = _LONGEST,
+    unset: str = "",
+) -> msgspec.Meta:
+    """Declare one printable line of text, or what `parse` makes of it.
+
+    `pattern` is a regular expression of the whole text as far as one can tell by it, for editors.
+    """
+    extra = {
+        "example": example,
+        "parse": parse,
+        "pattern": pattern,
+        "longest": longest,
+        "unset": unset,
+    }
+    return msgspec.Meta(description=help, extra=extra)
+
+
+def several(help: str, *, separator: str = "", unset: str = "") -> msgspec.Meta:  # noqa: A002
+    """Declare a tuple, written as a list, or as text where it says what separates the items."""
+    return msgspec.Meta(description=help, extra={"separator": separator, "unset": unset})
+
+
+@functools.cache
+def fields(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
+    """Every field of the struct in the order of its declaration.
+
+    Errors: TypeError where one has a type that cannot be written in a file.
+    """
+    return tuple(_field(one) for one in msgspec.structs.fields(struct))
+
+
+def names(struct: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The keys of all fields."""
+    return tuple(field.key for field in fields(struct))
+
+
+def default_text(field: Field) -> str:
+    """The default as it would be written in a file, or what is so where there is none."""
+    if field.default is None:
+        return field.unset
+    return spelled(field, field.default)
+
+
+def spelled(field: Field, value: Any) -> str:
+    """A value of the field as it is written in a file."""
+    if field.form == "flag":
+        return "true" if value else "false"
+    if field.form == "list" and field.item is not None:
+        return (field.separator or ", ").join(
+            spelled(field.item, one) for one in value
+        ) or field.unset
+    if field.spelling == "size":
+        return units.format_size(value)
+    if field.spelling == "duration":
+        return units.format_duration(value) if value else "0"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def example(field: Field) -> str:
+    """How the key is written: `threads = 1`."""
+    if field.form == "word":
+        said = f'"{field.words[0]}"' if isinstance(field.words[0], str) else str(field.words[0])
+    elif field.form == "list" and field.item is not None:
+        return f"{field.key} = [{example(field.item).partition(' = ')[2]}]"
+    elif field.form == "flag":
+        said = "true"
+    elif field.form == "text":
+        said = f'"{field.example}"'
+    else:
+        said = f'"{UNIT_EXAMPLES[field.spelling]}"' if field.spelling else f"{field.least or 1:g}"
+    return f"{field.key} = {said}"
+
+
+def _field(declared: msgspec.structs.FieldInfo) -> Field:
+    default = None if declared.required else declared.default
+    if declared.default_factory is not msgspec.NODEFAULT:
+        default = declared.default_factory()
+    return msgspec.structs.replace(
+        _of_type(declared.encode_name, declared.type),
+        attribute=declared.name,
+        required=declared.required,
+        default=default,
+    )
+
+
+def _of_type(key: str, declared: Any) -> Field:
+    """The field that a type, and what is declared with it, describe."""
+    said: dict[str, Any] = {"key": key, "attribute": key}
+    while True:
+        kind, arguments = typing.get_origin(declared), typing.get_args(declared)
+        if kind is Annotated:
+            for meta in arguments[1:]:
+                said |= {"help": meta.description or "", **(meta.extra or {})}
+                said |= {"least": meta.ge, "most": meta.le, "above": meta.gt}
+            declared = arguments[0]
+        elif kind in (types.UnionType, typing.Union):
+            declared = next(one for one in arguments if one is not types.NoneType)
+        else:
+            break
+    if kind is Literal:
+        return Field(form="word", words=arguments, **said)
+    if kind is tuple:
+        return Field(form="list", item=_of_type(key, arguments[0]), **said)
+    form = _FORMS.get(declared, "text" if said.get("parse") else None)
+    if form is None:
+        raise TypeError(f"the parameter `{key}` has a type that no file can hold: {declared}")
+    return Field(form=form, **said)
+
+
+_FORMS: Mapping[Any, Form] = {bool: "flag", int: "whole", float: "number", str: "text"}
