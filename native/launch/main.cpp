@@ -1,0 +1,31 @@
+// launch: runs one command once, from its execution to its end, and tells what it took. It is put
+// into an instance, so that neither the way in nor a shell is in the figures.
+#include <span>
+#include <system_error>
+
+#include "common/program.hpp"
+#include "launch/options.hpp"
+#include "launch/run.hpp"
+#include "launch/signals.hpp"
+
+int main(int count, char** words) {
+    namespace launch = aferir::launch;
+    return aferir::run_program("launch", stderr, [&] {
+        const auto job = launch::read_options(
+            std::span<char* const>(words, static_cast<std::size_t>(count)).subspan(1));
+        try {
+            launch::adopt_orphans();
+            launch::open_signals();
+            aferir::print_line(stdout, launch::run(job));
+            aferir::await_reader(stdout);
+            return static_cast<int>(aferir::kVerified);
+        } catch (const launch::Interrupted& interrupted) {
+            launch::end_descendants();
+            return 128 + interrupted.signal();
+        } catch (const std::system_error& error) {
+            launch::end_descendants();
+            aferir::print_line(stderr, std::string("launch: ") + error.what());
+            return static_cast<int>(aferir::kNoStorage);
+        }
+    });
+}

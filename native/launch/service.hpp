@@ -1,0 +1,43 @@
+#pragma once
+
+#include <sys/resource.h>
+
+#include <string>
+#include <string_view>
+
+#include "launch/child.hpp"
+#include "launch/options.hpp"
+#include "launch/workplace.hpp"
+
+namespace aferir::launch {
+
+/// A program that runs beside the one that is measured, and is ended with the scope.
+class Service {
+  public:
+    /// Starts it in `folder` by a shell; what it prints goes into a file at `log`.
+    Service(const Job& job, const std::string& folder, const std::string& log);
+    ~Service();
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+    Service(Service&&) = delete;
+    Service& operator=(Service&&) = delete;
+
+    /// Waits until it is ready; what is wrong, empty where nothing is. Errors: Interrupted.
+    std::string_view await();
+
+    /// Asks it to end, and kills it where it does not; CPU time and memory that it took.
+    rusage stop();
+
+  private:
+    [[nodiscard]] bool ended();
+    [[nodiscard]] bool is_ready() const;
+
+    const Job& job_;
+    std::string folder_;
+    std::string log_;
+    Started started_;
+    bool running_ = false;
+    rusage usage_{};
+};
+
+}  // namespace aferir::launch

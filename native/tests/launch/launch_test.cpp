@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/arguments.hpp"
+#include "launch/capture.hpp"
+#include "launch/options.hpp"
+#include "launch/run.hpp"
+#include "launch/signals.hpp"
+
+namespace aferir::launch {
+namespace {
+
+Job job_of(std::vector<std::string> words) {
+    std::vector<char*> pointers;
+    pointers.reserve(words.size());
+    for (std::string& word : words) {
+        pointers.push_back(word.data());
+    }
+    return read_options(pointers);
+}
+
+std::string report_of(std::vector<std::string> words) {
+    adopt_orphans();
+    open_signals();
+    return run(job_of(std::move(words)));
+}
+
+void expect_in(const std::string& report, const std::string& part) {
+    EXPECT_NE(report.find(part), std::string::npos) << part << " is not in " << report;
+}
+
+TEST(Launch, OptionsEndAtTheCommand) {
+    const Job job = job_of({"--hash", "--report", "a", "--report", "b", "--ready", "port 80", "--",
+                            "program", "--hash", "--"});
+    EXPECT_TRUE(job.hash);
+    EXPECT_EQ(job.reports, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(job.ready, Ready::kPort);
+    EXPECT_EQ(job.command, (std::vector<std::string>{"program", "--hash", "--"}));
+    EXPECT_THROW(job_of({"--unknown", "x", "--", "program"}), UsageError);
+    EXPECT_THROW(job_of({"--ready", "port none", "--", "program"}), UsageError);
+    EXPECT_THROW(job_of({"--hash"}), UsageError);
+}
+
+TEST(Launch, OnlyTheEndOfAStreamIsKept) {
+    Capture capture(1024, true);
+    for (int i = 0; i < 1000; ++i) {
+        capture.add(std::string(100, 'a'));
+    }
+    capture.add("the end");
+    EXPECT_EQ(capture.bytes(), 100007U);
+    EXPECT_EQ(capture.end().size(), 1024U);
+    EXPECT_TRUE(capture.end().ends_with("athe end"));
+}
+
+TEST(Launch, TheHashIsOfEverything) {
+    Capture capture(2, true);
+    capture.add("a");
+    capture.add("bc");
+    EXPECT_EQ(capture.end(), "bc");
+    // FIPS 180-4, example B.1
+    EXPECT_EQ(capture.digest(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Launch, Base64IsThatOfTheStandard) {  // RFC 4648, chapter 10
+    EXPECT_EQ(base64(""), "");
+    EXPECT_EQ(base64("f"), "Zg==");
+    EXPECT_EQ(base64("fo"), "Zm8=");
+    EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+    EXPECT_EQ(base64("\xff\xfe"), "//4=");
+}
+
+TEST(Launch, TellsWhatItPrintedAndHowItEnded) {
+    const std::string report = report_of({"--", "sh", "-c", "echo out; echo err >&2; exit 3"});
+    expect_in(report, R"("exit_code":3)");
+    expect_in(report, R"("out":")" + base64("out\n") + '"');
+    expect_in(report, R"("err":")" + base64("err\n") + '"');
+    expect_in(report, R"("left":0)");
+}
+
+TEST(Launch, TellsTheSignalThatEndedIt) {
+    expect_in(report_of({"--", "sh", "-c", "kill -KILL $$"}), R"("exit_code":-9)");
+}
+
+TEST(Launch, NoSuchProgramIsTold) {
+    const std::string report = report_of({"--", "aferir-has-no-such-program"});
+    expect_in(report, R"("stage":"execute")");
+    expect_in(report, R"("errno":2)");
+}
+
+TEST(Launch, AFileThatIsNoProgramIsShownAsItStarts) {
+    const std::string report =
+        report_of({"--prepare", "printf text > it; chmod 755 it", "--", "./it"});
+    expect_in(report, R"("errno":8)");
+    expect_in(report, R"("header":")" + base64("text") + '"');
+}
+
+TEST(Launch, ThereIsNoTerminalAndNothingToRead) {
+    expect_in(report_of({"--", "sh", "-c", "read x; exec 3< /dev/tty || exit 5"}),
+              R"("exit_code":2)");
+    expect_in(report_of({"--", "sh", "-c", "read x || exit 7"}), R"("exit_code":7)");
+}
+
+TEST(Launch, WhoLeavesIsEndedAndCounted) {
+    const std::string report =
+        report_of({"--", "sh", "-c", "setsid sh -c 'sleep 1000 & sleep 1000' & exit 0"});
+    expect_in(report, R"("exit_code":0)");
+    EXPECT_EQ(report.find(R"("left":0)"), std::string::npos) << report;
+    EXPECT_EQ(end_descendants(), 0);
+}
+
+TEST(Launch, FilesAreNewEachTimeAndGoneAfter) {
+    const std::string report = report_of(
+        {"--prepare", "test ! -e made", "--conclude", "test -e made", "--verify", "test -e made",
+         "--report", "made", "--report", "missing", "--", "sh", "-c", "pwd; echo 42 > made"});
+    EXPECT_EQ(report.find("stage"), std::string::npos) << report;
+    expect_in(report, R"("made":")" + base64("42\n") + '"');
+    expect_in(report, R"("missing":null)");
+    EXPECT_EQ(end_descendants(), 0);
+}
+
+TEST(Launch, TheOutputIsWhatIsVerified) {
+    expect_in(report_of({"--verify", "grep -q right", "--", "echo", "wrong"}),
+              R"("stage":"verify")");
+    EXPECT_EQ(report_of({"--verify", "grep -q right", "--", "echo", "right"}).find("stage"),
+              std::string::npos);
+}
+
+TEST(Launch, AServiceIsAwaitedAndEnded) {
+    const std::string report = report_of(
+        {"--service", "echo starts; sleep 0.05; touch there; echo is ready; exec sleep 1000",
+         "--ready", "line is ready", "--", "test", "-e", "there"});
+    expect_in(report, R"("exit_code":0)");
+    expect_in(report, R"("service_user_s")");
+    EXPECT_EQ(end_descendants(), 0);
+}
+
+TEST(Launch, AServiceThatEndsIsNotWaitedForLong) {
+    const std::string report =
+        report_of({"--service", "echo no licence; exit 1", "--ready", "port 9", "--", "true"});
+    expect_in(report, R"("stage":"service")");
+    EXPECT_EQ(report.find("duration_s"), std::string::npos) << report;
+}
+
+}  // namespace
+}  // namespace aferir::launch
