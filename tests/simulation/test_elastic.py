@@ -14,8 +14,9 @@ from aferir.elastic.metrics import Trace, elasticity
 from aferir.elastic.published import read, reproduce
 from aferir.elastic.simulate import Load, gamma, resampled, simulate
 from aferir.errors import UsageError
+from tests.checkout import ROOT
 
-REFERENCE = Path(__file__).parents[2] / "reference"
+REFERENCE = ROOT / "reference"
 
 
 def run(**changes: Any) -> list[int]:

@@ -1,0 +1,6 @@
+"""Where the files are that tests read and that come with no package."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+"""Of the checkout."""

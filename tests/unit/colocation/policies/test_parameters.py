@@ -1,0 +1,21 @@
+"""Parameters of the policy `aferir`: documented as they are."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from aferir.colocation.policies.parameters import Parameters, ranges
+from tests.checkout import ROOT
+
+_PAGE = ROOT / "docs" / "reference" / "colocation-policies.md"
+_ROW = re.compile(r"\| `(\w+)` \| .* \| (-?[\d.]+) \| (-?[\d.]+) to (-?[\d.]+) \|")
+
+
+def test_the_reference_has_every_parameter_with_its_default_and_range() -> None:
+    rows = {name: tuple(map(float, numbers)) for name, *numbers in _ROW.findall(_PAGE.read_text())}
+    defaults = {field.name: field.default for field in msgspec.structs.fields(Parameters)}
+    assert {name: row[0] for name, row in rows.items()} == defaults
+    assert {name: row[1:] for name, row in rows.items() if name != "nice"} == ranges()
+    assert rows["nice"][1:] == (-20, 0)

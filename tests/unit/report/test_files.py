@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from aferir.model.provenance import Provenance
+from aferir.model.record import Failure, Sample
+from aferir.report.analyse import analyse
+from aferir.report.published import load
+from aferir.report.write_csv import write_samples_csv, write_summary_csv
+from aferir.report.write_html import html, write_html
+from aferir.report.write_json import Export, write_json
+from aferir.report.write_markdown import markdown, write_markdown
+from tests.checkout import ROOT
+
+REFERENCE = ROOT / "reference"
+NASTY = '<script>alert(1)</script> $x_1$ & "q" | `c`'
+
+
+def svgs(page: str) -> list[ET.Element]:
+    found = re.findall(r"<svg .*?</svg>", page, flags=re.DOTALL)
+    return [ET.fromstring(svg) for svg in found]  # noqa: S314 - our own output
+
+
+def test_the_page_needs_nothing_else(made_up: Any, provenance: Provenance, tmp_path: Path) -> None:
+    evaluation = analyse(made_up.plan(), made_up.records())
+    write_html(tmp_path / "r.html", evaluation, provenance=provenance, reference=REFERENCE)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "<link" not in page
+    assert "<img" not in page
+    assert not re.search(r"url\((?!#)", page)
+    assert not re.search(r'(?:href|src)="(?!#)', page)
+    assert len(svgs(page)) == 7
+
+
+def test_the_first_screen_holds_the_verdict(made_up: Any, provenance: Provenance) -> None:
+    evaluation = analyse(made_up.plan(), made_up.records())
+    page = html(evaluation, provenance=provenance)
+    places = [page.index(text) for text in ("takes longer than", "Ranking", "<svg", "Durations<")]
+    assert places == sorted(places)
+    assert page.index("Provenance") > places[-1]
+    assert "left out</strong>: environment cloud" in page
+    assert "Intel Xeon" in page
+
+
+def test_charts_speak_to_those_who_do_not_see_them(made_up: Any) -> None:
+    page = html(analyse(made_up.plan(), made_up.records()))
+    ids: list[str] = []
+    for svg in svgs(page):
+        assert svg.attrib["role"] == "img"
+        children = [child.tag.rpartition("}")[2] for child in svg]
+        assert children[:2] == ["title", "desc"]
+        assert svg[1].text
+        ids += [e.attrib["id"] for e in svg.iter() if "id" in e.attrib]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_colour_of_a_chart_is_the_pages(made_up: Any) -> None:
+    """A colour that is fixed would be wrong on either a light or a dark page."""
+    page = html(analyse(made_up.plan(), made_up.records()))
+    defined = set(re.findall(r"^ *(--[a-z0-9-]+):|; (--[a-z0-9-]+):", page, flags=re.MULTILINE))
+    names = {name for pair in defined for name in pair if name} | {"--surface"}
+    for svg in re.findall(r"<svg .*?</svg>", page, flags=re.DOTALL):
+        assert not re.search(r"(?:fill|stroke): #[0-9a-f]{6}", svg)
+        for used in re.findall(r"var\((--[a-z0-9-]+)\)", svg):
+            assert used in names or f"{used}:" in page
+
+
+def test_emulation_shows_in_every_table_and_chart(made_up: Any) -> None:
+    evaluation = analyse(made_up.plan(), made_up.records())
+    page = html(evaluation)
+    for svg in svgs(page):
+        text = " ".join(svg.itertext())
+        assert "vm (emulated)" in text
+        hatched = sum("fill: url(#" in e.attrib.get("style", "") for e in svg.iter())
+        in_legend = "emulated in software" in text
+        assert hatched > in_legend, "nothing but the legend is hatched"
+    rows = re.findall(r"<tr>.*?</tr>", page, flags=re.DOTALL)
+    of_vm = [row for row in rows if "</span>vm" in row]
+    assert of_vm
+    assert all("emulated</span>" in row for row in of_vm)
+    assert not any("slower" in row for row in of_vm), "an emulator's speed is no verdict"
+    assert sum("no verdict" in row for row in of_vm) == 3
+    assert "| vm |" not in markdown(evaluation)
+
+
+def test_names_from_files_are_escaped(made_up: Any, provenance: Provenance) -> None:
+    nasty = made_up.with_(title=NASTY)
+    plan, records = nasty.plan(), nasty.records()
+    old = "container/cg/threads=2"
+    plan = msgspec.structs.replace(
+        plan,
+        cells=tuple(
+            msgspec.structs.replace(c, group=NASTY) if c.group == "cg/threads=2" else c
+            for c in plan.cells
+        ),
+    )
+    records = [
+        msgspec.structs.replace(r, samples=(), failure=Failure(NASTY, NASTY))
+        if r.cell == old
+        else r
+        for r in records
+    ]
+    provenance = msgspec.structs.replace(provenance, facts={NASTY: [NASTY, {NASTY: NASTY}]})
+    evaluation = analyse(plan, records)
+    page = html(evaluation, provenance=provenance, reference=REFERENCE)
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    drawn = [e.text or "" for svg in svgs(page) for e in svg.iter() if e.tag.endswith("}text")]
+    assert any("$x_1$" in text for text in drawn), "a dollar sign became a formula"
+    assert len(svgs(page)) == 7
+    text = markdown(evaluation, provenance=provenance)
+    assert "<script" not in text
+    table = [line for line in text.splitlines() if line.startswith("| ") and "alert" in line]
+    assert table
+    header = next(line for line in text.splitlines() if line.startswith("| group"))
+    cells = [re.sub(r"\\\|", "", line).count("|") for line in table]
+    assert cells[0] == header.count("|")
+
+
+@pytest.mark.parametrize("changes", [{"environments": ("native",)}, {"repetitions": 1}, {}])
+def test_thin_runs_still_make_a_page(
+    made_up: Any, changes: dict[str, Any], failure: Failure
+) -> None:
+    run = made_up.with_(workloads=("ep",), **changes)
+    plan, records = run.plan(), run.records()
+    failed = [
+        msgspec.structs.replace(r, samples=(), failure=failure)
+        if r.environment != "vm" and r.workload != "allocation"
+        else r
+        for r in records
+    ]
+    for some in (records, [], failed, [r for r in records if r.environment != "native"]):
+        evaluation = analyse(plan, some)
+        page = html(evaluation, reference=REFERENCE)
+        assert "</html>" in page
+        assert all(svgs(page))
+        assert markdown(evaluation).startswith("# ")
+
+
+def test_an_empty_run_says_so(made_up: Any) -> None:
+    alone = made_up.with_(environments=("native",))
+    assert "no repetition has finished" in html(analyse(alone.plan(), []))
+    page = html(analyse(alone.plan(), alone.records()))
+    assert "results of one environment only" in page
+
+
+def test_the_same_run_gives_the_same_page(made_up: Any) -> None:
+    evaluation = analyse(made_up.plan(), made_up.records())
+    assert html(evaluation) == html(evaluation)
+
+
+def test_failures_are_on_the_page(made_up: Any, failure: Failure) -> None:
+    records = [
+        msgspec.structs.replace(r, samples=(), failure=failure)
+        if r.cell == "container/ep/threads=2"
+        else r
+        for r in made_up.records()
+    ]
+    evaluation = analyse(made_up.plan(), records)
+    for text in (html(evaluation), markdown(evaluation)):
+        assert "unverified" in text
+        assert "no result" in text
+        assert "do not trust it" in text
+
+
+def test_published_results_stand_beside_with_what_differs(made_up: Any) -> None:
+    published = load(REFERENCE)
+    assert published.allocations[0].label == "OpenStack, KVM"
+    assert published.allocations[0].mean_s == 10.729
+    assert {o.source.split(",")[0] for o in published.overheads} == {
+        "Mello 2010",
+        "Maliszewski 2019",
+    }
+    page = html(analyse(made_up.plan(), made_up.records()), reference=REFERENCE)
+    assert "only the phases compare" in page
+    assert "Dutra 2015, Table 5.5" in page
+    assert "73.7 %" in page
+    assert load(None).allocations == ()
+    assert load(REFERENCE / "nowhere").overheads == ()
+
+
+def test_published_clocks_stand_beside_the_same_figure_only(made_up: Any) -> None:
+    evaluation = analyse(made_up.plan(), made_up.records())
+    assert "correction by NTP" not in html(evaluation, reference=REFERENCE)
+    found = Sample("correction_mean_s", 3e-6, "s")
+    records = [
+        msgspec.structs.replace(record, samples=(*record.samples, found))
+        for record in made_up.records()
+    ]
+    page = html(analyse(made_up.plan(), records), reference=REFERENCE)
+    assert "correction by NTP every 600 s" in page
+    assert "10.2 ms ± 651 µs" in page
+    assert "additions by the TSC" not in page
+
+
+def test_published_elasticity_stands_beside_the_step_that_found_the_same(made_up: Any) -> None:
+    def page(metric: str, unit: str) -> str:
+        records = [
+            msgspec.structs.replace(r, samples=(*r.samples, Sample(metric, 250.0, unit)))
+            for r in made_up.records()
+        ]
+        return html(analyse(made_up.plan(), records), reference=REFERENCE)
+
+    capacity, latency, movie = (
+        page("streams", "1"),
+        page("tar_s", "s"),
+        page("blocked_percent", "%"),
+    )
+    assert 'LXC, instances: 4</td><td class="number">320' in capacity
+    assert "10.7 s ± 1.44 s, and 30.0 s for the network" in latency
+    assert "23.57 % (45 to 113 clients)" in movie
+    assert "8.3 % (16 to 43 clients)" in movie
+    for one in (capacity, latency):
+        assert "PcBl, OpenStack" not in one
+
+
+def test_what_virtual_machines_cost_elsewhere_is_said_where_environments_are_compared_only(
+    made_up: Any,
+) -> None:
+    alone = made_up.with_(environments=("native",))
+    assert "73.7 %" not in html(analyse(alone.plan(), alone.records()), reference=REFERENCE)
+
+
+def test_csv_figures_are_those_of_the_evaluation(made_up: Any, tmp_path: Path) -> None:
+    records = made_up.records()
+    evaluation = analyse(made_up.plan(), records)
+    write_summary_csv(tmp_path / "summary.csv", evaluation)
+    with (tmp_path / "summary.csv").open(encoding="utf-8", newline="") as stream:
+        rows = {(r["cell"], r["metric"], r["side"]): r for r in csv.DictReader(stream)}
+    for cell in evaluation.cells:
+        row = rows[cell.cell, "duration_s", "program"]
+        assert cell.duration.mean_interval is not None
+        assert int(row["n"]) == cell.duration.n
+        assert float(row["mean"]) == cell.duration.mean
+        assert float(row["mean_high"]) == cell.duration.mean_interval.high
+        assert row["emulated"] == ("true" if cell.environment == "vm" else "false")
+        if cell.ratio is not None and cell.verdict is not None:
+            assert float(row["ratio"]) == cell.ratio.estimate
+            assert float(row["p_adjusted"]) == cell.verdict.p_adjusted
+            assert row["outcome"] == cell.verdict.outcome
+        else:
+            assert row["ratio"] == ""
+    total = rows["vm/allocation", "total_s", "environment"]
+    assert float(total["median"]) == evaluation.allocations[2].total.median
+    assert "throughput_mops" in {metric for _, metric, _ in rows}
+
+
+def test_csv_samples_are_those_of_the_records(
+    made_up: Any, failure: Failure, tmp_path: Path
+) -> None:
+    records = made_up.records()
+    records[20] = msgspec.structs.replace(records[20], samples=(), failure=failure)
+    write_samples_csv(tmp_path / "samples.csv", records)
+    with (tmp_path / "samples.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    flat = [(r, s) for r in records for s in r.samples]
+    with_value = [row for row in rows if row["value"]]
+    assert [float(row["value"]) for row in with_value] == [s.value for _, s in flat]
+    assert [row["warmup"] for row in with_value] == [str(r.warmup).lower() for r, _ in flat]
+    without = [row for row in rows if not row["value"]]
+    assert [row["failure"] for row in without] == ["unverified"]
+
+
+def test_json_reads_back_as_the_same_evaluation(
+    made_up: Any, provenance: Provenance, tmp_path: Path
+) -> None:
+    evaluation = analyse(made_up.plan(), made_up.records())
+    write_json(tmp_path / "r.json", evaluation, provenance=provenance)
+    export = msgspec.json.decode((tmp_path / "r.json").read_bytes(), type=Export)
+    assert export.evaluation == evaluation
+    assert export.provenance == provenance
+    assert export.format == 1
+
+
+def test_markdown_is_written(made_up: Any, provenance: Provenance, tmp_path: Path) -> None:
+    evaluation = analyse(made_up.plan(), made_up.records())
+    write_markdown(tmp_path / "r.md", evaluation, provenance=provenance)
+    text = (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert text.startswith("# NPB on this machine\n")
+    for line in text.splitlines():
+        assert line == line.rstrip()
+    assert "**time-limit**" in text

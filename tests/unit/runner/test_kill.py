@@ -1,0 +1,84 @@
+"""SIGKILL at random moments of a real run, natively: nothing is lost and nothing comes twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from aferir.store import list_runs, open_run
+from tests.checkout import ROOT
+from tests.unit.runner.child import plan
+
+KILLS = 12
+
+
+def start(runs: Path, state: Path) -> subprocess.Popen[bytes]:
+    search = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.unit.runner.child", str(runs)],
+        env=os.environ | {"PYTHONPATH": search, "AFERIR_STATE": str(state)},
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+    )
+
+
+def size_of(runs: Path) -> int:
+    return sum(path.stat().st_size for path in runs.glob("*/records.jsonl"))
+
+
+def kill_while_it_runs(runs: Path, state: Path, rng: random.Random) -> bool:
+    """Kill a start of the run after it has begun to record; whether it was still running."""
+    before = size_of(runs)
+    with start(runs, state) as child:
+        while size_of(runs) == before and child.poll() is None:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.12))
+        child.send_signal(signal.SIGKILL)
+        child.wait(10)
+        return child.returncode == -signal.SIGKILL
+
+
+def test_every_repetition_is_there_once_after_any_kills(tmp_path: Path) -> None:
+    runs, state = tmp_path / "runs", tmp_path / "state"
+    rng = random.Random(20)  # noqa: S311
+    kills = sum(kill_while_it_runs(runs, state, rng) for _ in range(KILLS))
+    assert kills >= 10
+    with start(runs, state) as child:
+        _, stderr = child.communicate(timeout=120)
+    assert child.returncode == 0, stderr.decode()
+    found = list_runs(runs)
+    assert [each.status for each in found] == ["complete"]
+    made = open_run(found[0].folder)
+    counts = Counter((record.cell, record.repetition, record.warmup) for record in made.records)
+    cells = [cell.id for cell in plan().cells if cell.workload.name != "wrong"]
+    turns = [(0, True), *((k, False) for k in range(25))]
+    expected = {(cell, k, warm) for cell in (*cells, "native/allocation") for k, warm in turns}
+    expected |= {("native/wrong", k, warm) for k, warm in turns[:3]}  # then it is given up
+    assert set(counts) == expected
+    assert set(counts.values()) == {1}
+    assert len(made.provenance.segments) == kills + 1
+    assert not list(state.glob("journal/*.json"))
+
+
+def test_a_kill_leaves_no_program_running(tmp_path: Path) -> None:
+    runs, state = tmp_path / "runs", tmp_path / "state"
+    kill_while_it_runs(runs, state, random.Random(1))  # noqa: S311
+    time.sleep(0.2)
+    mine = f"AFERIR_STATE={state}".encode()
+    left = [
+        path.parent.name for path in Path("/proc").glob("[0-9]*/environ") if mine in readable(path)
+    ]
+    assert left == []
+
+
+def readable(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
