@@ -15,7 +15,6 @@ from aferir.model.bench import Figure
 from aferir.model.plan import Cell, EnvironmentSpec, Plan, WorkloadSpec, once
 from aferir.model.record import Record
 from aferir.programs.base import VOLUME, IoWorkload
-from aferir.registry import by_kind
 from aferir.runner.progress import Silent
 from aferir.selftest.leftovers import judge_leftovers, leftovers, own_state
 from aferir.selftest.options import BenchOptions, Note
@@ -44,7 +43,7 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
                 plan,
                 state / "runs",
                 experiment=b"",
-                environments={spec.kind: by_kind(spec.kind) for spec in plan.environments},
+                kinds=registry.kinds(),
                 workloads=registry.all_programs(),
                 progress=_Noted(note),
             )

@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from statistics import median
 
+from aferir import registry
 from aferir.aggregation.measure import Curve, Result, measure
 from aferir.aggregation.places import Place, place
 from aferir.aggregation.traffic import PROGRAM, Task
 from aferir.aggregation.tuning import ROUND_ROBIN, share
-from aferir.environments import cleaning
 from aferir.errors import AferirError
 from aferir.linux import journal, process
 from aferir.machine import packages
@@ -219,7 +219,7 @@ def _leftovers(options: BenchOptions, note: Note) -> list[Figure]:
                 os.kill(child.pid, signal.SIGKILL)
             orphans = journal.orphans()
             caught += bool(orphans)
-            left += [*cleaning.clean(orphans), *leftovers(state)]
+            left += [*registry.clean(orphans), *leftovers(state)]
     return [
         Figure(
             name="aggregation.left_after_kills",

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TypeGuard
 
+from aferir import extensions
 from aferir.aggregation.program import AGGREGATION
 from aferir.clock.mpi_program import MPI_CLOCK
 from aferir.clock.program import CLOCK
-from aferir.clouds.environment import Clouds
-from aferir.cluster import manager
-from aferir.cluster.instance import Cluster
+from aferir.clouds.environment import CLOUD
+from aferir.cluster.instance import CLUSTER
 from aferir.colocation.program import COLOCATION
 from aferir.elastic.program import ALLOCATION, CAPACITY, MOVIE
-from aferir.environments import cleaning
-from aferir.environments.base import Environment
-from aferir.environments.lxc.container import Container
-from aferir.environments.native import Native
-from aferir.environments.qemu.vm import VirtualMachine
+from aferir.environments.base import Context, Environment, Kind
+from aferir.environments.lxc.container import CONTAINER
+from aferir.environments.native import NATIVE
+from aferir.environments.qemu.vm import VIRTUAL_MACHINE
+from aferir.environments.uml import guest
 from aferir.errors import UsageError
+from aferir.image import userland
 from aferir.image.userland import Progress, silent
-from aferir.linux import journal
-from aferir.model.plan import EnvironmentKind
+from aferir.linux import cleaning, journal
 from aferir.programs.base import Workload
 from aferir.programs.effective_bandwidth import EFFECTIVE_BANDWIDTH
 from aferir.programs.io.checkpoint import CHECKPOINT
@@ -42,24 +43,59 @@ from aferir.programs.stores.blast import BLAST
 from aferir.programs.stores.key_value import HBASE, KEY_VALUE
 from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
 
-_MAKERS: dict[EnvironmentKind, Callable[[Progress], Environment]] = {
-    "native": lambda _: Native(),
-    "container": Container,
-    "vm": VirtualMachine,
-    "cloud": lambda _: Clouds(),
-    "cluster": Cluster,
-}
-KINDS: tuple[EnvironmentKind, ...] = tuple(_MAKERS)
+ENVIRONMENTS = "aferir.environments"
+"""Group of entry points by which other packages add kinds of environment."""
+_OWN_KINDS = (NATIVE, CONTAINER, VIRTUAL_MACHINE, CLOUD, CLUSTER)
+"""A kind that is made of others comes after them: its things are removed before theirs."""
 
 
-def by_kind(kind: EnvironmentKind, progress: Progress = silent) -> Environment:
+def kinds() -> dict[str, Kind]:
+    """Return every kind of environment by its name in an experiment file.
+
+    Errors: UsageError naming the package that adds one which cannot be used.
+    """
+    own = {kind.name: kind for kind in _OWN_KINDS}
+    others = extensions.added(ENVIRONMENTS, _is_kind, lambda kind: kind.name)
+    for name in own.keys() & others.keys():
+        raise UsageError(
+            f"an installed package adds the kind `{name}`, which aferir has itself",
+            remedy="remove it: `pip list` names the packages that are installed",
+        )
+    return own | others
+
+
+def by_kind(kind: str, progress: Progress = silent) -> Environment:
     """Return the environment of that kind; `progress` is told in words what takes long."""
-    return _MAKERS[kind](progress)
+    return kinds()[kind].make(context(progress))
+
+
+def context(progress: Progress = silent) -> Context:
+    """What environments are made with."""
+    return Context(progress, clean)
 
 
 def clean(entries: Sequence[journal.Entry]) -> list[str]:
-    """Undo what killed runs left, clusters first; what could not be undone, a sentence each."""
-    return manager.clean(entries) + cleaning.clean(entries)
+    """Undo what killed runs left; what could not be undone, a sentence each."""
+    return cleaning.clean(entries, _cleaners(tuple(kinds().values())))
+
+
+def image_users() -> frozenset[str]:
+    """Kinds of journal entries whose things may read from an image."""
+    kept = (kind.clean for kind in kinds().values() if kind.has_image)
+    return frozenset({guest.KIND}.union(*kept))
+
+
+def _cleaners(chosen: Sequence[Kind]) -> dict[str, cleaning.Cleaner]:
+    """By kind of journal entry, in the order in which they are called."""
+    found: dict[str, cleaning.Cleaner] = {}
+    for kind in reversed(chosen):
+        found.update(kind.clean)
+    own = {guest.KIND: guest.give_back, userland.BUILDING: userland.give_back}
+    return {**found, **own, **cleaning.LINUX}
+
+
+def _is_kind(thing: object) -> TypeGuard[Kind]:
+    return isinstance(thing, Kind)
 
 
 def all_programs() -> dict[str, Workload]:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from aferir import registry
 from aferir.aggregation import guard, places
 from aferir.aggregation.applying import Wish
 from aferir.aggregation.measure import measure
 from aferir.aggregation.places import Place, place
 from aferir.aggregation.ranks import RANKS_IN, Job, RanksIn
 from aferir.aggregation.traffic import PROGRAM, Task
-from aferir.environments import cleaning
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import journal, namespace, process
 from aferir.machine import packages
@@ -153,7 +153,7 @@ def test_after_a_kill_clean_removes_containers_and_their_groups() -> None:
         child.send_signal(signal.SIGKILL)
     orphans = journal.orphans()
     assert [entry.kind for entry in orphans] == [namespace.KIND]
-    assert cleaning.clean(orphans) == []
+    assert registry.clean(orphans) == []
     assert leftovers() == []
 
 
@@ -185,7 +185,7 @@ def test_after_a_kill_clean_removes_the_network_and_what_runs_inside() -> None:
     mark = orphans[0].id
     assert list(namespace.FOLDER.glob(f"*{mark}*"))
     for _ in range(2):
-        assert cleaning.clean(orphans) == []
+        assert registry.clean(orphans) == []
     assert list(namespace.FOLDER.glob(f"*{mark}*")) == []
     assert leftovers() == []
 

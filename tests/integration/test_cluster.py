@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from aferir import registry
 from aferir.cli import main
 from aferir.cluster import files, manager, packaging, running, storing
 from aferir.cluster.description import Boot, Description
-from aferir.environments import cleaning
 from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.image import userland
 from aferir.linux import journal, namespace, process
@@ -235,8 +235,7 @@ def test_killed_at_any_moment_nothing_is_left_after_cleaning() -> None:
         if "killed" in storing.names():
             manager.destroy("killed")
         seen |= {entry.kind for entry in journal.orphans()}
-        assert manager.clean(journal.orphans()) == []
-        assert cleaning.clean(journal.orphans()) == []
+        assert registry.clean(journal.orphans()) == []
         assert journal.orphans() == []
         assert not storing.folder("killed").exists()
     assert seen, "no kill found anything half made: the test tests nothing"

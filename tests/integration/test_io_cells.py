@@ -28,7 +28,6 @@ from aferir.programs.base import VOLUME, Workload
 from aferir.programs.io.checkpoint import CHECKPOINT
 from aferir.programs.mpi import MPIS, Mpi
 from aferir.programs.npb.ranks import NPB_MPI
-from aferir.registry import by_kind
 from tests.integration.support import leftovers, own_state, usable
 
 pytestmark = pytest.mark.integration
@@ -73,7 +72,7 @@ def carry_out(
         plan,
         folder,
         experiment=b"",
-        environments={environment.kind: by_kind(environment.kind)},
+        kinds=registry.kinds(),
         workloads=registry.all_programs(),
         watch=runner.Watch(probes.all_probes()),
     )

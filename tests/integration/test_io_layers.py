@@ -58,7 +58,11 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[Recor
             plan(),
             tmp_path_factory.mktemp("run"),
             experiment=b"",
-            environments={environment.kind: environment},
+            kinds={
+                environment.kind: msgspec.structs.replace(
+                    registry.kinds()[environment.kind], make=lambda _: environment
+                )
+            },
             workloads=registry.all_programs(),
             watch=runner.Watch(probes.all_probes(), kernel_path(frequency.PROGRAM)),
         )

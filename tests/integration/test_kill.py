@@ -36,7 +36,7 @@ while True:
 BUILDING = """
 from aferir.image import userland as image
 print("go", flush=True)
-image.ensure()
+userland.ensure()
 """
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aferir.environments import cleaning
+from aferir import registry
 from aferir.errors import ProgramError
 from aferir.linux import journal, namespace, process, undo
 from tests.integration.support import own_state
@@ -128,7 +128,7 @@ def test_after_a_kill_clean_removes_it_and_what_runs_inside() -> None:
     orphans = journal.orphans()
     assert [entry.id for entry in orphans] == [mark]
     for _ in range(2):  # a second time there is nothing to do, and no harm done
-        assert cleaning.clean(orphans) == []
+        assert registry.clean(orphans) == []
     assert names(mark) == []
     assert marked(mark) == []
     assert folders() == []

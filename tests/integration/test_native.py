@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from aferir import environments, registry
-from aferir.environments import cleaning
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import journal, process
 from aferir.model.plan import SCRATCH, EnvironmentSpec
@@ -136,7 +135,7 @@ def test_what_a_kill_leaves_of_a_run_is_cleaned(tmp_path: Path) -> None:
     child.kill()
     child.wait()
     assert [path.read_text() for path in tmp_path.glob("*/file")] == ["1\n"]
-    assert cleaning.clean(journal.orphans()) == []
+    assert registry.clean(journal.orphans()) == []
     assert list(tmp_path.iterdir()) == []
     assert leftovers() == []
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aferir.environments.cleaning import clean
 from aferir.environments.native import Native
 from aferir.errors import MissingError
 from aferir.linux import journal, pages
 from aferir.model.plan import EnvironmentSpec
+from aferir.registry import clean
 
 PLAIN = EnvironmentSpec(name="native", kind="native", cpus=1, memory_bytes=0)
 MERGING = msgspec.structs.replace(PLAIN, merge_pages=True)

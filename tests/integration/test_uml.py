@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from aferir.environments import cleaning
+from aferir import registry
 from aferir.environments.uml import guest, machine
 from aferir.environments.uml.guest import Guest, Wanted
 from aferir.environments.uml.machine import Share
@@ -231,6 +231,6 @@ def test_after_a_kill_its_kernel_is_gone_and_clean_removes_the_rest(
     while os.geteuid() == 0 and marked(mark):  # an ordinary user may have to clean first
         time.sleep(0.01)
     for _ in range(2):
-        assert cleaning.clean(journal.orphans()) == []
+        assert registry.clean(journal.orphans()) == []
     assert marked(mark) == []
     assert leftovers() == []

@@ -88,7 +88,7 @@ class MadeUp:
 
 def _environment(name: str) -> EnvironmentSpec:
     kind = {"native": "native", "vm": "vm"}.get(name, "container")
-    return EnvironmentSpec(name=name, kind=kind, cpus=2, memory_bytes=2**31)  # type: ignore[arg-type]
+    return EnvironmentSpec(name=name, kind=kind, cpus=2, memory_bytes=2**31)
 
 
 def _cell(environment: str, workload: str) -> Cell:

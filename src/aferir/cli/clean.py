@@ -27,14 +27,14 @@ def execute(options: argparse.Namespace) -> int:
     """Undo every journal entry whose owner is dead; exit code 1 where something resisted."""
     import json
 
+    from aferir import registry
     from aferir.aggregation import guard
     from aferir.cluster import manager, storing
     from aferir.colocation import remembered
-    from aferir.environments.cleaning import clean
     from aferir.linux import journal
 
     orphans = journal.orphans()
-    problems = manager.clean(orphans) + clean(orphans)
+    problems = registry.clean(orphans)
     problems += guard.clean(orphans) + remembered.clean(orphans)
     gone = [entry for entry in orphans if journal.read(entry.id) is None]
     removed = [f"{entry.kind} {entry.id}" for entry in gone]
@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.images:
         from aferir.image.userland import remove_images
 
-        removed.extend(remove_images())
+        removed.extend(remove_images(registry.image_users()))
     if options.json:
         print(json.dumps({"removed": removed, "problems": problems}))
     else:

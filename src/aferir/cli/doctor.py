@@ -28,7 +28,7 @@ def execute(options: argparse.Namespace) -> int:
     with status("looking at this machine, and booting a guest to see whether it can"):
         findings = [
             *machine.findings(),
-            *(f for kind in registry.KINDS for f in registry.by_kind(kind).check()),
+            *(f for kind in registry.kinds() for f in registry.by_kind(kind).check()),
             *(f for workload in registry.all_programs().values() for f in workload.check()),
         ]
     if options.json:

@@ -39,7 +39,9 @@ def execute(options: argparse.Namespace) -> int:
     programs = registry.all_programs()
     experiment = config.read_bytes(options.experiment)
     limits = machine.host_limits()
-    plan = config.parse(experiment, limits, programs, source=str(options.experiment))
+    plan = config.parse(
+        experiment, limits, programs, registry.kinds(), source=str(options.experiment)
+    )
     if options.check:
         print(f"{options.experiment} is right: {len(plan.cells)} cells")
         return 0
@@ -47,14 +49,13 @@ def execute(options: argparse.Namespace) -> int:
     from aferir import probes, registry, runner
     from aferir.cli.progress import RunProgress
     from aferir.probes import account, frequency
-    from aferir.registry import by_kind, clean
 
     with RunProgress() as progress:
         run = runner.run(
             plan,
             options.runs,
             experiment=experiment,
-            environments={spec.kind: by_kind(spec.kind) for spec in plan.environments},
+            kinds=registry.kinds(),
             workloads=programs,
             watch=runner.Watch(
                 probes.all_probes(),
@@ -62,7 +63,7 @@ def execute(options: argparse.Namespace) -> int:
                 _program(account.PROGRAM) if plan.server is not None else None,
             ),
             facts=machine.describe(),
-            clean=clean,
+            context=registry.context(),
             progress=progress,
             fresh=options.new,
         )

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from aferir.clouds import providers, simulated
+from aferir.clouds import lxd, providers, remote, simulated
+from aferir.environments.base import Context, Kind
 from aferir.environments.native import NativeInstance
 from aferir.errors import MissingError
 from aferir.linux import affinity
@@ -27,6 +28,9 @@ class Clouds:
     """Any cloud that a specification names; simulated hosts where it names none."""
 
     kind = KIND
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def check(self) -> list[Finding]:
         """What one of them lacks is known once it is named."""
@@ -48,7 +52,9 @@ class Clouds:
             if finding.status == "missing":
                 raise MissingError(f"`{spec.name}`: {finding.message}", remedy=finding.remedy)
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
-        return CloudInstance(spec, cpus, None, {}, time.perf_counter() - clock)
+        return CloudInstance(
+            spec, cpus, None, {}, time.perf_counter() - clock, context=self._context
+        )
 
 
 class CloudInstance(NativeInstance):
@@ -67,3 +73,12 @@ class CloudInstance(NativeInstance):
         if self.spec.cloud is not None:
             told[WANTED] = msgspec.json.encode(self.spec.cloud).decode()
         return super().run(command, timeout_s=timeout_s, environment=told, check=check)
+
+
+CLOUD = Kind(
+    name=KIND,
+    make=Clouds,
+    clean={lxd.KIND: lxd.give_back, remote.KIND: providers.give_back},
+    on_host=True,
+    any_program=False,
+)

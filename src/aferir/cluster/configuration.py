@@ -13,6 +13,8 @@ from aferir.cluster.description import Description, address, node_name
 
 FOLDER = "/etc/aferir-cluster"
 """Where nodes have the folder."""
+MPI = "openmpi"
+"""What starts programs on all nodes."""
 USER = "user"
 USER_ID = 1000
 HOME = f"/home/{USER}"

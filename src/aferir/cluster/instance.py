@@ -11,11 +11,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from aferir.cluster import configuration, files, manager
+from aferir.cluster import configuration, files, manager, workshop
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import Description, State
 from aferir.environments import rooted
-from aferir.environments.base import Accounting, Phases
+from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.lxc import container
 from aferir.environments.qemu import kvm
 from aferir.errors import MissingError, ProgramError
@@ -175,3 +175,12 @@ def _shared(path: PurePosixPath) -> PurePosixPath:
         f"{path} is in no folder that the nodes of a cluster share",
         remedy=f"put it below {_SHARED} or into {configuration.PROGRAMS}",
     )
+
+
+CLUSTER = Kind(
+    name=KIND,
+    make=lambda context: Cluster(context.progress),
+    clean={manager.KIND: manager.undo_cluster, workshop.KIND: workshop.give_back},
+    least_memory_bytes=2**26,
+    mpi=configuration.MPI,
+)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.cluster import configuration, files, network, placing, slurm, storing, workshop
+from aferir.cluster import configuration, files, network, placing, slurm, storing
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import (
     Description,
@@ -213,20 +213,6 @@ def destroy(name: str) -> None:
         if entry is None:
             raise UsageError(f"the journal does not know cluster `{name}`")
         undo_cluster(entry)
-
-
-def clean(entries: Sequence[journal.Entry]) -> list[str]:
-    """Undo clusters that a kill left half made; what could not be undone, one sentence each."""
-    problems = []
-    for entry in entries:
-        try:
-            if entry.kind == KIND:
-                undo_cluster(entry)
-            elif entry.kind == workshop.KIND:
-                workshop.give_back(entry)
-        except OSError as error:
-            problems.append(f"{entry.kind} {entry.id} could not be removed: {error}")
-    return problems
 
 
 def undo_cluster(entry: journal.Entry) -> None:

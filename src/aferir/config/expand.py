@@ -18,10 +18,9 @@ from aferir.config.sections import (
     SometimesPackagedProgram,
     WorkloadTable,
 )
+from aferir.environments.base import Kind
 from aferir.model.plan import (
-    ON_HOST,
     Cell,
-    EnvironmentKind,
     EnvironmentSpec,
     HostLimits,
     Parameter,
@@ -30,8 +29,6 @@ from aferir.model.plan import (
 from aferir.model.units import format_size
 
 MOST_CELLS = 1000
-_ANYWHERE: tuple[EnvironmentKind, ...] = ("native", "container", "vm", "cluster")
-"""Where a program runs that says nothing of it: in a cloud it would have to ask for instances."""
 _GUEST_KERNEL = 64 * 2**20
 """Bytes that a guest's own kernel and user land keep from a program, about."""
 
@@ -45,6 +42,7 @@ def expand(
     workloads: Sequence[WorkloadTable],
     factors: Sequence[Factor],
     programs: Mapping[str, ProgramRules],
+    kinds: Mapping[str, Kind],
     host: HostLimits,
     problems: Problems,
 ) -> tuple[tuple[EnvironmentSpec, ...], tuple[Cell, ...]]:
@@ -77,12 +75,13 @@ def expand(
                         "add `pin = [0]` to the environment, with as many CPUs as it has",
                     )
                 cell = _cell(made, workload, parameters, chosen)
-                _check_kind(workload, made, programs[workload.program], problems)
+                _check_kind(workload, made, programs[workload.program], kinds, problems=problems)
                 need = programs[workload.program].memory_bytes(parameters)
                 fit = _misfits(
                     cell,
                     made,
                     need,
+                    kind=kinds[made.kind],
                     host_bytes=host.memory_bytes,
                     oversubscribe=experiment.oversubscribe,
                 )
@@ -91,7 +90,10 @@ def expand(
                 specs[made.name] = made
                 cells.append(cell)
     packages = image_packages((programs[c.workload.program], c.workload.parameters) for c in cells)
-    return tuple(_with_packages(spec, packages) for spec in specs.values()), tuple(cells)
+    return tuple(
+        msgspec.structs.replace(spec, packages=packages) if kinds[spec.kind].has_image else spec
+        for spec in specs.values()
+    ), tuple(cells)
 
 
 def image_packages(used: Iterable[tuple[ProgramRules, Mapping[str, Parameter]]]) -> tuple[str, ...]:
@@ -103,11 +105,6 @@ def image_packages(used: Iterable[tuple[ProgramRules, Mapping[str, Parameter]]])
         if isinstance(rules, SometimesPackagedProgram):
             needed |= {*rules.packages_of(parameters)}
     return tuple(sorted(needed))
-
-
-def _with_packages(spec: EnvironmentSpec, packages: tuple[str, ...]) -> EnvironmentSpec:
-    own = spec.kind in ("container", "vm")
-    return msgspec.structs.replace(spec, packages=packages) if own else spec
 
 
 def _used(
@@ -177,19 +174,26 @@ def _valid(
 
 
 def _check_kind(
-    workload: WorkloadTable, spec: EnvironmentSpec, rules: ProgramRules, problems: Problems
+    workload: WorkloadTable,
+    spec: EnvironmentSpec,
+    rules: ProgramRules,
+    kinds: Mapping[str, Kind],
+    *,
+    problems: Problems,
 ) -> None:
-    able = rules.kinds if isinstance(rules, PlacedProgram) else _ANYWHERE
+    anywhere = tuple(kind.name for kind in kinds.values() if kind.any_program)
+    able = rules.kinds if isinstance(rules, PlacedProgram) else anywhere
     if spec.kind not in able:
         problems.add(
             f"{workload.path}.environments",
             f"`{spec.name}` is a {spec.kind}, where `{workload.program}` cannot run",
             f"name those of kind {' or '.join(able)}: environments = [...]",
         )
-    if spec.kind == "cluster" and workload.parameters.get("mpi", "openmpi") != "openmpi":
+    mpi = kinds[spec.kind].mpi
+    if mpi and workload.parameters.get("mpi", mpi) != mpi:
         problems.add(
             f"{workload.path}.mpi",
-            f"the nodes of `{spec.name}` have Open MPI",
+            f"the nodes of `{spec.name}` have {mpi}",
             "remove it, or name other environments: environments = [...]",
         )
 
@@ -199,6 +203,7 @@ def _misfits(
     spec: EnvironmentSpec,
     need_bytes: int,
     *,
+    kind: Kind,
     host_bytes: int,
     oversubscribe: bool,
 ) -> Iterator[tuple[str, str]]:
@@ -223,7 +228,7 @@ def _misfits(
             "give the environment more memory, or take a smaller problem",
         )
     instances = spec.tenants * spec.nodes
-    if instances * spec.memory_bytes > host_bytes and spec.kind not in ON_HOST:
+    if instances * spec.memory_bytes > host_bytes and not kind.on_host:
         yield (
             (
                 f"would run in {instances} instances of `{spec.name}` with "

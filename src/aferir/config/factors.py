@@ -19,6 +19,7 @@ from aferir.config.sections import (
     check_cpus,
     check_memory,
 )
+from aferir.environments.base import Kind
 from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
 from aferir.model.units import format_size
 from aferir.model.words import choose, kind_of, shown
@@ -49,6 +50,7 @@ def read_factors(
     *,
     programs: Mapping[str, ProgramRules],
     workloads: Sequence[WorkloadTable],
+    environments: Sequence[Kind],
     host: HostLimits,
     problems: Problems,
 ) -> tuple[Factor, ...]:
@@ -64,7 +66,7 @@ def read_factors(
     factors = []
     for name in table:
         if name in environment_factors:
-            levels = _environment_levels(fields, name, host)
+            levels = _environment_levels(fields, name, environments, host)
         elif name in known:
             _check_use(fields, name, programs, workloads)
             levels = _levels(fields, name)
@@ -126,7 +128,9 @@ def _levels(fields: Fields, name: str) -> tuple[Parameter, ...]:
     return tuple(levels)
 
 
-def _environment_levels(fields: Fields, name: str, host: HostLimits) -> tuple[Parameter, ...]:
+def _environment_levels(
+    fields: Fields, name: str, environments: Sequence[Kind], host: HostLimits
+) -> tuple[Parameter, ...]:
     field = name.removeprefix(PREFIX)
     value = fields.table[name]
     if not isinstance(value, list) or not value:
@@ -145,7 +149,8 @@ def _environment_levels(fields: Fields, name: str, host: HostLimits) -> tuple[Pa
         elif field == "memory":
             levels.append(one.size(key))
             if levels[-1] is not None:
-                check_memory(one.at(key), _integer(levels[-1]), "container", host, fields.problems)
+                for kind in environments:
+                    check_memory(one.at(key), _integer(levels[-1]), kind, host, fields.problems)
         else:
             levels.append(one.number(key, 0.0, 1.0))
     if None in levels:

@@ -25,6 +25,7 @@ from aferir.config.sections import (
     tables_of,
 )
 from aferir.config.server import read_server
+from aferir.environments.base import Kind
 from aferir.errors import UsageError
 from aferir.model.plan import EnvironmentSpec, HostLimits, Plan
 from aferir.model.words import choose, kind_of, shown
@@ -33,13 +34,16 @@ _SECTIONS = ("experiment", "stop", "server", "environment", "workload", "factors
 _LARGEST_FILE = 2**20
 
 
-def load(path: Path, host: HostLimits, programs: Mapping[str, ProgramRules]) -> Plan:
+def load(
+    path: Path, host: HostLimits, programs: Mapping[str, ProgramRules], kinds: Mapping[str, Kind]
+) -> Plan:
     """Read and validate an experiment file.
 
-    `programs` says for each known program what parameters it takes. Errors: UsageError naming
+    `programs` says for each known program what parameters it takes, `kinds` are the kinds of
+    environment. Errors: UsageError naming
     every place in the file that is wrong, why, and what to do.
     """
-    return parse(read_bytes(path), host, programs, source=str(path))
+    return parse(read_bytes(path), host, programs, kinds, source=str(path))
 
 
 def read_bytes(path: Path) -> bytes:
@@ -63,6 +67,7 @@ def parse(
     content: bytes,
     host: HostLimits,
     programs: Mapping[str, ProgramRules],
+    kinds: Mapping[str, Kind],
     *,
     source: str = "the experiment file",
 ) -> Plan:
@@ -82,13 +87,14 @@ def parse(
         raise UsageError(
             f"{source} is not TOML: {reason}", remedy=f"mend that place; {REFERENCE} shows the form"
         ) from None
-    return plan_of(document, host, programs, source=source)
+    return plan_of(document, host, programs, kinds, source=source)
 
 
 def plan_of(
     document: Mapping[str, object],
     host: HostLimits,
     programs: Mapping[str, ProgramRules],
+    kinds: Mapping[str, Kind],
     *,
     source: str = "the experiment file",
 ) -> Plan:
@@ -100,7 +106,7 @@ def plan_of(
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
     server = read_server(_section(document, "server", problems, optional=True), host, problems)
-    environments, names = _environments(document, host, experiment, problems)
+    environments, names = _environments(document, host, experiment, kinds, problems=problems)
     if server is not None:
         environments = [msgspec.structs.replace(one, accounted=True) for one in environments]
     workloads = _workloads(document, programs, names, experiment, problems=problems)
@@ -108,6 +114,7 @@ def plan_of(
         _section(document, "factors", problems, optional=True),
         programs=programs,
         workloads=workloads,
+        environments=tuple(kinds[spec.kind] for spec in environments),
         host=host,
         problems=problems,
     )
@@ -117,6 +124,7 @@ def plan_of(
         workloads=workloads,
         factors=factors,
         programs=programs,
+        kinds=kinds,
         host=host,
         problems=problems,
     )
@@ -140,7 +148,12 @@ def plan_of(
 
 
 def _environments(
-    document: Mapping[str, object], host: HostLimits, experiment: Experiment, problems: Problems
+    document: Mapping[str, object],
+    host: HostLimits,
+    experiment: Experiment,
+    kinds: Mapping[str, Kind],
+    *,
+    problems: Problems,
 ) -> tuple[list[EnvironmentSpec], list[str]]:
     """The environments that can be read, and the names of all of them."""
     tables = tables_of(document, "environment", MOST_ENVIRONMENTS, problems)
@@ -151,7 +164,10 @@ def _environments(
             f"there is no environment {shown(experiment.baseline)}",
             choose(experiment.baseline, names),
         )
-    read = [read_environment(table, path, host, problems) for path, table in tables]
+    read = [
+        read_environment(table, path, kinds=kinds, host=host, problems=problems)
+        for path, table in tables
+    ]
     return [spec for spec in read if spec is not None], names
 
 

@@ -19,8 +19,8 @@ from aferir.config.fields import (
 )
 from aferir.config.problems import Problems
 from aferir.config.server import read_disk
+from aferir.environments.base import Kind
 from aferir.model.plan import (
-    ON_HOST,
     EnvironmentKind,
     EnvironmentSpec,
     HostLimits,
@@ -31,7 +31,6 @@ from aferir.model.plan import (
 from aferir.model.units import parse_size
 from aferir.model.words import choose, kind_of, shown
 
-KINDS: tuple[EnvironmentKind, ...] = get_args(EnvironmentKind)
 ORDERS: tuple[Order, ...] = get_args(Order)
 MOST_REPETITIONS = 1000
 MOST_WARMUPS = 20
@@ -40,14 +39,6 @@ LEAST_LOAD_PERIOD_S = 0.05
 MOST_CPUS = 4096
 MOST_ENVIRONMENTS = 16
 MOST_WORKLOADS = 64
-LEAST_MEMORY: Mapping[EnvironmentKind, int] = {
-    "native": 2**24,
-    "container": 2**24,
-    "vm": 2**27,
-    "cluster": 2**26,
-    "cloud": 2**24,
-}
-"""Bytes below which nothing starts in an instance of that kind, or in a cluster's node."""
 RESERVED = "allocation"
 """A workload of that name would share its cells with the records of allocations."""
 _DEFAULT_MEMORY = 2**30
@@ -194,15 +185,19 @@ _ENVIRONMENT_KEYS = (
 
 
 def read_environment(
-    table: Mapping[str, object], path: str, host: HostLimits, problems: Problems
+    table: Mapping[str, object],
+    path: str,
+    *,
+    kinds: Mapping[str, Kind],
+    host: HostLimits,
+    problems: Problems,
 ) -> EnvironmentSpec | None:
     """One `[[environment]]` table; None where its name or kind is wrong."""
     fields = Fields(table, path, problems)
     fields.only(_ENVIRONMENT_KEYS)
     name = fields.name("name", 'name = "native"')
     fields.require("kind", 'kind = "native"')
-    word = fields.choice("kind", KINDS)
-    kind = next((known for known in KINDS if known == word), None)
+    kind = kinds.get(fields.choice("kind", tuple(kinds)) or "")
     pin = _read_pin(fields, host)
     cpus = fields.integer("cpus", 1, MOST_CPUS)
     if cpus is not None:
@@ -215,17 +210,17 @@ def read_environment(
         )
     quota = fields.number("cpu_quota", 0.0, 1.0)
     tenants = fields.integer("tenants", 1, MOST_TENANTS)
-    disk = read_disk(fields, kind or "native")
+    disk = read_disk(fields, kind.name if kind is not None else "native")
     memory = fields.size("memory")
     if kind is not None and memory is not None:
         check_memory(fields.at("memory"), memory, kind, host, problems)
     if name is None or kind is None:
         return None
-    default = host.memory_bytes if kind in ON_HOST else min(_DEFAULT_MEMORY, host.memory_bytes)
+    default = host.memory_bytes if kind.on_host else min(_DEFAULT_MEMORY, host.memory_bytes)
     spec = EnvironmentSpec(
         name=name,
-        kind=kind,
-        cpus=cpus or (1 if kind == "cluster" else len(pin) or len(host.cpus)),
+        kind=kind.name,
+        cpus=cpus or (1 if kind.mpi else len(pin) or len(host.cpus)),
         memory_bytes=memory or default,
         pin=pin,
         cpu_quota=quota,
@@ -248,7 +243,7 @@ def check_cpus(path: str, cpus: int, host: HostLimits, problems: Problems) -> No
 
 
 def check_memory(
-    path: str, memory_bytes: int, kind: EnvironmentKind, host: HostLimits, problems: Problems
+    path: str, memory_bytes: int, kind: Kind, host: HostLimits, problems: Problems
 ) -> None:
     """Refuse more than the host has and less than an instance starts with."""
     if memory_bytes > host.memory_bytes:
@@ -257,11 +252,11 @@ def check_memory(
             f"asks for {memory_bytes} bytes, and this host has {host.memory_bytes}",
             f'ask for less, e.g. "{host.memory_bytes // 2**21 or 1} MiB"',
         )
-    elif memory_bytes < LEAST_MEMORY[kind]:
+    elif memory_bytes < kind.least_memory_bytes:
         problems.add(
             path,
-            f"is too little for kind {kind} to start",
-            f'ask for at least "{LEAST_MEMORY[kind] // 2**20} MiB"',
+            f"is too little for kind {kind.name} to start",
+            f'ask for at least "{kind.least_memory_bytes // 2**20} MiB"',
         )
 
 

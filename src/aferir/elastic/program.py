@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
-from aferir.model.plan import ON_HOST, EnvironmentKind, Parameter
+from aferir.model.plan import EnvironmentKind, Parameter
 from aferir.model.record import Sample, Series, Warning
 from aferir.programs.base import Command
 from aferir.programs.figures import parse_figures
@@ -72,7 +72,9 @@ class ElasticWorkload:
     def __init__(self, step: str, parameters: tuple[str, ...]) -> None:
         self.program = f"elastic-{step}"
         self.parameters: tuple[str, ...] = parameters
-        self.kinds: tuple[EnvironmentKind, ...] = ("native",) if step == "capacity" else ON_HOST
+        self.kinds: tuple[EnvironmentKind, ...] = ("native",)
+        if step != "capacity":
+            self.kinds += ("cloud",)
         self._step = step
 
     def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:

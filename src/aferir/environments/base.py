@@ -1,13 +1,21 @@
-"""The Protocol of environments and of the instances that they allocate."""
+"""What a kind of environment is, and the Protocols of environments and of their instances.
+
+A kind is one value in one module; nothing outside of that module asks which kind it has before it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from aferir.image.userland import Progress, silent
+from aferir.linux import cleaning
+from aferir.linux.cleaning import Cleaner
+from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
@@ -115,3 +123,37 @@ class Environment(Protocol):
     def allocate(self, spec: EnvironmentSpec) -> Instance:
         """Make an instance; MissingError where `check` has a `missing` finding."""
         ...
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What any kind of environment is made with."""
+
+    progress: Progress = silent
+    """Told in words what takes long."""
+    clean: Callable[[Sequence[Entry]], Sequence[str]] = partial(
+        cleaning.clean, cleaners=cleaning.LINUX
+    )
+    """Undoes what ended programs have left in the journal; what it could not undo, in words."""
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of environment: everything that the rest of aferir has to know of it."""
+
+    name: str
+    """What `kind` says in an experiment file."""
+    spec: type[EnvironmentSpec] = EnvironmentSpec
+    """What one environment of it is."""
+    make: Callable[[Context], Environment]
+    """Makes nothing on the machine yet."""
+    clean: Mapping[str, Cleaner] = {}
+    """By kind of journal entry, what undoes those that only this kind of environment writes."""
+    least_memory_bytes: int = 2**24
+    """Below it nothing starts in an instance, or in one of its nodes."""
+    on_host: bool = False
+    """Whether its programs run where aferir does: on the host's kernel, and with its files."""
+    has_image: bool = False
+    """Whether instances start from the image, which gets the Debian packages of programs."""
+    any_program: bool = True
+    """Whether programs run in it that do not name it, as those that ask a cloud for instances."""
+    mpi: str = ""
+    """The MPI that starts programs on all nodes of an instance; empty: there is one node."""

@@ -11,8 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from aferir.environments import cleaning
-from aferir.environments.base import Accounting, Phases
+from aferir.environments.base import Accounting, Context, Kind, Phases
 from aferir.errors import MissingError, TimeoutExpired
 from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, scratch, undo
 from aferir.linux.process import Completed
@@ -20,11 +19,16 @@ from aferir.machine import facts
 from aferir.model.finding import Finding
 from aferir.model.plan import SCRATCH, EnvironmentSpec
 
+_ALONE = Context()
+
 
 class Native:
     """Programs as children of ours, on the CPUs that the environment asks for."""
 
     kind = "native"
+
+    def __init__(self, context: Context = _ALONE) -> None:
+        self._context = context
 
     def check(self) -> list[Finding]:
         """Everything that aferir runs on has it."""
@@ -43,33 +47,40 @@ class Native:
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         limits = limits_of(spec, facts.memory_total_bytes(), root=os.geteuid() == 0)
         if spec.disk_bytes:
-            return _with_disk(spec)
-        if limits == cgroup.Limits():
-            return NativeInstance(spec, cpus, None, {}, time.perf_counter() - clock)
-        entry = journal.write("cgroup", {})
+            return self._with_disk(spec)
+        entry: journal.Entry | None = None
+        folders: dict[str, Path] = {}
+        if limits != cgroup.Limits():
+            entry, folders = _group(limits)
+        return NativeInstance(
+            spec, cpus, entry, folders, time.perf_counter() - clock, context=self._context
+        )
+
+    def _with_disk(self, spec: EnvironmentSpec) -> NativeInstance:
+        """An instance whose programs have their files on a disk of its own."""
+        clock = time.perf_counter()
+        disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps)
         try:
-            folders = cgroup.make(f"aferir-{entry.id}", limits, cgroup.layout())
+            bare = self.allocate(msgspec.structs.replace(spec, disk_bytes=0, disk_bps=0))
         except BaseException:
-            cgroup.remove(f"aferir-{entry.id}", cgroup.layout())
-            journal.erase(entry)
+            limited_disk.give_back(disk.entry)
             raise
-        return NativeInstance(spec, cpus, entry, folders, time.perf_counter() - clock)
+        disk.hold(bare.accounting.cgroups)
+        bare.spec = spec
+        bare.phases = Phases(total_s=time.perf_counter() - clock)
+        bare.use_disk(disk)
+        return bare
 
 
-def _with_disk(spec: EnvironmentSpec) -> NativeInstance:
-    """An instance whose programs have their files on a disk of its own."""
-    clock = time.perf_counter()
-    disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps)
+def _group(limits: cgroup.Limits) -> tuple[journal.Entry, dict[str, Path]]:
+    """A control group with those limits: its entry in the journal, and its folders."""
+    entry = journal.write("cgroup", {})
     try:
-        bare = Native().allocate(msgspec.structs.replace(spec, disk_bytes=0, disk_bps=0))
+        return entry, cgroup.make(f"aferir-{entry.id}", limits, cgroup.layout())
     except BaseException:
-        limited_disk.give_back(disk.entry)
+        cgroup.remove(f"aferir-{entry.id}", cgroup.layout())
+        journal.erase(entry)
         raise
-    disk.hold(bare.accounting.cgroups)
-    bare.spec = spec
-    bare.phases = Phases(total_s=time.perf_counter() - clock)
-    bare.use_disk(disk)
-    return bare
 
 
 def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, root: bool) -> cgroup.Limits:
@@ -102,12 +113,15 @@ class NativeInstance:
         entry: journal.Entry | None,
         folders: Mapping[str, Path],
         total_s: float,
+        *,
+        context: Context = _ALONE,
     ) -> None:
         self.spec = spec
         self.phases = Phases(total_s=total_s)
         self.accounting = Accounting(cgroups=dict(folders))
         self._cpus = cpus
         self._entry = entry
+        self._clean = context.clean
         self._disk: limited_disk.Disk | None = None
 
     def use_disk(self, disk: limited_disk.Disk) -> None:
@@ -139,7 +153,7 @@ class NativeInstance:
                 )
         except (TimeoutExpired, KeyboardInterrupt):
             undo.kill_marked(marked[undo.MARK])
-            cleaning.clean(journal.orphans())  # a program that made a network had no time to undo
+            self._clean(journal.orphans())  # a program that made a network had no time to undo
             raise
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
@@ -174,3 +188,6 @@ def _copy(source: Path, destination: Path) -> None:
         return
     destination.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, destination)
+
+
+NATIVE = Kind(name=Native.kind, make=Native, on_host=True)

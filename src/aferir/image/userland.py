@@ -14,14 +14,14 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 from aferir.image import initramfs, recipe
-from aferir.linux import journal, process, undo
+from aferir.linux import cleaning, journal, process, undo
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
 
@@ -155,14 +155,21 @@ def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str 
     return image
 
 
-def remove_images() -> list[str]:
+def give_back(entry: journal.Entry) -> None:
+    """Remove what was built of an image by one who did not live to end it."""
+    folder = Path(entry.details["folder"]) / f".building-{entry.id}"
+    cleaning.remove_marked_folder(entry, folder)
+
+
+def remove_images(users: Collection[str]) -> list[str]:
     """Remove all images from the cache; what was removed, in words.
 
-    Errors: UsageError while somebody's instances may still read from one.
+    `users` are kinds of journal entries whose things may read from an image.
+    Errors: UsageError while there are such things of the living.
     """
-    users = {"container", "vm", "uml", "trial", BUILDING}
     orphans = {entry.id for entry in journal.orphans()}
-    if any(entry.kind in users and entry.id not in orphans for entry in journal.entries()):
+    reading = {BUILDING, *users}
+    if any(entry.kind in reading and entry.id not in orphans for entry in journal.entries()):
         raise UsageError(
             "the images are in use by a run or a cluster that is still going",
             remedy="wait for it to end, or end it, and try again",

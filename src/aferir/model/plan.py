@@ -13,10 +13,8 @@ Parameter = str | int | float | bool
 """A workload parameter or a factor level, as TOML gives it."""
 
 Order = Literal["interleaved", "random"]
-EnvironmentKind = Literal["native", "container", "vm", "cluster", "cloud"]
-ON_HOST: tuple[EnvironmentKind, ...] = ("native", "cloud")
-"""Kinds in which a program runs on the host itself, with its file system; in a cloud it asks for
-the instances."""
+EnvironmentKind = str
+"""Name of a kind of environment: see `aferir.environments.base.Kind`."""
 NodeKind = Literal["container", "vm"]
 """What the nodes of a virtual cluster are made of."""
 Placement = Literal["spread", "packed", "reserve", "free"]

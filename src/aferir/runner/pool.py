@@ -13,7 +13,7 @@ from aferir.environments.tenants import allocate
 from aferir.errors import AferirError
 from aferir.linux import pages
 from aferir.linux.journal import Entry
-from aferir.model.plan import ON_HOST, EnvironmentSpec
+from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Failure, Record, Sample, Warning
 from aferir.programs.base import PROGRAM_FOLDER
 from aferir.runner.outcome import failure_of
@@ -45,11 +45,17 @@ class Pool:
         specs: Mapping[str, EnvironmentSpec],
         environments: Mapping[str, Environment],
         programs: Mapping[str, Collection[Path]],
+        *,
+        on_host: Collection[str],
     ) -> None:
-        """`programs` are what each environment, by its name, gets put into its instances."""
+        """`programs` are what each environment, by its name, gets put into its instances.
+
+        Nothing is put into those whose kind is one of `on_host`: they have the host's files.
+        """
         self._specs = specs
         self._environments = environments
         self._programs = programs
+        self._on_host = on_host
         self._live: dict[str, Instance] = {}
         self._allocations: dict[str, Allocation] = {}
         self._merging: dict[str, Entry] = {}
@@ -98,7 +104,7 @@ class Pool:
                 emulated=instance.emulated,
                 failure=stayed,
             )
-            if spec.kind not in ON_HOST:  # those have the host's own file system
+            if spec.kind not in self._on_host:
                 for program in self._programs.get(name, ()):
                     instance.put(program, PROGRAM_FOLDER / program.name)
             instance.pause()

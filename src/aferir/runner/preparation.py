@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from aferir.environments.base import Environment
+from aferir.environments.base import Environment, Kind
 from aferir.errors import AferirError, MissingError
 from aferir.model.finding import Finding
 from aferir.model.plan import Cell, Plan, environment_family
@@ -14,9 +14,6 @@ from aferir.model.provenance import LeftOut
 from aferir.model.record import Warning
 from aferir.programs.base import Command, Workload
 from aferir.runner.progress import Progress
-
-CLUSTER_MPI = "openmpi"
-"""What a cluster's nodes have, whatever `mpirun` is on the host."""
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +32,10 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
 
 def prepare(
     plan: Plan,
+    kinds: Mapping[str, Kind],
     environments: Mapping[str, Environment],
     workloads: Mapping[str, Workload],
+    *,
     progress: Progress,
     earlier: Sequence[LeftOut] = (),
 ) -> Ready:
@@ -62,12 +61,12 @@ def prepare(
         for name in names:
             left_out["environment", name] = LeftOut(kind="environment", name=name, finding=lacking)
     commands: dict[str, Command] = {}
-    clusters = {spec.name for spec in plan.environments if spec.kind == "cluster"}
+    mpi = {spec.name: kinds[spec.kind].mpi for spec in plan.environments}
     for cell in plan.cells:
         if ("environment", cell.environment) in left_out:
             continue
         workload = workloads.get(cell.workload.program)
-        command = _command(cell, workload, in_cluster=cell.environment in clusters)
+        command = _command(cell, workload, mpi=mpi[cell.environment])
         if isinstance(command, Finding):
             left_out["workload", cell.workload.name] = LeftOut(
                 kind="workload", name=cell.workload.name, finding=command
@@ -133,13 +132,13 @@ def _environment(
         return findings, "", Finding(kind, "missing", error.message, error.remedy)
 
 
-def _command(cell: Cell, workload: Workload | None, *, in_cluster: bool) -> Command | Finding:
+def _command(cell: Cell, workload: Workload | None, *, mpi: str) -> Command | Finding:
     program = cell.workload.program
     if workload is None:
         return Finding(program, "missing", f"this aferir has no program `{program}`")
     parameters = cell.workload.parameters
-    if in_cluster and "mpi" in workload.parameters:
-        parameters = {**parameters, "mpi": CLUSTER_MPI}
+    if mpi and "mpi" in workload.parameters:
+        parameters = {**parameters, "mpi": mpi}  # whatever `mpirun` is on the host
     try:
         return workload.command(parameters)
     except AferirError as error:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from aferir.environments.base import Instance
+from aferir.environments.base import Instance, Kind
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired, UnverifiedError
 from aferir.linux.process import Completed, explain_exit
-from aferir.model.plan import ON_HOST, Cell
+from aferir.model.plan import Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
 from aferir.probes import account
 from aferir.programs.base import PROGRAM_FOLDER, Command, Workload
@@ -54,6 +54,7 @@ def repeat(
     turn: Round,
     instance: Instance,
     *,
+    kind: Kind,
     command: Command,
     workload: Workload,
     watch: Watch,
@@ -61,7 +62,7 @@ def repeat(
 ) -> Repetition:
     """Run the cell once in a paused instance, and pause it again."""
     started = time.time_ns()
-    line = command_line(instance.spec.kind, command)
+    line = command_line(kind, command)
     told = {**command.environment, REPETITION: str(turn.number)}
     ran = _run(instance, line, msgspec.structs.replace(command, environment=told), watch, timeout_s)
     samples: tuple[Sample, ...] = ()
@@ -108,14 +109,14 @@ def blank(cell: Cell, turn: Round, started_unix_ns: int, line: tuple[str, ...] =
     )
 
 
-def command_line(kind: str, command: Command) -> tuple[str, ...]:
-    """A native program runs where it is; elsewhere it was put into `PROGRAM_FOLDER`.
+def command_line(kind: Kind, command: Command) -> tuple[str, ...]:
+    """On the host a program runs where it is; elsewhere it was put into `PROGRAM_FOLDER`.
 
-    A cluster has an mpirun of its own.
+    Instances of several nodes have an mpirun of their own.
     """
-    if kind in ON_HOST:
+    if kind.on_host:
         return (str(command.program), *command.arguments)
-    launched = command.launched if kind == "cluster" else None
+    launched = command.launched if kind.mpi else None
     paths = (launched or command.program, *command.files)
     put = {str(path): str(PROGRAM_FOLDER / path.name) for path in paths}
     first = command.program.name if launched else put[str(command.program)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.environments.base import Environment
+from aferir.environments.base import Environment, Kind
 from aferir.model.plan import Cell, Plan
 from aferir.model.record import Failure, Record
 from aferir.programs.base import Workload
@@ -43,6 +43,7 @@ class Session:
         plan: Plan,
         ready: Ready,
         writer: Writer,
+        kinds: Mapping[str, Kind],
         environments: Mapping[str, Environment],
         workloads: Mapping[str, Workload],
         watch: Watch,
@@ -53,6 +54,8 @@ class Session:
         self.plan = plan
         self.ready = ready
         self.writer = writer
+        self.kinds = {spec.name: kinds[spec.kind] for spec in plan.environments}
+        """By the name of an environment."""
         self.environments = environments
         self.workloads = workloads
         self.watch = watch
@@ -86,12 +89,11 @@ class Session:
     def programs(self) -> dict[str, set[Path]]:
         """What each environment needs on its disk."""
         needed: dict[str, set[Path]] = {}
-        kinds = {spec.name: spec.kind for spec in self.plan.environments}
         for cell in self.plan.cells:
             if cell.id in self.ready.commands:
                 programs = needed.setdefault(cell.environment, set())
                 command = self.ready.commands[cell.id]
-                launched = command.launched if kinds[cell.environment] == "cluster" else None
+                launched = command.launched if self.kinds[cell.environment].mpi else None
                 programs.add(launched or command.program)
                 programs.update(command.files)
                 if self.watch.frequency is not None:
@@ -160,7 +162,8 @@ def _round(session: Session, turn: Round, cells: Sequence[Cell]) -> None:
     plan = session.plan
     pending, names = session.pending(turn, cells), session.unallocated(turn, cells)
     specs = {spec.name: spec for spec in plan.environments}
-    pool = Pool(specs, session.environments, session.programs())
+    on_host = {kind.name for kind in session.kinds.values() if kind.on_host}
+    pool = Pool(specs, session.environments, session.programs(), on_host=on_host)
     needed = list(dict.fromkeys([*names, *(cell.environment for cell in pending)]))
     try:
         for name in rotate(needed, plan.seed, ALLOCATION, turn.slot):
@@ -196,6 +199,7 @@ def _cell(session: Session, turn: Round, pool: Pool, cell: Cell, cells: Sequence
             cell,
             turn,
             instance,
+            kind=session.kinds[cell.environment],
             command=session.ready.commands[cell.id],
             workload=session.workloads[cell.workload.program],
             watch=session.watch,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from aferir import __version__
-from aferir.environments.base import Environment
+from aferir.environments.base import Context, Kind
 from aferir.errors import InterruptedRunError
 from aferir.linux import journal
 from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
@@ -28,7 +28,6 @@ from aferir.runner.snapshots import Watch
 from aferir.runner.stopping import MOST_FAILURES, History, given_up
 from aferir.store import Run, continue_run, create_run, find_unfinished, open_run
 
-Clean = Callable[[list[journal.Entry]], Sequence[str]]
 _SILENT = Silent()
 _NOTHING = Watch()
 
@@ -38,36 +37,38 @@ def run(
     runs: Path,
     *,
     experiment: bytes,
-    environments: Mapping[str, Environment],
+    kinds: Mapping[str, Kind],
     workloads: Mapping[str, Workload],
+    context: Context | None = None,
     watch: Watch = _NOTHING,
     facts: Mapping[str, Any] | None = None,
-    clean: Clean | None = None,
     progress: Progress = _SILENT,
     fresh: bool = False,
 ) -> Run:
     """Carry out `plan` and keep it in a new folder of `runs`, or go on with an unfinished one.
 
     `experiment` is the experiment file as it was read: the newest unfinished run of the same
-    content, plan and version is continued, unless `fresh`. `environments` is by kind, `workloads`
-    by program, `facts` of the machine go into the provenance, and `clean` gets the journal's
-    entries of dead owners and says what it could not undo.
+    content, plan and version is continued, unless `fresh`. `kinds` and `workloads` are by name;
+    environments are made with `context`, which first undoes what dead owners left in the journal.
+    `facts` of the machine go into the provenance.
 
     Errors: MissingError where nothing can run here, UsageError where the folder cannot be used,
     InterruptedRunError after Ctrl-C or SIGTERM: everything is given back by then, and the run can
     be continued.
     """
+    used = {spec.kind: kinds[spec.kind] for spec in plan.environments}
+    environments = {name: kind.make(context or Context()) for name, kind in used.items()}
     folder: Path | None = None
     with ending_signals():
         try:
-            if clean is not None:
-                for problem in clean(journal.orphans()):
+            if context is not None:
+                for problem in context.clean(journal.orphans()):
                     progress.note(problem)
             if not fresh:
                 folder = find_unfinished(runs, experiment, plan, __version__)
             if folder is None:
-                ready = prepare(plan, environments, workloads, progress)
-                provenance = _describe(plan, ready, dict(facts or {}))
+                ready = prepare(plan, used, environments, workloads, progress=progress)
+                provenance = _describe(plan, used, ready, dict(facts or {}))
                 writer = create_run(runs, plan, experiment, provenance)
                 folder = writer.folder
             else:
@@ -77,12 +78,18 @@ def run(
                 ready = None
             with writer:
                 ready = ready or prepare(
-                    plan, environments, workloads, progress, provenance.left_out
+                    plan,
+                    used,
+                    environments,
+                    workloads,
+                    progress=progress,
+                    earlier=provenance.left_out,
                 )
                 session = Session(
                     plan=plan,
                     ready=ready,
                     writer=writer,
+                    kinds=used,
                     environments=environments,
                     workloads=workloads,
                     watch=msgspec.structs.replace(watch, load_period_s=plan.load_period_s),
@@ -111,20 +118,22 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
         if not done:
             writer.write_provenance(provenance)
     warnings = warnings_of(plan, session.ready) + _skipped(session) + _given_up(session)
-    warnings += _own_group(plan, provenance.facts)
+    warnings += _own_group(session, provenance.facts)
     if not in_time:
         warnings += (_time_limit(plan),)
     writer.write_provenance(msgspec.structs.replace(provenance, warnings=warnings))
     writer.finish()
 
 
-def _describe(plan: Plan, ready: Ready, facts: dict[str, Any]) -> Provenance:
-    kinds = {spec.name: spec.kind for spec in plan.environments}
+def _describe(
+    plan: Plan, kinds: Mapping[str, Kind], ready: Ready, facts: dict[str, Any]
+) -> Provenance:
+    by_name = {spec.name: kinds[spec.kind] for spec in plan.environments}
     return Provenance(
         version=__version__,
         facts=facts,
         commands={
-            cell.id: command_line(kinds[cell.environment], ready.commands[cell.id])
+            cell.id: command_line(by_name[cell.environment], ready.commands[cell.id])
             for cell in plan.cells
             if cell.id in ready.commands
         },
@@ -177,11 +186,10 @@ def _given_up(session: Session) -> tuple[Warning, ...]:
     )
 
 
-def _own_group(plan: Plan, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Where `native` is held back by what does not hold the others."""
+def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
+    """Where programs on the host are held back by what does not hold the others."""
     group = facts.get("machine", {}).get("own_group", "")
-    kinds = {spec.kind for spec in plan.environments}
-    if not group or "native" not in kinds or len(kinds) == 1:
+    if not group or {kind.on_host for kind in session.kinds.values()} != {True, False}:
         return ()
     return (Warning("own-group", f"{UNLIKE_OTHERS} {group}", OUT_OF_IT),)
 

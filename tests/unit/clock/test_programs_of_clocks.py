@@ -17,7 +17,7 @@ from aferir.model.plan import HostLimits, Parameter
 from aferir.model.record import Sample, Series
 from aferir.programs import mpi
 from aferir.programs.ocean import OCEAN, OTHERS, REFERENCE
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 
 JOB: dict[str, object] = {
     "program": "aferir-mpi-clock",
@@ -230,7 +230,7 @@ def test_only_what_can_run_is_planned(
     path.write_text(EXPERIMENT.format(kind=kind, processes=processes, oversubscribe=oversubscribe))
     host = HostLimits(cpus=(0, 1), memory_bytes=2**34)
     if not wrong:
-        assert load(path, host, all_programs()).cells
+        assert load(path, host, all_programs(), kinds()).cells
         return
     with pytest.raises(UsageError, match=wrong):
-        load(path, host, all_programs())
+        load(path, host, all_programs(), kinds())

@@ -20,7 +20,7 @@ from aferir.errors import ProgramError, UsageError
 from aferir.linux import journal
 from aferir.model.cloud import ProviderName, Wanted
 from aferir.model.plan import HostLimits
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 from aferir.store import open_run
 from tests.unit.clouds import servers
 from tests.unit.clouds.servers import Machines
@@ -368,4 +368,4 @@ def test_what_is_impossible_in_a_cloud_is_said(
     path = experiment(Wanted(provider="ec2", image="ami-1"), tmp_path)
     path.write_text(path.read_text().replace(*change))
     with pytest.raises(UsageError, match=re.escape(said)):
-        load(path, HostLimits(cpus=(0,), memory_bytes=2**32), all_programs())
+        load(path, HostLimits(cpus=(0,), memory_bytes=2**32), all_programs(), kinds())

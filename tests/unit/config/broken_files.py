@@ -7,7 +7,7 @@ import pytest
 from aferir.config import parse
 from aferir.errors import UsageError
 from aferir.model.plan import HostLimits
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 
@@ -24,7 +24,7 @@ LONG = "x" * 41
 
 def refusal(content: str) -> UsageError:
     with pytest.raises(UsageError) as caught:
-        parse(content.encode(), HOST, all_programs())
+        parse(content.encode(), HOST, all_programs(), kinds())
     return caught.value
 
 

@@ -19,7 +19,7 @@ from aferir.model.units import (
     parse_duration,
     parse_size,
 )
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 from tests.checkout import ROOT
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
@@ -42,14 +42,14 @@ class = "S"
 
 
 def plan(text: str) -> Plan:
-    return parse(text.encode(), HOST, all_programs())
+    return parse(text.encode(), HOST, all_programs(), kinds())
 
 
 def test_the_example_of_the_reference_page_loads(tmp_path: Path) -> None:
     example = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     path = tmp_path / "example.toml"
     path.write_text(example[0], encoding="utf-8")
-    made = load(path, HOST, all_programs())
+    made = load(path, HOST, all_programs(), kinds())
     assert len(made.cells) == 16
     assert made.time_limit_s == 600
     assert (made.stop.minimum, made.stop.maximum, made.stop.interval_percent) == (5, 20, 2.0)
@@ -232,7 +232,7 @@ documents = st.dictionaries(
 @given(documents)
 def test_any_document_is_a_plan_or_a_usage_error(document: dict[str, object]) -> None:
     try:
-        made = plan_of(document, HOST, all_programs())
+        made = plan_of(document, HOST, all_programs(), kinds())
     except UsageError as caught:
         error = caught
     else:
@@ -272,7 +272,7 @@ def test_nearly_right_documents_too(
         "factors": factors,
     }
     try:
-        made = plan_of(document, HOST, all_programs())
+        made = plan_of(document, HOST, all_programs(), kinds())
     except UsageError:
         return
     assert len({cell.id for cell in made.cells}) == len(made.cells) > 0
@@ -281,14 +281,16 @@ def test_nearly_right_documents_too(
 @given(st.binary(max_size=400))
 def test_any_bytes_are_a_plan_or_a_usage_error(content: bytes) -> None:
     with pytest.raises(UsageError):
-        parse(content, HOST, all_programs())
+        parse(content, HOST, all_programs(), kinds())
 
 
 @given(st.integers(0, len(SMALL) - 1), st.binary(max_size=3))
 def test_a_damaged_file_is_a_plan_or_a_usage_error(place: int, junk: bytes) -> None:
     content = SMALL.encode()
     try:
-        assert parse(content[:place] + junk + content[place + 1 :], HOST, all_programs()).cells
+        assert parse(
+            content[:place] + junk + content[place + 1 :], HOST, all_programs(), kinds()
+        ).cells
     except UsageError:
         return
 

@@ -8,7 +8,7 @@ import pytest
 
 from aferir.config import load, parse, read_bytes
 from aferir.errors import UsageError
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 from tests.unit.config import test_errors_environments as environments
 from tests.unit.config.broken_files import (
     BOX,
@@ -315,7 +315,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
 
 
 def test_the_file_that_the_others_are_made_from_is_fine() -> None:
-    assert len(parse(GOOD.encode(), HOST, all_programs()).cells) == 1
+    assert len(parse(GOOD.encode(), HOST, all_programs(), kinds()).cells) == 1
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -350,17 +350,17 @@ def test_one_mistake_gives_one_problem() -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file"):
-        load(tmp_path / "absent.toml", HOST, all_programs())
+        load(tmp_path / "absent.toml", HOST, all_programs(), kinds())
     with pytest.raises(UsageError, match="is a folder"):
-        load(tmp_path, HOST, all_programs())
+        load(tmp_path, HOST, all_programs(), kinds())
     with pytest.raises(UsageError, match=r"there is no file|cannot be read"):
-        load(tmp_path / ("x" * 5000), HOST, all_programs())
+        load(tmp_path / ("x" * 5000), HOST, all_programs(), kinds())
     with pytest.raises(UsageError, match="cannot be read"):
-        load(Path("a\0b"), HOST, all_programs())
+        load(Path("a\0b"), HOST, all_programs(), kinds())
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"[experiment]\nname = '\xff\xfe'\n")
     with pytest.raises(UsageError, match="not UTF-8 text: byte 21"):
-        load(binary, HOST, all_programs())
+        load(binary, HOST, all_programs(), kinds())
     large = tmp_path / "large.toml"
     large.write_bytes(b"#" * (2**20 + 1))
     with pytest.raises(UsageError, match="larger than"):

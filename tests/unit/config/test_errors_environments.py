@@ -39,7 +39,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     ),
     "cluster with MPICH": (
         EXPERIMENT + NATIVE + LAB + CG + 'mpi = "mpich"\n',
-        "workload[1].mpi", "nodes of `lab` have Open MPI", "remove it",
+        "workload[1].mpi", "nodes of `lab` have openmpi", "remove it",
     ),
     "environment is one table": (
         EXPERIMENT + NATIVE.replace("[[environment]]", "[environment]") + EP,

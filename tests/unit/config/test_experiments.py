@@ -8,7 +8,7 @@ import pytest
 
 from aferir.config import load
 from aferir.model.plan import HostLimits
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 from tests.checkout import ROOT
 
 FOLDER = ROOT / "experiments"
@@ -17,6 +17,6 @@ SMALL = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_a_shipped_experiment_can_be_planned(path: Path) -> None:
-    plan = load(path, SMALL, all_programs())
+    plan = load(path, SMALL, all_programs(), kinds())
     assert plan.name == path.stem
     assert plan.cells

@@ -12,7 +12,7 @@ from aferir.config.load import plan_of
 from aferir.environments.native import Native
 from aferir.errors import UsageError
 from aferir.model.plan import SCRATCH, EnvironmentSpec, HostLimits, ServerSpec
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=2**32)
 
@@ -25,10 +25,12 @@ def document(**changes: object) -> dict[str, Any]:
 
 
 def test_a_server_makes_environments_accounted() -> None:
-    plan = plan_of(document(server={"peak_w": 400, "idle": [0, 0.7]}), HOST, all_programs())
+    plan = plan_of(
+        document(server={"peak_w": 400, "idle": [0, 0.7]}), HOST, all_programs(), kinds()
+    )
     assert plan.server == ServerSpec(cores=2, peak_w=400.0, idle_fractions=(0.0, 0.7))
     assert all(one.accounted for one in plan.environments)
-    bare = plan_of(document(), HOST, all_programs())
+    bare = plan_of(document(), HOST, all_programs(), kinds())
     assert bare.server is None
     assert not any(one.accounted for one in bare.environments)
 
@@ -46,7 +48,7 @@ def test_a_server_makes_environments_accounted() -> None:
 )
 def test_a_server_that_cannot_be_is_refused(table: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=f"server.{said}"):
-        plan_of(document(server=table), HOST, all_programs())
+        plan_of(document(server=table), HOST, all_programs(), kinds())
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_a_server_that_cannot_be_is_refused(table: dict[str, object], said: str)
 def test_a_disk_that_cannot_be_is_refused(keys: dict[str, str], said: str) -> None:
     environment = {"name": "native", "kind": "native", **keys}
     with pytest.raises(UsageError, match=f"environment\\[1\\].{said}"):
-        plan_of(document(environment=[environment]), HOST, all_programs())
+        plan_of(document(environment=[environment]), HOST, all_programs(), kinds())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a disk of one's own takes root")

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 from aferir.config import parse
-from aferir.environments.native import Native
+from aferir.environments.native import NATIVE
 from aferir.model.plan import HostLimits, Plan
 from aferir.probes import all_probes
+from aferir.registry import kinds
 from aferir.runner import Watch, run
 from tests.unit.runner.fakes import WORKLOADS, experiment
 
@@ -27,7 +28,7 @@ CONTENT = experiment(environments=["native"], workloads=SCRIPTS, stop="repetitio
 def plan() -> Plan:
     """As large as the host, so that the native environment has nothing to limit and to clean."""
     host = HostLimits(cpus=tuple(sorted(os.sched_getaffinity(0))), memory_bytes=2**60)
-    return parse(CONTENT, host, WORKLOADS)
+    return parse(CONTENT, host, WORKLOADS, kinds())
 
 
 def main(runs: Path) -> None:
@@ -35,7 +36,7 @@ def main(runs: Path) -> None:
         plan(),
         runs,
         experiment=CONTENT,
-        environments={"native": Native()},
+        kinds={"native": NATIVE},
         workloads=WORKLOADS,
         watch=Watch(all_probes()),
     )

@@ -6,16 +6,20 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 
+from msgspec.structs import replace
+
 from aferir.config import parse
-from aferir.environments.base import Accounting, Environment, Instance, Phases
+from aferir.environments.base import Accounting, Context, Environment, Instance, Kind, Phases
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, Plan
 from aferir.model.record import Record, Sample
 from aferir.programs.base import Command, Workload
+from aferir.registry import kinds
 from aferir.runner import run
 from aferir.store import Run
 
@@ -196,13 +200,20 @@ def experiment(
 
 
 def plan_of(content: bytes) -> Plan:
-    return parse(content, HOST, WORKLOADS)
+    return parse(content, HOST, WORKLOADS, kinds())
 
 
-def fakes(*made: FakeEnvironment) -> dict[str, Environment]:
-    """By kind; those that are not given behave well."""
-    found = {kind: FakeEnvironment(kind) for kind in ("native", "container", "vm")}
-    return dict(found | {each.kind: each for each in made})
+def fakes(*made: FakeEnvironment) -> dict[str, Kind]:
+    """The real kinds, but for what they make; those that are not given behave well."""
+    given = {each.kind: each for each in made}
+    return {
+        name: replace(kind, make=partial(_given, given.get(name) or FakeEnvironment(name)))
+        for name, kind in kinds().items()
+    }
+
+
+def _given(environment: Environment, _: Context) -> Environment:
+    return environment
 
 
 def carry_out(
@@ -217,7 +228,7 @@ def carry_out(
         plan_of(content),
         runs,
         experiment=content,
-        environments=fakes(*made),
+        kinds=fakes(*made),
         workloads=WORKLOADS,
         facts=facts,
         progress=watcher or Watcher(),

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aferir.environments.base import Accounting
+from aferir.environments.base import Accounting, Context
 from aferir.errors import (
     InterruptedRunError,
     MissingError,
@@ -21,6 +21,7 @@ from aferir.linux.journal import write
 from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
 from aferir.programs.base import Command
+from aferir.registry import kinds
 from aferir.runner import Watch, run
 from aferir.runner.repetition import command_line, load_warning
 from aferir.runner.snapshots import read_host, split_files
@@ -212,9 +213,9 @@ def test_orphans_are_cleaned_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         plan_of(content),
         tmp_path / "runs",
         experiment=content,
-        environments=fakes(native),
+        kinds=fakes(native),
         workloads=WORKLOADS,
-        clean=clean,
+        context=Context(clean=clean),
         progress=watcher,
     )
     assert seen == [gone]
@@ -258,7 +259,7 @@ def test_probes_see_the_host_and_what_belongs_to_the_instance(tmp_path: Path) ->
         plan_of(content),
         tmp_path / "runs",
         experiment=content,
-        environments=fakes(FakeEnvironment("container", accounting=accounting), vm),
+        kinds=fakes(FakeEnvironment("container", accounting=accounting), vm),
         workloads=WORKLOADS,
         watch=Watch((CountProbe(),)),
     )
@@ -304,7 +305,7 @@ def test_in_a_cluster_its_own_mpirun_starts_the_program_where_all_nodes_have_it(
     arguments = ("-n", "2", str(program), "--class", "S")
     command = Command(Path("/usr/bin/mpirun"), arguments, launched=program)
     inside = ("mpirun", "-n", "2", "/opt/aferir/cg-openmpi", "--class", "S")
-    assert command_line("cluster", command) == inside
-    assert command_line("native", command) == ("/usr/bin/mpirun", *arguments)
+    assert command_line(kinds()["cluster"], command) == inside
+    assert command_line(kinds()["native"], command) == ("/usr/bin/mpirun", *arguments)
     alone = Command(Path("/host/kernels/ep"), ("--class", "S"))
-    assert command_line("cluster", alone) == ("/opt/aferir/ep", "--class", "S")
+    assert command_line(kinds()["cluster"], alone) == ("/opt/aferir/ep", "--class", "S")

@@ -18,7 +18,7 @@ from aferir.errors import AferirError, UsageError
 from aferir.model.plan import HostLimits, Plan
 from aferir.model.provenance import Provenance
 from aferir.model.record import Failure, Record, Sample, Series, Warning
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 from aferir.store import (
     Writer,
     continue_run,
@@ -48,7 +48,7 @@ PROVENANCE = Provenance(version="0.1.0", facts={"kernel": "6.1"})
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return parse(EXPERIMENT, HostLimits(cpus=(0,), memory_bytes=2**32), all_programs())
+    return parse(EXPERIMENT, HostLimits(cpus=(0,), memory_bytes=2**32), all_programs(), kinds())
 
 
 def record(repetition: int, *, cell: str = "native/ep", warmup: bool = False) -> Record:

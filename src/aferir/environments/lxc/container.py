@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.environments import rooted
-from aferir.environments.base import Accounting, Phases
+from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.lxc import config_file
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
 from aferir.image import initramfs, userland
@@ -364,3 +364,11 @@ def _is_first(pid: int) -> bool:
             if line.startswith("NSpid:"):
                 return line.split()[-1] == "1"
     return False
+
+
+CONTAINER = Kind(
+    name=KIND,
+    make=lambda context: Container(context.progress),
+    clean={KIND: give_back},
+    has_image=True,
+)

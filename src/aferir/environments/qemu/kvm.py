@@ -16,7 +16,8 @@ from aferir.environments.qemu import command_line
 from aferir.errors import AferirError
 from aferir.image import initramfs
 from aferir.image.userland import Image
-from aferir.linux import journal, process, undo
+from aferir.linux import cleaning, journal, process, undo
+from aferir.linux.journal import Entry
 from aferir.machine import facts, privileges
 
 TRIAL = "trial"
@@ -98,6 +99,11 @@ def _trial(image: Image) -> str:
     finally:
         undo.remove_tree(folder)
         journal.erase(entry)
+
+
+def give_back(entry: Entry) -> None:
+    """Remove a guest that was booted to try KVM."""
+    cleaning.remove_marked_folder(entry, Path(entry.details["folder"]) / f"aferir-{entry.id}")
 
 
 def _wait(console: Path, said: Path, poll: Callable[[], int | None]) -> str:

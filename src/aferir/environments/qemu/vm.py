@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from aferir.environments import agent
-from aferir.environments.base import Accounting, Phases
+from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.environments.qemu import command_line, kvm
 from aferir.errors import AferirError, MissingError, ProgramError
@@ -371,3 +371,12 @@ def _did_not_boot(folder: Path, child: subprocess.Popen[str]) -> ProgramError:
         f"the guest did not boot: {how}: {' / '.join(lines) or 'nothing was printed'}",
         remedy="give it more memory, or free memory and CPUs on this host",
     )
+
+
+VIRTUAL_MACHINE = Kind(
+    name=KIND,
+    make=lambda context: VirtualMachine(context.progress),
+    clean={KIND: give_back, kvm.TRIAL: kvm.give_back},
+    least_memory_bytes=2**27,
+    has_image=True,
+)

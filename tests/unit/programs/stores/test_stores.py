@@ -19,7 +19,7 @@ from aferir.programs.stores.bundle import bundle, packed
 from aferir.programs.stores.inside import blast
 from aferir.programs.stores.inside.cpu import TICKS_PER_S, CpuTime, parse_stat
 from aferir.programs.stores.inside.outcome import Figures, WrongError, explain
-from aferir.registry import all_programs
+from aferir.registry import all_programs, kinds
 from aferir.runner.repetition import command_line
 from tests.unit.programs.stores.support import assert_timed, needs_root, run, usable
 
@@ -60,7 +60,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 def test_images_get_the_packages_of_the_programs_and_the_host_none() -> None:
-    plan = parse(EXPERIMENT, HostLimits(cpus=(0,), memory_bytes=2**33), all_programs())
+    plan = parse(EXPERIMENT, HostLimits(cpus=(0,), memory_bytes=2**33), all_programs(), kinds())
     native, box = plan.environments
     assert native.packages == ()
     assert box.packages == ("ncbi-blast+", "python3")
@@ -68,9 +68,9 @@ def test_images_get_the_packages_of_the_programs_and_the_host_none() -> None:
 
 def test_files_beside_a_program_are_named_by_where_they_are_put() -> None:
     command = Command(Path("/a/run"), ("-f", "/b/data.tar"), files=(Path("/b/data.tar"),))
-    assert command_line("native", command) == ("/a/run", "-f", "/b/data.tar")
+    assert command_line(kinds()["native"], command) == ("/a/run", "-f", "/b/data.tar")
     inside = ("/opt/aferir/run", "-f", "/opt/aferir/data.tar")
-    assert command_line("container", command) == inside
+    assert command_line(kinds()["container"], command) == inside
 
 
 def test_the_drivers_are_one_file_that_is_always_the_same() -> None:

@@ -1,0 +1,51 @@
+"""What other installed packages add to aferir, by entry points (packaging.python.org).
+
+A package that adds one declares it in its `pyproject.toml`:
+
+    [project.entry-points."aferir.environments"]
+    podman = "my_package.podman:PODMAN"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeGuard, TypeVar
+
+from aferir.errors import UsageError
+
+_Thing = TypeVar("_Thing")
+
+
+def added(
+    group: str, is_one: Callable[[object], TypeGuard[_Thing]], name_of: Callable[[_Thing], str]
+) -> dict[str, _Thing]:
+    """By name, what packages add under that group of entry points.
+
+    An entry point is called as the thing that it names. Importing is left to here, so that nothing
+    is slower for packages whose group is not asked for.
+    Errors: UsageError naming the package, where one cannot be imported or is not what it should be.
+    """
+    found: dict[str, _Thing] = {}
+    for point in sorted(entry_points(group=group), key=lambda one: one.name):
+        try:
+            thing = point.load()
+        except Exception as error:
+            raise _wrong(point, f"cannot be imported: {type(error).__name__}: {error}") from error
+        if not is_one(thing):
+            raise _wrong(point, f"is {type(thing).__name__}, which has no place in {group}")
+        if name_of(thing) != point.name:
+            raise _wrong(point, f"calls itself `{name_of(thing)}`")
+        if point.name in found:
+            raise _wrong(point, "is there twice")
+        found[point.name] = thing
+    return found
+
+
+def _wrong(point: EntryPoint, said: str) -> UsageError:
+    package = point.dist.name if point.dist is not None else "unknown"
+    return UsageError(
+        f"the installed package `{package}` adds `{point.name}` to {point.group} as "
+        f"{point.value}, which {said}",
+        remedy=f"mend that package, or remove it: pip uninstall {package}",
+    )
