@@ -29,6 +29,12 @@ class MissingError(AferirError):
     exit_code = 3
 
 
+class RefusedError(AferirError):
+    """The operating system refused a file, room on a disk, memory or a right to us."""
+
+    exit_code = 3
+
+
 class ProgramError(AferirError):
     """A program that we ran failed, printed something unreadable, or did not verify."""
 

@@ -1,15 +1,14 @@
 """The command line: one verb a file; the only folder that prints and exits.
 
 Exit codes: 0 fine; 1 it ran, but a target was missed or a cell failed; 2 the experiment file or
-the command line is wrong, nothing was started; 3 this machine lacks something that was asked for;
-4 a program that we ran failed; 70 a fault of aferir's own; 130 interrupted.
+the command line is wrong, nothing was started; 3 this machine lacks or refuses something that was
+asked for; 4 a program that we ran failed; 70 a fault of aferir's own; 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,13 +17,14 @@ from types import ModuleType
 
 from aferir import __version__
 from aferir.aggregation import verbs as aggregate
-from aferir.cli import bench, clean, compare, doctor, fetch, list_, mpirun, report, run
+from aferir.cli import bench, clean, compare, doctor, fetch, list_, mpirun, report, run, streams
 from aferir.cli.verbs import add_verbs
 from aferir.clock import verbs as clock
 from aferir.cluster import verbs as cluster
 from aferir.colocation import verbs as colocate
 from aferir.elastic import verbs as elastic
-from aferir.errors import AferirError
+from aferir.errors import AferirError, RefusedError
+from aferir.linux.refusal import is_refusal, refused
 from aferir.power import verbs as power
 
 VERBS: tuple[ModuleType, ...] = (
@@ -56,32 +56,57 @@ examples:
   aferir bench npb --quick                     aferir's own kernels, measured
 
 exit codes: 0 fine, 1 a target missed or a cell failed, 2 wrong file or command line,
-            3 something is missing here, 4 a program failed, 70 a fault of aferir's, 130 interrupted
+            3 something is missing or refused here, 4 a program failed,
+            70 a fault of aferir's, 130 interrupted
 """
 
 
 def entry() -> None:
     """Console script."""
-    sys.exit(main(sys.argv[1:]))
+    streams.install()
+    try:
+        code = main(sys.argv[1:])
+    finally:
+        streams.lost()  # flushed here: at the end of Python itself nobody would take an error
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run one verb and give its exit code; no traceback reaches a user."""
     options = _parser().parse_args(colocate.separate(mpirun.separate(arguments)))
     try:
-        return int(options.execute(options))
+        return int(options.execute(options)) or _untold(options)
     except AferirError as error:
-        _complain(options, error.message, error.remedy, error.exit_code)
-        return error.exit_code
+        return _complain(options, error)
     except KeyboardInterrupt:
         print("\naferir: interrupted; everything that was made is given back", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # Whoever read our output has left; Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:  # noqa: BLE001
-        return _own_fault(options, error)
+        return _unexpected(options, error)
+
+
+def _unexpected(options: argparse.Namespace, error: Exception) -> int:
+    """What nobody has foreseen: the operating system's doing, or our own fault."""
+    if isinstance(error, OSError) and is_refusal(error):
+        return _complain(options, refused(error))
+    if isinstance(error, MemoryError):
+        remedy = "end what else uses the memory, or raise the limit (`ulimit -v`)"
+        return _complain(options, RefusedError("there is no memory left", remedy=remedy))
+    return _own_fault(options, error)
+
+
+def _untold(options: argparse.Namespace) -> int:
+    """The exit code where all went well but the answer could not be written.
+
+    What a run has measured and a report's files are on the disk all the same.
+    """
+    reason = streams.lost()
+    if reason is None:
+        return 0
+    error = refused(reason, "standard output", "written")
+    print(f"aferir: {error.message}", file=sys.stderr)
+    kept = getattr(options, "keeps_results", False) and not getattr(options, "json", False)
+    return 0 if kept else error.exit_code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,24 +121,31 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _complain(options: argparse.Namespace, message: str, remedy: str, code: int) -> None:
+def _complain(options: argparse.Namespace, error: AferirError) -> int:
+    """Say what is wrong, for people and where it was asked for as JSON; its exit code."""
+    message, remedy, code = error.message, error.remedy, error.exit_code
     if getattr(options, "json", False):
         print(json.dumps({"error": {"message": message, "remedy": remedy, "exit_code": code}}))
     print(f"aferir: {message}", file=sys.stderr)
     if remedy:
         print(f"  remedy: {remedy}", file=sys.stderr)
+    return code
+
+
+class _OwnFault(AferirError):
+    exit_code = 70
 
 
 def _own_fault(options: argparse.Namespace, error: Exception) -> int:
     """Keep the traceback for whoever mends it, in a file and not in the user's face."""
     from aferir.linux.journal import state_folder
 
-    path = Path(state_folder()) / "fault.txt"
     try:
+        path = Path(state_folder()) / "fault.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
         remedy = f"please report it with the details in {path}"
-    except OSError:
+    except (OSError, AferirError):
         remedy = "please report it"
-    _complain(options, f"a fault of aferir's own: {type(error).__name__}: {error}", remedy, 70)
-    return 70
+    message = f"a fault of aferir's own: {type(error).__name__}: {error}"
+    return _complain(options, _OwnFault(message, remedy=remedy))

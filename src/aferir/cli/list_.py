@@ -12,6 +12,7 @@ _MARKS = {
     "complete": "[green]complete[/]",
     "unfinished": "[yellow]unfinished[/]",
     "damaged": "[red]damaged[/]",
+    "unreadable": "[red]unreadable[/]",
 }
 
 

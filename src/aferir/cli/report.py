@@ -1,14 +1,15 @@
-"""Write the report of a run: HTML, Markdown, CSV, JSON, and Parquet when asked for."""
+"""Write the report of a run: HTML, Markdown, CSV, JSON, and Parquet when asked for.
+
+It is written beside the records, or with --to into another folder, e.g. where somebody else made
+the run. A run whose folder may not be written is reported into a folder of its name here.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from aferir.report.model import Evaluation
-    from aferir.store import Run
 
 NAME = "report"
 HELP = "write the report of a run"
@@ -18,20 +19,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir report`."""
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run, finished or not")
     parser.add_argument("--json", action="store_true", help="print the evaluation as JSON")
+    parser.add_argument(
+        "--to", type=Path, metavar="FOLDER", help="where to write it (default: the run's folder)"
+    )
     parser.add_argument("--parquet", type=Path, metavar="FILE", help="also write all samples there")
+    parser.set_defaults(keeps_results=True)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Evaluate what is recorded so far and write the files into the run's folder."""
+    """Evaluate what is recorded so far and write the files."""
+    from aferir.cli.publish import evaluate, write_all
+    from aferir.runner.interrupts import ending_signals
     from aferir.store import open_run
 
     run = open_run(options.run)
-    written = write_all(run, evaluate(run))
-    if options.parquet is not None:
-        from aferir.store.export import export_parquet
+    with ending_signals():
+        written = write_all(run, evaluate(run), options.to or _place(run.folder))
+        if options.parquet is not None:
+            from aferir.store.export import export_parquet
 
-        export_parquet([run], options.parquet)
-        written["parquet"] = options.parquet
+            export_parquet([run], options.parquet)
+            written["parquet"] = options.parquet
     if options.json:
         print(written["json"].read_text(encoding="utf-8"), end="")
     else:
@@ -40,28 +48,12 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def evaluate(run: Run) -> Evaluation:
-    """The evaluation of what is recorded so far."""
-    from aferir.report.analyse import analyse
-
-    return analyse(run.plan, run.records)
-
-
-def write_all(run: Run, evaluation: Evaluation) -> dict[str, Path]:
-    """Write every form beside the records; the path of each by its form."""
-    from aferir.installed import installed
-    from aferir.report.write_csv import write_samples_csv, write_summary_csv
-    from aferir.report.write_html import write_html
-    from aferir.report.write_json import write_json
-    from aferir.report.write_markdown import write_markdown
-
-    forms = {"html": "html", "markdown": "md", "json": "json"}
-    paths = {form: run.folder / f"report.{ending}" for form, ending in forms.items()}
-    paths |= {"samples": run.folder / "samples.csv", "summary": run.folder / "summary.csv"}
-    reference = installed("reference")
-    write_html(paths["html"], evaluation, provenance=run.provenance, reference=reference)
-    write_markdown(paths["markdown"], evaluation, provenance=run.provenance)
-    write_json(paths["json"], evaluation, provenance=run.provenance)
-    write_samples_csv(paths["samples"], run.records)
-    write_summary_csv(paths["summary"], evaluation)
-    return paths
+def _place(folder: Path) -> Path:
+    """The run's own folder, or one of its name where we are if that may not be written."""
+    if os.access(folder, os.W_OK | os.X_OK):
+        return folder
+    here = Path(folder.resolve().name)
+    if not os.access(Path(), os.W_OK | os.X_OK) or here.resolve() == folder.resolve():
+        return folder
+    print(f"aferir: {folder} may not be written: the report goes to {here}", file=sys.stderr)
+    return here

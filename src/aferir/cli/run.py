@@ -1,13 +1,13 @@
 """Carry out an experiment file, and write the report.
 
-Run again after an interruption, a crash or a SIGKILL, it goes on where it stopped. What this
-machine cannot run is left out and said, with the command that would add it.
+Run again after an interruption, a crash or a SIGKILL, it goes on where it stopped: with the next
+repetition, or with the report alone. What this machine cannot run is left out and said, with the
+command that would add it.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the evaluation as JSON")
     add_runs(parser)
+    parser.set_defaults(keeps_results=True)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -66,6 +67,7 @@ def execute(options: argparse.Namespace) -> int:
             context=registry.context(),
             progress=progress,
             fresh=options.new,
+            reports=True,
         )
     return _report(run, json=options.json)
 
@@ -81,16 +83,17 @@ def _program(name: str) -> Path | None:
 
 
 def _report(run: Run, *, json: bool) -> int:
-    from aferir.cli.report import evaluate, write_all
+    from aferir.cli.publish import evaluate, write_all
+    from aferir.runner.interrupts import ending_signals
 
-    evaluation = evaluate(run)
-    written = write_all(run, evaluation)
+    with ending_signals():
+        evaluation = evaluate(run)
+        written = write_all(run, evaluation)
     if json:
         print(written["json"].read_text(encoding="utf-8"), end="")
     else:
         print_verdict(run, evaluation)
         print(f"Report: {written['html']}")
-    sys.stdout.flush()
     empty = [cell for cell in evaluation.cells if cell.failures and not cell.points]
     return 1 if empty else 0
 

@@ -7,16 +7,21 @@ SIGKILL leaves is found at the next start, and by `aferir clean`: entries whose 
 from __future__ import annotations
 
 import os
-import tempfile
+import shutil
 import uuid
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from aferir.linux.refusal import home, refusals
+
 _ROOT_CACHE = Path("/var/cache/aferir")
 _ID_DIGITS, _FAMILY_DIGITS = 12, 6
+_WRITING = ".writing-"
+_ELSEWHERE = "set AFERIR_STATE to a folder that you may write in, on a disk with room"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +46,7 @@ def state_folder() -> Path:
         return Path(chosen)
     if os.geteuid() == 0:
         return Path("/var/lib/aferir")
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    base = os.environ.get("XDG_STATE_HOME") or home() / ".local" / "state"
     return Path(base) / "aferir"
 
 
@@ -52,7 +57,7 @@ def cache_folder() -> Path:
         return Path(chosen)
     if os.geteuid() == 0:
         return _ROOT_CACHE
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    base = os.environ.get("XDG_CACHE_HOME") or home() / ".cache"
     return Path(base) / "aferir"
 
 
@@ -79,7 +84,9 @@ def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) ->
         details=details,
         kept_by="" if kept_by is None else str(kept_by),
     )
-    write_durably(_folder() / f"{entry.id}.json", msgspec.json.encode(entry))
+    path = _folder() / f"{entry.id}.json"
+    with refusals(path, "written", remedy=_ELSEWHERE):
+        write_durably(path, msgspec.json.encode(entry))
     return entry
 
 
@@ -107,7 +114,7 @@ def entries() -> Iterator[Entry]:
     for path in sorted(_folder().glob("*.json")):
         try:
             yield msgspec.json.decode(path.read_bytes(), type=Entry)
-        except (msgspec.DecodeError, FileNotFoundError):
+        except (msgspec.DecodeError, OSError):  # gone meanwhile, or somebody else's
             continue
 
 
@@ -134,24 +141,48 @@ def owner_lives(entry: Entry) -> bool:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Replace `path` in one step that a crash cannot tear."""
+    """Replace `path` in one step that a crash cannot tear; who may read it is for the umask to say.
+
+    What earlier writers who were killed have left half written beside it is removed.
+    Errors: OSError; then the old content is there, whole.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    sweep(path.parent, _WRITING)
+    temporary = path.parent / unique(_WRITING)
     try:
-        os.fchmod(handle, 0o644)  # mkstemp(3) makes it ours alone, but a run is for all to read
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync_folder(path.parent)
+
+
+def unique(prefix: str) -> str:
+    """A name for what we are about to write; `sweep` finds it once we are dead."""
+    return f"{prefix}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+def sweep(folder: Path, prefix: str) -> None:
+    """Remove what processes that no longer run have begun to write there under `unique` names."""
+    for path in folder.glob(f"{prefix}*"):
+        pid = path.name.removeprefix(prefix).partition("-")[0]
+        if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
+            with suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, as fsync(2) wants it for what was made there."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 def _unused_id() -> str:
@@ -164,7 +195,8 @@ def _unused_id() -> str:
 
 def _folder() -> Path:
     folder = state_folder() / "journal"
-    folder.mkdir(parents=True, exist_ok=True)
+    with refusals(folder, "made", remedy=_ELSEWHERE):
+        folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 

@@ -26,7 +26,16 @@ from aferir.runner.repetition import command_line
 from aferir.runner.rounds import Session, go
 from aferir.runner.snapshots import Watch
 from aferir.runner.stopping import MOST_FAILURES, History, given_up
-from aferir.store import Run, continue_run, create_run, find_unfinished, open_run
+from aferir.store import (
+    Choice,
+    Run,
+    Writer,
+    carried_over,
+    choose,
+    continue_run,
+    create_run,
+    open_run,
+)
 
 _SILENT = Silent()
 _NOTHING = Watch()
@@ -44,17 +53,19 @@ def run(
     facts: Mapping[str, Any] | None = None,
     progress: Progress = _SILENT,
     fresh: bool = False,
+    reports: bool = False,
 ) -> Run:
     """Carry out `plan` and keep it in a new folder of `runs`, or go on with an unfinished one.
 
-    `experiment` is the experiment file as it was read: the newest unfinished run of the same
-    content, plan and version is continued, unless `fresh`. `kinds` and `workloads` are by name;
-    environments are made with `context`, which first undoes what dead owners left in the journal.
-    `facts` of the machine go into the provenance.
+    `experiment` is the experiment file as it was read: the newest unfinished run of the same plan
+    and version is continued, unless `fresh`. With `reports` the caller reports what is returned,
+    and it is a complete run whose report was cut off, if there is one. `kinds` and `workloads` are
+    by name; environments are made with `context`, which first undoes what dead owners left in the
+    journal. `facts` of the machine go into the provenance.
 
     Errors: MissingError where nothing can run here, UsageError where the folder cannot be used,
-    InterruptedRunError after Ctrl-C or SIGTERM: everything is given back by then, and the run can
-    be continued.
+    RefusedError where the disk takes no more, InterruptedRunError after Ctrl-C or SIGTERM:
+    everything is given back by then, and the run can be continued.
     """
     used = {spec.kind: kinds[spec.kind] for spec in plan.environments}
     environments = {name: kind.make(context or Context()) for name, kind in used.items()}
@@ -64,8 +75,16 @@ def run(
             if context is not None:
                 for problem in context.clean(journal.orphans()):
                     progress.note(problem)
+            choice = Choice(step="begin")
             if not fresh:
-                folder = find_unfinished(runs, experiment, plan, __version__)
+                choice = choose(runs, plan, __version__, facts, reports=reports)
+            for note in choice.notes:
+                progress.note(note)
+            folder = choice.folder
+            if choice.step == "report":
+                assert folder is not None
+                progress.note(f"{folder} is measured and wants its report; `--new` measures anew")
+                return open_run(folder)
             if folder is None:
                 ready = prepare(plan, used, environments, workloads, progress=progress)
                 provenance = _describe(plan, used, ready, dict(facts or {}))
@@ -73,8 +92,7 @@ def run(
                 folder = writer.folder
             else:
                 progress.note(f"going on with {folder}")
-                writer, earlier = continue_run(folder)
-                provenance = earlier.provenance
+                writer, plan, provenance = _go_on(folder, plan, progress)
                 ready = None
             with writer:
                 ready = ready or prepare(
@@ -100,6 +118,17 @@ def run(
         except KeyboardInterrupt:
             raise _interrupted(folder) from None
     return open_run(folder)
+
+
+def _go_on(folder: Path, wanted: Plan, progress: Progress) -> tuple[Writer, Plan, Provenance]:
+    """The writer of an unfinished run, the plan that it goes on with, and its conditions so far."""
+    writer, earlier, problems = continue_run(folder)
+    for problem in problems:
+        progress.note(problem)
+    plan = carried_over(earlier.plan, wanted)
+    if plan != earlier.plan:
+        writer.write_plan(plan)
+    return writer, plan, earlier.provenance
 
 
 def _carry_out(session: Session, provenance: Provenance) -> None:

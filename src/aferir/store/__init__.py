@@ -8,23 +8,32 @@ A run is one folder:
     experiment.toml    the experiment file, byte by byte
     provenance.json    the conditions
     records.jsonl      one finished repetition a line, each synced before the next one starts
-    complete.json      only once the run is done
+    complete.json      only once the run is done, with the number of its records
     lock               held by the process that writes
+
+What is reported of it is written beside these, see `reported`; `records.damaged-1.jsonl` is what
+was there before a run went on whose records had been damaged.
 """
 
 from __future__ import annotations
 
-from aferir.store.resume import find_unfinished
+from aferir.store.difference import carried_over
+from aferir.store.reported import FORMS, is_reported
+from aferir.store.resume import Choice, choose
 from aferir.store.run import Run, RunSummary, list_runs, open_run
 from aferir.store.writer import Writer, continue_run, create_run
 
 __all__ = [
+    "FORMS",
+    "Choice",
     "Run",
     "RunSummary",
     "Writer",
+    "carried_over",
+    "choose",
     "continue_run",
     "create_run",
-    "find_unfinished",
+    "is_reported",
     "list_runs",
     "open_run",
 ]

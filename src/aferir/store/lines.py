@@ -53,12 +53,39 @@ def decode_lines(content: bytes) -> tuple[list[Record], int]:
     return records, used
 
 
+def salvage(content: bytes) -> tuple[bytes, list[str]]:
+    """All lines that are whole and come for the first time, and what is wrong with each other.
+
+    A torn last line never happened, and is no damage: see `decode_lines`.
+    """
+    kept: list[bytes] = []
+    problems: list[str] = []
+    seen: set[Key] = set()
+    lines = content.split(b"\n")[:-1]
+    for number, line in enumerate(lines, start=1):
+        try:
+            key = key_of(msgspec.json.decode(line, type=Record))
+        except (msgspec.MsgspecError, UnicodeDecodeError) as reason:
+            if number < len(lines):
+                problems.append(f"line {number} is damaged: {reason}")
+            continue
+        if key in seen:
+            problems.append(_repeats(number, key))
+            continue
+        seen.add(key)
+        kept.append(line + b"\n")
+    return b"".join(kept), problems
+
+
 def _refuse_duplicates(records: Iterable[Record]) -> None:
     seen: set[Key] = set()
     for number, record in enumerate(records, start=1):
         key = key_of(record)
         if key in seen:
-            raise ValueError(
-                f"line {number} repeats repetition {record.repetition} of {record.cell}"
-            )
+            raise ValueError(_repeats(number, key))
         seen.add(key)
+
+
+def _repeats(number: int, key: Key) -> str:
+    cell, repetition, _ = key
+    return f"line {number} repeats repetition {repetition} of {cell}"

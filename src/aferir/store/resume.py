@@ -1,37 +1,130 @@
-"""Finding the run that `aferir run FILE` goes on with."""
+"""What `aferir run FILE` does with the runs that are there: go on, report, or begin anew."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
 
 from aferir.errors import AferirError
+from aferir.linux.refusal import owner_of, refused
 from aferir.model.plan import Plan
-from aferir.store.run import PLAN, list_runs, read_json, read_manifest
-from aferir.store.writer import content_hash
+from aferir.model.provenance import Provenance
+from aferir.store.difference import difference
+from aferir.store.lines import salvage
+from aferir.store.reported import is_reported
+from aferir.store.run import (
+    COMPLETE,
+    PLAN,
+    PROVENANCE,
+    RECORDS,
+    RunSummary,
+    exists,
+    list_runs,
+    read_json,
+    read_manifest,
+)
 
 
-def find_unfinished(runs: Path, experiment: bytes, plan: Plan, version: str) -> Path | None:
-    """The newest unfinished run of the same file, plan and kind of version; None: begin anew.
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do, and what the user should know of it."""
 
-    The plan has to be the same too: the same file on a machine that has changed, or read by an
-    aferir that expands it differently, is another experiment.
+    step: Literal["begin", "continue", "report"]
+    folder: Path | None = None
+    """The run to go on with, or to report."""
+    notes: tuple[str, ...] = ()
+    """Which runs of this experiment are left as they are, and why, a sentence each."""
+
+
+def choose(
+    runs: Path,
+    plan: Plan,
+    version: str,
+    facts: Mapping[str, Any] | None = None,
+    *,
+    reports: bool = False,
+) -> Choice:
+    """Look for a run of the same plan, on the same processor, that wants something.
+
+    The newest unfinished one is continued. Where there is none, `reports` are wanted, and the
+    newest complete one has none because its writer was killed or failed, that is written. Runs of
+    this experiment that are newer than its last complete one and cannot be continued are named
+    with the reason.
     """
-    wanted = content_hash(experiment)
+    notes: list[str] = []
+    unreported: Path | None = None
+    superseded = False
     for summary in list_runs(runs):
-        if summary.status != "unfinished":
+        if not _is_of(summary, plan):
             continue
-        try:
-            manifest = read_manifest(summary.folder)
-            if manifest.experiment_sha256 != wanted or not compatible(manifest.version, version):
-                continue
-            if read_json(summary.folder / PLAN, Plan) == plan:
-                return summary.folder
-        except AferirError:
+        if summary.status == "complete":
+            if not superseded and _obstacle(summary, plan, version, facts or {}) == "":
+                unreported = None if is_reported(summary.folder) else summary.folder
+            superseded = True
             continue
-    return None
+        why = _obstacle(summary, plan, version, facts or {})
+        if not why:
+            return Choice(step="continue", folder=summary.folder, notes=tuple(notes))
+        if not superseded:
+            notes.append(f"{summary.folder} is left as it is: {why}")
+    if reports and unreported is not None:
+        return Choice(step="report", folder=unreported, notes=tuple(notes))
+    return Choice(step="begin", notes=tuple(notes))
 
 
 def compatible(first: str, second: str) -> bool:
     """Whether two versions measure alike: same major, and same minor before 1.0 (semver.org)."""
     a, b = first.split("."), second.split(".")
     return a[0] == b[0] and (a[0] != "0" or a[1:2] == b[1:2])
+
+
+def _is_of(summary: RunSummary, plan: Plan) -> bool:
+    """Whether it is a run of that experiment, by what its manifest or else its folder is called."""
+    return summary.name == plan.name or summary.folder.name.startswith(f"{plan.name}-2")
+
+
+def _obstacle(summary: RunSummary, plan: Plan, version: str, facts: Mapping[str, Any]) -> str:
+    """Why the run cannot be gone on with, or reported; empty: it can."""
+    if summary.status == "unreadable":
+        return summary.note
+    try:
+        other = _unlike(summary.folder, plan, version, facts)
+        return other or _beyond_repair(summary)
+    except AferirError as error:
+        return error.message
+
+
+def _unlike(folder: Path, plan: Plan, version: str, facts: Mapping[str, Any]) -> str:
+    """Why figures of that run and of this plan, here and now, do not belong together."""
+    manifest = read_manifest(folder)
+    if not compatible(manifest.version, version):
+        return f"aferir {manifest.version} measured it, and this is {version}"
+    if other := difference(read_json(folder / PLAN, Plan), plan):
+        return f"its plan is another: {other}"
+    then = read_json(folder / PROVENANCE, Provenance).facts
+    old, new = (each.get("machine", {}).get("cpu_model", "") for each in (then, facts))
+    if old and new and old != new:
+        return f"it was measured on another processor: {old}, and this is {new}"
+    return ""
+
+
+def _beyond_repair(summary: RunSummary) -> str:
+    """What is wrong besides lines of records that can be measured again; empty: nothing."""
+    folder = summary.folder
+    if summary.status == "damaged":
+        # Done, by what it says itself: under which conditions the rest was measured, nobody knows.
+        if exists(folder / COMPLETE):
+            return summary.note
+        try:
+            _, problems = salvage((folder / RECORDS).read_bytes())
+        except OSError as reason:
+            return refused(reason, folder / RECORDS, "read").message
+        if not problems:
+            return summary.note
+    paths = (folder, *folder.glob("*.json"), *folder.glob("*.jsonl"))
+    if not all(os.access(path, os.W_OK) for path in paths):
+        return f"you may not write there{owner_of(folder)}"
+    return ""

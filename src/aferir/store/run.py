@@ -7,7 +7,8 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from aferir.errors import AferirError, UsageError
+from aferir.errors import AferirError, RefusedError, UsageError
+from aferir.linux.refusal import refused
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record
@@ -21,6 +22,7 @@ RECORDS = "records.jsonl"
 COMPLETE = "complete.json"
 LOCK = "lock"
 FORMAT = 1
+_AS_OWNER = "read it as its owner or as root, or have the owner permit it: chmod -R a+rX"
 
 _Value = TypeVar("_Value")
 
@@ -60,44 +62,78 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     name: str
     created_unix_ns: int
-    status: Literal["complete", "unfinished", "damaged"]
+    status: Literal["complete", "unfinished", "damaged", "unreadable"]
     records: int
     note: str = ""
-    """Why it is called damaged."""
+    """Why it is called damaged, or unreadable."""
 
 
 def open_run(folder: Path) -> Run:
     """Read a whole run, one that is being written too.
 
-    Errors: UsageError where the folder is no run, or is damaged; it names the file.
+    Errors: UsageError where the folder is no run, or is damaged; RefusedError where it may not be
+    read. Both name the file.
     """
     manifest = read_manifest(folder)
     records, _ = read_records(folder)
+    complete = is_complete(folder, len(records))
     return Run(
         folder=folder,
         manifest=manifest,
         plan=read_json(folder / PLAN, Plan),
         provenance=read_json(folder / PROVENANCE, Provenance),
         records=tuple(records),
-        complete=(folder / COMPLETE).is_file(),
+        complete=complete,
     )
 
 
-def list_runs(folder: Path) -> list[RunSummary]:
-    """All runs in a folder of runs, the newest first; other things in it are passed over."""
+def is_complete(folder: Path, records: int) -> bool:
+    """Whether the run is done; `records` is how many it has.
+
+    Errors: UsageError where it was done with more or fewer of them: some are lost.
+    """
+    path = folder / COMPLETE
+    if not exists(path):
+        return False
+    ending = read_json(path, Ending)
+    if ending.records != records:
+        raise damaged(
+            folder / RECORDS, f"the run ended with {ending.records} records, and {records} are left"
+        )
+    return True
+
+
+def exists(path: Path) -> bool:
+    """Whether the file is there. Errors: RefusedError where the folder does not let us see."""
     try:
-        inside = sorted(folder.iterdir()) if folder.is_dir() else []
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except OSError as reason:
+        raise refused(reason, path, "read", remedy=_AS_OWNER) from None
+    return True
+
+
+def list_runs(folder: Path) -> list[RunSummary]:
+    """All runs in a folder of runs, the newest first; other things in it are passed over.
+
+    A run that is damaged, or may not be read, is one of them and says so.
+    """
+    try:
+        inside = sorted(folder.iterdir()) if exists(folder) else []
+    except NotADirectoryError:
         raise UsageError(
-            f"{folder} cannot be read: {reason.strerror}", remedy="name another folder"
+            f"{folder} is no folder", remedy="name the folder that has the runs"
         ) from None
-    runs = [_summary(path) for path in inside if (path / MANIFEST).is_file()]
+    except OSError as reason:
+        raise refused(reason, folder, "read", remedy="name another folder") from None
+    runs = [run for path in inside if (run := _summary(path)) is not None]
     return sorted(runs, key=lambda run: (run.created_unix_ns, run.folder.name), reverse=True)
 
 
 def read_manifest(folder: Path) -> Manifest:
     """What the folder is. Errors: UsageError where it is no run or a later version's."""
-    if not (folder / MANIFEST).is_file():
+    if not exists(folder / MANIFEST):
         what = "is no run" if folder.is_dir() else "is no folder"
         raise UsageError(
             f"{folder} {what}", remedy="`aferir list` shows the runs; give the folder of one"
@@ -119,44 +155,52 @@ def read_records(folder: Path) -> tuple[list[Record], int]:
     except FileNotFoundError:
         return [], 0
     except OSError as reason:
-        raise _damaged(path, reason.strerror or "unreadable") from None
+        raise refused(reason, path, "read", remedy=_AS_OWNER) from None
     except ValueError as reason:
-        raise _damaged(path, str(reason)) from None
+        raise damaged(path, str(reason)) from None
 
 
 def read_json(path: Path, kind: type[_Value]) -> _Value:
     """One file of a run. Errors: UsageError where it is missing or damaged."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, IsADirectoryError) as reason:
+        raise damaged(path, reason.strerror or "it is not there") from None
     except OSError as reason:
-        raise _damaged(path, reason.strerror or "unreadable") from None
+        raise refused(reason, path, "read", remedy=_AS_OWNER) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as reason:
-        raise _damaged(path, str(reason)) from None
+        raise damaged(path, str(reason)) from None
 
 
-def _summary(folder: Path) -> RunSummary:
+def _summary(folder: Path) -> RunSummary | None:
+    """What is known of a run; None: it is none."""
+    name, created, count = folder.name, 0, 0
     try:
+        if not exists(folder / MANIFEST):
+            return None
         manifest = read_manifest(folder)
+        name, created = manifest.name, manifest.created_unix_ns
         records, _ = read_records(folder)
+        count = len(records)
+        status: Literal["complete", "unfinished"] = (
+            "complete" if is_complete(folder, count) else "unfinished"
+        )
     except AferirError as error:
         return RunSummary(
             folder=folder,
-            name=folder.name,
-            created_unix_ns=0,
-            status="damaged",
-            records=0,
+            name=name,
+            created_unix_ns=created,
+            status="unreadable" if isinstance(error, RefusedError) else "damaged",
+            records=count,
             note=error.message,
         )
     return RunSummary(
-        folder=folder,
-        name=manifest.name,
-        created_unix_ns=manifest.created_unix_ns,
-        status="complete" if (folder / COMPLETE).is_file() else "unfinished",
-        records=len(records),
+        folder=folder, name=name, created_unix_ns=created, status=status, records=count
     )
 
 
-def _damaged(path: Path, reason: str) -> UsageError:
+def damaged(path: Path, reason: str) -> UsageError:
+    """The error for a file of a run that is not as it was written."""
     return UsageError(
         f"{path} is damaged: {reason}",
         remedy="restore it from a copy, or move the run's folder away and run it again",

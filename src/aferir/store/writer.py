@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -14,12 +15,13 @@ from typing import Self
 
 import msgspec
 
-from aferir.errors import AferirError, UsageError
-from aferir.linux.journal import write_durably
+from aferir.errors import RefusedError, UsageError
+from aferir.linux.journal import sync_folder, write_durably
+from aferir.linux.refusal import refusals, refused
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record
-from aferir.store.lines import encode_line, key_of
+from aferir.store.lines import encode_line, key_of, salvage
 from aferir.store.run import (
     COMPLETE,
     EXPERIMENT,
@@ -32,10 +34,13 @@ from aferir.store.run import (
     Ending,
     Manifest,
     Run,
+    exists,
     open_run,
     read_manifest,
     read_records,
 )
+
+_GOES_ON = "and run again: the run goes on where it stopped"
 
 
 class Writer:
@@ -49,15 +54,17 @@ class Writer:
         self.records = records
         self._keys = {key_of(record) for record in records}
         self._size = used
-        self._handle = os.open(folder / RECORDS, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        os.ftruncate(self._handle, used)
-        os.fsync(self._handle)
-        _sync_folder(folder)
+        with refusals(folder / RECORDS, "written"):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+            self._handle = os.open(folder / RECORDS, flags, 0o666)
+            os.ftruncate(self._handle, used)
+            os.fsync(self._handle)
+            sync_folder(folder)
 
     def append(self, record: Record) -> None:
         """Keep a record for good: it is on the disk when this returns.
 
-        Errors: AferirError where the disk is full, and then nothing of it is kept. A record that
+        Errors: RefusedError where the disk is full, and then nothing of it is kept. A record that
         is there already, or that holds no finite number, is our own mistake: ValueError.
         """
         if key_of(record) in self._keys:
@@ -67,23 +74,31 @@ class Writer:
             _write_all(self._handle, line, self._size)
             os.fsync(self._handle)
         except OSError as reason:
-            os.ftruncate(self._handle, self._size)
-            raise AferirError(
-                f"{self.folder / RECORDS} cannot be written: {reason.strerror}",
-                remedy="make room on that disk and run again: the run goes on where it stopped",
-            ) from None
+            with suppress(OSError):  # a torn last line is dropped when the run goes on
+                os.ftruncate(self._handle, self._size)
+            raise going_on(refused(reason, self.folder / RECORDS, "written")) from None
         self._size += len(line)
         self._keys.add(key_of(record))
         self.records.append(record)
 
     def write_provenance(self, provenance: Provenance) -> None:
         """Replace the conditions of the run."""
-        write_durably(self.folder / PROVENANCE, _pretty(provenance))
+        self._write(PROVENANCE, _pretty(provenance))
+
+    def write_plan(self, plan: Plan) -> None:
+        """Replace the plan by one that differs in nothing that is measured: see `difference`."""
+        self._write(PLAN, _pretty(plan))
 
     def finish(self) -> None:
         """Mark the run as done: it will not be resumed."""
         ending = Ending(ended_unix_ns=time.time_ns(), records=len(self.records))
-        write_durably(self.folder / COMPLETE, _pretty(ending))
+        self._write(COMPLETE, _pretty(ending))
+
+    def _write(self, name: str, content: bytes) -> None:
+        try:
+            write_durably(self.folder / name, content)
+        except OSError as reason:
+            raise going_on(refused(reason, self.folder / name, "written")) from None
 
     def close(self) -> None:
         """Give the lock back. May be called twice."""
@@ -107,17 +122,16 @@ class Writer:
 def create_run(runs: Path, plan: Plan, experiment: bytes, provenance: Provenance) -> Writer:
     """Make a new run folder, named after the experiment and the time.
 
-    Errors: UsageError where `runs` cannot be written.
+    Errors: UsageError where `runs` cannot be written, or names no folder; nothing stays of it.
     """
     created = time.time_ns()
     try:
         folder = _new_folder(runs, plan.name, created)
     except OSError as reason:
+        why = refused(reason, runs, "used")
         raise UsageError(
-            f"no run can be kept in {runs}: {reason.strerror}",
-            remedy="name a folder that you may write in",
+            f"no run can be kept in {runs}: {reason.strerror}", remedy=why.remedy
         ) from None
-    lock = _take_lock(folder)
     manifest = Manifest(
         format=FORMAT,
         version=provenance.version,
@@ -125,29 +139,66 @@ def create_run(runs: Path, plan: Plan, experiment: bytes, provenance: Provenance
         created_unix_ns=created,
         experiment_sha256=content_hash(experiment),
     )
-    write_durably(folder / PLAN, _pretty(plan))
-    write_durably(folder / EXPERIMENT, experiment)
-    write_durably(folder / PROVENANCE, _pretty(provenance))
     # The manifest comes last: a crash before it leaves a folder that nobody takes for a run.
-    write_durably(folder / MANIFEST, _pretty(manifest))
-    return Writer(folder, lock)
+    contents = {
+        PLAN: _pretty(plan),
+        EXPERIMENT: experiment,
+        PROVENANCE: _pretty(provenance),
+        MANIFEST: _pretty(manifest),
+    }
+    lock = -1
+    try:
+        with refusals(folder, "written"):
+            lock = _take_lock(folder)
+            for name, content in contents.items():
+                write_durably(folder / name, content)
+            return Writer(folder, lock)
+    except BaseException:
+        if lock >= 0:
+            os.close(lock)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
-def continue_run(folder: Path) -> tuple[Writer, Run]:
-    """Go on with an unfinished run, of which nothing but a torn last line is dropped.
+def continue_run(folder: Path) -> tuple[Writer, Run, tuple[str, ...]]:
+    """Go on with an unfinished run; what is wrong with lines of its records, a sentence each.
 
-    Errors: UsageError where it is complete, damaged, or being written by another process.
+    A torn last line is dropped. So are lines that are damaged or come twice, whose repetitions are
+    measured again: what was there before is kept beside.
+    Errors: UsageError where it is complete, damaged otherwise, or being written by another process;
+    RefusedError where it may not be written.
     """
     read_manifest(folder)
-    if (folder / COMPLETE).is_file():
+    if exists(folder / COMPLETE):
         raise UsageError(f"{folder} is complete", remedy="start a new run instead")
     lock = _take_lock(folder)
     try:
-        return Writer(folder, lock), open_run(folder)
+        problems = _mend(folder)
+        return Writer(folder, lock), open_run(folder), problems
     except BaseException:
         with suppress(OSError):
             os.close(lock)
         raise
+
+
+def _mend(folder: Path) -> tuple[str, ...]:
+    """Leave out damaged lines of the records, and say which."""
+    path = folder / RECORDS
+    if not exists(path):
+        return ()
+    with refusals(path, "mended"):
+        content = path.read_bytes()
+        whole, problems = salvage(content)
+        if not problems:
+            return ()
+        number = 1
+        while (aside := folder / f"records.damaged-{number}.jsonl").exists():
+            number += 1
+        write_durably(aside, content)
+        write_durably(path, whole)
+    return tuple(
+        f"{path}, {problem}; it is measured again, see {aside.name}" for problem in problems
+    )
 
 
 def content_hash(experiment: bytes) -> str:
@@ -171,19 +222,30 @@ def _new_folder(runs: Path, name: str, created_unix_ns: int) -> Path:
 
 def _take_lock(folder: Path) -> int:
     """flock(2) is given back by the kernel when we end, however we end."""
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with refusals(folder / LOCK, "written"):
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
         os.close(handle)
         raise UsageError(
             f"{folder} is being written by another aferir, process {holder}",
             remedy="wait until it ends, or end it and run again",
         ) from None
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, f"{os.getpid()}\n".encode("ascii"), 0)
+    except OSError as reason:
+        os.close(handle)
+        raise refused(reason, folder / LOCK, "locked") from None
+    with suppress(OSError):  # whose it is, for whoever finds it taken; a full disk may forget that
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode("ascii"), 0)
     return handle
+
+
+def going_on(error: RefusedError) -> RefusedError:
+    """The same with the word that nothing of what was measured is lost."""
+    remedy = error.remedy or "mend that"
+    return RefusedError(error.message, remedy=f"{remedy}, {_GOES_ON}")
 
 
 def _write_all(handle: int, content: bytes, offset: int) -> None:
@@ -191,14 +253,6 @@ def _write_all(handle: int, content: bytes, offset: int) -> None:
     while content:
         written = os.pwrite(handle, content, offset)
         content, offset = content[written:], offset + written
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _pretty(value: msgspec.Struct) -> bytes:

@@ -20,10 +20,11 @@ from aferir.model.provenance import Provenance
 from aferir.model.record import Failure, Record, Sample, Series, Warning
 from aferir.registry import all_programs, kinds
 from aferir.store import (
+    Choice,
     Writer,
+    choose,
     continue_run,
     create_run,
-    find_unfinished,
     list_runs,
     open_run,
 )
@@ -142,8 +143,6 @@ def test_damage_before_the_last_line_is_named(tmp_path: Path, plan: Plan) -> Non
         with pytest.raises(UsageError, match="line 2 is damaged") as caught:
             open_run(writer.folder)
         assert caught.value.remedy
-        with pytest.raises(UsageError):
-            continue_run(writer.folder)
     path.write_bytes(b"".join([lines[0], lines[0], lines[1]]))
     with pytest.raises(UsageError, match="line 2 repeats repetition 0"):
         open_run(writer.folder)
@@ -168,26 +167,6 @@ def test_two_processes_never_write_one_run(tmp_path: Path, plan: Plan) -> None:
     continue_run(writer.folder)[0].close()
 
 
-def test_an_unfinished_run_of_the_same_file_is_found(tmp_path: Path, plan: Plan) -> None:
-    assert find_unfinished(tmp_path / "none", EXPERIMENT, plan, "0.1.0") is None
-    with new(tmp_path, plan) as first:
-        pass
-    with new(tmp_path, plan) as second:
-        pass
-    assert first.folder != second.folder
-    assert find_unfinished(tmp_path, EXPERIMENT, plan, "0.1.7") == second.folder
-    assert find_unfinished(tmp_path, EXPERIMENT + b"#", plan, "0.1.0") is None
-    assert find_unfinished(tmp_path, EXPERIMENT, plan, "0.2.0") is None
-    other = msgspec.structs.replace(plan, seed=9)
-    assert find_unfinished(tmp_path, EXPERIMENT, other, "0.1.0") is None
-    with continue_run(second.folder)[0] as writer:
-        writer.finish()
-    assert find_unfinished(tmp_path, EXPERIMENT, plan, "0.1.0") == first.folder
-    with pytest.raises(UsageError, match="is complete"):
-        continue_run(second.folder)
-    assert [run.status for run in list_runs(tmp_path)] == ["complete", "unfinished"]
-
-
 def test_versions_that_measure_alike() -> None:
     assert compatible("1.2.3", "1.9")
     assert not compatible("1.2.3", "2.0.0")
@@ -198,7 +177,9 @@ def test_foreign_and_damaged_folders(tmp_path: Path, plan: Plan) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "note.txt").write_text("x")
     assert list_runs(tmp_path) == []
-    assert list_runs(tmp_path / "note.txt") == []
+    assert list_runs(tmp_path / "absent") == []
+    with pytest.raises(UsageError, match="is no folder"):
+        list_runs(tmp_path / "note.txt")
     for path in (tmp_path / "mine", tmp_path / "note.txt", tmp_path / "absent"):
         with pytest.raises(UsageError, match="is no"):
             open_run(path)
@@ -226,7 +207,7 @@ def test_a_folder_that_was_not_made_to_its_end_is_no_run(tmp_path: Path, plan: P
         pass
     (writer.folder / "run.json").unlink()
     assert list_runs(tmp_path) == []
-    assert find_unfinished(tmp_path, EXPERIMENT, plan, "0.1.0") is None
+    assert choose(tmp_path, plan, "0.1.0") == Choice(step="begin")
 
 
 def test_a_place_that_takes_no_runs(tmp_path: Path, plan: Plan) -> None:

@@ -1,0 +1,116 @@
+"""Write the report of a run: all forms whole, or the old ones stay."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aferir.report.model import Evaluation
+    from aferir.store import Run
+
+_WRITING = ".report-"
+
+
+def evaluate(run: Run) -> Evaluation:
+    """The evaluation of what is recorded so far."""
+    from aferir.report.analyse import analyse
+
+    return analyse(run.plan, run.records)
+
+
+def write_all(run: Run, evaluation: Evaluation, folder: Path | None = None) -> dict[str, Path]:
+    """Write every form into `folder`, by default beside the records; the path of each by its form.
+
+    Errors: RefusedError naming the file that cannot be written; then all are as they were.
+    """
+    from aferir.linux.journal import sync_folder
+    from aferir.linux.refusal import refusals
+    from aferir.store import FORMS
+
+    target = folder or run.folder
+    paths = {form: target / name for form, name in FORMS.items()}
+    with _staging(target) as staged:
+        for form, name in FORMS.items():
+            with refusals(paths[form], "written"):
+                _write(form, staged / name, run, evaluation)
+                _sync(staged / name)
+        for form, name in FORMS.items():
+            with refusals(paths[form], "replaced"):
+                (staged / name).replace(paths[form])
+        with suppress(OSError):  # a file system that cannot do that has the names all the same
+            sync_folder(target)
+    return paths
+
+
+def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:
+    from aferir.installed import installed
+    from aferir.report import write_csv, write_html, write_json, write_markdown
+
+    if form == "html":
+        write_html.write_html(
+            path, evaluation, provenance=run.provenance, reference=installed("reference")
+        )
+    elif form == "markdown":
+        write_markdown.write_markdown(path, evaluation, provenance=run.provenance)
+    elif form == "json":
+        write_json.write_json(path, evaluation, provenance=run.provenance)
+    elif form == "samples":
+        write_csv.write_samples_csv(path, run.records)
+    else:
+        write_csv.write_summary_csv(path, evaluation)
+
+
+@contextmanager
+def _staging(target: Path) -> Iterator[Path]:
+    """A folder on the same file system, gone in the end; the killed ones of others go too."""
+    from aferir.linux.journal import sweep, unique
+    from aferir.linux.refusal import refusals
+
+    with refusals(target, "written", remedy=OTHER_FOLDER):
+        target.mkdir(parents=True, exist_ok=True)
+        sweep(target, _WRITING)
+        staged = target / unique(_WRITING)
+        staged.mkdir(mode=0o700)
+    try:
+        _give_matplotlib_a_folder(staged)
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+OTHER_FOLDER = "name a folder that you may write in: aferir report RUN --to FOLDER"
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _give_matplotlib_a_folder(staged: Path) -> None:
+    """It ends where it can write neither its folders nor a temporary one (no home, a full disk)."""
+    chosen = os.environ.get("MPLCONFIGDIR")
+    if chosen is not None and _usable(Path(chosen)):
+        return
+    if chosen is None:
+        with suppress(RuntimeError):  # no home
+            config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+            cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+            if all(_usable(Path(base) / "matplotlib") for base in (config, cache)):
+                return
+    os.environ["MPLCONFIGDIR"] = str(staged)
+
+
+def _usable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)

@@ -1,0 +1,100 @@
+"""What the operating system refuses, as an error that names the file and what helps.
+
+A full disk, a missing right, a limit of the shell: none of them is a fault of aferir's own, and
+none of them comes at one place alone. The numbers are those of errno(3).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aferir.errors import RefusedError
+
+ELSEWHERE = "name a folder that you may write in"
+_ROOM = "make room on that disk"
+_REMEDIES = {
+    errno.EACCES: ELSEWHERE,
+    errno.EPERM: ELSEWHERE,
+    errno.EROFS: "that file system is mounted read-only: name a folder on another one",
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: "make room: your quota on that disk is used up",
+    errno.EFBIG: "raise the limit of a file's size (`ulimit -f unlimited`), or use another disk",
+    errno.EMFILE: "raise the limit of open files (`ulimit -n 1024`)",
+    errno.ENFILE: "the whole machine has too many files open: end what else runs here",
+    errno.ENOMEM: "end what else uses the memory, or raise its limit",
+    errno.EAGAIN: "raise the limit of processes (`ulimit -u`), or end what else runs here",
+    errno.EIO: "the disk fails, or the connection to it: see `dmesg`",
+    errno.ENOENT: "make that folder, or name another",
+    errno.ENOTDIR: "a part of that path is a file: name a folder",
+    errno.EISDIR: "that is a folder: name a file",
+    errno.EEXIST: "something of that name is there already: name another",
+    errno.ELOOP: "its links lead in a circle: name another",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EBUSY: "something else uses it: wait, or name another",
+    errno.ENOLCK: "that file system knows no locks: name a folder on a local disk",
+    errno.ESTALE: "the server of that file system has lost it: mount it again",
+    errno.ENODEV: "the device is not there any more",
+    errno.ENXIO: "the device is not there any more",
+}
+
+
+def is_refusal(reason: OSError) -> bool:
+    """Whether the operating system refused something; else the call itself was wrong."""
+    return reason.errno in _REMEDIES
+
+
+def refused(
+    reason: OSError, path: Path | str | None = None, act: str = "used", *, remedy: str = ""
+) -> RefusedError:
+    """`PATH cannot be ACT: why`, with the remedy that goes with the reason unless one is given.
+
+    Without `path` it is the file that the reason names.
+    """
+    named = path if path is not None else reason.filename
+    said = reason.strerror or str(reason)
+    message = f"{named} cannot be {act}: {said}" if named is not None else said
+    if reason.errno in (errno.EACCES, errno.EPERM) and named is not None:
+        message += owner_of(Path(os.fsdecode(named)))
+    return RefusedError(message, remedy=remedy or _REMEDIES.get(reason.errno or 0, ""))
+
+
+def owner_of(path: Path) -> str:
+    """Whose the file, or the nearest folder above it is, in brackets; empty where it is ours."""
+    for place in (path, *path.absolute().parents):
+        try:
+            owner = place.stat().st_uid
+        except OSError:
+            continue
+        if owner == os.geteuid():
+            return ""
+        try:
+            name = pwd.getpwuid(owner).pw_name
+        except KeyError:
+            name = f"user {owner}"
+        return f" ({place} belongs to {name})"
+    return ""
+
+
+@contextmanager
+def refusals(path: Path | str, act: str, *, remedy: str = "") -> Iterator[None]:
+    """Within it, whatever the operating system refuses is said of `path`: see `refused`."""
+    try:
+        yield
+    except OSError as reason:
+        raise refused(reason, path, act, remedy=remedy) from reason
+
+
+def home() -> Path:
+    """The user's home folder. Errors: RefusedError where neither HOME nor an account names one."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise RefusedError(
+            f"there is no home folder: HOME is not set, and user {os.getuid()} has no account",
+            remedy="set HOME, or AFERIR_STATE and AFERIR_CACHE, to folders that you may write in",
+        ) from None

@@ -1,0 +1,79 @@
+"""Whether two plans are the same experiment, and if not, where they differ first. Pure.
+
+What nothing that is measured depends on may differ: words for the reader, the time limit of the
+run, and a few kilobytes of memory, which differ with the kernel and with what a balloon has taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from aferir.model.plan import EnvironmentSpec, Plan
+
+_MEMORY_PERCENT = 1.0
+
+
+def difference(first: Plan, second: Plan) -> str:
+    """The first thing that matters, as `what was A and is B`; empty: one experiment."""
+    old, new = _essence(first), _essence(second, like=first)
+    return next(_differences(msgspec.to_builtins(old), msgspec.to_builtins(new), ()), "")
+
+
+def carried_over(earlier: Plan, wanted: Plan) -> Plan:
+    """The plan to go on with: as it began, with the words and the time limit that are asked now."""
+    return msgspec.structs.replace(
+        earlier, title=wanted.title, time_limit_s=wanted.time_limit_s, metric=wanted.metric
+    )
+
+
+def _essence(plan: Plan, like: Plan | None = None) -> Plan:
+    """A plan without what does not matter; memory that is nearly that of `like` is that."""
+    sizes = {spec.name: spec.memory_bytes for spec in like.environments} if like else {}
+    environments = tuple(
+        msgspec.structs.replace(spec, memory_bytes=_nearly(spec, sizes.get(spec.name)))
+        for spec in plan.environments
+    )
+    return msgspec.structs.replace(
+        plan, title="", time_limit_s=0.0, metric="", environments=environments
+    )
+
+
+def _nearly(spec: EnvironmentSpec, size: int | None) -> int:
+    if size is None or abs(spec.memory_bytes - size) > size * _MEMORY_PERCENT / 100:
+        return spec.memory_bytes
+    return size
+
+
+def _differences(old: object, new: object, path: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _differences(old.get(key), new.get(key), (*path, str(key)))
+    elif _is_list(old) and _is_list(new):
+        ours, theirs = _named(old), _named(new)
+        for name in dict.fromkeys([*ours, *theirs]):
+            yield from _differences(ours.get(name), theirs.get(name), (*path, name))
+        if list(ours) != list(theirs):
+            yield f"the order of {'.'.join(path)} is another"
+    elif old != new:
+        yield f"{'.'.join(path)} was {_shown(old)} and is {_shown(new)}"
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _named(items: object) -> dict[str, object]:
+    """The members of a list by the names they carry, or by their places."""
+    assert isinstance(items, Sequence)
+    return {
+        str((item.get("id") or item.get("name")) if isinstance(item, Mapping) else place): item
+        for place, item in enumerate(items)
+    }
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "not there"
+    return "something else" if isinstance(value, Mapping) or _is_list(value) else str(value)
