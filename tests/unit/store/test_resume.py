@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from aferir import store
-from aferir.errors import InterruptedRunError
+from aferir.errors import InterruptedRunError, UsageError
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record, Sample
@@ -237,7 +237,7 @@ def test_a_complete_run_with_records_missing_is_damaged(
     (summary,) = list_runs(tmp_path)
     assert summary.status == "damaged"
     assert f"ended with 3 records, and {keep} are left" in summary.note
-    with pytest.raises(store.run.UsageError, match="is damaged"):
+    with pytest.raises(UsageError, match="is damaged"):
         open_run(folder)
     found = choose(tmp_path, plan, "0.1.0", reports=True)
     assert found.step == "begin"
@@ -263,7 +263,7 @@ def test_what_others_may_not_read_or_write_is_left_with_a_word(tmp_path: Path, p
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     told = as_nobody(tmp_path / "runs", plan, tmp_path)
-    assert told["step"] == "begin"
+    assert told["step"] == ["begin"]
     assert str(private) in told["notes"][1]
     assert "Permission denied" in told["notes"][1]
     assert f"{readable} is left as it is: you may not write there" in told["notes"][0]
@@ -283,7 +283,7 @@ def as_nobody(runs: Path, plan: Plan, place: Path) -> dict[str, list[str]]:
             os.setuid(54321)
             found = choose(runs, plan, "0.1.0")
             status = [each.status for each in list_runs(runs)]
-            text = json.dumps({"step": found.step, "notes": found.notes, "status": status})
+            text = json.dumps({"step": [found.step], "notes": found.notes, "status": status})
             os.write(handle, text.encode())
             code = 0
         finally:
