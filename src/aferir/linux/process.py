@@ -1,7 +1,7 @@
 """The only place that starts child processes.
 
 Every child carries `AFERIR_OWNER` in its environment, so that one left over by a SIGKILL can be
-told from other people's (see `aferir.journal`), and dies with us where the kernel allows it.
+told from other people's (see `aferir.linux.journal`), and dies with us where the kernel allows it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.linux import wait
+from aferir.linux.running import is_stopped
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -31,6 +33,9 @@ ALONE = ("unshare", "--fork", "--pid", "--kill-child")
 becomes somebody else by itself (prctl(2), PR_SET_PDEATHSIG)."""
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
+_LOOK_S, _LOOK_SHARE = 0.5, 0.02
+"""How often a child is looked at: the longer of so many seconds, and this share of its limit."""
+_LONGEST_STOP_S = 24 * 3600.0
 _RULE = re.compile(r"-{70,}")
 """Around what Open MPI has to say."""
 _LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] |\[warn\] Epoll ")
@@ -48,6 +53,8 @@ class Completed(msgspec.Struct, frozen=True):
     stderr: str
     started_unix_ns: int
     duration_s: float
+    stopped_s: float = 0.0
+    """Of these, in which somebody had stopped it (SIGSTOP), as far as that was seen."""
     others: tuple[Completed, ...] = ()
     """What ran beside it as a tenant of the same environment."""
 
@@ -66,6 +73,7 @@ def run(
 ) -> Completed:
     """Run `command` to its end and keep what it printed.
 
+    Of `timeout_s` only that counts in which both it and we run: see `aferir.linux.running`.
     Errors: MissingError where the program does not exist, TimeoutExpired past `timeout_s`,
     ProgramError (with the last lines it printed) on a non-zero exit when `check` is set.
     """
@@ -83,7 +91,7 @@ def run(
         controls=controls,
     )
     try:
-        stdout, stderr = child.communicate(input_text, timeout=timeout_s)
+        stdout, stderr, stopped_s = _communicate(child, input_text, timeout_s)
     except subprocess.TimeoutExpired:
         end(child)
         raise TimeoutExpired(
@@ -94,10 +102,40 @@ def run(
         end(child)
         raise
     duration_s = time.perf_counter() - clock
-    done = Completed(tuple(command), child.returncode, stdout, stderr, started, duration_s)
+    done = Completed(
+        tuple(command), child.returncode, stdout, stderr, started, duration_s, stopped_s
+    )
     if check and child.returncode != 0:
         raise ProgramError(f"`{' '.join(command)}` {explain_exit(done)}")
     return done
+
+
+def _communicate(
+    child: subprocess.Popen[str], input_text: str | None, timeout_s: float | None
+) -> tuple[str, str, float]:
+    """What it prints until its end, and how long it was stopped meanwhile.
+
+    The wait is made of looks, of which each counts as what it was meant to last: while we are
+    stopped ourselves, or the program is, the time limit waits. Looks are seconds apart at long
+    limits, since whoever looks takes a processor from what is measured.
+    Errors: subprocess.TimeoutExpired once `timeout_s` is used up.
+    """
+    if timeout_s is None:
+        return (*child.communicate(input_text), 0.0)
+    left_s, stopped_s = timeout_s, 0.0
+    while True:
+        look_s = min(left_s, max(_LOOK_S, timeout_s * _LOOK_SHARE))
+        clock = time.monotonic()
+        try:
+            return (*child.communicate(input_text, timeout=look_s), stopped_s)
+        except subprocess.TimeoutExpired:
+            input_text = None  # it is kept, and goes on where it was
+            if stopped_s < _LONGEST_STOP_S and is_stopped(child.pid):
+                stopped_s += time.monotonic() - clock
+                continue
+            left_s -= look_s
+            if left_s <= 0:
+                raise
 
 
 def start(
@@ -170,12 +208,11 @@ def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:
 
 def _ends_within(pid: int, seconds: float) -> bool:
     """Wait for a child without taking its exit status, which would free its number."""
-    deadline = time.monotonic() + seconds
-    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
+
+    def ended() -> bool:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    return wait.until(ended, wait.after(seconds), period_s=0.005)
 
 
 def explain_exit(done: Completed) -> str:

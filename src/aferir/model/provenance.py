@@ -24,6 +24,9 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     started_unix_ns: int
     ended_unix_ns: int | None = None
     """None: it is running, or was killed."""
+    spent_s: float | None = None
+    """Of the run's time limit at its end, over all starts so far: time that aferir and what it ran
+    were running, whatever the date was set to meanwhile."""
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):

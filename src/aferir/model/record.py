@@ -85,3 +85,5 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     series: tuple[Series, ...] = ()
     warnings: tuple[Warning, ...] = ()
     failure: Failure | None = None
+    spent_s: float | None = None
+    """Of the run's time limit when it was recorded, over all starts; None: an aferir before 0.2."""

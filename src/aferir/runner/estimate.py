@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from statistics import median
 
 from aferir.model.plan import Cell, Plan
 from aferir.model.provenance import Segment
@@ -15,9 +16,12 @@ _ALLOCATION = ("total_s", "release_s")
 
 
 def cost_s(history: History, cell: str) -> float | None:
-    """Mean seconds that a repetition, or an allocation with its release, took; None: never ran."""
+    """Seconds that a repetition, or an allocation with its release, usually took; None: never ran.
+
+    The median: one that was held up says nothing about the next.
+    """
     spent = [seconds for record in history.of(cell) if (seconds := _spent_s(record)) is not None]
-    return sum(spent) / len(spent) if spent else None
+    return median(spent) if spent else None
 
 
 def round_s(history: History, cells: Sequence[Cell]) -> float | None:
@@ -54,14 +58,22 @@ def _later(plan: Plan, history: History, cell: Cell, turn: Round) -> int:
     return plan.warmup - turn.number - 1 + most if turn.warmup else max(0, most - turn.number - 1)
 
 
-def spent_before_s(segments: Iterable[Segment], records: Sequence[Record]) -> float:
+def spent_before_s(segments: Sequence[Segment], records: Sequence[Record]) -> float:
     """Seconds that earlier starts of the run took; a killed one counts to its last record."""
+    told = [segment.spent_s for segment in segments] + [record.spent_s for record in records]
+    known = [seconds for seconds in told if seconds is not None]
+    return max(known) if known else _by_the_date(segments, records)
+
+
+def _by_the_date(segments: Sequence[Segment], records: Sequence[Record]) -> float:
+    """For runs of an aferir that did not keep account of its time."""
     total = 0.0
-    ordered = list(segments)
-    for place, segment in enumerate(ordered):
+    for place, segment in enumerate(segments):
         end = segment.ended_unix_ns
         if end is None:
-            until = ordered[place + 1].started_unix_ns if place + 1 < len(ordered) else float("inf")
+            until = (
+                segments[place + 1].started_unix_ns if place + 1 < len(segments) else float("inf")
+            )
             within = [
                 record.started_unix_ns
                 for record in records

@@ -39,6 +39,8 @@ class Repetition(msgspec.Struct, frozen=True):
     record: Record
     lost: bool = False
     """The instance died, or a program may still run in it: it has to be replaced."""
+    stopped_s: float = 0.0
+    """How long somebody had stopped the program."""
 
 
 class _Ran(msgspec.Struct, frozen=True):
@@ -91,6 +93,9 @@ def repeat(
             record, samples=samples, series=series, warnings=warnings, failure=failure
         ),
         lost=ran.lost,
+        stopped_s=max((o.stopped_s for o in (ran.done, *ran.done.others)), default=0.0)
+        if ran.done is not None
+        else 0.0,
     )
 
 

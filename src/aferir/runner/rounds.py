@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.environments.base import Environment, Kind
+from aferir.linux.running import Running
 from aferir.model.plan import Cell, Plan
 from aferir.model.record import Failure, Record
 from aferir.programs.base import Workload
@@ -20,6 +21,7 @@ from aferir.runner.preparation import Ready
 from aferir.runner.progress import Progress
 from aferir.runner.repetition import blank, repeat
 from aferir.runner.snapshots import Watch
+from aferir.runner.standstill import judged, suspended_s
 from aferir.runner.stopping import (
     ALLOCATION,
     MOST_FAILURES,
@@ -48,9 +50,10 @@ class Session:
         workloads: Mapping[str, Workload],
         watch: Watch,
         progress: Progress,
+        clock: Running,
         spent_s: float = 0.0,
     ) -> None:
-        """`spent_s`: of the plan's time limit, by earlier starts."""
+        """`spent_s`: of the plan's time limit, by earlier starts; `clock` tells the rest."""
         self.plan = plan
         self.ready = ready
         self.writer = writer
@@ -62,14 +65,24 @@ class Session:
         self.progress = progress
         self.left_out = ready.without(plan)
         self.history = History(plan.warmup, writer.records)
-        self._deadline = time.monotonic() + plan.time_limit_s - spent_s
+        self.clock = clock
+        self._begin_s = clock.now_s() - spent_s
+
+    def spent_s(self) -> float:
+        """Seconds of the time limit that are used up, by this start and those before."""
+        return self.clock.now_s() - self._begin_s
 
     def left_s(self) -> float:
         """Seconds until the time limit of the whole run; negative past it."""
-        return self._deadline - time.monotonic()
+        return self.plan.time_limit_s - self.spent_s()
+
+    def stood_still(self, seconds: float) -> None:
+        """A program was stopped for so long, which does not count."""
+        self._begin_s += seconds
 
     def keep(self, record: Record) -> None:
         """Record for good, then count it."""
+        record = msgspec.structs.replace(record, spent_s=round(self.spent_s(), 3))
         self.writer.append(record)
         self.history.add(record)
 
@@ -195,6 +208,7 @@ def _cell(session: Session, turn: Round, pool: Pool, cell: Cell, cells: Sequence
     if isinstance(instance, Failure):
         record = msgspec.structs.replace(blank(cell, turn, time.time_ns()), failure=instance)
     else:
+        ours_s, asleep_s = session.clock.stopped_s(), suspended_s()
         done = repeat(
             cell,
             turn,
@@ -205,7 +219,13 @@ def _cell(session: Session, turn: Round, pool: Pool, cell: Cell, cells: Sequence
             watch=session.watch,
             timeout_s=min(cell.workload.time_limit_s, left_s),
         )
-        record = done.record
+        session.stood_still(done.stopped_s)
+        record = judged(
+            done.record,
+            ours_s=session.clock.stopped_s() - ours_s,
+            asleep_s=suspended_s() - asleep_s,
+            program_s=done.stopped_s,
+        )
         if done.lost:
             with shielded():
                 pool.drop(cell.environment)

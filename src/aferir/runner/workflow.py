@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import msgspec
 
 from aferir import __version__
 from aferir.environments.base import Context, Kind
-from aferir.errors import InterruptedRunError
+from aferir.errors import InterruptedRunError, RefusedError
 from aferir.linux import journal
+from aferir.linux.running import Running
+from aferir.linux.wait import MONOTONIC, Clock
 from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance, Segment
@@ -54,6 +57,7 @@ def run(
     progress: Progress = _SILENT,
     fresh: bool = False,
     reports: bool = False,
+    clock: Clock = MONOTONIC,
 ) -> Run:
     """Carry out `plan` and keep it in a new folder of `runs`, or go on with an unfinished one.
 
@@ -61,7 +65,8 @@ def run(
     and version is continued, unless `fresh`. With `reports` the caller reports what is returned,
     and it is a complete run whose report was cut off, if there is one. `kinds` and `workloads` are
     by name; environments are made with `context`, which first undoes what dead owners left in the
-    journal. `facts` of the machine go into the provenance.
+    journal. `facts` of the machine go into the provenance. Time limits are counted on `clock`, as
+    far as aferir and its programs run.
 
     Errors: MissingError where nothing can run here, UsageError where the folder cannot be used,
     RefusedError where the disk takes no more, InterruptedRunError after Ctrl-C or SIGTERM:
@@ -70,6 +75,7 @@ def run(
     used = {spec.kind: kinds[spec.kind] for spec in plan.environments}
     environments = {name: kind.make(context or Context()) for name, kind in used.items()}
     folder: Path | None = None
+    running = Running(clock)
     with ending_signals():
         try:
             if context is not None:
@@ -94,7 +100,7 @@ def run(
                 progress.note(f"going on with {folder}")
                 writer, plan, provenance = _go_on(folder, plan, progress)
                 ready = None
-            with writer:
+            with writer, running.ticking():
                 ready = ready or prepare(
                     plan,
                     used,
@@ -112,6 +118,7 @@ def run(
                     workloads=workloads,
                     watch=msgspec.structs.replace(watch, load_period_s=plan.load_period_s),
                     progress=progress,
+                    clock=running,
                     spent_s=spent_before_s(provenance.segments, writer.records),
                 )
                 _carry_out(session, _merged(provenance, ready))
@@ -142,10 +149,13 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
         in_time = go(session)
         done = True
     finally:
-        ended = msgspec.structs.replace(segment, ended_unix_ns=time.time_ns())
+        ended = msgspec.structs.replace(
+            segment, ended_unix_ns=time.time_ns(), spent_s=round(session.spent_s(), 3)
+        )
         provenance = _with(provenance, before, ended)
         if not done:
-            writer.write_provenance(provenance)
+            with suppress(RefusedError):  # what ended the run is told, e.g. that the disk is full
+                writer.write_provenance(provenance)
     warnings = warnings_of(plan, session.ready) + _skipped(session) + _given_up(session)
     warnings += _own_group(session, provenance.facts)
     if not in_time:

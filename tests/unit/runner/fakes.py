@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from aferir.config import parse
 from aferir.environments.base import Accounting, Context, Environment, Instance, Kind, Phases
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.linux.process import Completed
+from aferir.linux.wait import MONOTONIC, Clock
 from aferir.model.finding import Finding
 from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, Plan
 from aferir.model.record import Record, Sample
@@ -84,9 +84,9 @@ class FakeInstance:
         assert not self.paused
         assert not self.released
         self.owner.log.append(f"run {self.spec.name}")
-        clock = time.perf_counter()
+        began_s = self.owner.clock.now_s()
         stdout = self.owner.behave(self.spec.name, command, self.owner.count)
-        spent_s = time.perf_counter() - clock
+        spent_s = self.owner.clock.now_s() - began_s
         self.owner.count += 1
         code = 1 if stdout.startswith("exit 1") else 0
         return Completed(tuple(command), code, stdout.removeprefix("exit 1"), "", 1, spent_s)
@@ -126,8 +126,10 @@ class FakeEnvironment:
         emulated: bool = False,
         missing: str = "",
         accounting: Accounting | None = None,
+        clock: Clock = MONOTONIC,
     ) -> None:
         self.kind = kind
+        self.clock = clock
         self.behave = behave
         self.emulated = emulated
         self.missing = missing
@@ -223,6 +225,7 @@ def carry_out(
     watcher: Watcher | None = None,
     fresh: bool = False,
     facts: Mapping[str, object] | None = None,
+    clock: Clock = MONOTONIC,
 ) -> Run:
     return run(
         plan_of(content),
@@ -233,6 +236,7 @@ def carry_out(
         facts=facts,
         progress=watcher or Watcher(),
         fresh=fresh,
+        clock=clock,
     )
 
 

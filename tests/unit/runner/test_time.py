@@ -1,43 +1,51 @@
-"""The time limit of a run, and emulated environments, which must not take it from the others."""
+"""The time limit of a run on simulated time, and emulated environments, which must not take it."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from aferir.environments.base import Phases
 from aferir.errors import InterruptedRunError, TimeoutExpired
-from tests.unit.runner.fakes import FakeEnvironment, carry_out, experiment, of
+from aferir.model.provenance import Segment
+from aferir.model.record import Record
+from aferir.runner.estimate import spent_before_s
+from aferir.store import list_runs
+from tests.unit.linux.simulated_clock import SimulatedClock
+from tests.unit.runner.fakes import Behave, FakeEnvironment, carry_out, experiment, of
+
+LONG = experiment(environments=["native"], header='time_limit = "101 s"', stop="repetitions = 300")
 
 
-def slow(seconds: float) -> FakeEnvironment:
-    def behave(_name: str, _command: Sequence[str], _count: int) -> str:
-        time.sleep(seconds)
-        return '{"duration_s": 1}'
-
-    return instant(FakeEnvironment("native", behave=behave))
-
-
-def instant(environment: FakeEnvironment) -> FakeEnvironment:
+def timed(
+    kind: str, clock: SimulatedClock, behave: Behave, *, emulated: bool = False
+) -> FakeEnvironment:
     """Whose allocations take no time, as the limit of time counts them."""
+    environment = FakeEnvironment(kind, behave=behave, emulated=emulated, clock=clock)
     environment.phases = Phases(total_s=0.0)
     return environment
 
 
+def taking(seconds: float, clock: SimulatedClock) -> Behave:
+    def behave(_name: str, _command: Sequence[str], _count: int) -> str:
+        clock.advance(seconds)
+        return '{"duration_s": 1}'
+
+    return behave
+
+
 def test_the_time_limit_ends_a_run_that_is_complete_all_the_same(tmp_path: Path) -> None:
-    content = experiment(
-        environments=["native"], header='time_limit = "1 s"', stop="repetitions = 100"
-    )
-    clock = time.monotonic()
-    done = carry_out(tmp_path, content, slow(0.1))
-    assert time.monotonic() - clock < 3
+    clock = SimulatedClock()
+    native = timed("native", clock, taking(1.0, clock))
+    done = carry_out(tmp_path, LONG, native, clock=clock)
     assert done.complete
     assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
-    assert 4 <= len(of(done, "native/a")) <= 8
+    assert clock.now_s() == 1100.0
+    assert len(of(done, "native/a")) == len(of(done, "native/b")) == 50
 
 
 @pytest.mark.parametrize("warmup", [0, 1])
@@ -58,50 +66,130 @@ def test_a_machine_that_virtualises_spares_nothing(tmp_path: Path) -> None:
 
 
 def test_an_emulated_environment_never_takes_the_time_of_the_others(tmp_path: Path) -> None:
-    def behave(_name: str, _command: Sequence[str], _count: int) -> str:
-        time.sleep(0.5)
-        return '{"duration_s": 1}'
-
     content = experiment(
         environments=["native", "vm"],
         workloads={"a": ""},
-        header='time_limit = "1500 ms"',
+        header='time_limit = "10 s"',
         stop="repetitions = 8\nemulated = 8",
     )
-    vm = instant(FakeEnvironment("vm", behave=behave, emulated=True))
-    done = carry_out(tmp_path, content, vm, slow(0.02))
+    clock = SimulatedClock()
+    vm = timed("vm", clock, taking(3.5, clock), emulated=True)
+    native = timed("native", clock, taking(0.125, clock))
+    done = carry_out(tmp_path, content, vm, native, clock=clock)
     assert done.complete
     assert len(of(done, "native/a")) == 1 + 8
-    assert 1 <= len(of(done, "vm/a")) <= 3
+    assert len(of(done, "vm/a")) == 2
     assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
     first = [record.cell for record in done.records if not record.warmup][:2]
     assert first == ["native/a", "vm/a"]
 
 
 def test_a_program_that_the_time_limit_ended_is_no_failure(tmp_path: Path) -> None:
+    clock = SimulatedClock()
+
     def behave(_name: str, _command: Sequence[str], _count: int) -> str:
-        time.sleep(1.05)
+        clock.advance(1.05)
         raise TimeoutExpired("ended")
 
     content = experiment(environments=["native"], header='time_limit = "1 s"')
-    done = carry_out(tmp_path, content, FakeEnvironment("native", behave=behave))
+    done = carry_out(tmp_path, content, timed("native", clock, behave), clock=clock)
     assert done.complete
     assert not [record for record in done.records if record.failure]
     assert [warning.code for warning in done.provenance.warnings] == ["time-limit"]
 
 
-def test_time_spent_counts_over_starts(tmp_path: Path) -> None:
+def test_time_spent_counts_over_starts_whatever_the_date_is(tmp_path: Path) -> None:
+    clock = SimulatedClock()
+
     def behave(_name: str, _command: Sequence[str], count: int) -> str:
-        time.sleep(0.1)
-        if count == 6:
+        clock.advance(1.0)
+        if count == 40:
             raise KeyboardInterrupt
         return '{"duration_s": 1}'
 
-    content = experiment(
-        environments=["native"], header='time_limit = "1 s"', stop="repetitions = 100"
-    )
     with pytest.raises(InterruptedRunError):
-        carry_out(tmp_path, content, instant(FakeEnvironment("native", behave=behave)))
-    done = carry_out(tmp_path, content, slow(0.1))
+        carry_out(tmp_path, LONG, timed("native", clock, behave), clock=clock)
+    (summary,) = list_runs(tmp_path)
+    a_day_forward(summary.folder)
+    native = timed("native", clock, taking(1.0, clock))
+    done = carry_out(tmp_path, LONG, native, clock=clock)
     assert done.complete
-    assert len(of(done, "native/a")) <= 11
+    # A second went to the one that was interrupted, and the last round needs two.
+    assert len(of(done, "native/a")) + len(of(done, "native/b")) == 98
+    assert clock.now_s() == 1099.0
+
+
+def test_a_killed_start_counts_to_its_last_record(tmp_path: Path) -> None:
+    clock = SimulatedClock()
+
+    class Killed(BaseException):
+        pass
+
+    def behave(_name: str, _command: Sequence[str], count: int) -> str:
+        clock.advance(1.0)
+        if count == 41:
+            raise Killed
+        return '{"duration_s": 1}'
+
+    with pytest.raises(Killed):
+        carry_out(tmp_path, LONG, timed("native", clock, behave), clock=clock)
+    (summary,) = list_runs(tmp_path)
+    forget_the_end(summary.folder)
+    native = timed("native", clock, taking(1.0, clock))
+    done = carry_out(tmp_path, LONG, native, clock=clock)
+    assert done.records[-1].spent_s == 100.0
+    assert len(of(done, "native/a")) + len(of(done, "native/b")) == 100
+
+
+def a_day_forward(folder: Path) -> None:
+    """As if the date had been set within the run."""
+    path = folder / "provenance.json"
+    text = path.read_text()
+    started = msgspec.json.decode(text)["segments"][0]["started_unix_ns"]
+    path.write_text(text.replace(str(started), str(started - 86400 * 10**9)))
+
+
+def forget_the_end(folder: Path) -> None:
+    """What a SIGKILL leaves of a segment."""
+    path = folder / "provenance.json"
+    told = msgspec.json.decode(path.read_bytes())
+    told["segments"][-1] |= {"ended_unix_ns": None, "spent_s": None}
+    path.write_bytes(msgspec.json.encode(told))
+
+
+def test_a_stop_of_ours_takes_no_time_and_is_told(tmp_path: Path) -> None:
+    clock = SimulatedClock()
+
+    def behave(_name: str, _command: Sequence[str], count: int) -> str:
+        clock.advance(3600.0 if count == 5 else 1.0)
+        return '{"duration_s": 1}'
+
+    content = experiment(
+        environments=["native"], header='time_limit = "100 s"', stop="repetitions = 20"
+    )
+    done = carry_out(tmp_path, content, timed("native", clock, behave), clock=clock)
+    assert not done.provenance.warnings
+    assert len(of(done, "native/a")) == 21
+    (told,) = [record for record in done.records if record.warnings]
+    assert [warning.code for warning in told.warnings] == ["stopped"]
+    assert told.failure is None
+    (elapsed,) = [s.value for s in told.samples if s.metric == "elapsed_s"]
+    assert elapsed == 1.0
+
+
+def test_runs_that_kept_no_account_are_counted_by_the_date() -> None:
+    segments = (
+        Segment(started_unix_ns=0, ended_unix_ns=7 * 10**9),
+        Segment(started_unix_ns=10**10),
+    )
+    last = Record(
+        cell="c",
+        group="g",
+        environment="e",
+        workload="w",
+        repetition=0,
+        started_unix_ns=12 * 10**9,
+    )
+    assert spent_before_s(segments, [last]) == 9.0
+    newer = msgspec.structs.replace(last, spent_s=8.5)
+    assert spent_before_s(segments, [last, newer]) == 8.5

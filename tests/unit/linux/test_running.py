@@ -1,0 +1,125 @@
+"""Time that counts: simulated clocks, and real children that are stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from aferir.errors import TimeoutExpired
+from aferir.linux import process, wait
+from aferir.linux.running import Running, is_stopped
+from tests.unit.linux.simulated_clock import SimulatedClock
+
+
+def test_time_that_is_looked_at_often_counts_whole() -> None:
+    clock = SimulatedClock()
+    running = Running(clock)
+    for _ in range(10):
+        clock.advance(2.5)
+        running.now_s()
+    assert running.now_s() == 25.0
+    assert running.stopped_s() == 0.0
+
+
+def test_of_a_stop_nothing_but_a_tick_counts() -> None:
+    clock = SimulatedClock()
+    running = Running(clock)
+    clock.advance(3600.0)
+    assert running.now_s() == 1.0
+    assert running.stopped_s() == 3599.0
+    clock.advance(1.0)
+    assert running.now_s() == 2.0
+
+
+def test_a_wait_lasts_as_long_as_we_ran() -> None:
+    clock = SimulatedClock()
+    running = Running(clock)
+    assert not wait.until(lambda: False, wait.after(30.0, running), running, period_s=10.0)
+    assert running.now_s() == 30.0
+    assert clock.now_s() == 1030.0
+
+
+def test_it_is_looked_at_while_others_wait() -> None:
+    clock = SimulatedClock()
+    running = Running(clock)
+    with running.ticking():
+        clock.advance(3.0)
+        assert wait.until(lambda: running._last_s == 1003.0, wait.after(20.0))
+    assert running.now_s() == 3.0
+
+
+@contextmanager
+def child(code: str) -> Iterator[subprocess.Popen[str]]:
+    made = process.start([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    try:
+        assert made.stdout is not None
+        made.stdout.readline()
+        yield made
+    finally:
+        os.killpg(made.pid, signal.SIGCONT)
+        process.end(made)
+
+
+SLEEPS = "import time; print(flush=True); time.sleep(60)"
+
+
+def test_a_child_that_is_stopped_and_continued() -> None:
+    with child(SLEEPS) as made:
+        assert not is_stopped(made.pid)
+        made.send_signal(signal.SIGSTOP)
+        assert wait.until(lambda: is_stopped(made.pid), wait.after(20.0))
+        made.send_signal(signal.SIGCONT)
+        assert wait.until(lambda: not is_stopped(made.pid), wait.after(20.0))
+
+
+def test_a_grandchild_that_is_stopped() -> None:
+    code = (
+        "import subprocess, sys; c = subprocess.Popen([sys.executable, '-c', 'input()'],"
+        " stdin=subprocess.PIPE); print(c.pid, flush=True); c.wait()"
+    )
+    made = process.start([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    try:
+        assert made.stdout is not None
+        grandchild = int(made.stdout.readline())
+        assert not is_stopped(made.pid)
+        os.kill(grandchild, signal.SIGSTOP)
+        assert wait.until(lambda: is_stopped(made.pid), wait.after(20.0))
+        os.kill(grandchild, signal.SIGCONT)
+        assert wait.until(lambda: not is_stopped(made.pid), wait.after(20.0))
+    finally:
+        process.end(made)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTTIN, signal.SIGTTOU])
+def test_a_child_that_waits_for_a_terminal_is_not_waited_for(number: signal.Signals) -> None:
+    code = f"import os; os.kill(os.getpid(), {int(number)}); print('went on')"
+    with pytest.raises(TimeoutExpired):
+        process.run([sys.executable, "-c", code], timeout_s=0.6)
+
+
+def test_a_stopped_program_is_given_its_whole_time(tmp_path: Path) -> None:
+    """It stops itself, and the time limit passes twice before somebody lets it go on."""
+    mark = tmp_path / "mark"
+    code = (
+        "import os, signal, pathlib\n"
+        f"pathlib.Path({str(mark)!r}).write_text(str(os.getpid()))\n"
+        "os.kill(os.getpid(), signal.SIGSTOP); print('went on')"
+    )
+    waker = subprocess.Popen(
+        [
+            "sh",
+            "-c",
+            f'until [ -s {mark} ]; do sleep 0.01; done; sleep 2; kill -CONT "$(cat {mark})"',
+        ]
+    )
+    done = process.run([sys.executable, "-c", code], timeout_s=1.0)
+    assert waker.wait() == 0
+    assert done.stdout == "went on\n"
+    assert done.stopped_s > 0
