@@ -17,6 +17,7 @@ from aferir.errors import AferirError, ProgramError
 from aferir.linux import process
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
+from aferir.programs.base import read_parameters
 from aferir.programs.lattice_boltzmann import LATTICE_BOLTZMANN
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.intervals import median_interval
@@ -150,7 +151,7 @@ def _failed(name: str, problem: str) -> Figure:
 
 
 def _run_ours(parameters: Mapping[str, Parameter]) -> dict[str, float]:
-    command = LATTICE_BOLTZMANN.command(parameters)
+    command = LATTICE_BOLTZMANN.command(read_parameters(LATTICE_BOLTZMANN, parameters))
     done = process.run(
         [str(command.program), *command.arguments], timeout_s=_TIME_LIMIT_S, check=False
     )

@@ -17,8 +17,13 @@ from statistics import median
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.linux import process
 from aferir.model.bench import Figure
-from aferir.model.plan import Parameter
-from aferir.programs.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, NATIVE, challenge
+from aferir.programs.effective_bandwidth import (
+    CHALLENGE,
+    EFFECTIVE_BANDWIDTH,
+    NATIVE,
+    EffectiveBandwidthParameters,
+    challenge,
+)
 from aferir.programs.kernels import positive, read_figures
 from aferir.programs.mpi import launch
 from aferir.selftest.options import BenchOptions, Note
@@ -195,12 +200,12 @@ def _reproducible(options: BenchOptions, note: Note) -> Figure:
     One after the other, five runs of a minute and a half each told how the memory of the machine,
     which others use too, changed meanwhile: 8 % here, whatever the best of was taken.
     """
-    parameters: dict[str, Parameter] = {
-        "processes": _PROCESSES,
-        "mpi": "openmpi",
-        "memory_bytes": _MEMORY_BYTES,
-        "budget_ms": _QUICK_BUDGET_MS if options.quick else _BUDGET_MS,
-    }
+    parameters = EffectiveBandwidthParameters(
+        processes=_PROCESSES,
+        mpi="openmpi",
+        memory_bytes=_MEMORY_BYTES,
+        budget_ms=_QUICK_BUDGET_MS if options.quick else _BUDGET_MS,
+    )
     command = EFFECTIVE_BANDWIDTH.command(parameters)
     words = [str(command.program), *command.arguments]
     runs = _QUICK_WHOLE_RUNS if options.quick else _WHOLE_RUNS

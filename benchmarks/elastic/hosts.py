@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.clouds import simulated
-from aferir.elastic.program import ALLOCATION
+from aferir.elastic.program import ALLOCATION, AllocationParameters
 from aferir.errors import AferirError
 from aferir.linux import process
 from aferir.model.bench import Figure
@@ -47,9 +47,9 @@ def _phases(options: BenchOptions, note: Note) -> Figure:
     differences = []
     for k in range(_QUICK_ALLOCATIONS if options.quick else _ALLOCATIONS):
         note("allocation, phase by phase", 0.55 + 0.005 * k)
-        command = ALLOCATION.command({"cache": "warm" if k % 2 else "cold"})
+        command = ALLOCATION.command(AllocationParameters(cache="warm" if k % 2 else "cold"))
         line = [str(command.program), *command.arguments]
-        read = read_figures(process.run(line, timeout_s=_LIMIT_S).stdout, ALLOCATION.program)
+        read = read_figures(process.run(line, timeout_s=_LIMIT_S).stdout, ALLOCATION.name)
         samples = msgspec.convert(read["samples"], tuple[dict[str, object], ...])
         values = {str(one["metric"]): finite(one, "value") for one in samples}
         whole_s = values["tef_s"] + values["tci_s"] + values["tii_s"]

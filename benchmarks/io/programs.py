@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from aferir import machine, registry, runner
-from aferir.config.expand import image_packages
 from aferir.errors import MissingError
 from aferir.model.bench import Figure
 from aferir.model.plan import Cell, EnvironmentSpec, Plan, WorkloadSpec, once
 from aferir.model.record import Record
-from aferir.programs.base import VOLUME, IoWorkload
+from aferir.programs.base import VOLUME, Program, image_packages
 from aferir.runner.progress import Silent
 from aferir.selftest.leftovers import judge_leftovers, leftovers, own_state
 from aferir.selftest.options import BenchOptions, Note
@@ -25,10 +25,10 @@ _CELL_LIMIT_S = 900.0
 _MOST_MEMORY = 16 * 2**30
 
 
-def marked() -> dict[str, IoWorkload]:
+def marked() -> dict[str, Program[Any]]:
     """Programs that have a short form, by their name in an experiment file."""
     known = registry.all_programs()
-    return {name: one for name, one in known.items() if isinstance(one, IoWorkload)}
+    return {name: one for name, one in known.items() if one.short_io}
 
 
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
@@ -71,7 +71,7 @@ def duration(name: str, seconds: float, n: int) -> Figure:
     )
 
 
-def plan_of(programs: Mapping[str, IoWorkload], *, quick: bool, seed: int) -> Plan:
+def plan_of(programs: Mapping[str, Program[Any]], *, quick: bool, seed: int) -> Plan:
     """Every short form once in each environment; quick: the first form of each."""
     limits = machine.host_limits()
     native = EnvironmentSpec(
@@ -95,7 +95,7 @@ def plan_of(programs: Mapping[str, IoWorkload], *, quick: bool, seed: int) -> Pl
         workloads=[
             WorkloadSpec(
                 name=name,
-                program=one.program,
+                program=one.name,
                 parameters=dict(parameters),
                 time_limit_s=_CELL_LIMIT_S,
             )

@@ -26,7 +26,7 @@ from aferir.model.bench import Figure
 from aferir.model.record import Series
 from aferir.programs.kernels import kernel_path
 from aferir.programs.mpi import find_launcher
-from aferir.programs.network.netpipe import netpipe_options, parse_points
+from aferir.programs.network.netpipe import NetpipeParameters, netpipe_options, parse_points
 from aferir.programs.network.sweep import MPI_PROGRAM, NETWORK
 from aferir.selftest.options import BenchOptions, Note
 from benchmarks.network.sizes import PEER, Curve, Range, Turn, around, judge, nothing, unsettled
@@ -145,12 +145,9 @@ def _sweep(wire: Wire, program: Path, part: Range) -> Curve:
 
 def _netpipe(wire: Wire, peer: Path, part: Range) -> Curve:
     options = netpipe_options(
-        {
-            "transport": "mpi",
-            "least_bytes": part.least,
-            "most_bytes": part.most,
-            "rounds": part.rounds,
-        }
+        NetpipeParameters(
+            transport="mpi", least_bytes=part.least, most_bytes=part.most, rounds=part.rounds
+        )
     )
     points = parse_points(_run(wire, [str(peer), *options]))
     return {point.bytes: point.bytes / point.throughput_bps for point in points}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from aferir import extensions
 from aferir.aggregation.program import AGGREGATION
@@ -23,7 +23,7 @@ from aferir.errors import UsageError
 from aferir.image import userland
 from aferir.image.userland import Progress, silent
 from aferir.linux import cleaning, journal
-from aferir.programs.base import Workload
+from aferir.programs.base import Program
 from aferir.programs.effective_bandwidth import EFFECTIVE_BANDWIDTH
 from aferir.programs.io.checkpoint import CHECKPOINT
 from aferir.programs.io.dedup import DEDUP
@@ -47,6 +47,17 @@ ENVIRONMENTS = "aferir.environments"
 """Group of entry points by which other packages add kinds of environment."""
 _OWN_KINDS = (NATIVE, CONTAINER, VIRTUAL_MACHINE, CLOUD, CLUSTER)
 """A kind that is made of others comes after them: its things are removed before theirs."""
+
+
+PROGRAMS = "aferir.programs"
+"""Group of entry points by which other packages add programs."""
+_OWN_PROGRAMS: tuple[Program[Any], ...] = (
+    *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, PEAK, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
+    *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
+    *(CHECKPOINT, DEDUP, INDEX, WORDCOUNT),
+    *(BLAST, HBASE, KEY_VALUE, OLTP, OLTP_SYSBENCH),
+    *(ALLOCATION, CAPACITY, MOVIE, COLOCATION),
+)
 
 
 def kinds() -> dict[str, Kind]:
@@ -98,19 +109,26 @@ def _is_kind(thing: object) -> TypeGuard[Kind]:
     return isinstance(thing, Kind)
 
 
-def all_programs() -> dict[str, Workload]:
-    """Return every program by its name in an experiment file."""
-    known: tuple[Workload, ...] = (
-        *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, PEAK, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
-        *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
-        *(CHECKPOINT, DEDUP, INDEX, WORDCOUNT),
-        *(BLAST, HBASE, KEY_VALUE, OLTP, OLTP_SYSBENCH),
-        *(ALLOCATION, CAPACITY, MOVIE, COLOCATION),
-    )
-    return {workload.program: workload for workload in known}
+def all_programs() -> dict[str, Program[Any]]:
+    """Return every program by its name in an experiment file.
+
+    Errors: UsageError naming the package that adds one which cannot be used.
+    """
+    own = {program.name: program for program in _OWN_PROGRAMS}
+    others = extensions.added(PROGRAMS, _is_program, lambda program: program.name)
+    for name in own.keys() & others.keys():
+        raise UsageError(
+            f"an installed package adds the program `{name}`, which aferir has itself",
+            remedy="remove it: `pip list` names the packages that are installed",
+        )
+    return own | others
 
 
-def by_program(name: str) -> Workload:
+def _is_program(thing: object) -> TypeGuard[Program[Any]]:
+    return isinstance(thing, Program)
+
+
+def by_program(name: str) -> Program[Any]:
     """Return the backend of one program. Errors: UsageError naming the closest known one."""
     known = all_programs()
     if name in known:

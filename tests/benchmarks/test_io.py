@@ -11,23 +11,23 @@ import pytest
 
 from aferir.linux import limited_disk
 from aferir.model.plan import Parameter
-from aferir.programs.base import IoWorkload
-from aferir.programs.memory import MemoryWorkload
+from aferir.programs.memory import MEMORY, Memory
 from aferir.registry import all_programs
 from aferir.selftest.options import BenchOptions
 from benchmarks.io.devices import nonsense
 from benchmarks.io.programs import marked, plan_of
+from tests.unit.programs.taking import wrong_with
 
 
-class Marked(MemoryWorkload):
+class Marked(Memory):
     """A program with two short forms."""
 
     short_io: tuple[Mapping[str, Parameter], ...] = ({"threads": 1}, {"threads": 2})
 
 
 def test_a_program_takes_part_by_having_a_short_form() -> None:
-    assert isinstance(Marked(), IoWorkload)
-    assert not isinstance(MemoryWorkload(), IoWorkload)
+    assert MEMORY.name not in marked()
+    assert marked()
     assert all(all_programs()[name] is one for name, one in marked().items())
 
 
@@ -44,7 +44,7 @@ def test_every_short_form_runs_natively_and_in_a_container() -> None:
 def test_every_registered_short_form_is_valid() -> None:
     for one in marked().values():
         for parameters in one.short_io:
-            assert one.validate(parameters) == []
+            assert wrong_with(one, parameters) == []
 
 
 def test_readings_of_a_ups_that_cannot_be_true_are_refused() -> None:

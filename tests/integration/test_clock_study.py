@@ -15,6 +15,7 @@ from aferir.errors import MissingError
 from aferir.linux import process
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series, Warning
+from tests.unit.programs.taking import command_of, wrong_with
 
 pytestmark = pytest.mark.integration
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces take root")
@@ -37,9 +38,9 @@ class Figures:
 
 def study(name: str, *, first: Sequence[str] = (), **parameters: Parameter) -> Figures:
     chosen: Mapping[str, Parameter] = {"study": name, **parameters}
-    assert CLOCK.validate(chosen) == []
+    assert wrong_with(CLOCK, chosen) == []
     try:
-        command = CLOCK.command(chosen)
+        command = command_of(CLOCK, chosen)
     except MissingError as error:
         pytest.skip(error.message)
     line = [*first, str(command.program), *command.arguments]
@@ -138,7 +139,7 @@ def test_a_planted_beat_is_found_at_its_rate_and_none_without() -> None:
 
 def test_what_is_not_possible_is_said() -> None:
     try:
-        program = str(CLOCK.command({"study": "cost"}).program)
+        program = str(command_of(CLOCK, {"study": "cost"}).program)
     except MissingError as error:
         pytest.skip(error.message)
     for wrong in (["cost", "--runs", "0"], ["ecp", "--movement", "sideways"], ["nothing"], []):

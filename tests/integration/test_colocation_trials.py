@@ -25,6 +25,7 @@ from aferir.errors import MissingError, UsageError
 from aferir.linux import journal, process
 from aferir.machine import packages
 from tests.integration.support import own_state
+from tests.unit.programs.taking import command_of
 
 pytestmark = [
     pytest.mark.integration,
@@ -69,7 +70,7 @@ def test_users_have_their_share_under_a_policy_that_reserves_all_that_is_left() 
 @pytest.mark.parametrize("name", ["memcached", "elasticsearch", "opensearch"])
 def test_every_service_answers_what_it_is_asked_and_is_gone_afterwards(name: str) -> None:
     try:
-        COLOCATION.command({"service": name})
+        command_of(COLOCATION, {"service": name})
     except MissingError as missing:
         pytest.skip(f"{missing.message}; {missing.remedy}")
     left = _left_in_tmp()

@@ -8,12 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from aferir import probes, registry, runner
-from aferir.config.expand import image_packages
 from aferir.linux import cgroup, journal
 from aferir.model.plan import (
     SCRATCH,
@@ -24,7 +24,7 @@ from aferir.model.plan import (
     once,
 )
 from aferir.model.record import Failure, Record
-from aferir.programs.base import VOLUME, Workload
+from aferir.programs.base import VOLUME, Program, image_packages
 from aferir.programs.io.checkpoint import CHECKPOINT
 from aferir.programs.mpi import MPIS, Mpi
 from aferir.programs.npb.ranks import NPB_MPI
@@ -80,8 +80,8 @@ def carry_out(
     return [record for record in found.records if record.workload != "allocation"]
 
 
-def needs(mpi: Mpi, workload: Workload) -> None:
-    if any(f.status != "ok" and mpi in f.message for f in workload.check()):
+def needs(mpi: Mpi, program: Program[Any]) -> None:
+    if any(f.status != "ok" and mpi in f.message for f in program.check()):
         pytest.skip(f"there is no {mpi} here")
 
 

@@ -7,8 +7,8 @@ removes it again; so it runs in the native environment, and hosts are namespaces
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -22,34 +22,70 @@ from aferir.model.network import (
     MOST_HOSTS,
     MOST_LINKS,
 )
-from aferir.model.plan import EnvironmentKind, Parameter
+from aferir.model.parameters import duration, told, whole
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Command
-from aferir.programs.kernels import kernel_path, read_figures, wrong_integer
+from aferir.programs.base import Command, Program
+from aferir.programs.kernels import kernel_path, options, read_figures
 
 PROGRAM = "aggregation"
 _STREAM = "network-stream"
 _NEEDED = ("ip", "tc", "ethtool")
 _BASE = 64 * 2**20
 _GUEST = 600 * 2**20
-_WORDS: Mapping[str, tuple[str, ...]] = {
-    "method": METHODS,
-    "pattern": ("pair", "fan-out", "fan-in"),
-    "hash_policy": ("layer2", "layer2+3", "layer3+4"),
-    "lacp_rate": ("slow", "fast"),
-    "network": ("auto", "namespaces", "guest", "guests"),
-}
-_WHOLE = {
-    "links": (1, MOST_LINKS),
-    "rate_mbit": (1, 100_000),
-    "hosts": (2, MOST_HOSTS),
-    "connections": (1, 256),
-    "tenants": (1, 16),
-    "containers": (0, MOST_CONTAINERS),
-    "packets_per_slave": (0, 65_535),
-}
-_SECONDS = {"seconds": (0.1, 3600.0), "cut_at": (0.0, 3600.0), "restore_at": (0.0, 3600.0)}
-_FLAGS = ("tuned", "cut_each")
+
+
+class LinkParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a test network, for all that measure on one."""
+
+    links: Annotated[int, whole("of each host", 1, MOST_LINKS)] = 4
+    rate_mbit: Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s")] = 100
+    seconds: Annotated[float, duration("how long to send", 0.1, 3600.0)] = 3.0
+    network: Annotated[
+        Literal["auto", "namespaces", "guest", "guests"],
+        told(
+            "where hosts are: in this kernel, in that of one guest, or a guest each; `auto`: a"
+            " guest where this kernel has no bonding and it is needed"
+        ),
+    ] = "auto"
+
+
+class AggregationParameters(LinkParameters, frozen=True, kw_only=True):
+    """Of what is sent over links that are used as one."""
+
+    method: Annotated[str, told("how the links are used as one", words=METHODS)]
+    hosts: Annotated[int, whole("of the test network", 2, MOST_HOSTS)] = 2
+    pattern: Annotated[
+        Literal["pair", "fan-out", "fan-in"],
+        told("host1 to host2, host1 to all others, or all others to host1"),
+    ] = "pair"
+    connections: Annotated[int, whole("of each tenant and pair of hosts", 1, 256)] = 1
+    tenants: Annotated[int, whole("programs at once", 1, 16)] = 1
+    containers: Annotated[
+        int, whole("on each host, bridged over its links", 0, MOST_CONTAINERS)
+    ] = 0
+    packets_per_slave: Annotated[int, whole("of balance-rr", 0, 65_535, unset="1")] | None = None
+    hash_policy: (
+        Annotated[
+            Literal["layer2", "layer2+3", "layer3+4"],
+            told("of balance-xor and 802.3ad", unset="layer3+4"),
+        ]
+        | None
+    ) = None
+    lacp_rate: Annotated[Literal["slow", "fast"], told("of 802.3ad", unset="fast")] | None = None
+    tuned: Annotated[bool, told("as `aferir aggregate plan` advises for balance-rr")] = False
+    cut_at: (
+        Annotated[float, duration("cut link eth0 of host1", 0.0, 3600.0, unset="never")] | None
+    ) = None
+    restore_at: (
+        Annotated[float, duration("and let it work again", 0.0, 3600.0, unset="never")] | None
+    ) = None
+    cut_each: Annotated[
+        bool,
+        told(
+            "then every other link, one after another, for as long and as far apart: whichever"
+            " carries the traffic is cut"
+        ),
+    ] = False
 
 
 class _Curve(msgspec.Struct, frozen=True):
@@ -75,38 +111,16 @@ class _Figures(msgspec.Struct, frozen=True):
     link_curves: tuple[_Curve, ...] = ()
 
 
-class AggregationWorkload:
+class Aggregation(Program[AggregationParameters]):
     """Parameters as the options of `aferir aggregate measure`."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = (*_WORDS, *_WHOLE, *_SECONDS, *_FLAGS)
-    kinds: tuple[EnvironmentKind, ...] = ("native",)
+    name = PROGRAM
+    parameters = AggregationParameters
+    kinds = ("native",)
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """All have defaults but `method`."""
-        wrong = []
-        for key, known in _WORDS.items():
-            value = parameters.get(key, None if key == "method" else known[0])
-            if value not in known:
-                said = "is missing" if value is None else f"{value!r} is not known"
-                wrong.append(f"{key}: {said}; choose one of {', '.join(known)}")
-        for key, (least, most) in _WHOLE.items():
-            wrong += wrong_integer(parameters, key, least, most)
-        for key, (first, last) in _SECONDS.items():
-            number = parameters.get(key, first)
-            fits = isinstance(number, int | float) and not isinstance(number, bool)
-            if not fits or not first <= float(number) <= last:
-                wrong.append(f"{key}: {number!r} is not possible; write seconds, {first} to {last}")
-        wrong += [
-            f"{key}: is `true` or `false`; write one of them"
-            for key in _FLAGS
-            if not isinstance(parameters.get(key, False), bool)
-        ]
-        return wrong
-
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def memory_bytes(self, parameters: AggregationParameters) -> int:
         """Of aferir itself, and of a guest where the hosts may be in one."""
-        bonded = parameters.get("method") in MODES or parameters.get("network") == "guest"
+        bonded = parameters.method in MODES or parameters.network == "guest"
         return _BASE + (_GUEST if bonded else 0)
 
     def check(self) -> list[Finding]:
@@ -119,17 +133,11 @@ class AggregationWorkload:
             return [Finding(PROGRAM, "missing", said, packages.install_command(absent))]
         return [Finding(PROGRAM, "ok", "test networks can be made")]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: AggregationParameters) -> Command:
         """Errors: MissingError where the program that sends was not built."""
         kernel_path(_STREAM)
-        arguments = ["-m", "aferir", "aggregate", "measure", "--json"]
-        for key, value in parameters.items():
-            option = f"--{key.replace('_', '-')}"
-            if isinstance(value, bool):
-                arguments += [option] if value else []
-            else:
-                arguments += [option, str(value)]
-        return Command(Path(sys.executable), tuple(arguments))
+        run = ("-m", "aferir", "aggregate", "measure", "--json")
+        return Command(Path(sys.executable), (*run, *options(parameters)))
 
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
         """Throughput, retransmissions, the longest gap; traffic over time, and of each link.
@@ -175,4 +183,4 @@ def _series(metric: str, figures: _Figures, curve: _Curve) -> Series:
     )
 
 
-AGGREGATION = AggregationWorkload()
+AGGREGATION = Aggregation()

@@ -13,24 +13,22 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentKind, Parameter
+from aferir.model.parameters import whole
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Command
-from aferir.programs.kernels import wrong_integer
-from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch, mpi_of, wrong_mpi
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import Processes, WhichMpi
+from aferir.programs.mpi import check_mpi, launch
 
 PROGRAM = "mpi-clock"
 _NATIVE = "aferir-mpi-clock"
 ARMS = ("own", "rgap", "rgap-hosts")
 _REPORT = "aferir-mpi: "
-_STAMPS = 100_000
-_MOST_STAMPS = 10_000_000
 _RANK_BYTES = 64 * 2**20
 _EACH_A_HOST = ("/bin/sh", "-c", 'AFERIR_MPI_JOB=$$ exec "$0" "$@"')
 """Ranks of one host find one another by the name of their job."""
@@ -79,38 +77,40 @@ class _Job(msgspec.Struct, frozen=True):
         return max(self.figures.offsets_s) - min(self.figures.offsets_s)
 
 
-class MpiClockWorkload:
-    """Parameters `processes`, `mpi` and `stamps` (time stamps in messages)."""
+class MpiClockParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of three jobs alike."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = ("processes", "mpi", "stamps")
-    kinds: tuple[EnvironmentKind, ...] = ("native",)
+    processes: Processes = 2
+    mpi: WhichMpi | None = None
+    stamps: Annotated[int, whole("time stamps in 481 messages, and again in 30", 1, 10_000_000)] = (
+        100_000
+    )
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`processes` is 2 unless given, `mpi` what `mpirun` is, `stamps` 100,000."""
-        return [
-            *wrong_integer({"processes": 2, **parameters}, "processes", 1, MOST_PROCESSES),
-            *wrong_integer({"stamps": _STAMPS, **parameters}, "stamps", 1, _MOST_STAMPS),
-            *wrong_mpi(parameters),
-        ]
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+class MpiClock(Program[MpiClockParameters]):
+    """Three jobs, one after the other."""
+
+    name = PROGRAM
+    parameters = MpiClockParameters
+    kinds = ("native",)
+
+    def memory_bytes(self, parameters: MpiClockParameters) -> int:
         """Bytes of the ranks' MPI, which is all that grows."""
-        return _RANK_BYTES * _integer(parameters, "processes", 2)
+        return _RANK_BYTES * parameters.processes
 
     def check(self) -> list[Finding]:
         """Whether an MPI and our program for it are installed."""
         return check_mpi(PROGRAM, (_NATIVE,))
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: MpiClockParameters) -> Command:
         """A shell that runs the three jobs. Errors: MissingError."""
         lines = []
         for arm in ARMS:
             job = launch(
                 _NATIVE,
-                (str(_integer(parameters, "stamps", _STAMPS)),),
-                processes=_integer(parameters, "processes", 2),
-                mpi=mpi_of(parameters),
+                (str(parameters.stamps),),
+                processes=parameters.processes,
+                mpi=parameters.mpi,
                 preload=arm != "own",
                 report=arm != "own",
                 wrapper=_EACH_A_HOST if arm == "rgap-hosts" else (),
@@ -229,9 +229,4 @@ def _in_shell(job: Command) -> str:
     return shlex.join([str(job.program), *job.arguments]) + " 2>&1"
 
 
-def _integer(parameters: Mapping[str, Parameter], name: str, otherwise: int) -> int:
-    value = parameters.get(name, otherwise)
-    return value if isinstance(value, int) else otherwise
-
-
-MPI_CLOCK = MpiClockWorkload()
+MPI_CLOCK = MpiClock()

@@ -6,103 +6,121 @@ own figures (docs/guides/clock-studies.md).
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from aferir.errors import ProgramError
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import duration, names, number, told, whole
 from aferir.model.record import Sample, Series, Warning
-from aferir.programs.base import Command
-from aferir.programs.kernels import check_kernels, kernel_path, positive, read_figures
+from aferir.programs.base import Command, Program
+from aferir.programs.kernels import check_kernels, kernel_path, options, positive, read_figures
 
 PROGRAM = "clock-study"
 _MEMORY = 32 * 2**20
 _HOUR_S = 3600.0
 
 
-class Whole(msgspec.Struct, frozen=True):
-    """A whole number within bounds."""
-
-    low: int
-    high: int
-
-    def problem(self, value: Parameter) -> str:
-        """What is wrong with a value, and what to write; empty where it is right."""
-        if isinstance(value, int) and not isinstance(value, bool) and self.low <= value:
-            return "" if value <= self.high else self._sentence(value)
-        return self._sentence(value)
-
-    def _sentence(self, value: Parameter) -> str:
-        return f"{value!r} is not possible; write a whole number from {self.low} to {self.high}"
+_DAY_S = 24 * _HOUR_S
+_LEAST_LOOK_S = 1e-4
+_USUALLY_BUSY_S = 5e-4
 
 
-class Number(msgspec.Struct, frozen=True):
-    """A number within bounds."""
+class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one study; what is not given is as the program has it for that study."""
 
-    low: float
-    high: float
+    study: Annotated[
+        Literal["ecp", "cost", "stability", "ntp", "order", "noise"], told("what is measured")
+    ]
+    runs: (
+        Annotated[int, whole("ecp: of each clock; cost: rounds", 1, 10**6, unset="100; 200")] | None
+    ) = None
+    blocks: Annotated[int, whole("ecp: of a run", 1, 10**8, unset="5000")] | None = None
+    movement: (
+        Annotated[
+            Literal["pinned", "migrated", "handed-over"],
+            told("ecp: of the thread that reads the clock", unset="pinned"),
+        ]
+        | None
+    ) = None
+    seconds: (
+        Annotated[
+            float,
+            duration(
+                "stability: to follow the clocks for; order: that messages are spread over",
+                *(0.1, 31 * _DAY_S),
+                unset="10; 3",
+            ),
+        ]
+        | None
+    ) = None
+    interval_s: (
+        Annotated[
+            float,
+            duration(
+                "stability: between two looks; ntp and order: between two queries",
+                *(0.0, _DAY_S),
+                unset="0.01; 0; 0.1",
+            ),
+        ]
+        | None
+    ) = None
+    queries: Annotated[int, whole("ntp: of the server", 1, 10**6, unset="20")] | None = None
+    rate_ppm: (
+        Annotated[
+            float,
+            number("ntp and order: of the client's clock", -1000.0, 1000.0, unset="17; 30"),
+        ]
+        | None
+    ) = None
+    correction: (
+        Annotated[Literal["step", "slew"], told("ntp and order: how it is set", unset="step")]
+        | None
+    ) = None
+    server: (
+        Annotated[Literal["chronyd", "own"], told("ntp: who is asked", unset="chronyd")] | None
+    ) = None
+    messages: Annotated[int, whole("order: both ways together", 10, 10**7, unset="2000")] | None = (
+        None
+    )
+    offset_s: (
+        Annotated[float, number("order: of the client's clock", -_HOUR_S, _HOUR_S, unset="0.001")]
+        | None
+    ) = None
+    quanta: Annotated[int, whole("noise: of work", 100, 10**8, unset="5000")] | None = None
+    quantum_s: (
+        Annotated[float, duration("noise: one, at the best speed seen", 1e-5, 1.0, unset="0.001")]
+        | None
+    ) = None
+    priority: (
+        Annotated[
+            Literal["normal", "realtime"],
+            told("noise: `realtime` leaves out ordinary programs; takes root", unset="normal"),
+        ]
+        | None
+    ) = None
+    noise_period_s: (
+        Annotated[
+            float,
+            duration("noise: plant a process that works so often", 0.0, _HOUR_S, unset="none"),
+        ]
+        | None
+    ) = None
+    noise_busy_s: (
+        Annotated[float, duration("noise: for so long", 0.0, _HOUR_S, unset="0.0005")] | None
+    ) = None
 
-    def problem(self, value: Parameter) -> str:
-        """As for `Whole`."""
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and self.low <= float(value) <= self.high:
-            return ""
-        return f"{value!r} is not possible; write a number from {self.low:g} to {self.high:g}"
 
-
-class Word(msgspec.Struct, frozen=True):
-    """One of some words."""
-
-    words: tuple[str, ...]
-
-    def problem(self, value: Parameter) -> str:
-        """As for `Whole`."""
-        if isinstance(value, str) and value in self.words:
-            return ""
-        close = difflib.get_close_matches(str(value)[:40].lower(), self.words, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"choose one of {', '.join(self.words)}"
-        return f"{str(value)[:40]!r} is not known; {hint}"
-
-
-_RATE = Number(-1000.0, 1000.0)
-_INTERVAL = Number(0.0, 24 * _HOUR_S)
-_CORRECTION = Word(("step", "slew"))
-_SECONDS = Number(0.1, 31 * 24 * _HOUR_S)
-
-STUDIES: Mapping[str, Mapping[str, Whole | Number | Word]] = {
-    "ecp": {
-        "runs": Whole(1, 10**6),
-        "blocks": Whole(1, 10**8),
-        "movement": Word(("pinned", "migrated", "handed-over")),
-    },
-    "cost": {"runs": Whole(1, 10**6)},
-    "stability": {"seconds": _SECONDS, "interval_s": Number(1e-4, _HOUR_S)},
-    "ntp": {
-        "interval_s": _INTERVAL,
-        "queries": Whole(1, 10**6),
-        "rate_ppm": _RATE,
-        "correction": _CORRECTION,
-        "server": Word(("chronyd", "own")),
-    },
-    "order": {
-        "messages": Whole(10, 10**7),
-        "seconds": _SECONDS,
-        "interval_s": _INTERVAL,
-        "rate_ppm": _RATE,
-        "offset_s": Number(-_HOUR_S, _HOUR_S),
-        "correction": _CORRECTION,
-    },
-    "noise": {
-        "quanta": Whole(100, 10**8),
-        "quantum_s": Number(1e-5, 1.0),
-        "priority": Word(("normal", "realtime")),
-        "noise_period_s": Number(0.0, _HOUR_S),
-        "noise_busy_s": Number(0.0, _HOUR_S),
-    },
+STUDIES: Mapping[str, tuple[str, ...]] = {
+    "ecp": ("runs", "blocks", "movement"),
+    "cost": ("runs",),
+    "stability": ("seconds", "interval_s"),
+    "ntp": ("interval_s", "queries", "rate_ppm", "correction", "server"),
+    "order": ("messages", "seconds", "interval_s", "rate_ppm", "offset_s", "correction"),
+    "noise": ("quanta", "quantum_s", "priority", "noise_period_s", "noise_busy_s"),
 }
 """Each study with the parameters that it knows; defaults are the program's."""
 
@@ -125,49 +143,38 @@ class _Figures(msgspec.Struct, frozen=True):
     doubts: tuple[_Doubt, ...]
 
 
-class ClockWorkload:
+class Clock(Program[ClockParameters]):
     """One study, chosen by `study`; the other parameters are those of that study."""
 
-    program = "clock"
-    parameters: tuple[str, ...] = (
-        "study",
-        *dict.fromkeys(name for known in STUDIES.values() for name in known),
-    )
+    name = "clock"
+    parameters = ClockParameters
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`study` is needed; a parameter of another study is a mistake."""
-        if "study" not in parameters:
-            return [f"study: is missing; choose one of {', '.join(STUDIES)}"]
-        study = parameters["study"]
-        if wrong := Word(tuple(STUDIES)).problem(study):
-            return [f"study: {wrong}"]
-        rules = STUDIES[str(study)]
-        sentences = []
-        for name in self.parameters[1:]:
-            if name in parameters and name not in rules:
-                known = ", ".join(rules)
-                sentences.append(f"{name}: the study {study} has none; remove it, or use {known}")
-            elif name in parameters and (wrong := rules[name].problem(parameters[name])):
-                sentences.append(f"{name}: {wrong}")
-        return sentences or _planted_too_long(parameters)
+    def validate(self, parameters: ClockParameters) -> list[Wrong]:
+        """A parameter of another study is a mistake."""
+        known = STUDIES[parameters.study]
+        wrong = [
+            Wrong(
+                key,
+                f"the study {parameters.study} has none",
+                f"remove it, or use {', '.join(known)}",
+            )
+            for key in names(ClockParameters)[1:]
+            if key not in known and getattr(parameters, key) is not None
+        ]
+        return wrong or _out_of_step(parameters)
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def memory_bytes(self, parameters: ClockParameters) -> int:
         """The program, and what it keeps of each moment or quantum."""
-        quanta = parameters.get("quanta", 0)
-        return _MEMORY + (24 * quanta if isinstance(quanta, int) else 0)
+        return _MEMORY + 24 * (parameters.quanta or 0)
 
     def check(self) -> list[Finding]:
         """Whether the program is installed."""
-        return check_kernels(self.program, (PROGRAM,))
+        return check_kernels(self.name, (PROGRAM,))
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: ClockParameters) -> Command:
         """Errors: MissingError where the program was not built."""
-        study = str(parameters["study"])
-        arguments = [study]
-        for name in STUDIES[study]:
-            if name in parameters:
-                arguments += [f"--{name.replace('_', '-')}", str(parameters[name])]
-        return Command(kernel_path(PROGRAM), tuple(arguments))
+        words = options(parameters, STUDIES[parameters.study])
+        return Command(kernel_path(PROGRAM), (parameters.study, *words))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """`duration_s`, the study's samples and series, and what it doubts.
@@ -188,11 +195,23 @@ class ClockWorkload:
         )
 
 
-def _planted_too_long(parameters: Mapping[str, Parameter]) -> list[str]:
-    period, busy = (parameters.get(f"noise_{name}_s") for name in ("period", "busy"))
-    if isinstance(period, int | float) and 0 < period <= float(busy or 5e-4):
-        return ["noise_busy_s: is as long as noise_period_s; write less, or plant more seldom"]
+def _out_of_step(parameters: ClockParameters) -> list[Wrong]:
+    interval_s = parameters.interval_s
+    if (
+        parameters.study == "stability"
+        and interval_s is not None
+        and not _LEAST_LOOK_S <= interval_s <= _HOUR_S
+    ):
+        remedy = f"write a duration from {_LEAST_LOOK_S:g} s to 1 h"
+        return [Wrong("interval_s", f"{interval_s:g} is out of range", remedy)]
+    period, busy = parameters.noise_period_s, parameters.noise_busy_s
+    if period and period <= (busy or _USUALLY_BUSY_S):
+        return [
+            Wrong(
+                "noise_busy_s", "is as long as noise_period_s", "write less, or plant more seldom"
+            )
+        ]
     return []
 
 
-CLOCK = ClockWorkload()
+CLOCK = Clock()

@@ -9,15 +9,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Literal
 
+import msgspec
+
+from aferir.colocation.policies import POLICIES
+from aferir.colocation.settings import SLA_PATTERN, Sla
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import duration, names, number, several, size, text, told, whole
 from aferir.model.record import Sample, Series, Warning
-from aferir.programs.base import Command
+from aferir.programs.base import Command, Program
 from aferir.programs.figures import parse_figures
-from aferir.programs.kernels import kernel_path, wrong_integer
+from aferir.programs.kernels import kernel_path, options
 from aferir.programs.npb import threads
 from aferir.programs.stores import jars
 
@@ -35,84 +40,79 @@ BATCH: Mapping[str, str] = {
     **{f"npb-{kernel}": "" for kernel in threads.KERNELS},
 }
 """Batch programs, and what has to be installed for each; the kernels are ours."""
-_TEXTS = ("batch", "sla", "arms")
-_NUMBERS = {
-    "load": (0.01, 1.5),
-    "step_to": (0.0, 1.5),
-    "rate": (0.0, 1e6),
-    "warm_up": (0.2, 3600.0),
-    "measured": (1.0, 3600.0),
-}
-_WHOLE = {"threads": (1, 256), "seed": (0, 2**31), "text_bytes": (2**20, 2**36)}
 _MEMORY = 512 * 2**20
 _HEAP = 1536 * 2**20
 """Of a search engine, with what its JVM needs besides."""
 
 
-class ColocationWorkload:
+class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one service, its load, and the batch work beside it."""
+
+    service: Annotated[
+        Literal["nginx", "memcached", "elasticsearch", "opensearch"], told("what the load asks")
+    ] = "nginx"
+    load: Annotated[
+        float, number("share of the highest rate that meets the SLA alone", 0.01, 1.5)
+    ] = 0.5
+    step_to: Annotated[float, number("share from half of the time on; 0: no step", 0.0, 1.5)] = 0.0
+    rate: Annotated[float, number("the highest rate; 0: find it first", 0.0, 1e6, unit="1/s")] = 0.0
+    batch: Annotated[str, told("batch program", words=tuple(BATCH))] = "xz"
+    threads: Annotated[int, whole("of the batch program", 1, 256)] = 4
+    sla: Annotated[
+        Sla,
+        text("a quantile and its bound", "p95=100ms", parse=Sla.parse, pattern=SLA_PATTERN),
+    ] = Sla(0.95, 0.1)
+    arms: Annotated[
+        tuple[Annotated[str, told("a policy", words=tuple(POLICIES))], ...],
+        several("policies, with commas", separator=",", unset="all"),
+    ] = ()
+    warm_up: Annotated[float, duration("of each arm", 0.2, 3600.0)] = 2.0
+    measured: Annotated[float, duration("of each arm", 1.0, 3600.0)] = 6.0
+    text_bytes: Annotated[
+        int, size("of this machine's documentation, in which is searched", 2**20, 2**36)
+    ] = 64 * 2**20
+    seed: Annotated[int, whole("of the order of arms and of moments of requests", 0, 2**31)] = 1
+
+
+class Colocation(Program[ColocationParameters]):
     """Parameters as the options of `aferir colocate measure`."""
 
-    program = "colocation"
-    parameters: tuple[str, ...] = (
-        "service",
-        *_TEXTS,
-        *_NUMBERS,
-        *_WHOLE,
-    )
+    name = "colocation"
+    parameters = ColocationParameters
+    kinds = ("native",)
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """All have defaults. Names of programs and policies are looked at when they run."""
-        wrong = []
-        if parameters.get("service", "nginx") not in _SERVICES:
-            wrong.append(f"service: not known; choose {', '.join(_SERVICES)}")
-        if parameters.get("batch", "xz") not in BATCH:
-            wrong.append(f"batch: not known; choose {', '.join(BATCH)}")
-        wrong += [
-            f"{key}: no text; e.g. batch = 'xz', sla = 'p95=100ms'"
-            for key in _TEXTS
-            if not isinstance(parameters.get(key, ""), str)
-        ]
-        for key, bounds in _WHOLE.items():
-            wrong += wrong_integer(parameters, key, *bounds)
-        for key, (least, most) in _NUMBERS.items():
-            value = parameters.get(key, most)
-            fits = isinstance(value, int | float) and not isinstance(value, bool)
-            if not fits or not least <= float(value) <= most:
-                wrong.append(f"{key}: {value!r} is not possible; from {least:g} to {most:g}")
-        return wrong
-
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def memory_bytes(self, parameters: ColocationParameters) -> int:
         """Of service, batch program and controller."""
-        return _MEMORY + (_HEAP if parameters.get("service") in _FETCHED else 0)
+        return _MEMORY + (_HEAP if parameters.service in _FETCHED else 0)
 
     def check(self) -> list[Finding]:
         """Root, and the programs that make the service."""
         if not privileges.is_root():
             said = "scheduling a service's threads takes root"
-            return [Finding(self.program, "missing", said, privileges.as_root_command())]
+            return [Finding(self.name, "missing", said, privileges.as_root_command())]
         wrong = {name: lacks for name in _SERVICES if (lacks := _lacks(name)) is not None}
         able = [name for name in _SERVICES if name not in wrong]
         if not able:
             first = next(iter(wrong.values()))
-            return [Finding(self.program, "missing", first.message, first.remedy)]
+            return [Finding(self.name, "missing", first.message, first.remedy)]
         said = "".join(f"; {name}: {lacks.remedy}" for name, lacks in wrong.items())
-        return [Finding(self.program, "ok", f"beside {', '.join(able)}{said}")]
+        return [Finding(self.name, "ok", f"beside {', '.join(able)}{said}")]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: ColocationParameters) -> Command:
         """Errors: MissingError without the service, or where the load generator was not built."""
         kernel_path("request-clients")
-        service = str(parameters.get("service", "nginx"))
-        _need(service)
-        need_batch(str(parameters.get("batch", "xz")))
-        arguments = ["-m", "aferir", "colocate", "measure", service, "--json"]
-        for key, value in parameters.items():
-            if key != "service":
-                arguments += [f"--{key.replace('_', '-')}", str(value)]
-        return Command(Path(sys.executable), tuple(arguments))
+        _need(parameters.service)
+        need_batch(parameters.batch)
+        given = [key for key in names(ColocationParameters) if key not in ("service", "arms")]
+        words = [*options(parameters, given)]
+        if parameters.arms:
+            words += ["--arms", ",".join(parameters.arms)]
+        run = ("-m", "aferir", "colocate", "measure", parameters.service, "--json")
+        return Command(Path(sys.executable), (*run, *words))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """Distributions and quantiles by arm. Errors: as in `Workload.parse`."""
-        return parse_figures(stdout, self.program)
+        return parse_figures(stdout, self.name)
 
 
 def _need(service: str) -> None:
@@ -145,4 +145,4 @@ def need_batch(name: str) -> None:
         kernel_path(name)
 
 
-COLOCATION = ColocationWorkload()
+COLOCATION = Colocation()

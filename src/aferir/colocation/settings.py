@@ -6,10 +6,13 @@ decisions (an integral, a step count) is in `Settings.memory`, which comes back 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Literal
 
 import msgspec
+
+from aferir.model.units import format_duration, parse_duration
 
 Policy = Literal["other", "batch", "idle", "fifo", "deadline"]
 """Scheduling policies of Linux, see sched(7)."""
@@ -68,11 +71,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the policy wants to find again at its next decision; changes nothing on the machine."""
 
 
+_SLA = re.compile(r"p([0-9]{1,2}(?:\.[0-9]+)?)\s*(?:=|<=)\s*(.+)")
+SLA_PATTERN = rf"^\s*{_SLA.pattern}$"
+
+
 class Sla(msgspec.Struct, frozen=True):
     """Service level: that quantile of the response times is `bound_s` at most."""
 
     quantile: float = 0.95
     bound_s: float = 0.2
+
+    @classmethod
+    def parse(cls, written: str) -> Sla:
+        """`p95=200ms`. Errors: ValueError in words."""
+        found = _SLA.fullmatch(written.strip())
+        quantile = float(found[1]) / 100 if found else 0.0
+        bound_s = parse_duration(found[2]) if found else 0.0
+        if quantile <= 0 or bound_s <= 0:
+            raise ValueError("is not a quantile with its bound")
+        return cls(quantile, bound_s)
+
+    def __str__(self) -> str:
+        """As it is written."""
+        return f"p{100 * self.quantile:g}={format_duration(self.bound_s).replace(' ', '')}"
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from aferir.config.load import load, parse, plan_of, read_bytes
-from aferir.config.sections import ProgramRules
 
-__all__ = ["ProgramRules", "load", "parse", "plan_of", "read_bytes"]
+__all__ = ["load", "parse", "plan_of", "read_bytes"]

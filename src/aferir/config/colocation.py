@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from aferir.errors import UsageError
 from aferir.model.units import parse_duration
 
 _PERIODS_S = (0.02, 10.0)
-_SLA = re.compile(r"p(\d{1,2}(?:\.\d+)?)\s*(?:=|<=)\s*(.+)")
 _SLA_REMEDY = "e.g. --sla p95=200ms"
 _LATENCY_REMEDY = (
     "slowlog:PATH, nginx:PATH, json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
@@ -94,15 +92,10 @@ _EXAMPLE = (
 
 def parse_sla(text: str) -> Sla:
     """`p95=200ms`. Errors: UsageError."""
-    found = _SLA.fullmatch(text.strip())
     try:
-        quantile = float(found[1]) / 100 if found else 0.0
-        bound_s = parse_duration(found[2]) if found else 0.0
+        return Sla.parse(text)
     except ValueError as error:
         raise UsageError(f"--sla {text}: {error}", remedy=_SLA_REMEDY) from None
-    if quantile <= 0 or bound_s <= 0:
-        raise UsageError(f"--sla {text}: not a quantile with its bound", remedy=_SLA_REMEDY)
-    return Sla(quantile, bound_s)
 
 
 def _period(text: str) -> float:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from aferir.config.factors import PREFIX, Factor, label, variant
 from aferir.config.problems import Problems
-from aferir.config.sections import (
-    Experiment,
-    PackagedProgram,
-    PlacedProgram,
-    ProgramRules,
-    SometimesPackagedProgram,
-    WorkloadTable,
-)
+from aferir.config.sections import Experiment
+from aferir.config.workloads import WorkloadTable, judge_parameters
 from aferir.environments.base import Kind
+from aferir.model.parameters import names
 from aferir.model.plan import (
     Cell,
     EnvironmentSpec,
@@ -27,6 +23,7 @@ from aferir.model.plan import (
     WorkloadSpec,
 )
 from aferir.model.units import format_size
+from aferir.programs.base import Program
 
 MOST_CELLS = 1000
 _GUEST_KERNEL = 64 * 2**20
@@ -41,7 +38,7 @@ def expand(
     environments: Sequence[EnvironmentSpec],
     workloads: Sequence[WorkloadTable],
     factors: Sequence[Factor],
-    programs: Mapping[str, ProgramRules],
+    programs: Mapping[str, Program[Any]],
     kinds: Mapping[str, Kind],
     host: HostLimits,
     problems: Problems,
@@ -57,13 +54,21 @@ def expand(
         )
         return (), ()
     specs: dict[str, EnvironmentSpec] = {}
+    needed: set[str] = set()
+    """Debian packages: one image serves all programs."""
     cells: list[Cell] = []
     for workload in workloads:
-        used = _used(workload, factors, programs)
+        program = programs[workload.program]
+        used = _used(workload, factors, program)
         for chosen in itertools.product(*([(f, level) for level in f.levels] for f in used)):
             parameters = _parameters(workload, chosen)
-            if not _valid(workload, parameters, chosen, programs, problems):
+            varied = {factor.name for factor, _ in chosen if not factor.field}
+            values = judge_parameters(
+                workload, parameters, varied, program=program, problems=problems
+            )
+            if values is None:
                 continue
+            needed |= {*program.packages(values)}
             for spec in environments:
                 if workload.environments and spec.name not in workload.environments:
                     continue
@@ -75,8 +80,8 @@ def expand(
                         "add `pin = [0]` to the environment, with as many CPUs as it has",
                     )
                 cell = _cell(made, workload, parameters, chosen)
-                _check_kind(workload, made, programs[workload.program], kinds, problems=problems)
-                need = programs[workload.program].memory_bytes(parameters)
+                _check_kind(workload, made, program, kinds, problems=problems)
+                need = program.memory_bytes(values)
                 fit = _misfits(
                     cell,
                     made,
@@ -89,38 +94,29 @@ def expand(
                     problems.add(workload.path, message, remedy)
                 specs[made.name] = made
                 cells.append(cell)
-    packages = image_packages((programs[c.workload.program], c.workload.parameters) for c in cells)
+    packages = tuple(sorted(needed))
     return tuple(
         msgspec.structs.replace(spec, packages=packages) if kinds[spec.kind].has_image else spec
         for spec in specs.values()
     ), tuple(cells)
 
 
-def image_packages(used: Iterable[tuple[ProgramRules, Mapping[str, Parameter]]]) -> tuple[str, ...]:
-    """What the images of the experiment need: one image serves all its programs."""
-    needed: set[str] = set()
-    for rules, parameters in used:
-        if isinstance(rules, PackagedProgram):
-            needed |= {*rules.packages}
-        if isinstance(rules, SometimesPackagedProgram):
-            needed |= {*rules.packages_of(parameters)}
-    return tuple(sorted(needed))
-
-
 def _used(
-    workload: WorkloadTable, factors: Sequence[Factor], programs: Mapping[str, ProgramRules]
+    workload: WorkloadTable, factors: Sequence[Factor], program: Program[Any]
 ) -> list[Factor]:
     """Factors that vary this workload; a factor of another program leaves it alone."""
-    known = programs[workload.program].parameters
+    known = names(program.parameters)
     return [
         f for f in factors if f.field or (f.name in known and f.name not in workload.parameters)
     ]
 
 
 def _combinations(
-    workload: WorkloadTable, factors: Sequence[Factor], programs: Mapping[str, ProgramRules]
+    workload: WorkloadTable, factors: Sequence[Factor], programs: Mapping[str, Program[Any]]
 ) -> int:
-    return math.prod(len(factor.levels) for factor in _used(workload, factors, programs))
+    return math.prod(
+        len(factor.levels) for factor in _used(workload, factors, programs[workload.program])
+    )
 
 
 def _parameters(workload: WorkloadTable, chosen: Levels) -> dict[str, Parameter]:
@@ -150,39 +146,15 @@ def _cell(
     )
 
 
-def _valid(
-    workload: WorkloadTable,
-    parameters: Mapping[str, Parameter],
-    chosen: Levels,
-    programs: Mapping[str, ProgramRules],
-    problems: Problems,
-) -> bool:
-    """Let the program judge its parameters; its sentences start with the parameter's name."""
-    rules = programs[workload.program]
-    sentences = rules.validate(parameters)
-    varied = {f.name for f, _ in chosen if not f.field}
-    for sentence in sentences:
-        name, _, rest = sentence.partition(": ")
-        message, _, remedy = (rest if name in rules.parameters else sentence).partition("; ")
-        path = workload.path
-        if name in varied:
-            path = f"factors.{name}"
-        elif name in rules.parameters:
-            path = f"{workload.path}.{name}"
-        problems.add(path, message, remedy or "see what the program takes")
-    return not sentences
-
-
 def _check_kind(
     workload: WorkloadTable,
     spec: EnvironmentSpec,
-    rules: ProgramRules,
+    program: Program[Any],
     kinds: Mapping[str, Kind],
     *,
     problems: Problems,
 ) -> None:
-    anywhere = tuple(kind.name for kind in kinds.values() if kind.any_program)
-    able = rules.kinds if isinstance(rules, PlacedProgram) else anywhere
+    able = program.kinds or tuple(kind.name for kind in kinds.values() if kind.any_program)
     if spec.kind not in able:
         problems.add(
             f"{workload.path}.environments",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -13,16 +14,16 @@ from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_tabl
 from aferir.config.problems import Problems
 from aferir.config.sections import (
     MOST_TENANTS,
-    ProgramRules,
-    WorkloadTable,
-    as_parameter,
     check_cpus,
     check_memory,
 )
+from aferir.config.workloads import WorkloadTable, as_parameter
 from aferir.environments.base import Kind
+from aferir.model.parameters import Field, names
 from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
 from aferir.model.units import format_size
 from aferir.model.words import choose, kind_of, shown
+from aferir.programs.base import Program, declared_by
 
 MOST_FACTORS = 6
 MOST_LEVELS = 64
@@ -48,7 +49,7 @@ class Factor(msgspec.Struct, frozen=True):
 def read_factors(
     table: Mapping[str, object],
     *,
-    programs: Mapping[str, ProgramRules],
+    programs: Mapping[str, Program[Any]],
     workloads: Sequence[WorkloadTable],
     environments: Sequence[Kind],
     host: HostLimits,
@@ -61,7 +62,7 @@ def read_factors(
         return ()
     fields = Fields(table, "factors", problems)
     environment_factors = tuple(PREFIX + field for field in ENVIRONMENT_FIELDS)
-    known = tuple({name: None for rules in programs.values() for name in rules.parameters})
+    known = tuple({name: None for rules in programs.values() for name in names(rules.parameters)})
     fields.only((*known, *environment_factors))
     factors = []
     for name in table:
@@ -69,7 +70,7 @@ def read_factors(
             levels = _environment_levels(fields, name, environments, host)
         elif name in known:
             _check_use(fields, name, programs, workloads)
-            levels = _levels(fields, name)
+            levels = _levels(fields, name, _declared(name, programs, workloads))
         else:
             continue
         if levels:
@@ -89,20 +90,28 @@ def _flat(table: Mapping[str, object]) -> dict[str, object]:
 def _check_use(
     fields: Fields,
     name: str,
-    programs: Mapping[str, ProgramRules],
+    programs: Mapping[str, Program[Any]],
     workloads: Sequence[WorkloadTable],
 ) -> None:
     """A factor has to vary something, and nothing that a workload fixes."""
-    knowing = [w for w in workloads if name in programs[w.program].parameters]
+    knowing = [w for w in workloads if name in names(programs[w.program].parameters)]
     if workloads and not knowing:
-        every = {n for w in workloads for n in programs[w.program].parameters}
+        every = {n for w in workloads for n in names(programs[w.program].parameters)}
         fields.wrong(name, "no workload of this file knows it", choose(name, sorted(every)))
     for workload in knowing:
         if name in workload.parameters:
             fields.wrong(name, f"is set by {workload.path} too", f"remove `{name}` there or here")
 
 
-def _levels(fields: Fields, name: str) -> tuple[Parameter, ...]:
+def _declared(
+    name: str, programs: Mapping[str, Program[Any]], workloads: Sequence[WorkloadTable]
+) -> Field | None:
+    """The parameter that a factor varies; the first where several workloads have one so called."""
+    found = (f for w in workloads for f in declared_by(programs[w.program]))
+    return next((field for field in found if field.key == name), None)
+
+
+def _levels(fields: Fields, name: str, field: Field | None = None) -> tuple[Parameter, ...]:
     value = fields.table[name]
     if not isinstance(value, list) or not value:
         fields.wrong(
@@ -114,7 +123,7 @@ def _levels(fields: Fields, name: str) -> tuple[Parameter, ...]:
         return ()
     levels: list[Parameter] = []
     for place, written in enumerate(value, start=1):
-        level = as_parameter(name, written)
+        level = written if field is None else as_parameter(field, written)
         if not is_parameter(level) or (isinstance(level, str) and not _TEXT_LEVEL.fullmatch(level)):
             fields.wrong(f"{name}[{place}]", f"{shown(written)} is no level", PARAMETER_REMEDY)
             return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -16,26 +17,25 @@ from aferir.config.sections import (
     MOST_ENVIRONMENTS,
     MOST_WORKLOADS,
     Experiment,
-    ProgramRules,
-    WorkloadTable,
     read_environment,
     read_experiment,
     read_stop,
-    read_workload,
     tables_of,
 )
 from aferir.config.server import read_server
+from aferir.config.workloads import WorkloadTable, read_workload
 from aferir.environments.base import Kind
 from aferir.errors import UsageError
 from aferir.model.plan import EnvironmentSpec, HostLimits, Plan
 from aferir.model.words import choose, kind_of, shown
+from aferir.programs.base import Program
 
 _SECTIONS = ("experiment", "stop", "server", "environment", "workload", "factors")
 _LARGEST_FILE = 2**20
 
 
 def load(
-    path: Path, host: HostLimits, programs: Mapping[str, ProgramRules], kinds: Mapping[str, Kind]
+    path: Path, host: HostLimits, programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]
 ) -> Plan:
     """Read and validate an experiment file.
 
@@ -66,7 +66,7 @@ def read_bytes(path: Path) -> bytes:
 def parse(
     content: bytes,
     host: HostLimits,
-    programs: Mapping[str, ProgramRules],
+    programs: Mapping[str, Program[Any]],
     kinds: Mapping[str, Kind],
     *,
     source: str = "the experiment file",
@@ -93,7 +93,7 @@ def parse(
 def plan_of(
     document: Mapping[str, object],
     host: HostLimits,
-    programs: Mapping[str, ProgramRules],
+    programs: Mapping[str, Program[Any]],
     kinds: Mapping[str, Kind],
     *,
     source: str = "the experiment file",
@@ -173,7 +173,7 @@ def _environments(
 
 def _workloads(
     document: Mapping[str, object],
-    programs: Mapping[str, ProgramRules],
+    programs: Mapping[str, Program[Any]],
     names: Sequence[str],
     experiment: Experiment,
     *,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, get_args, runtime_checkable
+from collections.abc import Mapping
+from typing import get_args
 
 import msgspec
 
@@ -12,24 +12,19 @@ from aferir.config.clouds import read_cloud
 from aferir.config.clusters import KEYS as CLUSTER_KEYS
 from aferir.config.clusters import read_cluster
 from aferir.config.fields import (
-    PARAMETER_REMEDY,
     Fields,
-    is_parameter,
     is_table,
 )
 from aferir.config.problems import Problems
 from aferir.config.server import read_disk
 from aferir.environments.base import Kind
 from aferir.model.plan import (
-    EnvironmentKind,
     EnvironmentSpec,
     HostLimits,
     Order,
-    Parameter,
     StoppingRule,
 )
-from aferir.model.units import parse_size
-from aferir.model.words import choose, kind_of, shown
+from aferir.model.words import kind_of, shown
 
 ORDERS: tuple[Order, ...] = get_args(Order)
 MOST_REPETITIONS = 1000
@@ -39,50 +34,10 @@ LEAST_LOAD_PERIOD_S = 0.05
 MOST_CPUS = 4096
 MOST_ENVIRONMENTS = 16
 MOST_WORKLOADS = 64
-RESERVED = "allocation"
-"""A workload of that name would share its cells with the records of allocations."""
 _DEFAULT_MEMORY = 2**30
 _DEFAULT_TIME_LIMIT_S = 3600.0
-_DEFAULT_WORKLOAD_LIMIT_S = 120.0
-_MONTH_S = 30 * 24 * 3600.0
+MONTH_S = 30 * 24 * 3600.0
 _EMULATED = 3
-
-
-class ProgramRules(Protocol):
-    """What has to be known of a program to judge its parameters; a Workload knows it."""
-
-    parameters: tuple[str, ...]
-
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """What is wrong with the parameters."""
-        ...
-
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
-        """Least memory that the program needs."""
-        ...
-
-
-@runtime_checkable
-class PlacedProgram(Protocol):
-    """A program that not every kind of environment can run."""
-
-    kinds: tuple[EnvironmentKind, ...]
-
-
-@runtime_checkable
-class PackagedProgram(Protocol):
-    """A program that is made of Debian packages, which an image has to have."""
-
-    packages: tuple[str, ...]
-
-
-@runtime_checkable
-class SometimesPackagedProgram(Protocol):
-    """A program that is made of Debian packages with some parameters."""
-
-    def packages_of(self, parameters: Mapping[str, Parameter]) -> tuple[str, ...]:
-        """What an image has to have for these (valid) parameters."""
-        ...
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,19 +53,6 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     oversubscribe: bool
     metric: str = ""
     load_period_s: float | None = None
-
-
-class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
-    """One `[[workload]]` table, before factors are applied."""
-
-    path: str
-    name: str
-    program: str
-    parameters: dict[str, Parameter]
-    time_limit_s: float
-    environments: tuple[str, ...]
-    """Empty: all of them."""
-    skip_emulated: bool
 
 
 _EXPERIMENT_KEYS = (
@@ -134,7 +76,7 @@ def read_experiment(table: Mapping[str, object], problems: Problems) -> Experime
         seed=1 if seed is None else seed,
         order=next((known for known in ORDERS if known == order), "interleaved"),
         warmup=1 if warmup is None else warmup,
-        time_limit_s=fields.duration("time_limit", 1.0, _MONTH_S) or _DEFAULT_TIME_LIMIT_S,
+        time_limit_s=fields.duration("time_limit", 1.0, MONTH_S) or _DEFAULT_TIME_LIMIT_S,
         oversubscribe=fields.flag("oversubscribe") or False,
         metric=fields.text("metric") or "",
         load_period_s=fields.duration("load_period", LEAST_LOAD_PERIOD_S, 60.0),
@@ -280,91 +222,6 @@ def _read_pin(fields: Fields, host: HostLimits) -> tuple[int, ...]:
         fields.wrong("pin", "names a CPU twice", remedy)
         return ()
     return tuple(value)
-
-
-_WORKLOAD_KEYS = ("name", "program", "time_limit", "environments", "emulated")
-
-
-def read_workload(
-    table: Mapping[str, object],
-    path: str,
-    *,
-    programs: Mapping[str, ProgramRules],
-    environments: Sequence[str],
-    experiment: Experiment,
-    problems: Problems,
-) -> WorkloadTable | None:
-    """One `[[workload]]` table; None where its name or program is wrong."""
-    fields = Fields(table, path, problems)
-    name = fields.name("name", 'name = "ep"')
-    if name == RESERVED:
-        fields.wrong("name", f"`{RESERVED}` is what allocations are recorded as", "rename it")
-    fields.require("program", f'program = "{next(iter(programs), "npb")}"')
-    program = fields.choice("program", tuple(programs))
-    limit = fields.duration("time_limit", 0.1, _MONTH_S)
-    if limit is not None and limit > experiment.time_limit_s:
-        fields.wrong(
-            "time_limit",
-            f"is longer than the whole experiment's, {experiment.time_limit_s:g} s",
-            "shorten it, or raise `experiment.time_limit`",
-        )
-    chosen = _read_subset(fields, environments)
-    emulated = fields.choice("emulated", ("run", "skip"))
-    if program is None:
-        return None
-    known = programs[program].parameters
-    fields.only((*_WORKLOAD_KEYS, *known))
-    parameters = {key: _parameter(fields, key) for key in known if key in table}
-    if name is None or None in parameters.values():
-        return None
-    return WorkloadTable(
-        path=path,
-        name=name,
-        program=program,
-        parameters={key: value for key, value in parameters.items() if value is not None},
-        time_limit_s=limit or min(_DEFAULT_WORKLOAD_LIMIT_S, experiment.time_limit_s),
-        environments=chosen,
-        skip_emulated=emulated == "skip",
-    )
-
-
-def _read_subset(fields: Fields, environments: Sequence[str]) -> tuple[str, ...]:
-    value = fields.table.get("environments")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not value:
-        fields.wrong(
-            "environments",
-            f"{shown(value)} is not a list of names of environments",
-            "name at least one, or remove the key for all of them",
-        )
-        return ()
-    for name in value:
-        if name not in environments:
-            remedy = choose(name if isinstance(name, str) else "", environments)
-            fields.wrong("environments", f"there is no environment {shown(name)}", remedy)
-            return ()
-    if len(set(value)) != len(value):
-        fields.wrong("environments", "names an environment twice", "name each once")
-    return tuple(value)
-
-
-def _parameter(fields: Fields, key: str) -> Parameter | None:
-    value = as_parameter(key, fields.table[key])
-    if is_parameter(value):
-        return value
-    fields.wrong(key, f"{shown(fields.table[key])} cannot be a parameter", PARAMETER_REMEDY)
-    return None
-
-
-def as_parameter(key: str, value: object) -> object:
-    """A parameter whose name ends in `_bytes` may be written with a unit."""
-    if key.endswith("_bytes") and isinstance(value, str):
-        try:
-            return parse_size(value)
-        except ValueError:
-            return value  # the program's own check says what it wants
-    return value
 
 
 def tables_of(

@@ -7,137 +7,201 @@ environment is.
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
 
 from aferir.machine import packages, privileges
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentKind, Parameter
+from aferir.model.parameters import duration, number, text, told, whole
+from aferir.model.power import PATTERN, PowerSource
 from aferir.model.record import Sample, Series, Warning
-from aferir.programs.base import Command
+from aferir.programs.base import Command, Program
 from aferir.programs.figures import parse_figures
-from aferir.programs.kernels import kernel_path, wrong_integer
+from aferir.programs.kernels import kernel_path, options
 
 _VIEWERS = "video-clients"
 _NEEDED = ("ip", "tc", "debugfs", "nginx", "ffmpeg")
 _BASE = 128 * 2**20
 _INSTANCE = {"container": 64 * 2**20, "vm": 320 * 2**20}
 
-_WORDS: Mapping[str, tuple[str, ...]] = {
-    "technology": ("container", "vm"),
-    "content": ("h264", "random-bytes"),
-    "cache": ("cold", "warm"),
-    "arrivals": ("poisson", "constant", "step", "ramp", "diurnal", "flash-crowd"),
-    "choice": ("most-loaded", "least-loaded"),
-    "waiting": ("shared", "each"),
-}
-_TEXTS = {
-    "power": '"model:power.json"',
-    "dask": '"tcp://10.0.0.2:8786"',
-    "front": '"10.0.0.1"',
-}
-_WHOLE = {
-    "hosts": (1, 64),
-    "per_host": (1, 64),
-    "instances": (0, 64),
-    "clients": (1, 100_000),
-    "clients_per_node": (0, 100_000),
-    "warm": (0, 64),
-    "seed": (0, 2**31),
-}
-_NUMBERS = {
-    "rate_mbit": (0.0, 1e6),
-    "cpu_quota": (0.01, 1.0),
-    "video": (1.0, 7200.0),
-    "bitrate_mbit": (0.1, 100.0),
-    "sent_mbit": (0.0, 10_000.0),
-    "startup": (0.1, 60.0),
-    "resolution": (0.005, 0.5),
-    "interarrival": (1e-4, 3600.0),
-    "patience": (0.0, 3600.0),
-    "release_delay": (0.0, 3600.0),
-    "predict_window": (0.0, 3600.0),
-    "predict_horizon": (0.0, 3600.0),
-}
-_HOSTS = (
-    *("technology", "hosts", "per_host", "rate_mbit", "cpu_quota", "cache"),
-    *("video", "bitrate_mbit", "sent_mbit", "content", "power"),
-)
+
+def front_address(written: str) -> str:
+    """An address that viewers could ask. Errors: ValueError in words."""
+    try:
+        found = ipaddress.ip_address(written)
+    except ValueError:
+        raise ValueError("is no address: write a numeric one of this machine") from None
+    if found.is_unspecified:
+        raise ValueError("is not an address that viewers could ask")
+    return str(found)
 
 
-class ElasticWorkload:
+def scheduler_address(written: str) -> str:
+    """Where a scheduler of Dask listens. Errors: ValueError in words."""
+    if not re.fullmatch(SCHEDULER, written):
+        raise ValueError("is no address of a scheduler of Dask")
+    return written
+
+
+SCHEDULER = r"[a-z]+://[^/\s]+:[0-9]{1,5}"
+
+
+class VideoParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of what is served."""
+
+    video: Annotated[float, duration("length of the video", 1.0, 7200.0)] = 20.0
+    bitrate_mbit: Annotated[float, number("at which it is played", 0.1, 100.0, unit="Mbit/s")] = (
+        2.698
+    )
+    sent_mbit: Annotated[
+        float,
+        number(
+            "at which it is sent; 0: as much above as the published one",
+            0.0,
+            10_000.0,
+            unit="Mbit/s",
+        ),
+    ] = 0.0
+    content: Annotated[Literal["h264", "random-bytes"], told("what is sent")] = "h264"
+
+
+class HostsParameters(VideoParameters, frozen=True, kw_only=True):
+    """Of hosts and of the instances on them."""
+
+    technology: Annotated[Literal["container", "vm"], told("of instances")] = "container"
+    hosts: (
+        Annotated[int, whole("that instances are on; capacity: always 1", 1, 64, unset="2")] | None
+    ) = None
+    per_host: Annotated[int, whole("instances a host takes", 1, 64, unset="4")] | None = None
+    rate_mbit: Annotated[
+        float, number("uplink of a host; 0: as fast as it can", 0.0, 1e6, unit="Mbit/s")
+    ] = 0.0
+    cpu_quota: (
+        Annotated[float, number("of one CPU, for an instance", 0.01, 1.0, unset="no limit")] | None
+    ) = None
+    cache: Annotated[Literal["cold", "warm"], told("`warm`: hosts have the image")] = "cold"
+    power: (
+        Annotated[
+            PowerSource,
+            text(
+                "source of the hosts' power",
+                "model:power.json",
+                parse=PowerSource.parse,
+                pattern=PATTERN,
+                unset="none",
+            ),
+        ]
+        | None
+    ) = None
+
+
+class AllocationParameters(HostsParameters, frozen=True, kw_only=True):
+    """Of one instance that is made and given back."""
+
+
+_Startup = Annotated[float, duration("buffer of a viewer", 0.1, 60.0)]
+
+
+class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
+    """Of the streams that a host sustains."""
+
+    startup: _Startup = 1.0
+    instances: Annotated[int, whole("that share the streams; 0: the host itself", 0, 64)] = 0
+    resolution: Annotated[float, number("of what is found, as a share", 0.005, 0.5)] = 0.05
+    profile: Annotated[bool, told("CPU time by program and symbol, by perf")] = False
+
+
+class MovieParameters(HostsParameters, frozen=True, kw_only=True):
+    """Of the service itself under a load."""
+
+    startup: _Startup = 1.0
+    clients: Annotated[int, whole("in all", 1, 100_000)] = 50
+    interarrival: Annotated[float, duration("mean time between clients", 1e-4, 3600.0)] = 0.5
+    arrivals: Annotated[
+        Literal["poisson", "constant", "step", "ramp", "diurnal", "flash-crowd"],
+        told("shape of the load, see `aferir elastic simulate`"),
+    ] = "poisson"
+    patience: Annotated[float, duration("of a client", 0.0, 3600.0)] = 2.0
+    clients_per_node: Annotated[int, whole("0: as measured", 0, 100_000)] = 0
+    choice: Annotated[
+        Literal["most-loaded", "least-loaded"], told("which Node a client is sent to")
+    ] = "most-loaded"
+    waiting: Annotated[Literal["shared", "each"], told("for one allocation")] = "shared"
+    warm: Annotated[int, whole("Nodes kept ready without clients", 0, 64)] = 0
+    release_delay: Annotated[float, duration("before an empty Node goes", 0.0, 3600.0)] = 0.0
+    predict_window: Annotated[float, duration("of a linear predictor", 0.0, 3600.0)] = 0.0
+    predict_horizon: Annotated[float, duration("of that predictor", 0.0, 3600.0)] = 0.0
+    seed: Annotated[int, whole("of the arrivals", 0, 2**31)] = 1
+    dask: (
+        Annotated[
+            str,
+            text(
+                "viewers are on the workers of this scheduler of Dask",
+                "tcp://10.0.0.2:8786",
+                parse=scheduler_address,
+                pattern=f"^{SCHEDULER}$",
+                unset="viewers are here",
+            ),
+        ]
+        | None
+    ) = None
+    front: Annotated[
+        str, text("address of Front", "10.0.0.1", parse=front_address, pattern="^[0-9a-fA-F:.]+$")
+    ] = "127.0.0.1"
+
+
+_Values = TypeVar("_Values", bound=HostsParameters)
+
+
+class Elastic(Program[_Values]):
     """Parameters as the options of `aferir elastic measure`."""
 
-    def __init__(self, step: str, parameters: tuple[str, ...]) -> None:
-        self.program = f"elastic-{step}"
-        self.parameters: tuple[str, ...] = parameters
-        self.kinds: tuple[EnvironmentKind, ...] = ("native",)
-        if step != "capacity":
-            self.kinds += ("cloud",)
+    def __init__(self, step: str, parameters: type[_Values]) -> None:
+        self.name = f"elastic-{step}"
+        self.parameters = parameters
+        self.kinds = ("native",) if step == "capacity" else ("native", "cloud")
         self._step = step
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """All have defaults."""
-        wrong = []
-        for key, value in parameters.items():
-            if key not in self.parameters:
-                continue
-            if key in _TEXTS and not isinstance(value, str):
-                wrong.append(f"{key}: {value!r} is no text; write e.g. {_TEXTS[key]}")
-            elif key == "profile" and not isinstance(value, bool):
-                wrong.append("profile: is `true` or `false`; write one of them")
-            elif key in _WORDS and value not in _WORDS[key]:
-                wrong.append(f"{key}: {value!r} is not known; choose {', '.join(_WORDS[key])}")
-            elif key in _WHOLE:
-                wrong += wrong_integer(parameters, key, *_WHOLE[key])
-            elif key in _NUMBERS:
-                least, most = _NUMBERS[key]
-                fits = isinstance(value, int | float) and not isinstance(value, bool)
-                if not fits or not least <= float(value) <= most:
-                    wrong.append(f"{key}: {value!r} is not possible; from {least:g} to {most:g}")
-        return wrong
+    def validate(self, parameters: _Values) -> list[Wrong]:
+        """What is sent more slowly than it is played comes too late."""
+        if not 0 < parameters.sent_mbit < parameters.bitrate_mbit:
+            return []
+        said = f"{parameters.sent_mbit:g} is below the rate at which the video is played"
+        return [Wrong("sent_mbit", said, "write more than `bitrate_mbit`, or 0")]
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def memory_bytes(self, parameters: _Values) -> int:
         """Of aferir, and of one instance at least."""
-        return _BASE + _INSTANCE.get(str(parameters.get("technology")), _INSTANCE["container"])
+        return _BASE + _INSTANCE[parameters.technology]
 
     def check(self) -> list[Finding]:
         """Root, and the programs that make networks and serve videos."""
         if not privileges.is_root():
             said = "simulated hosts need root"
-            return [Finding(self.program, "missing", said, privileges.as_root_command())]
+            return [Finding(self.name, "missing", said, privileges.as_root_command())]
         if absent := packages.missing(_NEEDED):
             said = f"simulated hosts need {', '.join(absent)}"
             return [
-                Finding(self.program, "missing", said, packages.install_command(absent)),
+                Finding(self.name, "missing", said, packages.install_command(absent)),
             ]
-        return [Finding(self.program, "ok", "simulated hosts can be made")]
+        return [Finding(self.name, "ok", "simulated hosts can be made")]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: _Values) -> Command:
         """Errors: MissingError where the viewers' program was not built."""
         kernel_path(_VIEWERS)
-        arguments = ["-m", "aferir", "elastic", "measure", self._step, "--json"]
-        for key, value in parameters.items():
-            option = f"--{key.replace('_', '-')}"
-            if isinstance(value, bool):
-                arguments += [option] if value else []
-            else:
-                arguments += [option, str(value)]
-        return Command(Path(sys.executable), tuple(arguments))
+        run = ("-m", "aferir", "elastic", "measure", self._step, "--json")
+        return Command(Path(sys.executable), (*run, *options(parameters)))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """The figures that the step itself names. Errors: as in `Workload.parse`."""
-        return parse_figures(stdout, self.program)
+        return parse_figures(stdout, self.name)
 
 
-ALLOCATION = ElasticWorkload("allocation", _HOSTS)
-CAPACITY = ElasticWorkload("capacity", (*_HOSTS, "startup", "instances", "resolution", "profile"))
-MOVIE = ElasticWorkload(
-    "movie",
-    (
-        *(*_HOSTS, "startup", "clients", "interarrival", "arrivals", "patience"),
-        *("clients_per_node", "choice", "waiting", "warm", "release_delay"),
-        *("predict_window", "predict_horizon", "seed", "dask", "front"),
-    ),
-)
+ALLOCATION = Elastic("allocation", AllocationParameters)
+CAPACITY = Elastic("capacity", CapacityParameters)
+MOVIE = Elastic("movie", MovieParameters)

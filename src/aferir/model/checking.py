@@ -50,7 +50,8 @@ def convert(
     for field in fields(struct):
         if field.key not in table:
             if field.required:
-                wrong.append(Wrong(field.key, "is missing", f"add `{example(field)}`"))
+                words = choose("", map(str, field.words)) if field.words else ""
+                wrong.append(Wrong(field.key, "is missing", words or f"add `{example(field)}`"))
             continue
         try:
             values[field.attribute] = read_value(field, table[field.key])

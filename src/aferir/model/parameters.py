@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -63,9 +63,14 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """Of a list."""
 
 
-def told(help: str, *, unset: str = "") -> msgspec.Meta:  # noqa: A002 - what argparse calls it
-    """Declare a word of a Literal, or a flag."""
-    return msgspec.Meta(description=help, extra={"unset": unset})
+def told(
+    help: str,  # noqa: A002 - what argparse calls it
+    *,
+    words: Sequence[str] = (),
+    unset: str = "",
+) -> msgspec.Meta:
+    """Declare a flag, or one of some words: those of a Literal, or `words` where it is a `str`."""
+    return msgspec.Meta(description=help, extra={"words": tuple(words), "unset": unset})
 
 
 def whole(
@@ -228,7 +233,9 @@ def _of_type(key: str, declared: Any) -> Field:
         else:
             break
     if kind is Literal:
-        return Field(form="word", words=arguments, **said)
+        return Field(form="word", **said | {"words": arguments})
+    if said.get("words"):
+        return Field(form="word", **said)
     if kind is tuple:
         return Field(form="list", item=_of_type(key, arguments[0]), **said)
     form = _FORMS.get(declared, "text" if said.get("parse") else None)

@@ -1,19 +1,24 @@
-"""The Protocol of workloads: build a command, read its figures."""
+"""The Protocol of programs: what one takes and needs, its command, and how its figures are read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from aferir.errors import UsageError
+from aferir.model.checking import Wrong, convert
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import Field, fields
+from aferir.model.plan import EnvironmentKind, Parameter
 from aferir.model.record import Sample, Series, Warning
 
 PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
 """Where an instance with a file system of its own gets our programs."""
+
+_Values = TypeVar("_Values", bound=msgspec.Struct)
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -29,21 +34,35 @@ class Command(msgspec.Struct, frozen=True):
     is changed to where it is then."""
 
 
-class Workload(Protocol):
-    """One program. Stateless: everything it needs comes with each call."""
+@runtime_checkable
+class Program(Protocol[_Values]):
+    """One program. Stateless: everything it needs comes with each call.
 
-    program: str
-    parameters: tuple[str, ...]
-    """Names of the parameters that it knows; `threads`, where it has it, is what `cpus` bounds."""
+    A class that names this one as its base has the defaults below; it has to say its `name`,
+    `parameters`, `memory_bytes`, `check`, `command` and `parse`.
+    """
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """What is wrong with the parameters, each as `name: what is wrong; remedy`.
+    name: str
+    """What experiment files call it."""
+    parameters: type[_Values]
+    """A frozen struct whose fields declare what it takes (`aferir.model.parameters`). One that is
+    called `threads` or `processes` is what the CPUs of an environment bound; `mpi` says which."""
+    kinds: tuple[EnvironmentKind, ...] = ()
+    """Kinds of environment in which it can run; none: wherever any program can."""
+    short_io: tuple[Mapping[str, Parameter], ...] = ()
+    """Parameters of its short forms, seconds to a few minutes each on two cores with 24 GB of
+    memory and 20 GB of disk, where its cost per I/O is studied. Such a program reports `VOLUME`,
+    and leaves no file behind when it has ended."""
 
-        Empty where they are fine; any parameter may be missing or of any type.
-        """
-        ...
+    def validate(self, parameters: _Values) -> Sequence[Wrong]:
+        """What is wrong between parameters, each of which is right by itself."""
+        return ()
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def packages(self, parameters: _Values) -> tuple[str, ...]:
+        """Debian packages that the image of an instance needs; natively the host has to have it."""
+        return ()
+
+    def memory_bytes(self, parameters: _Values) -> int:
         """Least memory that the program needs, so that an impossible cell is refused."""
         ...
 
@@ -51,7 +70,7 @@ class Workload(Protocol):
         """What this machine lacks to run it."""
         ...
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: _Values) -> Command:
         """The command for these (valid) parameters."""
         ...
 
@@ -64,16 +83,34 @@ class Workload(Protocol):
         ...
 
 
-@runtime_checkable
-class IoWorkload(Workload, Protocol):
-    """One of the programs whose cost per I/O is studied: having `short_io` marks it as such.
+def declared_by(program: Program[_Values]) -> tuple[Field, ...]:
+    """Every parameter of the program."""
+    return fields(program.parameters)
 
-    Such a program reports `VOLUME`, and leaves no file behind when it has ended.
-    """
 
-    short_io: tuple[Mapping[str, Parameter], ...]
-    """Parameters of its short forms, seconds to a few minutes each on two cores with 24 GB of
-    memory and 20 GB of disk."""
+def judge(
+    program: Program[_Values], table: Mapping[str, object]
+) -> tuple[_Values | None, tuple[Wrong, ...]]:
+    """The parameters that a table describes, or everything that is wrong with them."""
+    values, wrong = convert(program.parameters, table)
+    if values is not None and (together := tuple(program.validate(values))):
+        return None, together
+    return values, wrong
+
+
+def read_parameters(program: Program[_Values], table: Mapping[str, object]) -> _Values:
+    """The parameters that a table describes. Errors: UsageError with all that is wrong."""
+    values, wrong = judge(program, table)
+    if values is None:
+        lines = (f"{one.key}: {one.message}; {one.remedy}" for one in wrong)
+        raise UsageError("\n  ".join(lines), remedy=f"see what `{program.name}` takes")
+    return values
+
+
+def image_packages(used: Iterable[tuple[Program[Any], Mapping[str, object]]]) -> tuple[str, ...]:
+    """Debian packages that one image needs for all of these programs. Errors: UsageError."""
+    needed = (program.packages(read_parameters(program, table)) for program, table in used)
+    return tuple(sorted({name for names in needed for name in names}))
 
 
 VOLUME = "io_volume_bytes"

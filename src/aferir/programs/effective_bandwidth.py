@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
 
 from aferir.errors import ProgramError
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import size, whole
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Command
-from aferir.programs.kernels import positive, read_figures, wrong_integer
-from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch, mpi_of, wrong_mpi
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import WhichMpi
+from aferir.programs.kernels import positive, read_figures
+from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch
 
 PROGRAM = "effective-bandwidth"
 NATIVE = "b-eff"
@@ -25,54 +29,49 @@ CHALLENGE = (
 )
 """Those that the HPC Challenge measures as well; bandwidths are of one process."""
 _WHOLE = ("b_eff_bps", "rings_bps", "random_bps", "largest_message_bps")
-_MEMORY = 2**31
 _LARGEST_MESSAGE = 2**27
 _MEMORY_OVER_LARGEST = 128
 _PROCESS = 64 * 2**20
-_OPTIONS: Mapping[str, tuple[str, int, int]] = {
-    "memory_bytes": ("--memory", 2**20, 2**45),
-    "budget_ms": ("--budget", 1, 60_000),
-    "seed": ("--seed", 0, 2**31),
-}
 
 
-class EffectiveBandwidthWorkload:
-    """Parameters `processes`, `mpi`, `memory_bytes` of a process, `budget_ms`, `seed`."""
+class EffectiveBandwidthParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of all patterns, methods and sizes."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = ("processes", "mpi", *_OPTIONS)
+    processes: Annotated[int, whole("ranks of MPI", 2, MOST_PROCESSES)] = 2
+    mpi: WhichMpi | None = None
+    memory_bytes: Annotated[
+        int, size("of a process, which decides the largest message", 2**20, 2**45)
+    ] = 2**31
+    budget_ms: Annotated[
+        int, whole("for all patterns of one size by one method", 1, 60_000, unit="ms")
+    ] = 500
+    seed: Annotated[int, whole("which random rings", 0, 2**31)] = 1
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`processes` is 2 unless given; the others have defaults."""
-        wrong = wrong_mpi(parameters)
-        if "processes" in parameters:
-            wrong += wrong_integer(parameters, "processes", 2, MOST_PROCESSES)
-        for key, (_, low, high) in _OPTIONS.items():
-            if key in parameters:
-                wrong += wrong_integer(parameters, key, low, high)
-        return wrong
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
+    """Rings and random rings of all ranks."""
+
+    name = PROGRAM
+    parameters = EffectiveBandwidthParameters
+
+    def memory_bytes(self, parameters: EffectiveBandwidthParameters) -> int:
         """Of each process: its MPI, and six messages each way."""
-        memory = parameters.get("memory_bytes", _MEMORY)
-        largest = min(
-            memory // _MEMORY_OVER_LARGEST if isinstance(memory, int) else 0, _LARGEST_MESSAGE
-        )
-        return _processes(parameters) * (_PROCESS + 12 * largest)
+        largest = min(parameters.memory_bytes // _MEMORY_OVER_LARGEST, _LARGEST_MESSAGE)
+        return parameters.processes * (_PROCESS + 12 * largest)
 
     def check(self) -> list[Finding]:
         """Whether an MPI is here, and our program for it."""
         return check_mpi(PROGRAM, (NATIVE,))
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: EffectiveBandwidthParameters) -> Command:
         """Errors: MissingError where the program was not built, or its MPI is missing."""
-        arguments = [
-            word
-            for key, (option, _, _) in _OPTIONS.items()
-            if key in parameters
-            for word in (option, str(parameters[key]))
-        ]
-        return launch(NATIVE, arguments, processes=_processes(parameters), mpi=mpi_of(parameters))
+        values = {
+            "--memory": parameters.memory_bytes,
+            "--budget": parameters.budget_ms,
+            "--seed": parameters.seed,
+        }
+        arguments = [word for pair in values.items() for word in map(str, pair)]
+        return launch(NATIVE, arguments, processes=parameters.processes, mpi=parameters.mpi)
 
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
         """Bandwidths, those of b_eff of all processes together; errors as in `Workload.parse`."""
@@ -119,9 +118,4 @@ def _positives(figures: Mapping[str, object], key: str) -> tuple[float, ...]:
     return tuple(positive({"program": NATIVE, key: value}, key) for value in values)
 
 
-def _processes(parameters: Mapping[str, Parameter]) -> int:
-    processes = parameters.get("processes", 2)
-    return processes if isinstance(processes, int) else 2
-
-
-EFFECTIVE_BANDWIDTH = EffectiveBandwidthWorkload()
+EFFECTIVE_BANDWIDTH = EffectiveBandwidth()

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import metadata
 from pathlib import Path
 
+import msgspec
+
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import fields
 
 FOLDER_VARIABLE = "AFERIR_KERNELS"
 """Environment variable that names another folder of programs."""
-MOST_THREADS = 4096
 _LONGEST_OUTPUT = 2**20
 _REBUILD = "install aferir again with `make run`, or name their folder in AFERIR_KERNELS"
 
@@ -33,7 +34,7 @@ def kernel_path(name: str) -> Path:
 
 
 def check_kernels(subject: str, names: tuple[str, ...]) -> list[Finding]:
-    """One finding for all programs of a workload: ok, or the first one that is missing."""
+    """One finding for all programs of a program: ok, or the first one that is missing."""
     try:
         for name in names:
             kernel_path(name)
@@ -94,18 +95,25 @@ def finite(figures: Mapping[str, object], key: str) -> float:
     )
 
 
-def wrong_integer(parameters: Mapping[str, Parameter], key: str, low: int, high: int) -> list[str]:
-    """A sentence where a parameter is given and no whole number within bounds."""
-    value = parameters.get(key, low)
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        return [f"{key}: {value!r} is not possible; write a whole number from {low} to {high}"]
-    return []
+def options(
+    values: msgspec.Struct, keys: Collection[str] | None = None, *, always: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Words of a command line for the parameters that are not as the program has them by itself.
 
-
-def threads_of(parameters: Mapping[str, Parameter]) -> int:
-    """Threads of the program; one unless more are asked for."""
-    threads = parameters.get("threads", 1)
-    return threads if isinstance(threads, int) else 1
+    `keys` are those to be passed on, all of them where it is None; those in `always` are said
+    whatever they are.
+    """
+    words: list[str] = []
+    for field in fields(type(values)):
+        value = getattr(values, field.attribute)
+        known = keys is None or field.key in keys
+        if not known or value is None or (value == field.default and field.key not in always):
+            continue
+        if value is not False:
+            words.append(f"--{field.key.replace('_', '-')}")
+        if not isinstance(value, bool):
+            words.append(str(value))
+    return tuple(words)
 
 
 def _installed(name: str) -> Path | None:

@@ -5,84 +5,142 @@ By threads alone, a static program that runs everywhere; with `processes`, by MP
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
 
 from aferir.errors import MissingError
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import number, text, told, whole
 from aferir.model.record import Sample
-from aferir.programs.base import Command
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import MOST_THREADS, Isa, WhichMpi, absolute
 from aferir.programs.kernels import (
-    MOST_THREADS,
     check_kernels,
     finite,
     kernel_path,
+    options,
     positive,
     read_figures,
-    threads_of,
-    wrong_integer,
 )
-from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch, mpi_of, wrong_mpi
-from aferir.programs.npb.threads import ISAS, one_of
+from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch
 
 PROGRAM = "lattice-boltzmann"
 BY_MESSAGES = "lattice-boltzmann-mpi"
 IN_32_BITS = "lattice-boltzmann-32"
-GEOMETRIES = ("slit", "duct", "sc", "bcc", "fcc", "packing", "blocks", "file")
-ENDS = ("periodic", "pressure")
-_SIZE = "64x64x64"
+_SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})x([0-9]{1,5})")
 _MOST_EDGE = 2**14
 _PROCESS = 64 * 2**20
 _CELL = 19 * 8 + 24
 """Populations, their places in runs of a row or so, and the box while the list is made."""
-_WHOLE: Mapping[str, tuple[int, int]] = {
-    "diameter": (2, _MOST_EDGE),
-    "edge": (2, _MOST_EDGE),
-    "number": (0, 2**62),
-    "steps": (0, 100_000_000),
-    "threads": (1, MOST_THREADS),
-    "processes": (1, MOST_PROCESSES),
-    "block_steps": (0, 64),
-    "bits": (32, 64),
-}
-_REAL: Mapping[str, tuple[float, float]] = {"fraction": (0.0, 0.99), "viscosity": (0.001, 10.0)}
 _PASSED_ON = (
     *("geometry", "fraction", "diameter", "number", "edge", "voxels", "ends", "viscosity"),
-    *("steps", "threads", "isa", "block_steps"),
+    *("steps", "threads", "isa", "block_steps", "roofline"),
 )
-_FLAGS = ("grow", "roofline")
 
 
-class LatticeBoltzmannWorkload:
-    """See docs/reference/experiment-file.md for the parameters."""
+class Box(msgspec.Struct, frozen=True):
+    """Length, height and width, in cells."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = ("size", "processes", "mpi", "bits", *_PASSED_ON, *_FLAGS)
+    length: int
+    height: int
+    width: int
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`geometry` is needed."""
-        wrong = one_of(parameters, "geometry", GEOMETRIES) + wrong_mpi(parameters)
-        wrong += one_of({"ends": ENDS[0], **parameters}, "ends", ENDS)
-        if "isa" in parameters:
-            wrong += one_of(parameters, "isa", ISAS)
-        for name, (least, most) in _WHOLE.items():
-            wrong += wrong_integer(parameters, name, least, most)
-        for name, bounds in _REAL.items():
-            wrong += _wrong_real(parameters, name, *bounds)
-        if _size(parameters) is None:
-            wrong.append(f"size: {parameters['size']!r} is not possible; write e.g. {_SIZE!r}")
-        for name in _FLAGS:
-            if not isinstance(parameters.get(name, False), bool):
-                wrong.append(f"{name}: {parameters[name]!r} is not possible; write true or false")
-        return wrong + _wrong_together(parameters)
+    @classmethod
+    def parse(cls, written: str) -> Box:
+        """`64x64x64`. Errors: ValueError in words."""
+        found = _SIZE.fullmatch(written)
+        edges = tuple(map(int, found.groups())) if found else (0, 0, 0)
+        if min(edges) < 1 or max(edges) > _MOST_EDGE:
+            raise ValueError(f"is no box of at most {_MOST_EDGE} cells a side")
+        return cls(*edges)
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def __str__(self) -> str:
+        """As it is written."""
+        return f"{self.length}x{self.height}x{self.width}"
+
+
+class LatticeBoltzmannParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one flow."""
+
+    geometry: Annotated[
+        Literal["slit", "duct", "sc", "bcc", "fcc", "packing", "blocks", "file"],
+        told("what it flows through"),
+    ]
+    size: Annotated[
+        Box,
+        text(
+            "length x height x width in cells",
+            "64x64x64",
+            parse=Box.parse,
+            pattern=f"^{_SIZE.pattern}$",
+        ),
+    ] = Box(64, 64, 64)
+    fraction: Annotated[float, number("share of the spheres in the volume", 0.0, 0.99)] = 0.2
+    diameter: Annotated[int, whole("of random spheres, in cells", 2, _MOST_EDGE)] = 16
+    number: Annotated[int, whole("what random spheres are made from", 0, 2**62)] = 1
+    edge: Annotated[int, whole("of cubes, in cells", 2, _MOST_EDGE)] = 16
+    voxels: (
+        Annotated[
+            str,
+            text(
+                'file of `geometry = "file"`',
+                "/data/rock.raw",
+                parse=absolute,
+                pattern="^/",
+                unset="none",
+            ),
+        ]
+        | None
+    ) = None
+    ends: Annotated[
+        Literal["periodic", "pressure"],
+        told("what leaves at one end comes in at the other, or the pressure there jumps"),
+    ] = "periodic"
+    viscosity: Annotated[float, number("in lattice units", 0.001, 10.0)] = 1.0
+    steps: (
+        Annotated[int, whole("time steps", 0, 100_000_000, unset="until the flow is steady")] | None
+    ) = None
+    threads: Annotated[int, whole("of each process", 1, MOST_THREADS)] = 1
+    processes: Annotated[int, whole("by MPI", 1, MOST_PROCESSES, unset="no MPI")] | None = None
+    mpi: WhichMpi | None = None
+    isa: Isa | None = None
+    block_steps: (
+        Annotated[
+            int,
+            whole(
+                "time steps in one pass over the memory",
+                *(0, 64),
+                unset="what half of the thread's share of the last-level cache holds",
+            ),
+        ]
+        | None
+    ) = None
+    bits: Annotated[Literal[32, 64], told("of the program; 32: by threads alone")] = 64
+    grow: Annotated[
+        bool, told("the box is as many times as wide as there are threads: weak scaling")
+    ] = False
+    roofline: Annotated[bool, told("measure the memory's bandwidth right after")] = False
+
+
+class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
+    """One flow, by threads or by processes."""
+
+    name = PROGRAM
+    parameters = LatticeBoltzmannParameters
+
+    def validate(self, parameters: LatticeBoltzmannParameters) -> list[Wrong]:
+        """What goes with which geometry, and with how many bits."""
+        return _wrong_together(parameters)
+
+    def memory_bytes(self, parameters: LatticeBoltzmannParameters) -> int:
         """Bytes of all cells as if each were fluid, and of the processes; a file's are unknown."""
-        size = _size(parameters) or (0, 0, 0)
-        return _processes(parameters) * _PROCESS + math.prod(_grown(parameters, size)) * _CELL
+        box = _grown(parameters)
+        cells = box.length * box.height * box.width
+        return (parameters.processes or 1) * _PROCESS + cells * _CELL
 
     def check(self) -> list[Finding]:
         """Whether the program is installed, and those for an MPI."""
@@ -95,24 +153,15 @@ class LatticeBoltzmannWorkload:
         ]
         return [*check_kernels(PROGRAM, (PROGRAM,)), *by_messages]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: LatticeBoltzmannParameters) -> Command:
         """Errors: MissingError where the program was not built, or its MPI is missing."""
-        given = {"threads": 1, **parameters}
-        arguments: list[str] = []
-        for name in _PASSED_ON:
-            if name in given:
-                arguments += [f"--{name.replace('_', '-')}", str(given[name])]
-        if parameters.get("geometry") != "file":
-            size = _grown(parameters, _size(parameters) or (0, 0, 0))
-            arguments += ["--size", "x".join(map(str, size))]
-        if parameters.get("roofline"):
-            arguments.append("--roofline")
-        if "processes" not in parameters:
-            name = IN_32_BITS if parameters.get("bits") == 32 else PROGRAM
-            return Command(_program(name), tuple(arguments))
-        return launch(
-            BY_MESSAGES, arguments, processes=_processes(parameters), mpi=mpi_of(parameters)
-        )
+        arguments = options(parameters, _PASSED_ON, always=("geometry", "threads"))
+        if parameters.geometry != "file":
+            arguments += ("--size", str(_grown(parameters)))
+        if parameters.processes is None:
+            name = IN_32_BITS if parameters.bits == 32 else PROGRAM
+            return Command(_program(name), arguments)
+        return launch(BY_MESSAGES, arguments, processes=parameters.processes, mpi=parameters.mpi)
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` of all steps, and speeds; what is known of the flow, where it is steady.
@@ -149,48 +198,22 @@ def _program(name: str) -> Path:
         raise MissingError(error.message, remedy=remedy) from None
 
 
-def _size(parameters: Mapping[str, Parameter]) -> tuple[int, int, int] | None:
-    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})x(\d{1,5})", str(parameters.get("size", _SIZE)))
-    if found is None:
-        return None
-    x, y, z = map(int, found.groups())
-    return (x, y, z) if min(x, y, z) >= 1 and max(x, y, z) <= _MOST_EDGE else None
-
-
-def _grown(parameters: Mapping[str, Parameter], size: tuple[int, int, int]) -> tuple[int, int, int]:
+def _grown(parameters: LatticeBoltzmannParameters) -> Box:
     """With `grow` the box is as many times as wide as there are threads: weak scaling."""
-    times = threads_of(parameters) * _processes(parameters) if parameters.get("grow") else 1
-    return size[0], size[1], size[2] * times
+    times = parameters.threads * (parameters.processes or 1) if parameters.grow else 1
+    return msgspec.structs.replace(parameters.size, width=parameters.size.width * times)
 
 
-def _processes(parameters: Mapping[str, Parameter]) -> int:
-    processes = parameters.get("processes", 1)
-    return processes if isinstance(processes, int) else 1
-
-
-def _wrong_real(
-    parameters: Mapping[str, Parameter], name: str, least: float, most: float
-) -> list[str]:
-    value = parameters.get(name, most)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        return [f"{name}: {value!r} is not possible; write a number from {least:g} to {most:g}"]
+def _wrong_together(parameters: LatticeBoltzmannParameters) -> list[Wrong]:
+    if parameters.bits == 32 and parameters.processes is not None:
+        return [Wrong("bits", "there is no 32-bit MPI for `processes`", "use `threads`")]
+    if (parameters.geometry == "file") != (parameters.voxels is not None):
+        said = 'names the file of `geometry = "file"`, and of no other'
+        return [Wrong("voxels", said, "write both, or neither")]
+    if parameters.grow and parameters.geometry in ("sc", "bcc", "fcc", "file"):
+        remedy = "choose a slit, duct, packing or blocks"
+        return [Wrong("grow", "a cube or a file cannot grow", remedy)]
     return []
 
 
-def _wrong_together(parameters: Mapping[str, Parameter]) -> list[str]:
-    if parameters.get("bits", 64) not in (32, 64):
-        return [f"bits: {parameters['bits']} is not possible; write 32 or 64"]
-    if parameters.get("bits") == 32 and "processes" in parameters:
-        return ["bits: there is no 32-bit MPI for `processes`; use `threads`"]
-    voxels = parameters.get("voxels")
-    of_file = parameters.get("geometry") == "file"
-    if of_file != (voxels is not None):
-        return ['voxels: names the file of `geometry = "file"`, and of no other']
-    if voxels is not None and not PurePosixPath(str(voxels)).is_absolute():
-        return [f"voxels: {voxels!r} is not an absolute path; write it from / on"]
-    if parameters.get("grow") and parameters.get("geometry") in ("sc", "bcc", "fcc", "file"):
-        return ["grow: a cube or a file cannot grow; choose a slit, duct, packing or blocks"]
-    return []
-
-
-LATTICE_BOLTZMANN = LatticeBoltzmannWorkload()
+LATTICE_BOLTZMANN = LatticeBoltzmann()

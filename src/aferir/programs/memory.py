@@ -2,68 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
 
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import size, told
 from aferir.model.record import Sample
-from aferir.programs.base import Command
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import Threads
 from aferir.programs.kernels import (
-    MOST_THREADS,
     check_kernels,
     kernel_path,
+    options,
     positive,
     read_figures,
-    threads_of,
-    wrong_integer,
 )
 
 PROGRAM = "memory-bandwidth"
 OPERATIONS = ("copy", "scale", "add", "triad")
-_LEAST_ARRAY = 2**20
-_MOST_ARRAY = 2**40
 _ARRAYS = 3
 _BASE = 16 * 2**20
 _DEFAULT_ARRAY = 128 * 2**20
 """What is reckoned with where the program chooses: four times a usual last-level cache."""
 
 
-class MemoryWorkload:
-    """Three arrays larger than the caches; parameters `threads`, `array_bytes`, `allow_small`."""
+class MemoryParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of three arrays that are larger than the caches."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = ("threads", "array_bytes", "allow_small")
+    threads: Threads = 1
+    array_bytes: (
+        Annotated[
+            int,
+            size(
+                "of each of three arrays; smaller ones than by default are refused when the program"
+                " starts, since caches would answer for the memory",
+                *(2**20, 2**40),
+                unset="four times the last-level caches",
+            ),
+        ]
+        | None
+    ) = None
+    allow_small: Annotated[bool, told("take smaller arrays, and measure the caches")] = False
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`threads` is 1 unless given, `array_bytes` four times the last-level caches.
 
-        The program refuses smaller arrays unless `allow_small`: caches would answer for the memory.
-        """
-        wrong = wrong_integer(parameters, "threads", 1, MOST_THREADS)
-        if "array_bytes" in parameters:
-            wrong += wrong_integer(parameters, "array_bytes", _LEAST_ARRAY, _MOST_ARRAY)
-        small = parameters.get("allow_small", False)
-        if not isinstance(small, bool):
-            wrong.append(f"allow_small: {small!r} is not possible; write `true` or `false`")
-        return wrong
+class Memory(Program[MemoryParameters]):
+    """Three arrays larger than the caches."""
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    name = PROGRAM
+    parameters = MemoryParameters
+
+    def memory_bytes(self, parameters: MemoryParameters) -> int:
         """Bytes of the three arrays and the program itself."""
-        array = parameters.get("array_bytes", _DEFAULT_ARRAY)
-        return _BASE + _ARRAYS * (array if isinstance(array, int) else _DEFAULT_ARRAY)
+        return _BASE + _ARRAYS * (parameters.array_bytes or _DEFAULT_ARRAY)
 
     def check(self) -> list[Finding]:
         """Whether the program is installed."""
         return check_kernels(PROGRAM, (PROGRAM,))
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: MemoryParameters) -> Command:
         """Errors: MissingError where the program was not built."""
-        arguments = ["--threads", str(threads_of(parameters))]
-        if "array_bytes" in parameters:
-            arguments += ["--array-bytes", str(parameters["array_bytes"])]
-        if parameters.get("allow_small"):
-            arguments.append("--allow-small")
-        return Command(kernel_path(PROGRAM), tuple(arguments))
+        return Command(kernel_path(PROGRAM), options(parameters, always=("threads",)))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s`, one bandwidth per operation and the size of an array; verified runs alone.
@@ -81,4 +80,4 @@ class MemoryWorkload:
         )
 
 
-MEMORY = MemoryWorkload()
+MEMORY = Memory()

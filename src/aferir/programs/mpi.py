@@ -20,7 +20,6 @@ from aferir.errors import MissingError
 from aferir.installed import installed
 from aferir.linux import process
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
 from aferir.programs.base import Command
 from aferir.programs.kernels import kernel_path
 
@@ -156,17 +155,6 @@ def check_mpi(subject: str, programs: Sequence[str]) -> list[Finding]:
     if any(finding.status == "ok" for finding in findings):
         return findings
     return [Finding(f.subject, "missing", f.message, f.remedy) for f in findings]
-
-
-def wrong_mpi(parameters: Mapping[str, Parameter]) -> list[str]:
-    """A sentence where the parameter `mpi` is given and names no MPI that we know."""
-    value = parameters.get("mpi", MPIS[0])
-    return [] if value in MPIS else [f"mpi: {value!r} is not known; choose {' or '.join(MPIS)}"]
-
-
-def mpi_of(parameters: Mapping[str, Parameter]) -> Mpi | None:
-    """The MPI that the (valid) parameters name; None where they leave it to the machine."""
-    return next((mpi for mpi in MPIS if parameters.get("mpi") == mpi), None)
 
 
 def _check(subject: str, mpi: Mpi, programs: Sequence[str]) -> Finding:

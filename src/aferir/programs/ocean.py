@@ -10,47 +10,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from statistics import median, stdev
+from typing import Annotated, Literal
 
 import msgspec
 
 from aferir.errors import MissingError, ProgramError
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentKind, Parameter
+from aferir.model.parameters import told, whole
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Command
-from aferir.programs.kernels import check_kernels, kernel_path, read_figures, wrong_integer
-from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch, mpi_of, wrong_mpi
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import Processes, WhichMpi
+from aferir.programs.kernels import check_kernels, kernel_path, options, read_figures
+from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch
 
 PROGRAM = "ocean"
 HELPER = "ocean-helper"
 REFERENCE = "rgap"
 OTHERS = ("control", "ntp-like", "noise")
-SOLVERS = ("chronopoulos-gear", "pcg")
 SHAPE = (12288, 8192)
 """Cells of the published grid (Dutra 2015, Table 7.3)."""
-SCALES = (1, 2, 4, 8, 16, 32, 64)
-_SCALE = 32
 _ARRAYS = 15
 _RANK_BYTES = 64 * 2**20
-_DEFAULTS: Mapping[str, int] = {
-    "processes": 2,
-    "scale": _SCALE,
-    "steps": 20,
-    "rounds": 2,
-    "nodes": 1,
-    "ntp_period_us": 100_000,
-    "noise_period_us": 100_000,
-    "noise_work_us": 2500,
-}
-_BOUNDS: Mapping[str, tuple[int, int]] = {
-    "processes": (1, MOST_PROCESSES),
-    "steps": (2, 1_000_000),
-    "rounds": (1, 10_000),
-    "nodes": (1, MOST_PROCESSES),
-    "ntp_period_us": (100, 1_000_000_000),
-    "noise_period_us": (100, 1_000_000_000),
-    "noise_work_us": (0, 1_000_000_000),
-}
+_ON = ("solver", "steps", "rounds", "nodes", "ntp_period_us", "noise_period_us", "noise_work_us")
 
 
 class Arm(msgspec.Struct, frozen=True):
@@ -68,52 +49,62 @@ class Arm(msgspec.Struct, frozen=True):
     steps_s: list[float]
 
 
-class OceanWorkload:
-    """See docs/reference/experiment-file.md for the parameters."""
+class OceanParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the job and its four arms."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = ("mpi", "solver", *_DEFAULTS)
-    kinds: tuple[EnvironmentKind, ...] = ("native",)
+    processes: Processes = 2
+    mpi: WhichMpi | None = None
+    solver: Annotated[
+        Literal["chronopoulos-gear", "pcg"], told("one global sum an iteration, or two")
+    ] = "chronopoulos-gear"
+    scale: Annotated[
+        Literal[1, 2, 4, 8, 16, 32, 64],
+        told("the grid has 12288 / `scale` times 8192 / `scale` cells"),
+    ] = 32
+    steps: Annotated[int, whole("time steps of each arm", 2, 1_000_000)] = 20
+    rounds: Annotated[int, whole("how often each arm runs", 1, 10_000)] = 2
+    nodes: Annotated[
+        int, whole("groups of ranks with a daemon and a clock of their own", 1, MOST_PROCESSES)
+    ] = 1
+    ntp_period_us: Annotated[
+        int, whole("between two settings of the clock", 100, 1_000_000_000, unit="us")
+    ] = 100_000
+    noise_period_us: Annotated[
+        int, whole("of the daemon that works at intervals", 100, 1_000_000_000, unit="us")
+    ] = 100_000
+    noise_work_us: Annotated[
+        int, whole("that this daemon works each time", 0, 1_000_000_000, unit="us")
+    ] = 2500
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """Everything has a default."""
-        wrong = wrong_mpi(parameters)
-        for name, (least, most) in _BOUNDS.items():
-            wrong += wrong_integer({**_DEFAULTS, **parameters}, name, least, most)
-        scale = parameters.get("scale", _SCALE)
-        if isinstance(scale, bool) or scale not in SCALES:
-            wrong.append(f"scale: {scale!r} is not possible; choose one of {SCALES}")
-        solver = parameters.get("solver", SOLVERS[0])
-        if solver not in SOLVERS:
-            wrong.append(f"solver: {solver!r} is not known; choose {' or '.join(SOLVERS)}")
-        return wrong
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+class Ocean(Program[OceanParameters]):
+    """One job of four arms."""
+
+    name = PROGRAM
+    parameters = OceanParameters
+    kinds = ("native",)
+
+    def memory_bytes(self, parameters: OceanParameters) -> int:
         """Bytes of the arrays, and of each rank's MPI."""
-        scale = _value(parameters, "scale") or _SCALE
-        cells = (SHAPE[0] // scale) * (SHAPE[1] // scale)
-        return 8 * _ARRAYS * cells + _RANK_BYTES * _value(parameters, "processes")
+        cells = (SHAPE[0] // parameters.scale) * (SHAPE[1] // parameters.scale)
+        return 8 * _ARRAYS * cells + _RANK_BYTES * parameters.processes
 
     def check(self) -> list[Finding]:
         """Whether an MPI, our program for it, and the daemons are installed."""
         return [*check_mpi(PROGRAM, (PROGRAM,)), *check_kernels(PROGRAM, (HELPER,))]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: OceanParameters) -> Command:
         """Errors: MissingError."""
-        scale = _value(parameters, "scale")
-        arguments = [
-            *("--nx", str(SHAPE[0] // scale), "--ny", str(SHAPE[1] // scale)),
-            *("--solver", str(parameters.get("solver", SOLVERS[0]))),
-            *("--helper", str(kernel_path(HELPER))),
-        ]
-        for name in _DEFAULTS:
-            if name not in ("processes", "scale"):
-                arguments += [f"--{name.replace('_', '-')}", str(_value(parameters, name))]
+        nx, ny = (edge // parameters.scale for edge in SHAPE)
+        arguments = (
+            *("--nx", str(nx), "--ny", str(ny), "--helper", str(kernel_path(HELPER))),
+            *options(parameters, _ON, always=_ON),
+        )
         return launch(
             PROGRAM,
             arguments,
-            processes=_value(parameters, "processes"),
-            mpi=mpi_of(parameters),
+            processes=parameters.processes,
+            mpi=parameters.mpi,
             preload=True,
         )
 
@@ -250,9 +241,4 @@ def _number(figures: Mapping[str, object], name: str) -> float:
     raise ProgramError(f"{PROGRAM} printed `{name}` as {str(value)[:60]!r}, not a number")
 
 
-def _value(parameters: Mapping[str, Parameter], name: str) -> int:
-    value = parameters.get(name, _DEFAULTS[name])
-    return value if isinstance(value, int) else _DEFAULTS[name]
-
-
-OCEAN = OceanWorkload()
+OCEAN = Ocean()

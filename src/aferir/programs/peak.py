@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import msgspec
 
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
 from aferir.model.record import Sample
-from aferir.programs.base import Command
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import Threads
 from aferir.programs.kernels import (
-    MOST_THREADS,
     check_kernels,
     kernel_path,
+    options,
     positive,
     read_figures,
-    threads_of,
-    wrong_integer,
 )
 
 PROGRAM = "peak-flops"
 _MEMORY = 16 * 2**20
 
 
-class PeakWorkload:
-    """The best of the processor's instruction-set levels; parameter `threads`."""
+class PeakParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the best of the processor's instruction-set levels."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = ("threads",)
+    threads: Threads = 1
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`threads` is 1 unless given."""
-        return wrong_integer(parameters, "threads", 1, MOST_THREADS)
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+class Peak(Program[PeakParameters]):
+    """The best of the processor's instruction-set levels."""
+
+    name = PROGRAM
+    parameters = PeakParameters
+
+    def memory_bytes(self, parameters: PeakParameters) -> int:
         """The program itself."""
         return _MEMORY
 
@@ -40,9 +40,9 @@ class PeakWorkload:
         """Whether the program is installed."""
         return check_kernels(PROGRAM, (PROGRAM,))
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: PeakParameters) -> Command:
         """Errors: MissingError where the program was not built."""
-        return Command(kernel_path(PROGRAM), ("--threads", str(threads_of(parameters))))
+        return Command(kernel_path(PROGRAM), options(parameters, always=("threads",)))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` and `peak_flops` of a verified run; errors as in `Workload.parse`."""
@@ -53,4 +53,4 @@ class PeakWorkload:
         )
 
 
-PEAK = PeakWorkload()
+PEAK = Peak()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from aferir.environments.base import Environment, Kind
 from aferir.errors import AferirError, MissingError
 from aferir.model.finding import Finding
+from aferir.model.parameters import names as parameter_names
 from aferir.model.plan import Cell, Plan, environment_family
 from aferir.model.provenance import LeftOut
 from aferir.model.record import Warning
-from aferir.programs.base import Command, Workload
+from aferir.programs.base import Command, Program, read_parameters
 from aferir.runner.progress import Progress
 
 
@@ -34,7 +36,7 @@ def prepare(
     plan: Plan,
     kinds: Mapping[str, Kind],
     environments: Mapping[str, Environment],
-    workloads: Mapping[str, Workload],
+    programs: Mapping[str, Program[Any]],
     *,
     progress: Progress,
     earlier: Sequence[LeftOut] = (),
@@ -65,8 +67,8 @@ def prepare(
     for cell in plan.cells:
         if ("environment", cell.environment) in left_out:
             continue
-        workload = workloads.get(cell.workload.program)
-        command = _command(cell, workload, mpi=mpi[cell.environment])
+        program = programs.get(cell.workload.program)
+        command = _command(cell, program, mpi=mpi[cell.environment])
         if isinstance(command, Finding):
             left_out["workload", cell.workload.name] = LeftOut(
                 kind="workload", name=cell.workload.name, finding=command
@@ -132,17 +134,17 @@ def _environment(
         return findings, "", Finding(kind, "missing", error.message, error.remedy)
 
 
-def _command(cell: Cell, workload: Workload | None, *, mpi: str) -> Command | Finding:
-    program = cell.workload.program
-    if workload is None:
-        return Finding(program, "missing", f"this aferir has no program `{program}`")
+def _command(cell: Cell, program: Program[Any] | None, *, mpi: str) -> Command | Finding:
+    name = cell.workload.program
+    if program is None:
+        return Finding(name, "missing", f"this aferir has no program `{name}`")
     parameters = cell.workload.parameters
-    if mpi and "mpi" in workload.parameters:
+    if mpi and "mpi" in parameter_names(program.parameters):
         parameters = {**parameters, "mpi": mpi}  # whatever `mpirun` is on the host
     try:
-        return workload.command(parameters)
+        return program.command(read_parameters(program, parameters))
     except AferirError as error:
-        return Finding(program, "missing", error.message, error.remedy)
+        return Finding(name, "missing", error.message, error.remedy)
 
 
 def _nothing(left_out: Iterable[LeftOut]) -> MissingError:

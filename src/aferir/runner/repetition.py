@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from aferir.linux.process import Completed, explain_exit
 from aferir.model.plan import Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
 from aferir.probes import account
-from aferir.programs.base import PROGRAM_FOLDER, Command, Workload
+from aferir.programs.base import PROGRAM_FOLDER, Command, Program
 from aferir.runner.accounting import watching
 from aferir.runner.estimate import ELAPSED
 from aferir.runner.outcome import complaint, failure_of, told_apart
@@ -58,7 +59,7 @@ def repeat(
     *,
     kind: Kind,
     command: Command,
-    workload: Workload,
+    program: Program[Any],
     watch: Watch,
     timeout_s: float,
 ) -> Repetition:
@@ -72,7 +73,7 @@ def repeat(
     doubts: tuple[Warning, ...] = ()
     failure = ran.failure
     if ran.done is not None and failure is None:
-        figures = read(workload, ran.done)
+        figures = read(program, ran.done)
         if isinstance(figures, Failure):
             failure = figures
         else:
@@ -128,24 +129,24 @@ def command_line(kind: Kind, command: Command) -> tuple[str, ...]:
     return (first, *(put.get(word, word) for word in command.arguments))
 
 
-def read(workload: Workload, done: Completed) -> Figures | Failure:
+def read(program: Program[Any], done: Completed) -> Figures | Failure:
     """Figures of a program that ended well, in all tenants; else why there are none.
 
     A program that found its own result wrong prints that before it exits with 1.
     """
     tenants = []
     for one in (done, *done.others):
-        figures = _read_one(workload, one)
+        figures = _read_one(program, one)
         if isinstance(figures, Failure):
             return figures
         tenants.append(figures)
     return together(tenants)
 
 
-def _read_one(workload: Workload, done: Completed) -> Figures | Failure:
+def _read_one(program: Program[Any], done: Completed) -> Figures | Failure:
     samples: Figures = ()
     try:
-        samples = workload.parse(done.stdout)
+        samples = program.parse(done.stdout)
     except UnverifiedError as error:
         return failure_of("unverified", error)
     except ProgramError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,7 @@ from aferir.environments.base import Environment, Kind
 from aferir.linux.running import Running
 from aferir.model.plan import Cell, Plan
 from aferir.model.record import Failure, Record
-from aferir.programs.base import Workload
+from aferir.programs.base import Program
 from aferir.runner.estimate import rest_s, round_s
 from aferir.runner.interrupts import shielded
 from aferir.runner.order import arrange, rotate
@@ -47,7 +48,7 @@ class Session:
         writer: Writer,
         kinds: Mapping[str, Kind],
         environments: Mapping[str, Environment],
-        workloads: Mapping[str, Workload],
+        workloads: Mapping[str, Program[Any]],
         watch: Watch,
         progress: Progress,
         clock: Running,
@@ -215,7 +216,7 @@ def _cell(session: Session, turn: Round, pool: Pool, cell: Cell, cells: Sequence
             instance,
             kind=session.kinds[cell.environment],
             command=session.ready.commands[cell.id],
-            workload=session.workloads[cell.workload.program],
+            program=session.workloads[cell.workload.program],
             watch=session.watch,
             timeout_s=min(cell.workload.time_limit_s, left_s),
         )

@@ -20,7 +20,7 @@ from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance, Segment
 from aferir.model.record import Warning
-from aferir.programs.base import Workload
+from aferir.programs.base import Program
 from aferir.runner.estimate import spent_before_s
 from aferir.runner.interrupts import ending_signals
 from aferir.runner.preparation import Ready, prepare, warnings_of
@@ -50,7 +50,7 @@ def run(
     *,
     experiment: bytes,
     kinds: Mapping[str, Kind],
-    workloads: Mapping[str, Workload],
+    workloads: Mapping[str, Program[Any]],
     context: Context | None = None,
     watch: Watch = _NOTHING,
     facts: Mapping[str, Any] | None = None,

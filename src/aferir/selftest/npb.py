@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from aferir.errors import AferirError, TimeoutExpired, UsageError
 from aferir.linux import process
 from aferir.model.bench import BenchResult, Figure
+from aferir.programs.base import read_parameters
 from aferir.programs.npb.reference import read_reference
 from aferir.programs.npb.threads import KERNELS, NPB
 from aferir.selftest.effort import Effort
@@ -174,7 +175,9 @@ def _beside_ours(case: Case, peer: Path, done: Measured) -> Measured:
 
 def _run_ours(case: Case) -> Timing:
     command = NPB.command(
-        {"kernel": case.kernel, "class": case.problem_class, "threads": case.threads}
+        read_parameters(
+            NPB, {"kernel": case.kernel, "class": case.problem_class, "threads": case.threads}
+        )
     )
     done = process.run(
         [str(command.program), *command.arguments],

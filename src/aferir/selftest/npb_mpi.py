@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import Any
 
 import msgspec
 
@@ -18,8 +19,9 @@ from aferir.linux import process
 from aferir.model.bench import Figure
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample
-from aferir.programs.npb.ranks import MPI_KERNELS, NPB_MPI, NpbMpiWorkload
-from aferir.programs.npb.threads import NPB, NpbWorkload
+from aferir.programs.base import Program, read_parameters
+from aferir.programs.npb.ranks import MPI_KERNELS, NPB_MPI
+from aferir.programs.npb.threads import NPB
 from aferir.selftest.effort import Effort
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.ratio import Ratio, paired_ratio
@@ -133,14 +135,14 @@ def _ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
     return paired_ratio(*zip(*pairs, strict=True)) if pairs else None
 
 
-def _mops(workload: NpbWorkload | NpbMpiWorkload, parameters: Mapping[str, Parameter]) -> float:
-    command = workload.command(parameters)
+def _mops(program: Program[Any], parameters: Mapping[str, Parameter]) -> float:
+    command = program.command(read_parameters(program, parameters))
     done = process.run(
         [str(command.program), *command.arguments],
         environment=command.environment,
         timeout_s=_TIME_LIMIT_S,
         check=False,
     )
-    figures = workload.parse(done.stdout)
+    figures = program.parse(done.stdout)
     samples = {f.metric: f.value for f in figures if isinstance(f, Sample)}
     return samples["throughput_mops"]

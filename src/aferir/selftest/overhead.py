@@ -19,7 +19,7 @@ from aferir.environments.base import Instance
 from aferir.errors import MissingError
 from aferir.model.bench import BenchResult, Figure
 from aferir.model.plan import EnvironmentSpec, Parameter
-from aferir.programs.base import PROGRAM_FOLDER
+from aferir.programs.base import PROGRAM_FOLDER, read_parameters
 from aferir.programs.npb.threads import NPB
 from aferir.registry import by_kind
 from aferir.selftest.options import BenchOptions, Note
@@ -94,7 +94,7 @@ def _allocate(stack: ExitStack, kind: str, quota: float | None) -> Instance:
     stack.callback(instance.release)
     if kind != "native":
         for parameters in _WORKLOADS.values():
-            program = NPB.command(parameters).program
+            program = NPB.command(read_parameters(NPB, parameters)).program
             instance.put(program, PROGRAM_FOLDER / program.name)
         instance.pause()
     return instance
@@ -117,7 +117,7 @@ def _measure(
 
 
 def _duration(instance: Instance, parameters: dict[str, Parameter]) -> float:
-    command = NPB.command(parameters)
+    command = NPB.command(read_parameters(NPB, parameters))
     inside = instance.spec.kind != "native"
     program = PROGRAM_FOLDER / command.program.name if inside else PurePosixPath(command.program)
     instance.resume()

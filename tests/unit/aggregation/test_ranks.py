@@ -18,6 +18,7 @@ from aferir.model.plan import Parameter
 from aferir.model.record import Series
 from aferir.programs.network.sweep import NETWORK
 from aferir.programs.npb.ranks import NPB_MPI
+from tests.unit.programs.taking import command_of, wrong_with
 
 FOLDER = PurePosixPath("/run/job")
 NPB: dict[str, Parameter] = {"kernel": "is", "class": "S", "processes": 4}
@@ -106,14 +107,14 @@ def test_a_program_without_a_result_is_an_error() -> None:
     ],
 )
 def test_parameters_of_links_are_judged(changes: dict[str, Parameter], wrong: str) -> None:
-    assert [said.partition(":")[0] for said in NPB_MPI.validate(NPB | changes)] == [wrong] * bool(
+    assert [said.partition(":")[0] for said in wrong_with(NPB_MPI, NPB | changes)] == [
         wrong
-    )
+    ] * bool(wrong)
 
 
 def test_a_sweep_goes_over_links_by_mpi_alone() -> None:
-    assert not NETWORK.validate({"transport": "mpi", "method": "single", "pairs": 2})
-    assert NETWORK.validate({"method": "single"})
+    assert not wrong_with(NETWORK, {"transport": "mpi", "method": "single", "pairs": 2})
+    assert wrong_with(NETWORK, {"method": "single"})
 
 
 def test_the_parameters_are_options_of_the_command(
@@ -123,7 +124,7 @@ def test_the_parameters_are_options_of_the_command(
     program.write_text("", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
-    command = NPB_MPI.command(NPB | {"method": "mptcp", "links": 3, "ranks_in": "containers"})
+    command = command_of(NPB_MPI, NPB | {"method": "mptcp", "links": 3, "ranks_in": "containers"})
     line = " ".join(command.arguments)
     assert "--method mptcp --links 3 --ranks-in containers --ranks 4" in line
     assert line.endswith(f"-- {program} --class S")

@@ -13,6 +13,7 @@ from aferir.clock.program import CLOCK, STUDIES
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series, Warning
+from tests.unit.programs.taking import command_of, wrong_with
 
 LINE: dict[str, object] = {
     "program": "clock-study",
@@ -84,23 +85,27 @@ def test_any_damage_is_a_program_error_or_nothing(changes: dict[str, object]) ->
 
 
 def test_each_study_takes_its_own_parameters_only() -> None:
-    assert CLOCK.validate({"study": "ecp", "movement": "migrated", "runs": 10}) == []
-    assert CLOCK.validate({"study": "ntp", "interval_s": 600, "rate_ppm": -17.5}) == []
-    assert "did you mean `noise`" in CLOCK.validate({"study": "nois"})[0]
-    assert "did you mean `handed-over`" in CLOCK.validate({"study": "ecp", "movement": "handed"})[0]
-    assert "movement" in CLOCK.validate({"study": "cost", "movement": "pinned"})[0]
-    assert CLOCK.validate({}) == [f"study: is missing; choose one of {', '.join(STUDIES)}"]
+    assert wrong_with(CLOCK, {"study": "ecp", "movement": "migrated", "runs": 10}) == []
+    assert wrong_with(CLOCK, {"study": "ntp", "interval_s": 600, "rate_ppm": -17.5}) == []
+    assert "did you mean `noise`" in wrong_with(CLOCK, {"study": "nois"})[0]
+    assert (
+        "did you mean `handed-over`" in wrong_with(CLOCK, {"study": "ecp", "movement": "handed"})[0]
+    )
+    assert "movement" in wrong_with(CLOCK, {"study": "cost", "movement": "pinned"})[0]
+    assert wrong_with(CLOCK, {}) == [
+        f"study: is missing; choose one of {', '.join(f'`{study}`' for study in STUDIES)}"
+    ]
     for wrong in (True, 0, 1.5, "many"):
-        assert CLOCK.validate({"study": "ecp", "runs": wrong})
+        assert wrong_with(CLOCK, {"study": "ecp", "runs": wrong})
     for wrong in (float("nan"), -1.0, True, "often"):
-        assert CLOCK.validate({"study": "ntp", "interval_s": wrong})
+        assert wrong_with(CLOCK, {"study": "ntp", "interval_s": wrong})
 
 
 def test_planted_work_has_to_fit_into_its_period() -> None:
     plant: dict[str, Parameter] = {"study": "noise", "noise_period_s": 0.01}
-    assert CLOCK.validate({**plant, "noise_busy_s": 0.002}) == []
-    assert "plant more seldom" in CLOCK.validate({**plant, "noise_busy_s": 0.01})[0]
-    assert CLOCK.validate({"study": "noise", "noise_period_s": 0.0001})
+    assert wrong_with(CLOCK, {**plant, "noise_busy_s": 0.002}) == []
+    assert "plant more seldom" in wrong_with(CLOCK, {**plant, "noise_busy_s": 0.01})[0]
+    assert wrong_with(CLOCK, {"study": "noise", "noise_period_s": 0.0001})
 
 
 def test_the_command_names_the_study_and_what_was_set(
@@ -108,6 +113,6 @@ def test_the_command_names_the_study_and_what_was_set(
 ) -> None:
     monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
     (tmp_path / "clock-study").touch(mode=0o755)
-    made = CLOCK.command({"study": "ntp", "interval_s": 0.1, "server": "own"})
+    made = command_of(CLOCK, {"study": "ntp", "interval_s": 0.1, "server": "own"})
     assert made.arguments == ("ntp", "--interval-s", "0.1", "--server", "own")
-    assert CLOCK.command({"study": "cost"}).arguments == ("cost",)
+    assert command_of(CLOCK, {"study": "cost"}).arguments == ("cost",)

@@ -18,6 +18,7 @@ from aferir.model.record import Sample, Series
 from aferir.programs import mpi
 from aferir.programs.ocean import OCEAN, OTHERS, REFERENCE
 from aferir.registry import all_programs, kinds
+from tests.unit.programs.taking import command_of, memory_of, wrong_with
 
 JOB: dict[str, object] = {
     "program": "aferir-mpi-clock",
@@ -114,7 +115,7 @@ def test_the_three_jobs_are_one_command(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
     monkeypatch.setattr(mpi, "find_launcher", lambda _: launcher)
     monkeypatch.setattr(mpi, "find_library", lambda _: Path("/lib/library.so"))
-    command = MPI_CLOCK.command({"processes": 4, "mpi": "mpich", "stamps": 1000})
+    command = command_of(MPI_CLOCK, {"processes": 4, "mpi": "mpich", "stamps": 1000})
     jobs = command.arguments[1].splitlines()
     assert [job.split(";")[1].strip() for job in jobs] == [f"echo arm {arm}" for arm in ARMS]
     assert [("library.so" in job, "AFERIR_MPI_JOB=$$" in job) for job in jobs] == [
@@ -184,18 +185,18 @@ def test_any_object_gives_figures_or_an_error_of_ours(changes: dict[str, object]
 
 
 def test_parameters_are_checked() -> None:
-    assert OCEAN.validate({}) == MPI_CLOCK.validate({}) == []
-    assert OCEAN.validate({"processes": 48, "scale": 1, "solver": "pcg", "mpi": "mpich"}) == []
+    assert wrong_with(OCEAN, {}) == wrong_with(MPI_CLOCK, {}) == []
+    assert wrong_with(OCEAN, {"processes": 48, "scale": 1, "solver": "pcg", "mpi": "mpich"}) == []
     wrong: dict[str, Parameter] = {"scale": 3, "solver": "sor", "processes": 0, "rounds": True}
     for name, value in wrong.items():
-        assert OCEAN.validate({name: value})[0].startswith(f"{name}: ")
-    assert MPI_CLOCK.validate({"stamps": 0})[0].startswith("stamps: ")
+        assert wrong_with(OCEAN, {name: value})[0].startswith(f"{name}: ")
+    assert wrong_with(MPI_CLOCK, {"stamps": 0})[0].startswith("stamps: ")
 
 
 def test_the_published_grid_needs_its_memory() -> None:
-    whole = OCEAN.memory_bytes({"scale": 1, "processes": 1})
+    whole = memory_of(OCEAN, {"scale": 1, "processes": 1})
     assert 12e9 < whole < 13e9
-    assert OCEAN.memory_bytes({"scale": 2, "processes": 1}) < whole / 3
+    assert memory_of(OCEAN, {"scale": 2, "processes": 1}) < whole / 3
 
 
 EXPERIMENT = """

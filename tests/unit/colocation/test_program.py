@@ -12,6 +12,7 @@ from aferir.colocation.trials.memcached import value_bytes
 from aferir.colocation.trials.programs import PROGRAMS
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages
+from tests.unit.programs.taking import command_of, wrong_with
 
 
 def test_every_batch_program_is_known_to_both() -> None:
@@ -20,10 +21,10 @@ def test_every_batch_program_is_known_to_both() -> None:
 
 def test_services_and_batch_programs_are_chosen_by_name() -> None:
     for service in ("nginx", "memcached", "elasticsearch", "opensearch"):
-        assert COLOCATION.validate({"service": service, "batch": "gcc", "threads": 6}) == []
-    assert "memcached" in COLOCATION.validate({"service": "httpd"})[0]
-    assert "povray" in COLOCATION.validate({"batch": "pov"})[0]
-    assert COLOCATION.validate({"text_bytes": 1000})
+        assert wrong_with(COLOCATION, {"service": service, "batch": "gcc", "threads": 6}) == []
+    assert "memcached" in wrong_with(COLOCATION, {"service": "httpd"})[0]
+    assert "povray" in wrong_with(COLOCATION, {"batch": "pov"})[0]
+    assert wrong_with(COLOCATION, {"text_bytes": 1000})
     with pytest.raises(UsageError, match="no batch program"):
         need_batch("pov")
 
@@ -38,7 +39,7 @@ def test_what_is_not_installed_is_said_with_its_remedy(
     assert "stress-ng" in found.value.remedy
     monkeypatch.setattr(packages, "missing", lambda _: [])
     with pytest.raises(MissingError) as found:
-        COLOCATION.command({"service": "opensearch"})
+        command_of(COLOCATION, {"service": "opensearch"})
     assert found.value.remedy == "run `aferir fetch opensearch`"
 
 

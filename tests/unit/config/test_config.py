@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from aferir.config import load, parse, plan_of
 from aferir.errors import UsageError
+from aferir.model.parameters import names
 from aferir.model.plan import HostLimits, Plan, environment_family
 from aferir.model.units import (
     SIZE_UNITS,
@@ -63,7 +64,7 @@ def test_the_reference_page_or_one_that_it_names_describes_every_key() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([\w./-]+\.md)\)", text):
         text += (PAGE.parent / link).read_text(encoding="utf-8")
-    every = [name for workload in all_programs().values() for name in workload.parameters]
+    every = [name for workload in all_programs().values() for name in names(workload.parameters)]
     every += list(all_programs())
     for word in (*every, "oversubscribe", "cpu_quota", "interval_percent", "merge_pages"):
         option = f"`--{word.replace('_', '-')}"

@@ -103,10 +103,10 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "class too large to know": (
         GOOD.replace('class = "S"', 'class = "F"'), "workload[1].class", "not known", "choose one",
     ),
-    "threads zero": (GOOD + "threads = 0\n", "workload[1].threads", "not possible", "from 1"),
-    "threads negative": (GOOD + "threads = -2\n", "workload[1].threads", "not possible", "from 1"),
-    "threads true": (GOOD + "threads = true\n", "workload[1].threads", "not possible", "whole"),
-    "threads as text": (GOOD + 'threads = "2"\n', "workload[1].threads", "not possible", "whole"),
+    "threads zero": (GOOD + "threads = 0\n", "workload[1].threads", "out of range", "from 1"),
+    "threads negative": (GOOD + "threads = -2\n", "workload[1].threads", "out of range", "from 1"),
+    "threads true": (GOOD + "threads = true\n", "workload[1].threads", "true or false", "whole"),
+    "threads as text": (GOOD + 'threads = "2"\n', "workload[1].threads", "is text", "whole"),
     "threads beyond 64 bits": (
         GOOD + f"threads = {2**70}\n", "workload[1].threads", "cannot be a parameter", "finite",
     ),
@@ -124,7 +124,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "array size without unit": (
         EXPERIMENT + NATIVE + '[[workload]]\nname = "m"\nprogram = "memory-bandwidth"\n'
         'array_bytes = "big"\n',
-        "workload[1].array_bytes", "not possible", "whole number",
+        "workload[1].array_bytes", "not a size", "a number and a unit",
     ),
     "workload called allocation": (
         GOOD.replace('name = "ep"', 'name = "allocation"'),
@@ -266,7 +266,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         "factors.threads", "workload[1]", "remove",
     ),
     "factor level that the program refuses": (
-        GOOD + "[factors]\nthreads = [1, 0]\n", "factors.threads", "not possible", "from 1",
+        GOOD + "[factors]\nthreads = [1, 0]\n", "factors.threads", "out of range", "from 1",
     ),
     "factor level above the CPUs": (
         GOOD + "[factors]\nthreads = [1, 4]\n", "workload[1]", "4 threads", "oversubscribe",

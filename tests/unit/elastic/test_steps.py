@@ -22,6 +22,7 @@ from aferir.elastic.simulate import Load
 from aferir.elastic.video import Video
 from aferir.elastic.viewers import Watched
 from aferir.errors import ProgramError
+from tests.unit.programs.taking import wrong_with
 
 VIDEO = Video(seconds=20.0)
 
@@ -156,11 +157,11 @@ def test_simulated_hosts_never_show_on_this_machine() -> None:
     ],
 )
 def test_an_impossible_parameter_is_named(parameters: dict[str, str], wrong: str) -> None:
-    (said,) = ALLOCATION.validate(parameters)
+    (said,) = wrong_with(ALLOCATION, parameters)
     assert said.startswith(f"{wrong}: ")
-    assert ALLOCATION.validate({"technology": "vm", "hosts": 2, "video": 20}) == []
-    assert MOVIE.validate({"dask": "tcp://10.0.0.2:8786", "front": "10.0.0.1"}) == []
-    (said,) = MOVIE.validate({"front": 10})
+    assert wrong_with(ALLOCATION, {"technology": "vm", "hosts": 2, "video": 20}) == []
+    assert wrong_with(MOVIE, {"dask": "tcp://10.0.0.2:8786", "front": "10.0.0.1"}) == []
+    (said,) = wrong_with(MOVIE, {"front": 10})
     assert said.startswith("front: ")
 
 

@@ -13,6 +13,7 @@ from aferir.errors import ProgramError, UnverifiedError
 from aferir.model.record import Sample, Series
 from aferir.programs.effective_bandwidth import CHALLENGE, EFFECTIVE_BANDWIDTH, METHODS
 from benchmarks.cluster.network import judge, judge_reproducible, read_challenge
+from tests.unit.programs.taking import memory_of, wrong_with
 
 SUMMARY = """Begin of Summary section.
 MaxPingPongLatency_usec=0.398639
@@ -37,18 +38,20 @@ def line(**changes: object) -> dict[str, Any]:
 
 
 def test_a_message_takes_two_processes() -> None:
-    assert not EFFECTIVE_BANDWIDTH.validate({})
-    assert not EFFECTIVE_BANDWIDTH.validate({"processes": 3, "mpi": "mpich", "budget_ms": 5})
-    assert "2 to" in EFFECTIVE_BANDWIDTH.validate({"processes": 1})[0]
-    assert EFFECTIVE_BANDWIDTH.validate({"memory_bytes": 5})
-    assert EFFECTIVE_BANDWIDTH.validate({"mpi": "lam"})
+    assert not wrong_with(EFFECTIVE_BANDWIDTH, {})
+    assert not wrong_with(EFFECTIVE_BANDWIDTH, {"processes": 3, "mpi": "mpich", "budget_ms": 5})
+    assert "2 to" in wrong_with(EFFECTIVE_BANDWIDTH, {"processes": 1})[0]
+    assert wrong_with(EFFECTIVE_BANDWIDTH, {"memory_bytes": 5})
+    assert wrong_with(EFFECTIVE_BANDWIDTH, {"mpi": "lam"})
 
 
 def test_memory_grows_with_processes_and_messages_up_to_the_largest() -> None:
-    need = EFFECTIVE_BANDWIDTH.memory_bytes
-    assert need({"processes": 2}) < need({"processes": 3})
-    assert need({"memory_bytes": 2**28}) < need({"memory_bytes": 2**31})
-    assert need({"memory_bytes": 2**40}) == need({"memory_bytes": 2**34})
+    def need(**given: int) -> int:
+        return memory_of(EFFECTIVE_BANDWIDTH, given)
+
+    assert need(processes=2) < need(processes=3)
+    assert need(memory_bytes=2**28) < need(memory_bytes=2**31)
+    assert need(memory_bytes=2**40) == need(memory_bytes=2**34)
 
 
 def test_figures_and_curves_of_a_verified_run() -> None:

@@ -9,7 +9,7 @@ import pytest
 from aferir.errors import MissingError
 from aferir.linux import process
 from aferir.programs import mpi
-from aferir.programs.mpi import MPIS, Mpi, check_mpi, find_launcher, launch, mpi_of, wrong_mpi
+from aferir.programs.mpi import MPIS, Mpi, check_mpi, find_launcher, launch
 
 VERSIONS = {"openmpi": "mpirun.openmpi (OpenRTE) 4.1.4", "mpich": "HYDRA build details:"}
 
@@ -84,14 +84,6 @@ def test_a_program_of_an_mpi_that_was_not_built_is_missing(machine: Path) -> Non
     (machine / "waves-openmpi").unlink()
     with pytest.raises(MissingError, match="waves-openmpi"):
         launch("waves", processes=2, mpi="openmpi")
-
-
-def test_the_mpi_is_a_parameter() -> None:
-    assert wrong_mpi({}) == wrong_mpi({"mpi": "mpich"}) == []
-    assert "choose openmpi or mpich" in wrong_mpi({"mpi": "lam"})[0]
-    assert wrong_mpi({"mpi": 3})
-    assert mpi_of({"mpi": "mpich"}) == "mpich"
-    assert mpi_of({}) is None
 
 
 @pytest.mark.parametrize("name", MPIS)

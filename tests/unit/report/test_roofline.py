@@ -29,6 +29,7 @@ from aferir.report.formatting import NOTHING
 from aferir.report.model import Evaluation
 from aferir.report.write_markdown import markdown
 from aferir.statistics.roofline import Roof
+from tests.unit.programs.taking import command_of
 
 numbers = st.floats(1e-3, 1e15)
 roofs = st.builds(Roof, numbers, numbers)
@@ -100,8 +101,7 @@ def evaluation() -> Evaluation:
     samples = {
         "memory": (Sample("duration_s", 1.0, "s"), Sample("triad_bps", 2e10, "B/s")),
         "peak": (Sample("duration_s", 1.0, "s"), Sample("peak_flops", 1e11, "flop/s")),
-        **{k: NPB.parse(json.dumps(line | {"program": f"npb-{k}"})) for k in KERNELS},
-    }
+    } | {str(k): NPB.parse(json.dumps(line | {"program": f"npb-{k}"})) for k in KERNELS}
     cells = tuple(
         Cell(
             id=f"native/{name}",
@@ -155,7 +155,7 @@ def test_a_run_with_both_roofs_has_a_roofline() -> None:
 def test_the_program_measures_a_peak_that_can_be() -> None:
     """A processor of today does one operation a nanosecond at least, and a thousand at most."""
     try:
-        path = PEAK.command({}).program
+        path = command_of(PEAK, {}).program
     except MissingError as error:
         pytest.skip(error.message)
     done = process.run([str(path), "--threads", "1", "--rounds", "20"], timeout_s=60)

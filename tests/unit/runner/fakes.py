@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from aferir.config import parse
@@ -16,9 +18,10 @@ from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.linux.process import Completed
 from aferir.linux.wait import MONOTONIC, Clock
 from aferir.model.finding import Finding
-from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Parameter, Plan
+from aferir.model.parameters import text, whole
+from aferir.model.plan import Cell, EnvironmentSpec, HostLimits, Plan
 from aferir.model.record import Record, Sample
-from aferir.programs.base import Command, Workload
+from aferir.programs.base import Command, Program
 from aferir.registry import kinds
 from aferir.runner import run
 from aferir.store import Run
@@ -29,23 +32,25 @@ Behave = Callable[[str, Sequence[str], int], str]
 """Environment, command and how many commands came before -> standard output, or an error."""
 
 
-class ShellWorkload:
+class ShellParameters(msgspec.Struct, frozen=True, kw_only=True):
+    script: Annotated[str, text("what the shell runs", "true")] = "echo '{\"duration_s\": 0.5}'"
+    threads: Annotated[int, whole("none", 1, 8)] = 1
+
+
+class Shell(Program[ShellParameters]):
     """A small real program: the shell prints a duration of its own choice."""
 
-    program = "shell"
-    parameters: tuple[str, ...] = ("script", "threads")
+    name = "shell"
+    parameters = ShellParameters
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        return []
-
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def memory_bytes(self, parameters: ShellParameters) -> int:
         return 2**20
 
     def check(self) -> list[Finding]:
         return []
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
-        script = str(parameters.get("script", "echo '{\"duration_s\": 0.5}'"))
+    def command(self, parameters: ShellParameters) -> Command:
+        script = parameters.script
         if script == "absent":
             raise MissingError("the shell is not there", remedy="add it")
         return Command(Path("/bin/sh"), ("-c", script), {"AFERIR_TEST": "1"})
@@ -180,7 +185,7 @@ class Watcher:
         self.notes.append(text)
 
 
-WORKLOADS: dict[str, Workload] = {"shell": ShellWorkload()}
+WORKLOADS: dict[str, Program[Any]] = {"shell": Shell()}
 
 
 def experiment(

@@ -9,7 +9,7 @@ import pytest
 from aferir.errors import TimeoutExpired, UsageError
 from aferir.model.bench import BenchResult
 from aferir.model.finding import Finding
-from aferir.programs.npb.ranks import MPI_KERNELS, NpbMpiWorkload
+from aferir.programs.npb.ranks import MPI_KERNELS, NpbMpi
 from aferir.programs.npb.threads import KERNELS
 from aferir.selftest import npb
 from aferir.selftest.npb import Case, Measured, Timing
@@ -113,11 +113,11 @@ def test_the_pairs_before_a_peer_was_given_up_count(
 
 def test_cases_by_message_passing_are_named_after_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     ok = [Finding("npb-mpi", "ok", "installed")]
-    monkeypatch.setattr(NpbMpiWorkload, "check", lambda _self: ok)
+    monkeypatch.setattr(NpbMpi, "check", lambda _self: ok)
     names = [case.name for case in mpi_cases(BenchOptions(only=("mpi.cg", "ft")))]
     assert names == [f"mpi.cg.{c}.{n}" for c in "SWA" for n in (1, 2, 4)]
     assert len(mpi_cases(BenchOptions(quick=True))) == 2 * len(MPI_KERNELS)
-    monkeypatch.setattr(NpbMpiWorkload, "check", lambda _self: [])
+    monkeypatch.setattr(NpbMpi, "check", lambda _self: [])
     assert mpi_cases(BenchOptions()) == []
 
 

@@ -3,114 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import PurePosixPath
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from aferir.model.finding import Finding
+from aferir.model.parameters import names, told, whole
 from aferir.model.plan import SCRATCH, Parameter
 from aferir.model.record import Sample
-from aferir.programs.base import TIMED, VOLUME, Command
+from aferir.programs.base import TIMED, VOLUME, Command, Program
+from aferir.programs.declared import FOLDER, Folder
 from aferir.programs.kernels import (
     check_kernels,
     finite,
     kernel_path,
+    options,
     positive,
     read_figures,
-    wrong_integer,
 )
 
-FOLDER = "/var/tmp"  # noqa: S108 - a folder of the run's own is made below
 MOST_BYTES = 2**45
 MOST_INSTANCES = 1024
+_Values = TypeVar("_Values", bound="IoParameters")
+
+Instances = Annotated[int, whole("processes with a file of their own each", 1, MOST_INSTANCES)]
+Terms = Annotated[int, whole("different terms", 1, 2**24)]
 
 
-class Whole(msgspec.Struct, frozen=True):
-    """A parameter that is a whole number, and the program's default."""
+class IoParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """What all of them take."""
 
-    default: int
-    least: int
-    most: int
+    seed: Annotated[int, whole("of the data: the same one gives the same bytes", 0, 2**62)] = 1
+    folder: Folder = FOLDER
+    cold: Annotated[bool, told("what is read is out of the page cache before the timed region")] = (
+        False
+    )
 
 
-class IoProgram:
+class IoProgram(Program[_Values]):
     """One native program of I/O: see docs/reference/io-programs.md."""
 
     def __init__(
         self,
-        program: str,
+        name: str,
+        parameters: type[_Values],
         *,
-        whole: Mapping[str, Whole],
-        memory: Callable[[Mapping[str, int]], int],
+        memory: Callable[[_Values], int],
         short: tuple[Mapping[str, Parameter], ...],
-        words: Mapping[str, tuple[str, ...]] | None = None,
-        flags: tuple[str, ...] = (),
         figures: Mapping[str, str] | None = None,
     ) -> None:
-        """`words` are parameters with their choices, the default first.
+        """`memory` gives bytes; `figures` are units of what the program prints besides others.
 
-        `memory` gives bytes from all whole numbers; `figures` are units of what the program
-        prints besides duration, volume and operations.
+        All of them print duration, volume and operations.
         """
-        self.program = program
-        self.parameters: tuple[str, ...] = (*whole, *(words or {}), *flags, "folder")
+        self.name = name
+        self.parameters = parameters
         self.short_io = short
-        self._whole = dict(whole)
-        self._words = dict(words or {})
-        self._flags = flags
         self._memory = memory
         self._figures = dict(figures or {})
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """Everything has a default."""
-        wrong = []
-        for name, option in self._whole.items():
-            given = {name: option.default, **parameters}
-            wrong += wrong_integer(given, name, option.least, option.most)
-        for name, choices in self._words.items():
-            value = parameters.get(name, choices[0])
-            if value not in choices:
-                wrong.append(f"{name}: {value!r} is not possible; choose {' or '.join(choices)}")
-        for name in self._flags:
-            if not isinstance(parameters.get(name, False), bool):
-                wrong.append(f"{name}: {parameters[name]!r} is not possible; write true or false")
-        folder = parameters.get("folder", FOLDER)
-        if not isinstance(folder, str) or not PurePosixPath(folder).is_absolute():
-            wrong.append(f"folder: {folder!r} is not an absolute path; write it from / on")
-        return wrong
-
-    def default(self, name: str) -> int:
-        """Of a parameter that is a whole number."""
-        return self._whole[name].default
-
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def memory_bytes(self, parameters: _Values) -> int:
         """Of all its processes; the page cache comes on top where there is room."""
-        values = {}
-        for name, option in self._whole.items():
-            value = parameters.get(name)
-            values[name] = value if isinstance(value, int) else option.default
-        return self._memory(values)
+        return self._memory(parameters)
 
     def check(self) -> list[Finding]:
         """Whether the program is installed."""
-        return check_kernels(self.program, (self.program,))
+        return check_kernels(self.name, (self.name,))
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: _Values) -> Command:
         """Errors: MissingError where the program was not built."""
-        arguments: list[str] = []
-        for name in (*self._whole, *self._words):
-            if name in parameters:
-                arguments += [_option(name), str(parameters[name])]
-        arguments += [_option(name) for name in self._flags if parameters.get(name)]
-        folder = {SCRATCH: str(parameters.get("folder", FOLDER))}
-        return Command(kernel_path(self.program), tuple(arguments), folder)
+        passed = [key for key in names(self.parameters) if key != "folder"]
+        words = options(parameters, passed, always=passed)
+        return Command(kernel_path(self.name), words, {SCRATCH: parameters.folder})
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """Time, volume and operations of the timed region, and what this program counts.
 
         Errors: as in `Workload.parse`.
         """
-        figures = read_figures(stdout, self.program)
+        figures = read_figures(stdout, self.name)
         duration = positive(figures, "duration_s")
         volume = finite(figures, "bytes_read") + finite(figures, "bytes_written")
         return (
@@ -130,7 +101,3 @@ def timed(figures: Mapping[str, object]) -> list[Sample]:
         for part in ("user", "system")
         if f"{part}_s" in figures
     ]
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Annotated, Literal
 
 import msgspec
 
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import size, told, whole
 from aferir.programs.base import Command
-from aferir.programs.io.base import MOST_INSTANCES, IoProgram, Whole
+from aferir.programs.io.base import MOST_INSTANCES, IoParameters, IoProgram
 from aferir.programs.kernels import kernel_path
-from aferir.programs.mpi import MPIS, check_mpi, find_launcher, mpi_of
+from aferir.programs.mpi import Mpi, check_mpi, find_launcher
 
 PROGRAM = "checkpoint"
 BY_MPI_IO = "checkpoint-mpiio"
@@ -23,18 +24,37 @@ _WORD = 8
 _PAGE = 4096
 
 
-class Checkpoint(IoProgram):
+class CheckpointParameters(IoParameters, frozen=True, kw_only=True):
+    """Of one checkpoint, which is written and read again."""
+
+    processes: Annotated[int, whole("that write and read", 1, MOST_INSTANCES)] = 2
+    segments: Annotated[int, whole("of a block of each process", 1, 2**20)] = 4
+    block_bytes: Annotated[int, size("of a process in a segment", 8, 2**40)] = 16 * 2**20
+    transfer_bytes: Annotated[
+        int, size("of one call; divides a block, and is a multiple of 8", 8, 2**30)
+    ] = 2**20
+    files: Annotated[Literal["shared", "each"], told("one file, or one for each process")] = (
+        "shared"
+    )
+    api: Annotated[Literal["posix", "mpiio"], told("what calls are made")] = "posix"
+    mpi: Annotated[Mpi, told("whose MPI-IO")] = "openmpi"
+    collective: Annotated[bool, told("MPI-IO: all processes call together")] = False
+    direct: Annotated[bool, told("POSIX: past the page cache; transfers are multiples of 4096")] = (
+        False
+    )
+    no_sync: Annotated[bool, told("no `fsync` at the end of writing")] = False
+
+
+class Checkpoint(IoProgram[CheckpointParameters]):
     """The static program does POSIX itself, and starts an mpirun of another for MPI-IO."""
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """Everything has a default; `transfer_bytes` has to divide `block_bytes`."""
-        wrong = super().validate(parameters)
-        return wrong or self._wrong_together(parameters)
+    def validate(self, parameters: CheckpointParameters) -> list[Wrong]:
+        """`transfer_bytes` has to divide `block_bytes`; each API has flags of its own."""
+        return _wrong_together(parameters)
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def memory_bytes(self, parameters: CheckpointParameters) -> int:
         """A transfer of each process; an MPI in each takes more."""
-        processes = parameters.get("processes", 2)
-        more = _MPI_PROCESS * processes if _by_mpi(parameters) and type(processes) is int else 0
+        more = _MPI_PROCESS * parameters.processes if parameters.api == "mpiio" else 0
         return super().memory_bytes(parameters) + more
 
     def check(self) -> list[Finding]:
@@ -47,55 +67,43 @@ class Checkpoint(IoProgram):
         ]
         return [*super().check(), *by_mpi]
 
-    def packages_of(self, parameters: Mapping[str, Parameter]) -> tuple[str, ...]:
+    def packages(self, parameters: CheckpointParameters) -> tuple[str, ...]:
         """The MPI in which it runs; POSIX does without."""
-        return (_PACKAGES[mpi_of(parameters) or MPIS[0]],) if _by_mpi(parameters) else ()
+        return (_PACKAGES[parameters.mpi],) if parameters.api == "mpiio" else ()
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: CheckpointParameters) -> Command:
         """Errors: MissingError where the program was not built, or its MPI is missing."""
         command = super().command(parameters)
-        if not _by_mpi(parameters):
+        if parameters.api != "mpiio":
             return command
-        launcher = find_launcher(mpi_of(parameters) or MPIS[0])
+        launcher = find_launcher(parameters.mpi)
         program = kernel_path(f"{BY_MPI_IO}-{launcher.mpi}")
         return msgspec.structs.replace(command, files=(program,))
 
-    def _wrong_together(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        sizes = [parameters.get(name, self.default(name)) for name in ("block_bytes", _TRANSFER)]
-        block, transfer = (size if isinstance(size, int) else 1 for size in sizes)
-        if block % transfer or transfer % _WORD:
-            return [f"{_TRANSFER}: {transfer} has to divide {block}, and be a multiple of 8"]
-        if parameters.get("direct") and transfer % _PAGE:
-            return [f"{_TRANSFER}: {transfer} is no multiple of 4096, as direct I/O needs it"]
-        if parameters.get("direct") and _by_mpi(parameters):
-            return ["direct: MPI-IO has no such option; leave it out, or take `posix`"]
-        if parameters.get("collective") and not _by_mpi(parameters):
-            return ['collective: only MPI-IO knows it; write `api = "mpiio"`']
-        return []
+
+def _wrong_together(parameters: CheckpointParameters) -> list[Wrong]:
+    block, transfer = parameters.block_bytes, parameters.transfer_bytes
+    by_mpi = parameters.api == "mpiio"
+    if block % transfer or transfer % _WORD:
+        said = f"{transfer} does not divide {block}, or is no multiple of 8"
+        return [Wrong("transfer_bytes", said, "write a size that does, and is")]
+    if parameters.direct and transfer % _PAGE:
+        said = f"{transfer} is no multiple of 4096, as direct I/O needs it"
+        return [Wrong("transfer_bytes", said, "write one that is")]
+    if parameters.direct and by_mpi:
+        return [Wrong("direct", "MPI-IO has no such option", "leave it out, or take `posix`")]
+    if parameters.collective and not by_mpi:
+        return [Wrong("collective", "only MPI-IO knows it", 'write `api = "mpiio"`')]
+    return []
 
 
-_TRANSFER = "transfer_bytes"
-
-
-def _by_mpi(parameters: Mapping[str, Parameter]) -> bool:
-    return parameters.get("api") == "mpiio"
-
-
-def _memory(values: Mapping[str, int]) -> int:
-    return values["processes"] * (values[_TRANSFER] + _PROCESS)
+def _memory(parameters: CheckpointParameters) -> int:
+    return parameters.processes * (parameters.transfer_bytes + _PROCESS)
 
 
 CHECKPOINT = Checkpoint(
     PROGRAM,
-    whole={
-        "processes": Whole(2, 1, MOST_INSTANCES),
-        "segments": Whole(4, 1, 2**20),
-        "block_bytes": Whole(16 * 2**20, 8, 2**40),
-        _TRANSFER: Whole(2**20, 8, 2**30),
-        "seed": Whole(1, 0, 2**62),
-    },
-    words={"files": ("shared", "each"), "api": ("posix", "mpiio"), "mpi": MPIS},
-    flags=("collective", "direct", "no_sync", "cold"),
+    CheckpointParameters,
     memory=_memory,
     short=({"processes": 2}, {"processes": 2, "direct": True, "files": "each"}),
     figures={

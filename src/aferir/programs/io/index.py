@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Annotated
 
-from aferir.programs.io.base import MOST_BYTES, MOST_INSTANCES, IoProgram, Whole
+from aferir.model.parameters import size, whole
+from aferir.programs.io.base import MOST_BYTES, MOST_INSTANCES, IoParameters, IoProgram, Terms
 
 _PROCESS = 8 * 2**20
 _TERM = 128
 
 
-def _memory(values: Mapping[str, int]) -> int:
+class IndexParameters(IoParameters, frozen=True, kw_only=True):
+    """Of its processes and their data."""
+
+    processes: Annotated[int, whole("that share the tree", 1, MOST_INSTANCES)] = 2
+    tree_bytes: Annotated[int, size("of all documents", 1024, MOST_BYTES)] = 64 * 2**20
+    table_bytes: Annotated[int, size("of each table", 4096, 16 * 2**30)] = 8 * 2**20
+    cache_bytes: Annotated[int, size("of Berkeley DB's cache in each process", 2**18, 2**40)] = (
+        32 * 2**20
+    )
+    terms: Terms = 100_000
+
+
+def _memory(values: IndexParameters) -> int:
     """Table and cache of each process; what is known of each term."""
-    process = values["table_bytes"] + values["cache_bytes"] + _PROCESS
-    return values["processes"] * process + values["terms"] * _TERM
+    process = values.table_bytes + values.cache_bytes + _PROCESS
+    return values.processes * process + values.terms * _TERM
 
 
 INDEX = IoProgram(
     "index",
-    whole={
-        "processes": Whole(2, 1, MOST_INSTANCES),
-        "tree_bytes": Whole(64 * 2**20, 1024, MOST_BYTES),
-        "table_bytes": Whole(8 * 2**20, 4096, 16 * 2**30),
-        "cache_bytes": Whole(32 * 2**20, 2**18, 2**40),
-        "terms": Whole(100_000, 1, 2**24),
-        "seed": Whole(1, 0, 2**62),
-    },
-    flags=("cold",),
+    IndexParameters,
     memory=_memory,
     short=({"processes": 2, "tree_bytes": 64 * 2**20}, {"processes": 2, "cold": True}),
     figures={"documents": "1", "postings": "1", "flushes": "1"},

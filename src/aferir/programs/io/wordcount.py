@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Annotated
 
-from aferir.programs.io.base import MOST_BYTES, MOST_INSTANCES, IoProgram, Whole
+from aferir.model.parameters import size, whole
+from aferir.programs.io.base import (
+    MOST_BYTES,
+    Instances,
+    IoParameters,
+    IoProgram,
+    Terms,
+)
 
 _BASE = 16 * 2**20
 _TERM = 96
 
 
-def _memory(values: Mapping[str, int]) -> int:
+class WordcountParameters(IoParameters, frozen=True, kw_only=True):
+    """Of its processes and their data."""
+
+    instances: Instances = 1
+    maps: Annotated[int, whole("threads that map", 1, 1024)] = 2
+    reduces: Annotated[int, whole("threads that reduce", 1, 1024)] = 2
+    file_bytes: Annotated[int, size("of each file", 1024, MOST_BYTES)] = 128 * 2**20
+    terms: Terms = 100_000
+
+
+def _memory(values: WordcountParameters) -> int:
     """A table of each map thread, the reducers' together, the result and what is expected."""
-    return _BASE + values["instances"] * (values["maps"] + 3) * values["terms"] * _TERM
+    return _BASE + values.instances * (values.maps + 3) * values.terms * _TERM
 
 
 WORDCOUNT = IoProgram(
     "wordcount",
-    whole={
-        "instances": Whole(1, 1, MOST_INSTANCES),
-        "maps": Whole(2, 1, 1024),
-        "reduces": Whole(2, 1, 1024),
-        "file_bytes": Whole(128 * 2**20, 1024, MOST_BYTES),
-        "terms": Whole(100_000, 1, 2**24),
-        "seed": Whole(1, 0, 2**62),
-    },
-    flags=("cold",),
+    WordcountParameters,
     memory=_memory,
     short=({"instances": 2, "file_bytes": 64 * 2**20}, {"file_bytes": 128 * 2**20, "cold": True}),
     figures={"terms": "1"},

@@ -4,41 +4,40 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
 
 from aferir.errors import ProgramError
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import size, told, whole
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Command
-from aferir.programs.kernels import finite, positive, wrong_integer
+from aferir.programs.base import Command, Program
+from aferir.programs.kernels import finite, positive
 from aferir.programs.network.ends import both_ends, check_program, find_program
 
 PROGRAM = "iperf3"
-_DEFAULT_TRANSFER = 2**30
-_PORT = 5201
 _BASE = 32 * 2**20
 _LONGEST_OUTPUT = 2**22
 _REMEDY = "run it by hand to see what it says; is another iperf3 at that port?"
 
 
-class Iperf3Workload:
-    """Parameters `pairs` (streams), `transfer_bytes` of all of them, `reverse` and `port`."""
+class Iperf3Parameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one transfer over loopback."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = ("pairs", "transfer_bytes", "reverse", "port")
+    pairs: Annotated[int, whole("streams at once", 1, 128)] = 1
+    transfer_bytes: Annotated[int, size("of all streams together", 2**20, 2**50)] = 2**30
+    reverse: Annotated[bool, told("from the server to the client")] = False
+    port: Annotated[int, whole("of the server", 1, 65535)] = 5201
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """One stream, 1 GiB from client to server and port 5201 unless given."""
-        wrong = wrong_integer(parameters, "pairs", 1, 128)
-        if "transfer_bytes" in parameters:
-            wrong += wrong_integer(parameters, "transfer_bytes", 2**20, 2**50)
-        if "port" in parameters:
-            wrong += wrong_integer(parameters, "port", 1, 65535)
-        if not isinstance(parameters.get("reverse", False), bool):
-            wrong.append("reverse: it is no switch; write `true` or `false`")
-        return wrong
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+class Iperf3(Program[Iperf3Parameters]):
+    """So many bytes from client to server, or back."""
+
+    name = PROGRAM
+    parameters = Iperf3Parameters
+
+    def memory_bytes(self, parameters: Iperf3Parameters) -> int:
         """The programs."""
         return _BASE
 
@@ -46,14 +45,13 @@ class Iperf3Workload:
         """Whether it is there."""
         return [check_program(PROGRAM, PROGRAM, PROGRAM)]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: Iperf3Parameters) -> Command:
         """Errors: MissingError."""
         program = find_program(PROGRAM, PROGRAM)
-        port = ["-p", str(parameters.get("port", _PORT))]
+        port = ["-p", str(parameters.port)]
         client = [program, "-c", "127.0.0.1", *port, "-J", "-i", "0.1"]
-        client += ["-n", str(parameters.get("transfer_bytes", _DEFAULT_TRANSFER))]
-        client += ["-P", str(parameters.get("pairs", 1))]
-        client += ["-R"] if parameters.get("reverse") else []
+        client += ["-n", str(parameters.transfer_bytes), "-P", str(parameters.pairs)]
+        client += ["-R"] if parameters.reverse else []
         return both_ends([program, "-s", "-B", "127.0.0.1", *port], client)
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
@@ -124,4 +122,4 @@ def _over_time(document: Mapping[str, object]) -> list[Series]:
     ]
 
 
-IPERF3 = Iperf3Workload()
+IPERF3 = Iperf3()

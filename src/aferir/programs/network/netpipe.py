@@ -9,33 +9,28 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
 
 from aferir.errors import ProgramError
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import size, told, whole
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Command
-from aferir.programs.kernels import wrong_integer
+from aferir.programs.base import Command, Program
 from aferir.programs.mpi import find_launcher, placement_options
 from aferir.programs.network.ends import both_ends, check_program, find_program
-from aferir.programs.network.sweep import TRANSPORTS, curve, one_of
+from aferir.programs.network.sweep import Transport, curve
 
 PROGRAM = "netpipe"
 PACKAGES = {"tcp": ("NPtcp", "netpipe-tcp"), "mpi": ("NPopenmpi", "netpipe-openmpi")}
 # Not its streaming mode: NPtcp makes a new connection for each trial then, and at times waits for
 # it without end.
 _FLAGS = {"blocking": (), "async": ("-a",), "bidirectional": ("-2", "-a")}
-_NUMBERS = {
-    "least_bytes": ("-l", 1, 2**30),
-    "most_bytes": ("-u", 1, 2**30),
-    "perturbation": ("-p", 0, 1024),
-    "rounds": ("-n", 1, 100_000_000),
-}
-_DEFAULT_MOST = 2**20
+_NUMBERS = {"least_bytes": "-l", "most_bytes": "-u", "perturbation": "-p", "rounds": "-n"}
 _BASE = 64 * 2**20
 _LINE = re.compile(r"^ *(\d{1,15}) +(\d{1,15}\.\d{6}) +(\d{1,15}\.\d{8})\s*$", re.MULTILINE)
 _MEBIBIT_BYTES = 2**20 / 8
@@ -49,28 +44,46 @@ class Point(msgspec.Struct, frozen=True):
     throughput_bps: float
 
 
-class NetpipeWorkload:
-    """Parameters `transport`, `mode`, sizes, and `rounds` of each trial (its own choice unless)."""
+class NetpipeParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one sweep over sizes of messages."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = ("transport", "mode", *_NUMBERS)
+    transport: Transport = "tcp"
+    mode: Annotated[
+        Literal["blocking", "async", "bidirectional"],
+        told("how both ends take turns; NPtcp has no `async`"),
+    ] = "blocking"
+    least_bytes: Annotated[int, size("of a message", 1, 2**30)] = 1
+    most_bytes: Annotated[int, size("of a message", 1, 2**30)] = 2**20
+    perturbation: (
+        Annotated[
+            int,
+            whole(
+                "each size also with so many bytes less and more", 0, 1024, unset="NetPIPE's own"
+            ),
+        ]
+        | None
+    ) = None
+    rounds: (
+        Annotated[int, whole("of each trial", 1, 100_000_000, unset="NetPIPE's choice")] | None
+    ) = None
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`transport` is tcp and `mode` blocking unless given; NPtcp has no `async`."""
-        wrong = one_of(parameters, "transport", TRANSPORTS) + one_of(
-            parameters, "mode", tuple(_FLAGS)
-        )
-        for key, (_, low, high) in _NUMBERS.items():
-            if key in parameters:
-                wrong += wrong_integer(parameters, key, low, high)
-        if parameters.get("transport", "tcp") == "tcp" and parameters.get("mode") == "async":
-            wrong.append("mode: NPtcp has no `async`; choose another, or transport = `mpi`")
-        return wrong
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+class Netpipe(Program[NetpipeParameters]):
+    """One sweep over sizes of messages, both ends over loopback."""
+
+    name = PROGRAM
+    parameters = NetpipeParameters
+
+    def validate(self, parameters: NetpipeParameters) -> list[Wrong]:
+        """NPtcp has no `async`."""
+        if parameters.transport == "tcp" and parameters.mode == "async":
+            remedy = 'choose another, or write transport = "mpi"'
+            return [Wrong("mode", "NPtcp has no `async`", remedy)]
+        return []
+
+    def memory_bytes(self, parameters: NetpipeParameters) -> int:
         """The programs, and a buffer at each end."""
-        most = parameters.get("most_bytes", _DEFAULT_MOST)
-        return _BASE + (2 * most if isinstance(most, int) else 0)
+        return _BASE + 2 * parameters.most_bytes
 
     def check(self) -> list[Finding]:
         """Whether either program is there; one is enough."""
@@ -84,10 +97,10 @@ class NetpipeWorkload:
             for f in found
         ]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: NetpipeParameters) -> Command:
         """Both ends over loopback. Errors: MissingError."""
         options = netpipe_options(parameters)
-        transport = "mpi" if parameters.get("transport") == "mpi" else "tcp"
+        transport = parameters.transport
         program = find_program(*PACKAGES[transport])
         if transport == "tcp":
             return both_ends([program, *options], [program, "-h", "127.0.0.1", *options])
@@ -110,16 +123,17 @@ class NetpipeWorkload:
         )
 
 
-def netpipe_options(parameters: Mapping[str, Parameter]) -> list[str]:
+def netpipe_options(parameters: NetpipeParameters) -> list[str]:
     """Options for these (valid) parameters, with the table on standard output."""
-    flags = _FLAGS[str(parameters.get("mode", "blocking"))]
-    if parameters.get("transport") != "mpi":
+    flags = _FLAGS[parameters.mode]
+    if parameters.transport != "mpi":
         flags = tuple(flag for flag in flags if flag != "-a")  # NPtcp does not know it
-    options = [*flags, "-o", "/dev/stdout"]
-    for key, (flag, _, _) in _NUMBERS.items():
-        if key in parameters or key == "most_bytes":
-            options += [flag, str(parameters.get(key, _DEFAULT_MOST))]
-    return options
+    found = [*flags, "-o", "/dev/stdout"]
+    for key, flag in _NUMBERS.items():
+        value = getattr(parameters, key)
+        if value is not None:
+            found += [flag, str(value)]
+    return found
 
 
 def parse_points(text: str) -> list[Point]:
@@ -129,8 +143,8 @@ def parse_points(text: str) -> list[Point]:
     it more exactly, and is what the throughput is taken from.
     """
     points = []
-    for size, mebibits, seconds in _LINE.findall(text):
-        point = Point(int(size), float(seconds), float(mebibits) * _MEBIBIT_BYTES)
+    for length, mebibits, seconds in _LINE.findall(text):
+        point = Point(int(length), float(seconds), float(mebibits) * _MEBIBIT_BYTES)
         if point.bytes > 0 and point.latency_s > 0 and point.throughput_bps > 0:
             points.append(point)
     if not points:
@@ -141,4 +155,4 @@ def parse_points(text: str) -> list[Point]:
     return points
 
 
-NETPIPE = NetpipeWorkload()
+NETPIPE = Netpipe()

@@ -9,63 +9,80 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
 
 from aferir.errors import ProgramError
+from aferir.model.checking import Wrong
 from aferir.model.network import METHODS, MOST_HOSTS, MOST_LINKS
-from aferir.model.plan import Parameter
+from aferir.model.parameters import names, told, whole
 from aferir.model.record import Series
 from aferir.programs.base import Command
-from aferir.programs.kernels import kernel_path, wrong_integer
-
-_WHOLE = {"links": (1, MOST_LINKS), "rate_mbit": (1, 100_000), "hosts": (2, MOST_HOSTS)}
-_RANKS_IN = ("hosts", "containers")
-PARAMETERS = ("method", *_WHOLE, "ranks_in")
-"""What a program that may run over links knows besides its own; `method` is what makes it do so."""
+from aferir.programs.kernels import kernel_path, options
+from aferir.programs.mpi import Mpi
 
 
-def is_over_links(parameters: Mapping[str, Parameter]) -> bool:
-    """Whether the program is to have a network of its own."""
-    return "method" in parameters
+class OverLinks(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program that may run over links takes besides its own; `method` makes it do so."""
 
-
-def wrong_over_links(parameters: Mapping[str, Parameter], processes: int) -> list[str]:
-    """Sentences as of `Workload.validate`."""
-    if not is_over_links(parameters):
-        return [
-            f"{key}: is of a test network; choose a `method` too, or leave it out"
-            for key in PARAMETERS
-            if key in parameters
+    method: (
+        Annotated[
+            str,
+            told(
+                "run over a test network, whose links are used as one in this way; takes root and"
+                " Open MPI",
+                words=METHODS,
+                unset="no network of its own",
+            ),
         ]
-    wrong = []
-    if parameters["method"] not in METHODS:
-        said = f"{parameters['method']!r} is not known"
-        wrong.append(f"method: {said}; choose one of {', '.join(METHODS)}")
-    if parameters.get("ranks_in", _RANKS_IN[0]) not in _RANKS_IN:
-        said = f"{parameters['ranks_in']!r} is not known"
-        wrong.append(f"ranks_in: {said}; choose {' or '.join(_RANKS_IN)}")
-    for key, (least, most) in _WHOLE.items():
-        wrong += wrong_integer(parameters, key, least, most)
-    if parameters.get("mpi", "openmpi") != "openmpi":
-        wrong.append("mpi: only Open MPI is started over links; leave it out")
-    hosts = parameters.get("hosts", 2)
-    if not wrong and isinstance(hosts, int) and processes < hosts:
-        wrong.append(f"hosts: {processes} ranks for {hosts}; ask for at least as many `processes`")
-    return wrong
+        | None
+    ) = None
+    links: Annotated[int, whole("of each host", 1, MOST_LINKS, unset="4")] | None = None
+    rate_mbit: (
+        Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s", unset="100")] | None
+    ) = None
+    hosts: Annotated[int, whole("of the test network", 2, MOST_HOSTS, unset="2")] | None = None
+    ranks_in: (
+        Annotated[
+            Literal["hosts", "containers"],
+            told(
+                "`containers`: one on each host, its network bridged over the links", unset="hosts"
+            ),
+        ]
+        | None
+    ) = None
+
+
+KEYS = names(OverLinks)
+
+
+def wrong_over_links(parameters: OverLinks, processes: int, mpi: Mpi | None) -> list[Wrong]:
+    """What is wrong between them, as of `Program.validate`."""
+    if parameters.method is None:
+        return [
+            Wrong(key, "is of a test network", "choose a `method` too, or leave it out")
+            for key in KEYS
+            if getattr(parameters, key) is not None
+        ]
+    if mpi not in (None, "openmpi"):
+        return [Wrong("mpi", "only Open MPI is started over links", "leave it out")]
+    hosts = parameters.hosts or 2
+    if processes < hosts:
+        return [
+            Wrong("hosts", f"{processes} ranks for {hosts}", "ask for at least as many `processes`")
+        ]
+    return []
 
 
 def over_links(
-    program: str, arguments: Sequence[str], parameters: Mapping[str, Parameter], processes: int
+    program: str, arguments: Sequence[str], parameters: OverLinks, processes: int
 ) -> Command:
     """Run `program` (without its `-openmpi`) over the links that the parameters describe.
 
     Errors: MissingError where it was not built.
     """
-    given = [
-        word
-        for key in PARAMETERS
-        if key in parameters
-        for word in (f"--{key.replace('_', '-')}", str(parameters[key]))
-    ]
+    given = options(parameters, KEYS)
     path = str(kernel_path(f"{program}-openmpi"))
     run = ["-m", "aferir", "aggregate", "run", "--json", *given, "--ranks", str(processes)]
     return Command(Path(sys.executable), (*run, "--", path, *arguments))

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
 from aferir.errors import ProgramError
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import size, text, told, whole
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Command
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import WhichMpi
 from aferir.programs.kernels import (
     check_kernels,
     finite,
     kernel_path,
+    options,
     positive,
     read_figures,
-    wrong_integer,
 )
-from aferir.programs.mpi import check_mpi, launch, mpi_of, wrong_mpi
+from aferir.programs.mpi import check_mpi, launch
 from aferir.programs.network.over_links import (
-    PARAMETERS,
-    is_over_links,
+    OverLinks,
     over_links,
     traffic_of_links,
     wrong_over_links,
@@ -33,62 +35,136 @@ from aferir.programs.network.over_links import (
 
 PROGRAM = "net-sweep"
 MPI_PROGRAM = "net-sweep-mpi"
-TRANSPORTS = ("tcp", "mpi")
-MODES = ("blocking", "async", "bidirectional", "stream")
 MOST_PAIRS = 512
 MOST_MESSAGE = 2**30 - 1024
 QUANTILES = {"min_s": "min", "p50_s": "p50", "p90_s": "p90", "p99_s": "p99", "p999_s": "p99.9"}
 
-_NUMBERS = {
-    "pairs": (1, MOST_PAIRS),
-    "least_bytes": (1, MOST_MESSAGE),
-    "most_bytes": (1, MOST_MESSAGE),
-    "perturbation": (0, 1024),
-    "trials": (1, 1000),
-    "trial_ms": (1, 60_000),
-    "rounds": (1, 100_000_000),
-}
-_TCP_NUMBERS = {
-    "port": (1, 65535),
-    "buffer_bytes": (1024, 2**30),
-    "client_cpu": (0, 1023),
-    "server_cpu": (0, 1023),
-}
-_TCP_TEXTS = ("server", "address", "token", "client_netns", "server_netns")
-_DEFAULT_MOST = 2**20
+_TCP_ALONE = (
+    *("port", "buffer_bytes", "client_cpu", "server_cpu"),
+    *("server", "address", "token", "client_netns", "server_netns"),
+)
+_ON = (
+    *("mode", "pairs", "least_bytes", "most_bytes", "perturbation"),
+    *("trials", "trial_ms", "rounds"),
+)
 _BASE = 16 * 2**20
 
 
-class NetworkWorkload:
+def address(written: str) -> str:
+    """An IPv4 or IPv6 address. Errors: ValueError in words."""
+    try:
+        return str(ipaddress.ip_address(written))
+    except ValueError:
+        raise ValueError("is no address") from None
+
+
+def short_word(written: str) -> str:
+    """What is no option of the program. Errors: ValueError in words."""
+    if written.startswith("-"):
+        raise ValueError("starts with a dash")
+    return written
+
+
+Transport = Annotated[Literal["tcp", "mpi"], told("what carries the messages")]
+Mode = Literal["blocking", "async", "bidirectional", "stream"]
+_Cpu = Annotated[int, whole("to run on", 0, 1023, unset="any")]
+_Netns = Annotated[
+    str,
+    text(
+        "network namespace to be in, as root",
+        "host1",
+        parse=short_word,
+        pattern="^[^-]",
+        longest=32,
+        unset="none",
+    ),
+]
+_ADDRESS = "^[0-9a-fA-F:.]+(%.+)?$"
+
+
+class NetworkParameters(OverLinks, frozen=True, kw_only=True):
+    """Of one sweep over sizes of messages."""
+
+    transport: Transport = "tcp"
+    mode: Annotated[Mode, told("how both ends take turns")] = "blocking"
+    mpi: WhichMpi | None = None
+    pairs: Annotated[int, whole("connections, or pairs of ranks, at once", 1, MOST_PAIRS)] = 1
+    least_bytes: Annotated[int, size("of a message", 1, MOST_MESSAGE)] = 1
+    most_bytes: Annotated[int, size("of a message", 1, MOST_MESSAGE)] = 2**20
+    perturbation: Annotated[
+        int, whole("each size also with so many bytes less and more", 0, 1024)
+    ] = 3
+    trials: Annotated[int, whole("of each size", 1, 1000)] = 3
+    trial_ms: Annotated[int, whole("length of a trial", 1, 60_000, unit="ms")] = 50
+    rounds: (
+        Annotated[int, whole("round trips of a trial", 1, 100_000_000, unset="as `trial_ms` says")]
+        | None
+    ) = None
+    port: Annotated[int, whole("of the server", 1, 65535, unset="any free one")] | None = None
+    buffer_bytes: (
+        Annotated[int, size("of the sockets", 1024, 2**30, unset="tuned by the kernel")] | None
+    ) = None
+    client_cpu: _Cpu | None = None
+    server_cpu: _Cpu | None = None
+    server: (
+        Annotated[
+            str,
+            text(
+                "address of a server that runs elsewhere",
+                "10.0.0.2",
+                parse=address,
+                pattern=_ADDRESS,
+                unset="both ends are here",
+            ),
+        ]
+        | None
+    ) = None
+    address: (
+        Annotated[
+            str,
+            text(
+                "where a server that is started here listens",
+                "10.0.0.1",
+                parse=address,
+                pattern=_ADDRESS,
+                unset="127.0.0.1",
+            ),
+        ]
+        | None
+    ) = None
+    token: (
+        Annotated[
+            str,
+            text(
+                "what both ends must have; others are turned away",
+                "secret",
+                parse=short_word,
+                pattern="^[^-]",
+                longest=32,
+                unset="none",
+            ),
+        ]
+        | None
+    ) = None
+    client_netns: _Netns | None = None
+    server_netns: _Netns | None = None
+
+
+class NetworkSweep(Program[NetworkParameters]):
     """One sweep over sizes of messages."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = (
-        "transport", "mode", "mpi", *_NUMBERS, *_TCP_NUMBERS, *_TCP_TEXTS, *PARAMETERS,
-    )  # fmt: skip
+    name = PROGRAM
+    parameters = NetworkParameters
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`transport` is tcp and `mode` blocking unless given."""
-        wrong = one_of(parameters, "transport", TRANSPORTS) + one_of(parameters, "mode", MODES)
-        for key, (low, high) in (_NUMBERS | _TCP_NUMBERS).items():
-            if key in parameters:
-                wrong += wrong_integer(parameters, key, low, high)
-        for key in _TCP_TEXTS:
-            wrong += _wrong_text(key, parameters.get(key, "x"))
-        for key in ("server", "address"):
-            wrong += _wrong_address(key, parameters.get(key, "127.0.0.1"))
-        if "mpi" in parameters:
-            wrong += wrong_mpi(parameters)
-        wrong = wrong or _contradictions(parameters)
-        return wrong or wrong_over_links(parameters, _ranks(parameters))
+    def validate(self, parameters: NetworkParameters) -> list[Wrong]:
+        """What is of one transport alone, and sizes the wrong way round."""
+        wrong = _contradictions(parameters)
+        return wrong or wrong_over_links(parameters, 2 * parameters.pairs, parameters.mpi)
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    def memory_bytes(self, parameters: NetworkParameters) -> int:
         """Two buffers at each end of each pair, and the programs."""
-        pairs, most = parameters.get("pairs", 1), parameters.get("most_bytes", _DEFAULT_MOST)
-        if not isinstance(pairs, int) or not isinstance(most, int):
-            return _BASE
-        each = _BASE if parameters.get("transport") == "mpi" else 0
-        return _BASE + pairs * (4 * most + 2 * each)
+        each = _BASE if parameters.transport == "mpi" else 0
+        return _BASE + parameters.pairs * (4 * parameters.most_bytes + 2 * each)
 
     def check(self) -> list[Finding]:
         """Whether the programs are installed; without an MPI, TCP is left."""
@@ -101,16 +177,14 @@ class NetworkWorkload:
         ]
         return [*check_kernels(PROGRAM, (PROGRAM,)), *degraded]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: NetworkParameters) -> Command:
         """Errors: MissingError where the program was not built, or its MPI is missing."""
-        keys = ["mode", *_NUMBERS]
-        if parameters.get("transport") == "mpi":
-            ranks, words = _ranks(parameters), _options(parameters, keys)
-            if is_over_links(parameters):
+        if parameters.transport == "mpi":
+            ranks, words = 2 * parameters.pairs, options(parameters, _ON)
+            if parameters.method is not None:
                 return over_links(MPI_PROGRAM, words, parameters, ranks)
-            return launch(MPI_PROGRAM, words, processes=ranks, mpi=mpi_of(parameters))
-        keys += [*_TCP_NUMBERS, *_TCP_TEXTS]
-        return Command(kernel_path(PROGRAM), _options(parameters, keys))
+            return launch(MPI_PROGRAM, words, processes=ranks, mpi=parameters.mpi)
+        return Command(kernel_path(PROGRAM), options(parameters, (*_ON, *_TCP_ALONE)))
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
         """Samples of the whole sweep, and curves of each figure over the sizes of messages.
@@ -152,17 +226,6 @@ def curve(
     )
 
 
-def one_of(parameters: Mapping[str, Parameter], key: str, known: tuple[str, ...]) -> list[str]:
-    """A sentence where a parameter is given and none of the known words."""
-    value = parameters.get(key, known[0])
-    return [] if value in known else [f"{key}: {value!r} is not known; choose {', '.join(known)}"]
-
-
-def _ranks(parameters: Mapping[str, Parameter]) -> int:
-    pairs = parameters.get("pairs", 1)
-    return 2 * pairs if isinstance(pairs, int) else 2
-
-
 def _sizes(figures: dict[str, object]) -> list[dict[str, object]]:
     sizes = figures.get("sizes")
     if not isinstance(sizes, list) or not sizes or not all(isinstance(s, dict) for s in sizes):
@@ -185,42 +248,20 @@ def _labelled(
     return found
 
 
-def _options(parameters: Mapping[str, Parameter], keys: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        word
-        for key in keys
-        if key in parameters
-        for word in (f"--{key.replace('_', '-')}", str(parameters[key]))
-    )
-
-
-def _wrong_text(key: str, value: Parameter) -> list[str]:
-    if isinstance(value, str) and 0 < len(value) <= 32 and value.isprintable() and value[0] != "-":
-        return []
-    return [f"{key}: {value!r} is not possible; write 1 to 32 letters in quotes"]
-
-
-def _wrong_address(key: str, value: Parameter) -> list[str]:
-    try:
-        ipaddress.ip_address(value if isinstance(value, str) else "")
-    except ValueError:
-        return [f"{key}: {value!r} is no address; write an IPv4 or IPv6 address in quotes"]
-    return []
-
-
-def _contradictions(parameters: Mapping[str, Parameter]) -> list[str]:
-    least, most = parameters.get("least_bytes", 1), parameters.get("most_bytes", _DEFAULT_MOST)
-    if isinstance(least, int) and isinstance(most, int) and least > most:
-        return [f"least_bytes: {least} is above most_bytes, {most}; swap them"]
-    mpi = parameters.get("transport") == "mpi"
-    foreign = [key for key in (*_TCP_NUMBERS, *_TCP_TEXTS) if mpi and key in parameters]
+def _contradictions(parameters: NetworkParameters) -> list[Wrong]:
+    least, most = parameters.least_bytes, parameters.most_bytes
+    if least > most:
+        return [Wrong("least_bytes", f"{least} is above most_bytes, {most}", "swap them")]
+    mpi = parameters.transport == "mpi"
+    foreign = [key for key in _TCP_ALONE if mpi and getattr(parameters, key) is not None]
     if foreign:
-        return [f"{foreign[0]}: it is of TCP alone; leave it out, or set transport to `tcp`"]
-    if not mpi and is_over_links(parameters):
-        return ["method: links are for the transport `mpi`; set transport to it"]
-    if not mpi and "mpi" in parameters:
-        return ["mpi: it is of MPI alone; leave it out, or set transport to `mpi`"]
+        remedy = "leave it out, or set transport to `tcp`"
+        return [Wrong(foreign[0], "it is of TCP alone", remedy)]
+    if not mpi and parameters.method is not None:
+        return [Wrong("method", "links are for the transport `mpi`", "set transport to it")]
+    if not mpi and parameters.mpi is not None:
+        return [Wrong("mpi", "it is of MPI alone", "leave it out, or set transport to `mpi`")]
     return []
 
 
-NETWORK = NetworkWorkload()
+NETWORK = NetworkSweep()

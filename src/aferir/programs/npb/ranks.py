@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Annotated
 
+import msgspec
+
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import told, whole
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Command
-from aferir.programs.kernels import positive, read_figures, wrong_integer
-from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch, mpi_of, wrong_mpi
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import Isa, Kernel, ProblemClass, Processes, WhichMpi
+from aferir.programs.kernels import options, positive, read_figures
+from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch
 from aferir.programs.network.over_links import (
-    PARAMETERS,
-    is_over_links,
+    OverLinks,
     over_links,
     traffic_of_links,
     wrong_over_links,
 )
-from aferir.programs.npb.threads import CLASSES, ISAS, array_bytes, one_of
+from aferir.programs.npb.threads import CLASSES, KERNELS, array_bytes
 
 PROGRAM = "npb-mpi"
-MPI_KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp", "lu")
+MPI_KERNELS = KERNELS
 
 _MEBI = 2**20
 _PROCESS = 64 * _MEBI
@@ -44,32 +48,43 @@ _RIMS = ("bt", "sp", "lu")
 """Kernels whose processes keep much of their neighbours' points, or send copies."""
 
 
-class NpbMpiWorkload:
-    """Parameters `kernel`, `class`, `processes`, `mpi`, `isa`, `share_among`, and of links."""
+class NpbMpiParameters(OverLinks, frozen=True, kw_only=True):
+    """Of one kernel and problem class."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = (
-        *("kernel", "class", "processes", "mpi", "isa", "share_among"),
-        *PARAMETERS,
-    )
+    kernel: Annotated[Kernel, told("what is computed")]
+    problem_class: Annotated[ProblemClass, told("problem size")] = msgspec.field(name="class")
+    processes: Processes = 1
+    mpi: WhichMpi | None = None
+    isa: Isa | None = None
+    share_among: (
+        Annotated[
+            int,
+            whole(
+                "at most so many processes of a host share memory (not in EP and CG); with 1, all"
+                " exchange messages",
+                *(1, MOST_PROCESSES),
+                unset="all",
+            ),
+        ]
+        | None
+    ) = None
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`kernel` and `class` are needed; `processes` is 1 unless given.
 
-        At most `share_among` processes of a host share memory; all unless given, with 1 none.
-        """
-        wrong = one_of(parameters, "kernel", MPI_KERNELS) + one_of(parameters, "class", CLASSES)
-        if "isa" in parameters:
-            wrong += one_of(parameters, "isa", ISAS)
-        wrong += wrong_mpi(parameters)
-        wrong += wrong_integer(parameters, "share_among", 1, MOST_PROCESSES)
-        wrong = wrong or _wrong_processes(parameters)
-        return wrong or wrong_over_links(parameters, processes_of(parameters))
+class NpbMpi(Program[NpbMpiParameters]):
+    """One kernel and problem class, by processes."""
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+    name = PROGRAM
+    parameters = NpbMpiParameters
+
+    def validate(self, parameters: NpbMpiParameters) -> list[Wrong]:
+        """A kernel can be shared among some numbers of processes alone."""
+        wrong = _wrong_processes(parameters)
+        return wrong or wrong_over_links(parameters, parameters.processes, parameters.mpi)
+
+    def memory_bytes(self, parameters: NpbMpiParameters) -> int:
         """Arrays, shared out; what is exchanged needs half of them once more, or all."""
-        kernel, processes = str(parameters.get("kernel")), processes_of(parameters)
-        arrays = array_bytes(kernel, str(parameters.get("class")))
+        kernel, processes = parameters.kernel, parameters.processes
+        arrays = array_bytes(kernel, parameters.problem_class)
         if processes > 1:
             arrays = arrays * 2 if kernel in _RIMS else arrays * 3 // 2
         return processes * _PROCESS + arrays
@@ -78,22 +93,13 @@ class NpbMpiWorkload:
         """Whether an MPI is here, and our programs for it."""
         return check_mpi(PROGRAM, tuple(f"{PROGRAM}-{kernel}" for kernel in MPI_KERNELS))
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: NpbMpiParameters) -> Command:
         """Errors: MissingError where the program was not built, or its MPI is missing."""
-        arguments = ["--class", str(parameters["class"])]
-        if "isa" in parameters:
-            arguments += ["--isa", str(parameters["isa"])]
-        if "share_among" in parameters:
-            arguments += ["--share-among", str(parameters["share_among"])]
-        program = f"{PROGRAM}-{parameters['kernel']}"
-        if is_over_links(parameters):
-            return over_links(program, arguments, parameters, processes_of(parameters))
-        return launch(
-            program,
-            arguments,
-            processes=processes_of(parameters),
-            mpi=mpi_of(parameters),
-        )
+        arguments = options(parameters, ("class", "isa", "share_among"), always=("class",))
+        program = f"{PROGRAM}-{parameters.kernel}"
+        if parameters.method is not None:
+            return over_links(program, arguments, parameters, parameters.processes)
+        return launch(program, arguments, processes=parameters.processes, mpi=parameters.mpi)
 
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
         """`duration_s` and `throughput_mops` of a verified run, over links their traffic too.
@@ -106,12 +112,6 @@ class NpbMpiWorkload:
             Sample("throughput_mops", positive(figures, "throughput_mops"), "Mop/s"),
             *traffic_of_links(figures),
         )
-
-
-def processes_of(parameters: Mapping[str, Parameter]) -> int:
-    """Processes of the program; one unless more are asked for."""
-    processes = parameters.get("processes", 1)
-    return processes if isinstance(processes, int) else 1
 
 
 def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
@@ -128,16 +128,22 @@ def _columns(processes: int) -> int:
     return processes // max(n for n in range(1, math.isqrt(processes) + 1) if processes % n == 0)
 
 
-def _wrong_processes(parameters: Mapping[str, Parameter]) -> list[str]:
-    kernel, problem_class = str(parameters["kernel"]), str(parameters["class"])
+def _wrong_processes(parameters: NpbMpiParameters) -> list[Wrong]:
+    kernel, problem_class, asked = (
+        parameters.kernel,
+        parameters.problem_class,
+        parameters.processes,
+    )
+    if possible_processes(kernel, problem_class, asked):
+        return []
     most = _MOST_PROCESSES[kernel][problem_class]
-    wrong = wrong_integer(parameters, "processes", 1, most)
-    if wrong or possible_processes(kernel, problem_class, processes_of(parameters)):
-        return wrong
     possible = f"a power of two up to {most}"
-    if kernel == "lu":
+    if kernel in _ANY_NUMBER:
+        possible = f"a whole number from 1 to {most}"
+    elif kernel == "lu":
         possible = f"a product of two numbers up to {_MOST_LU_COLUMNS[problem_class]}"
-    return [f"processes: {processes_of(parameters)} cannot share {kernel}; write {possible}"]
+    said = f"{asked} cannot share {kernel} of class {problem_class}"
+    return [Wrong("processes", said, f"write {possible}")]
 
 
-NPB_MPI = NpbMpiWorkload()
+NPB_MPI = NpbMpi()

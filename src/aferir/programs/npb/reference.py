@@ -5,32 +5,29 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, UnverifiedError
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import text, told, whole
 from aferir.model.record import Sample
-from aferir.programs.base import Command
-from aferir.programs.kernels import MOST_THREADS, threads_of, wrong_integer
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import MOST_THREADS, WhichMpi, absolute
 from aferir.programs.mpi import (
     MOST_PROCESSES,
     find_launcher,
-    mpi_of,
     placement_options,
     variable_options,
-    wrong_mpi,
 )
-from aferir.programs.npb.ranks import processes_of
-from aferir.programs.npb.threads import array_bytes, one_of
+from aferir.programs.npb.threads import array_bytes
 
 PROGRAM = "npb-reference"
-REFERENCE_KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp", "lu", "ua")
-REFERENCE_CLASSES = ("S", "W", "A", "B", "C", "D", "E", "F")
-LAUNCHES = ("openmp", "mpi")
+ReferenceKernel = Literal["ep", "cg", "is", "mg", "ft", "bt", "sp", "lu", "ua"]
+ReferenceClass = Literal["S", "W", "A", "B", "C", "D", "E", "F"]
 
 _PROCESS = 16 * 2**20
 _LONGEST_OUTPUT = 2**20
@@ -44,51 +41,59 @@ class ReferenceRun(msgspec.Struct, frozen=True):
     mops: float
 
 
-class NpbReferenceWorkload:
-    """Parameters `npb_home`, `kernel`, `class`, `threads`, `launch`, `processes` and `mpi`."""
+class NpbReferenceParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one program of a build."""
 
-    program = PROGRAM
-    parameters: tuple[str, ...] = (
-        "npb_home", "kernel", "class", "threads", "launch", "processes", "mpi",
-    )  # fmt: skip
+    npb_home: Annotated[
+        str,
+        text("folder of an NPB build that is here", "/opt/NPB", parse=absolute, pattern="^/"),
+    ]
+    kernel: Annotated[ReferenceKernel, told("what is computed")]
+    problem_class: Annotated[ReferenceClass, told("problem size, if it was built for it")] = (
+        msgspec.field(name="class")
+    )
+    threads: Annotated[int, whole("OMP_NUM_THREADS", 1, MOST_THREADS)] = 1
+    launch: Annotated[Literal["openmp", "mpi"], told("`mpi`: start it with `mpirun`")] = "openmp"
+    processes: Annotated[int, whole('of `launch = "mpi"`', 1, MOST_PROCESSES, unset="1")] | None = (
+        None
+    )
+    mpi: WhichMpi | None = None
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`npb_home`, `kernel` and `class` are needed; `launch` is openmp unless given."""
-        wrong = one_of(parameters, "kernel", REFERENCE_KERNELS)
-        wrong += one_of(parameters, "class", REFERENCE_CLASSES)
-        wrong += one_of({"launch": LAUNCHES[0], **parameters}, "launch", LAUNCHES)
-        wrong += wrong_integer(parameters, "threads", 1, MOST_THREADS)
-        wrong += wrong_integer(parameters, "processes", 1, MOST_PROCESSES)
-        wrong += wrong_mpi(parameters)
-        home = parameters.get("npb_home")
-        if not isinstance(home, str) or not home.startswith("/"):
-            wrong.append(f"npb_home: {str(home)[:40]!r} is no folder; write its whole path")
-        if parameters.get("launch") != "mpi" and "processes" in parameters:
-            wrong.append('processes: are of a build with MPI; write launch = "mpi" too')
-        return wrong
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+class NpbReference(Program[NpbReferenceParameters]):
+    """One program of an NPB build that an experiment names."""
+
+    name = PROGRAM
+    parameters = NpbReferenceParameters
+
+    def validate(self, parameters: NpbReferenceParameters) -> list[Wrong]:
+        """Processes are of a build with MPI."""
+        if parameters.launch == "mpi" or parameters.processes is None:
+            return []
+        return [Wrong("processes", "are of a build with MPI", 'write launch = "mpi" too')]
+
+    def memory_bytes(self, parameters: NpbReferenceParameters) -> int:
         """Arrays that the specification prescribes, as far as we know them, and the processes."""
-        arrays = array_bytes(str(parameters.get("kernel")), str(parameters.get("class")))
-        return _PROCESS * processes_of(parameters) + arrays
+        arrays = array_bytes(parameters.kernel, parameters.problem_class)
+        return _PROCESS * (parameters.processes or 1) + arrays
 
     def check(self) -> list[Finding]:
         """Nothing is missing but what an experiment names."""
         return [Finding(PROGRAM, "ok", "runs the NPB build whose folder is npb_home")]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: NpbReferenceParameters) -> Command:
         """Errors: MissingError where the build has no such program, or its MPI is missing."""
-        variables = {"OMP_NUM_THREADS": str(threads_of(parameters))}
+        variables = {"OMP_NUM_THREADS": str(parameters.threads)}
         program = find_reference(parameters)
-        if parameters.get("launch") != "mpi":
+        if parameters.launch != "mpi":
             return Command(program, (), variables)
-        launcher = find_launcher(mpi_of(parameters))
+        launcher = find_launcher(parameters.mpi)
         return Command(
             Path(launcher.path),
             (
                 *placement_options(launcher.mpi, root=os.geteuid() == 0),
                 *variable_options(launcher.mpi, variables),
-                *("-n", str(processes_of(parameters)), str(program)),
+                *("-n", str(parameters.processes or 1), str(program)),
             ),
         )
 
@@ -106,21 +111,21 @@ class NpbReferenceWorkload:
         )
 
 
-def find_reference(parameters: Mapping[str, Parameter]) -> Path:
+def find_reference(parameters: NpbReferenceParameters) -> Path:
     """Find the program in `npb_home` or its `bin`: cg.A.x, cg.A, or cg.A.4 as NPB 2 and 3.3 have.
 
     Errors: MissingError.
     """
-    home = Path(str(parameters["npb_home"]))
-    stem = f"{parameters['kernel']}.{parameters['class']}"
-    names = [f"{stem}.x", stem, f"{stem}.{processes_of(parameters)}"]
+    home = Path(parameters.npb_home)
+    stem = f"{parameters.kernel}.{parameters.problem_class}"
+    names = [f"{stem}.x", stem, f"{stem}.{parameters.processes or 1}"]
     for folder in (home / "bin", home):
         for name in names:
             if (folder / name).is_file():
                 return folder / name
     raise MissingError(
         f"there is no program {' or '.join(names)} in {home} or its bin",
-        remedy=f"build it there: make {parameters['kernel']} CLASS={parameters['class']}",
+        remedy=f"build it there: make {parameters.kernel} CLASS={parameters.problem_class}",
     )
 
 
@@ -150,4 +155,4 @@ def _last(text: str, name: str) -> float:
     return number
 
 
-NPB_REFERENCE = NpbReferenceWorkload()
+NPB_REFERENCE = NpbReference()

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
+from typing import Annotated, get_args
+
+import msgspec
 
 from aferir.model.finding import Finding
-from aferir.model.plan import Parameter
+from aferir.model.parameters import told
 from aferir.model.record import Sample
-from aferir.programs.base import Command
+from aferir.programs.base import Command, Program
+from aferir.programs.declared import Isa, Kernel, ProblemClass, Threads
 from aferir.programs.kernels import (
-    MOST_THREADS,
     check_kernels,
     kernel_path,
+    options,
     positive,
     read_figures,
-    threads_of,
-    wrong_integer,
 )
 from aferir.programs.npb.intensity import intensity
 
-KERNELS = ("ep", "cg", "is", "mg", "ft", "bt", "sp", "lu")
-CLASSES = ("S", "W", "A", "B", "C", "D")
-ISAS = ("v2", "v3", "v4", "base")
-"""Instruction-set levels of x86-64; `base` is what other processors have."""
+KERNELS: tuple[Kernel, ...] = get_args(Kernel)
+CLASSES: tuple[ProblemClass, ...] = get_args(ProblemClass)
 
 _MEBI = 2**20
 _BASE = 16 * _MEBI
@@ -55,37 +54,36 @@ _SP_EDGE = {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162, "D": 408}
 _LU_EDGE = {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162, "D": 408}
 
 
-class NpbWorkload:
-    """One kernel and problem class; parameters `kernel`, `class`, `threads` and `isa`."""
+class NpbParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one kernel and problem class."""
 
-    program = "npb"
-    parameters: tuple[str, ...] = ("kernel", "class", "threads", "isa")
+    kernel: Annotated[Kernel, told("what is computed")]
+    problem_class: Annotated[ProblemClass, told("problem size")] = msgspec.field(name="class")
+    threads: Threads = 1
+    isa: Isa | None = None
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """`kernel` and `class` are needed; `threads` is 1 and `isa` the best unless given."""
-        wrong = one_of(parameters, "kernel", KERNELS) + one_of(parameters, "class", CLASSES)
-        if "isa" in parameters:
-            wrong += one_of(parameters, "isa", ISAS)
-        return wrong + wrong_integer(parameters, "threads", 1, MOST_THREADS)
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
+class Npb(Program[NpbParameters]):
+    """One kernel and problem class, by threads."""
+
+    name = "npb"
+    parameters = NpbParameters
+
+    def memory_bytes(self, parameters: NpbParameters) -> int:
         """Bytes of the arrays that the specification prescribes, and the program itself."""
-        arrays = array_bytes(str(parameters.get("kernel")), str(parameters.get("class")))
-        return _BASE + arrays + _EP_THREAD * threads_of(parameters)
+        arrays = array_bytes(parameters.kernel, parameters.problem_class)
+        return _BASE + arrays + _EP_THREAD * parameters.threads
 
     def check(self) -> list[Finding]:
         """Whether their programs are installed."""
         return check_kernels("npb", tuple(f"npb-{kernel}" for kernel in KERNELS))
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: NpbParameters) -> Command:
         """Errors: MissingError where the program was not built."""
-        arguments = ["--class", str(parameters["class"]), "--threads", str(threads_of(parameters))]
-        if "isa" in parameters:
-            arguments += ["--isa", str(parameters["isa"])]
-        kernel = parameters["kernel"]
+        words = options(parameters, ("class", "threads", "isa"), always=("class", "threads"))
         # IS.S is done in 0.2 ms, less than the scheduler takes to move a new thread to a free CPU.
-        bound = {"OMP_PROC_BIND": "true"} if kernel == "is" else {}
-        return Command(kernel_path(f"npb-{kernel}"), tuple(arguments), bound)
+        bound = {"OMP_PROC_BIND": "true"} if parameters.kernel == "is" else {}
+        return Command(kernel_path(f"npb-{parameters.kernel}"), words, bound)
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`.
@@ -162,18 +160,4 @@ _ARRAY_BYTES: dict[str, Callable[[str], int]] = {
 }
 
 
-def one_of(parameters: Mapping[str, Parameter], key: str, known: tuple[str, ...]) -> list[str]:
-    """Say that a parameter is missing or none of the known words, and which it may have meant."""
-    value = parameters.get(key)
-    if value is None:
-        return [f"{key}: is missing; choose one of {', '.join(known)}"]
-    if isinstance(value, str) and value in known:
-        return []
-    text = str(value)[:40]
-    folded = {word.lower(): word for word in known}
-    close = difflib.get_close_matches(text.lower(), folded, n=1)
-    hint = f"did you mean `{folded[close[0]]}`?" if close else f"choose one of {', '.join(known)}"
-    return [f"{key}: {text!r} is not known; {hint}"]
-
-
-NPB = NpbWorkload()
+NPB = Npb()

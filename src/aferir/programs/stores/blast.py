@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from aferir.programs.kernels import MOST_THREADS
-from aferir.programs.stores.store import Needs, Option, StoreWorkload
+from typing import Annotated
+
+from aferir.model.parameters import number, whole
+from aferir.programs.declared import MOST_THREADS
+from aferir.programs.stores.store import Needs, Store, StoreParameters
 
 _MIB = 2**20
 
-BLAST = StoreWorkload(
+
+class BlastParameters(StoreParameters, frozen=True, kw_only=True):
+    """Of the database, and of those who ask it."""
+
+    database_bases: Annotated[int, whole("four in a byte on the disk", 1000, 10**12)] = 50_000_000
+    queries: Annotated[int, whole("of each instance", 1, 10**6)] = 20
+    query_bases: Annotated[int, whole("length of a query", 500, 10**6)] = 5000
+    mutated: Annotated[
+        float, number("share of the planted bases that are substituted", 0.0, 0.1)
+    ] = 0.05
+    instances: Annotated[int, whole("programs at once", 1, 1024)] = 2
+    threads: Annotated[int, whole("of each instance", 1, MOST_THREADS)] = 1
+    seed: Annotated[int, whole("of the data", 0, 2**31)] = 1
+
+
+BLAST = Store(
     "blast",
-    options=(
-        Option("database_bases", 50_000_000, 1000, 10**12),
-        Option("queries", 20, 1, 10**6),
-        Option("query_bases", 5000, 500, 10**6),
-        Option("mutated", 0.05, 0.0, 0.1),
-        Option("instances", 2, 1, 1024),
-        Option("threads", 1, 1, MOST_THREADS),
-        Option("seed", 1, 0, 2**31),
-    ),
+    BlastParameters,
     needs=Needs(("makeblastdb", "blastn", "blastdbcmd"), ("ncbi-blast+",)),
     short=({"database_bases": 20_000_000},),
     memory={"": 64 * _MIB, "database_bases": 2.5, "instances": 64 * _MIB},

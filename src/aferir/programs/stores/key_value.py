@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
-from aferir.programs.stores.store import Needs, Option, StoreWorkload
+from typing import Annotated
+
+from aferir.model.parameters import number, size, whole
+from aferir.programs.stores.store import Needs, Store, StoreParameters
 
 _MIB = 2**20
 _JAVA = ("default-jre-headless",)
-_COMMON = (
-    Option("records", 20_000, 1, 10**10),
-    Option("requests", 50_000, 1, 10**10),
-    Option("clients", 8, 1, 4096),
-    Option("fields", 10, 1, 1000),
-    Option("field_bytes", 1000, 1, _MIB),
-)
+_Reads = Annotated[float, number("share of the requests; the others update one field", 0.0, 1.0)]
 
-KEY_VALUE = StoreWorkload(
+
+class YcsbParameters(StoreParameters, frozen=True, kw_only=True):
+    """Of the records, and of those who ask for them."""
+
+    records: Annotated[int, whole("that are loaded", 1, 10**10)] = 20_000
+    requests: Annotated[int, whole("of all clients together", 1, 10**10)] = 50_000
+    clients: Annotated[int, whole("threads that ask", 1, 4096)] = 8
+    fields: Annotated[int, whole("of each record", 1, 1000)] = 10
+    field_bytes: Annotated[int, size("of each field", 1, _MIB)] = 1000
+
+
+class KeyValueParameters(YcsbParameters, frozen=True, kw_only=True):
+    """Of Berkeley DB too."""
+
+    reads: _Reads = 0.5
+    cache_bytes: Annotated[int, size("of Berkeley DB's cache", _MIB, 2**45)] = 32 * _MIB
+
+
+class HbaseParameters(YcsbParameters, frozen=True, kw_only=True):
+    """Of the server too."""
+
+    reads: _Reads = 0.7
+    heap_bytes: Annotated[int, size("of the server's Java heap", 256 * _MIB, 2**45)] = 1024 * _MIB
+
+
+KEY_VALUE = Store(
     "key-value",
-    options=(
-        *_COMMON,
-        Option("reads", 0.5, 0.0, 1.0),
-        Option("cache_bytes", 32 * _MIB, _MIB, 2**45),
-    ),
+    KeyValueParameters,
     needs=Needs(("java",), _JAVA, jars="key-value"),
     memory={"": 512 * _MIB, "cache_bytes": 1.5, "clients": _MIB},
     short=({"records": 5000, "requests": 10_000},),
 )
-HBASE = StoreWorkload(
+HBASE = Store(
     "hbase",
-    options=(
-        *_COMMON,
-        Option("reads", 0.7, 0.0, 1.0),
-        Option("heap_bytes", 1024 * _MIB, 256 * _MIB, 2**45),
-    ),
+    HbaseParameters,
     needs=Needs(("java",), _JAVA, jars="hbase"),
     memory={"": 768 * _MIB, "heap_bytes": 1.2, "clients": _MIB},
     short=({"records": 5000, "requests": 10_000},),

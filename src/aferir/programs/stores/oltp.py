@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
-from aferir.programs.stores.store import Needs, Option, StoreWorkload
+from typing import Annotated
+
+from aferir.model.parameters import size, whole
+from aferir.programs.stores.store import Needs, Store, StoreParameters
 
 _MIB = 2**20
 _CLIENT = "oltp-clients"
 _SERVER = ("mariadbd", "mariadb-install-db", "my_print_defaults")
 _PACKAGES = ("libmariadb3", "mariadb-client-core", "mariadb-server-core")
-_COMMON = (
-    Option("terminals", 8, 1, 4096),
-    Option("transactions", 10_000, 1, 10**9),
-    Option("buffer_bytes", 16 * _MIB, 8 * _MIB, 2**45),
-    Option("seed", 1, 1, 2**31),
-)
 _MEMORY = {"": 192 * _MIB, "buffer_bytes": 1.2, "terminals": _MIB}
 _KINDS = (
     *("trade_order", "trade_result", "trade_lookup", "trade_update", "trade_status"),
     *("customer_position", "broker_volume", "security_detail", "market_feed", "market_watch"),
 )
 
-OLTP = StoreWorkload(
+
+class MariadbParameters(StoreParameters, frozen=True, kw_only=True):
+    """Of the server, and of those who ask it."""
+
+    terminals: Annotated[int, whole("sessions at once", 1, 4096)] = 8
+    transactions: Annotated[int, whole("of all terminals together", 1, 10**9)] = 10_000
+    buffer_bytes: Annotated[
+        int, size("of InnoDB's buffer pool; smaller than the data, it makes reads", 8 * _MIB, 2**45)
+    ] = 16 * _MIB
+    seed: Annotated[int, whole("of the data and of what the terminals draw", 1, 2**31)] = 1
+
+
+class OltpParameters(MariadbParameters, frozen=True, kw_only=True):
+    """Of the brokerage too."""
+
+    customers: Annotated[int, whole("5 accounts, 20 holdings and 50 trades each", 1, 10**8)] = 2000
+
+
+class OltpSysbenchParameters(MariadbParameters, frozen=True, kw_only=True):
+    """Of sysbench's tables too."""
+
+    tables: Annotated[int, whole("in the database", 1, 1024)] = 2
+    rows: Annotated[int, whole("of each table", 1, 10**9)] = 100_000
+
+
+OLTP = Store(
     "oltp",
-    options=(Option("customers", 2000, 1, 10**8), *_COMMON),
+    OltpParameters,
     needs=Needs(_SERVER, _PACKAGES, client=_CLIENT, client_package="libmariadb-dev"),
     memory=_MEMORY,
     short=({"customers": 1000},),
     metrics={"retries": "1", "latency_p95_s": "s", **dict.fromkeys(_KINDS, "1")},
 )
-OLTP_SYSBENCH = StoreWorkload(
+OLTP_SYSBENCH = Store(
     "oltp-sysbench",
-    options=(Option("tables", 2, 1, 1024), Option("rows", 100_000, 1, 10**9), *_COMMON),
+    OltpSysbenchParameters,
     needs=Needs(
         (*_SERVER, "sysbench"),
         (*_PACKAGES, "sysbench"),

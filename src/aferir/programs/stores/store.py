@@ -1,34 +1,35 @@
-"""What the workloads that run real stores share: options of one driver, and its figures."""
+"""What the programs that run real stores share: one driver, and its figures."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from aferir.errors import MissingError
 from aferir.machine import packages
 from aferir.model.finding import Finding
-from aferir.model.plan import SCRATCH, EnvironmentKind, Parameter
+from aferir.model.parameters import names
+from aferir.model.plan import SCRATCH, Parameter
 from aferir.model.record import Sample
-from aferir.programs.base import VOLUME, Command
-from aferir.programs.io.base import FOLDER, timed
-from aferir.programs.kernels import finite, kernel_path, positive, read_figures
+from aferir.programs.base import VOLUME, Command, Program
+from aferir.programs.declared import FOLDER, Folder
+from aferir.programs.io.base import timed
+from aferir.programs.kernels import finite, kernel_path, options, positive, read_figures
 from aferir.programs.stores import jars
 from aferir.programs.stores.bundle import PYTHON, PYTHON_PACKAGE, bundle
 
 _METRICS = {"operations": "1", "requests": "1", "throughput_rps": "1/s", "setup_s": "s"}
+_Values = TypeVar("_Values", bound="StoreParameters")
 
 
-class Option(msgspec.Struct, frozen=True):
-    """One parameter of a program: a number within bounds."""
+class StoreParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """What all of them take."""
 
-    name: str
-    default: int | float
-    least: int | float
-    most: int | float
+    folder: Folder = FOLDER
 
 
 class Needs(msgspec.Struct, frozen=True):
@@ -46,56 +47,44 @@ class Needs(msgspec.Struct, frozen=True):
     """Java programs that are fetched once, see `jars`."""
 
 
-class StoreWorkload:
-    """One program of `inside.main`: its options with bounds, and the metrics it prints."""
+class Store(Program[_Values]):
+    """One program of `inside.main`: its parameters, and the metrics it prints."""
 
-    kinds: tuple[EnvironmentKind, ...] = ("native", "container", "vm")
+    kinds = ("native", "container", "vm")
 
     def __init__(
         self,
-        program: str,
+        name: str,
+        parameters: type[_Values],
         *,
-        options: Sequence[Option],
         needs: Needs,
         memory: Mapping[str, float],
         short: tuple[Mapping[str, Parameter], ...],
         metrics: Mapping[str, str] | None = None,
     ) -> None:
-        """`memory` are bytes for each unit of an option, and under "" those of the program.
+        """`memory` are bytes for each unit of a parameter, and under "" those of the program.
 
         `metrics` are those with their units that this program alone prints.
         """
-        self.program = program
-        self.parameters: tuple[str, ...] = (*(option.name for option in options), "folder")
-        self.packages: tuple[str, ...] = (*needs.packages, PYTHON_PACKAGE)
+        self.name = name
+        self.parameters = parameters
         self.short_io = short
-        self._options = tuple(options)
         self._needs = needs
         self._metrics = {**_METRICS, **(metrics or {})}
         self._memory = memory
 
-    def validate(self, parameters: Mapping[str, Parameter]) -> list[str]:
-        """Everything has a default."""
-        wrong = []
-        for option in self._options:
-            value = parameters.get(option.name, option.default)
-            whole = isinstance(option.default, int)
-            fits = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-            if not fits or not option.least <= value <= option.most:  # type: ignore[operator]
-                kind = "whole number" if whole else "number"
-                wrong.append(
-                    f"{option.name}: {value!r} is not possible; write a {kind} from "
-                    f"{option.least} to {option.most}"
-                )
-        folder = parameters.get("folder", FOLDER)
-        if not isinstance(folder, str) or not folder.startswith("/"):
-            wrong.append(f"folder: {str(folder)[:40]!r} is no folder; write its whole path")
-        return wrong
+    def packages(self, parameters: _Values) -> tuple[str, ...]:
+        """Its programs, and the Python that drives them."""
+        return (*self._needs.packages, PYTHON_PACKAGE)
 
-    def memory_bytes(self, parameters: Mapping[str, Parameter]) -> int:
-        """Of the program, and of what its options ask for."""
-        values = self._values(parameters)
-        return round(sum(each * float(values.get(name, 1)) for name, each in self._memory.items()))
+    def memory_bytes(self, parameters: _Values) -> int:
+        """Of the program, and of what its parameters ask for."""
+        return round(
+            sum(
+                each * float(getattr(parameters, name) if name else 1)
+                for name, each in self._memory.items()
+            )
+        )
 
     def check(self) -> list[Finding]:
         """Whether the host has the programs; images get them by themselves."""
@@ -103,22 +92,25 @@ class StoreWorkload:
             self._find()
             self._own()
         except MissingError as error:
-            return [Finding(self.program, "missing", error.message, error.remedy)]
-        return [Finding(self.program, "ok", f"{', '.join(self._needs.programs)} are installed")]
+            return [Finding(self.name, "missing", error.message, error.remedy)]
+        return [Finding(self.name, "ok", f"{', '.join(self._needs.programs)} are installed")]
 
-    def command(self, parameters: Mapping[str, Parameter]) -> Command:
+    def command(self, parameters: _Values) -> Command:
         """Errors: MissingError."""
         self._find()
         own = self._own()
-        words = [self.program, *(word for pair in own.items() for word in map(str, pair))]
-        for name, value in self._values(parameters).items():
-            words += [f"--{name.replace('_', '-')}", str(value)]
-        folder = {SCRATCH: str(parameters.get("folder", FOLDER))}
-        return Command(bundle(), tuple(words), folder, files=tuple(own.values()))
+        passed = [key for key in names(self.parameters) if key != "folder"]
+        words = (
+            self.name,
+            *(word for pair in own.items() for word in map(str, pair)),
+            *options(parameters, passed, always=passed),
+        )
+        folder = {SCRATCH: parameters.folder}
+        return Command(bundle(), words, folder, files=tuple(own.values()))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
         """`duration_s` of the measured part, and what this program counts."""
-        figures = read_figures(stdout, self.program)
+        figures = read_figures(stdout, self.name)
         duration = positive(figures, "duration_s")
         volume = finite(figures, "bytes_read") + finite(figures, "bytes_written")
         return (
@@ -128,9 +120,6 @@ class StoreWorkload:
             *(Sample(name, finite(figures, name), unit) for name, unit in self._metrics.items()),
             *timed(figures),
         )
-
-    def _values(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
-        return {o.name: parameters.get(o.name, o.default) for o in self._options}
 
     def _own(self) -> dict[str, Path]:
         """Files that the driver needs besides, by their option. Errors: MissingError."""
@@ -150,6 +139,6 @@ class StoreWorkload:
         path = packages.search_path()
         if absent := [name for name in names if shutil.which(name, path=path) is None]:
             raise MissingError(
-                f"`{self.program}` needs {', '.join(absent)}",
+                f"`{self.name}` needs {', '.join(absent)}",
                 remedy=packages.install_command([*self._needs.packages, PYTHON_PACKAGE]),
             )

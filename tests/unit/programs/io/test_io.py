@@ -9,12 +9,14 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.linux import process
 from aferir.linux.process import Completed
+from aferir.model.parameters import names
 from aferir.model.plan import SCRATCH, Parameter
 from aferir.programs.base import VOLUME
 from aferir.programs.io.base import IoProgram
@@ -23,6 +25,7 @@ from aferir.programs.io.dedup import DEDUP
 from aferir.programs.io.index import INDEX
 from aferir.programs.io.wordcount import WORDCOUNT
 from aferir.programs.mpi import MPIS, Mpi
+from tests.unit.programs.taking import command_of, memory_of, wrong_with
 
 SMALL: Mapping[str, Mapping[str, Parameter]] = {
     "checkpoint": {"processes": 3, "segments": 2, "block_bytes": 2**17, "transfer_bytes": 2**16},
@@ -47,23 +50,23 @@ _MNT_DETACH = 2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@pytest.fixture(params=PROGRAMS, ids=lambda program: program.program)
-def program(request: pytest.FixtureRequest) -> IoProgram:
+@pytest.fixture(params=PROGRAMS, ids=lambda program: program.name)
+def program(request: pytest.FixtureRequest) -> IoProgram[Any]:
     found = request.param
     assert isinstance(found, IoProgram)
     return found
 
 
-def installed(program: IoProgram) -> IoProgram:
+def installed(program: IoProgram[Any]) -> IoProgram[Any]:
     missing = [finding.message for finding in program.check() if finding.status == "missing"]
     if missing:
         pytest.skip(missing[0])
     return program
 
 
-def run(program: IoProgram, parameters: Mapping[str, Parameter], folder: Path) -> Completed:
+def run(program: IoProgram[Any], parameters: Mapping[str, Parameter], folder: Path) -> Completed:
     try:
-        command = program.command(parameters)
+        command = command_of(program, parameters)
     except MissingError as error:
         pytest.skip(error.message)
     assert SCRATCH in command.environment
@@ -83,28 +86,28 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     assert _libc.umount2(os.fsencode(folder), _MNT_DETACH) == 0
 
 
-def test_all_parameters_have_defaults_and_wrong_ones_are_named(program: IoProgram) -> None:
-    assert program.validate({}) == []
+def test_all_parameters_have_defaults_and_wrong_ones_are_named(program: IoProgram[Any]) -> None:
+    assert wrong_with(program, {}) == []
     for parameters in program.short_io:
-        assert program.validate(parameters) == []
-    assert program.memory_bytes({}) < 2**30
-    for name in program.parameters:
+        assert wrong_with(program, parameters) == []
+    assert memory_of(program, {}) < 2**30
+    for name in names(program.parameters):
         for value in (-1, 2**70, "nonsense", 1.5):
-            sentences = program.validate({name: value})
+            sentences = wrong_with(program, {name: value})
             assert sentences, (name, value)
             assert sentences[0].startswith(f"{name}: ")
 
 
 def test_what_is_given_is_passed_on_and_the_folder_by_the_environment(
-    program: IoProgram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: IoProgram[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / program.program).touch(mode=0o755)
+    (tmp_path / program.name).touch(mode=0o755)
     monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
-    command = program.command({"seed": 7, "folder": "/data"})
-    assert command.arguments == ("--seed", "7")
+    command = command_of(program, {"seed": 7, "folder": "/data"})
+    assert command.arguments[:2] == ("--seed", "7")
     assert command.environment == {SCRATCH: "/data"}
-    command = program.command(SMALL[program.program])
-    for name, value in SMALL[program.program].items():
+    command = command_of(program, SMALL[program.name])
+    for name, value in SMALL[program.name].items():
         option = f"--{name.replace('_', '-')}"
         assert option in command.arguments
         assert value is True or str(value) in command.arguments
@@ -126,11 +129,11 @@ def test_figures_of_a_run_that_did_not_verify_are_refused() -> None:
 
 
 def test_a_small_run_verifies_is_repeatable_and_leaves_nothing(
-    program: IoProgram, tmp_path: Path
+    program: IoProgram[Any], tmp_path: Path
 ) -> None:
     hashes = set()
     for seed in (1, 1, 2):
-        done = run(program, {**SMALL[program.program], "seed": seed}, tmp_path)
+        done = run(program, {**SMALL[program.name], "seed": seed}, tmp_path)
         assert done.exit_code == 0, done.stderr
         samples = {sample.metric: sample.value for sample in program.parse(done.stdout)}
         assert samples["operations"] == -(-samples[VOLUME] // 512)
@@ -140,25 +143,27 @@ def test_a_small_run_verifies_is_repeatable_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_said_and_left_empty(program: IoProgram, small_disk: Path) -> None:
-    done = run(program, LARGE[program.program], small_disk)
+def test_a_full_disk_is_said_and_left_empty(program: IoProgram[Any], small_disk: Path) -> None:
+    done = run(program, LARGE[program.name], small_disk)
     assert done.exit_code == 4
     assert "no space left on the device" in done.stderr
     assert list(small_disk.iterdir()) == []
 
 
-def test_what_cannot_fit_into_the_memory_is_refused(program: IoProgram, tmp_path: Path) -> None:
-    assert program.memory_bytes(HUGE[program.program]) > 2**37
-    done = run(program, HUGE[program.program], tmp_path)
+def test_what_cannot_fit_into_the_memory_is_refused(
+    program: IoProgram[Any], tmp_path: Path
+) -> None:
+    assert memory_of(program, HUGE[program.name]) > 2**37
+    done = run(program, HUGE[program.name], tmp_path)
     assert done.exit_code == 3
     assert "MiB are available" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_process_ends_the_program_and_its_files(
-    program: IoProgram, tmp_path: Path, number: signal.Signals
+    program: IoProgram[Any], tmp_path: Path, number: signal.Signals
 ) -> None:
-    command = installed(program).command(LARGE[program.program])
+    command = command_of(installed(program), LARGE[program.name])
     child = process.start(
         [str(command.program), *command.arguments], environment={SCRATCH: str(tmp_path)}
     )
@@ -187,7 +192,7 @@ def test_a_killed_process_ends_the_program_and_its_files(
 def test_options_of_a_checkpoint_that_do_not_go_together_are_named(
     wrong: dict[str, Parameter], named: str
 ) -> None:
-    sentences = CHECKPOINT.validate(wrong)
+    sentences = wrong_with(CHECKPOINT, wrong)
     assert sentences
     assert sentences[0].startswith(f"{named}: ")
 
@@ -197,9 +202,11 @@ def test_a_checkpoint_by_mpi_io_takes_its_program_along_and_verifies(
     mpi: Mpi, tmp_path: Path
 ) -> None:
     parameters = {**SMALL["checkpoint"], "api": "mpiio", "mpi": mpi, "collective": True}
-    assert CHECKPOINT.validate(parameters) == []
+    assert wrong_with(CHECKPOINT, parameters) == []
     done = run(CHECKPOINT, parameters, tmp_path)
-    assert [path.name for path in CHECKPOINT.command(parameters).files] == [f"{BY_MPI_IO}-{mpi}"]
+    assert [path.name for path in command_of(CHECKPOINT, parameters).files] == [
+        f"{BY_MPI_IO}-{mpi}"
+    ]
     samples = {sample.metric: sample.value for sample in CHECKPOINT.parse(done.stdout)}
     assert samples[VOLUME] == 2 * 3 * 2 * 2**17
     assert samples["syncs"] == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,11 +15,17 @@ from aferir.errors import ProgramError, UnverifiedError
 from aferir.linux import process
 from aferir.model.plan import Parameter
 from aferir.model.record import Sample, Series
-from aferir.programs.base import Workload
+from aferir.programs.base import Program
 from aferir.programs.network.ends import both_ends
 from aferir.programs.network.iperf3 import IPERF3
-from aferir.programs.network.netpipe import NETPIPE, netpipe_options, parse_points
+from aferir.programs.network.netpipe import (
+    NETPIPE,
+    NetpipeParameters,
+    netpipe_options,
+    parse_points,
+)
 from aferir.programs.network.sweep import NETWORK
+from tests.unit.programs.taking import command_of, wrong_with
 
 SIZES: list[dict[str, object]] = [
     {
@@ -61,18 +68,18 @@ IPERF: dict[str, object] = {
         "sum_received": {"seconds": 0.25, "bits_per_second": 5.6e9},
     },
 }
-CASES: tuple[tuple[Workload, str], ...] = (
+CASES: tuple[tuple[Program[Any], str], ...] = (
     (NETWORK, json.dumps(SWEEP)),
     (NETPIPE, NETPIPE_TABLE),
     (IPERF3, json.dumps(IPERF)),
 )
 
 
-def samples_of(workload: Workload, text: str) -> dict[str, float]:
+def samples_of(workload: Program[Any], text: str) -> dict[str, float]:
     return {f.metric: f.value for f in workload.parse(text) if isinstance(f, Sample)}
 
 
-def series_of(workload: Workload, text: str) -> dict[tuple[str, str], Series]:
+def series_of(workload: Program[Any], text: str) -> dict[tuple[str, str], Series]:
     return {(f.metric, f.label): f for f in workload.parse(text) if isinstance(f, Series)}
 
 
@@ -154,28 +161,30 @@ def test_iperf3s_own_error_is_handed_on() -> None:
     ],
 )
 def test_impossible_parameters_are_named(
-    workload: Workload, parameters: dict[str, Parameter], name: str
+    workload: Program[Any], parameters: dict[str, Parameter], name: str
 ) -> None:
-    assert workload.validate(parameters)[0].startswith(f"{name}: ")
+    assert wrong_with(workload, parameters)[0].startswith(f"{name}: ")
 
 
 def test_possible_parameters_pass() -> None:
-    assert not NETWORK.validate({})
-    assert not NETWORK.validate({"transport": "mpi", "mpi": "mpich", "pairs": 12})
-    assert not NETWORK.validate({"server": "10.0.0.1", "port": 5025, "token": "a b"})
-    assert not NETPIPE.validate({"transport": "mpi", "mode": "async"})
-    assert not IPERF3.validate({"pairs": 4, "reverse": True})
+    assert not wrong_with(NETWORK, {})
+    assert not wrong_with(NETWORK, {"transport": "mpi", "mpi": "mpich", "pairs": 12})
+    assert not wrong_with(NETWORK, {"server": "10.0.0.1", "port": 5025, "token": "a b"})
+    assert not wrong_with(NETPIPE, {"transport": "mpi", "mode": "async"})
+    assert not wrong_with(IPERF3, {"pairs": 4, "reverse": True})
 
 
 def test_parameters_become_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
     (tmp_path / "net-sweep").touch(mode=0o755)
-    command = NETWORK.command({"mode": "async", "most_bytes": 64, "server_netns": "b"})
+    command = command_of(NETWORK, {"mode": "async", "most_bytes": 64, "server_netns": "b"})
     assert command.arguments == ("--mode", "async", "--most-bytes", "64", "--server-netns", "b")
-    assert netpipe_options({"transport": "mpi", "mode": "bidirectional", "rounds": 5}) == [
-        "-2", "-a", "-o", "/dev/stdout", "-u", str(2**20), "-n", "5",
+    assert netpipe_options(
+        NetpipeParameters(transport="mpi", mode="bidirectional", rounds=5)
+    ) == [
+        "-2", "-a", "-o", "/dev/stdout", "-l", "1", "-u", str(2**20), "-n", "5",
     ]  # fmt: skip
-    assert "-a" not in netpipe_options({"mode": "bidirectional"})
+    assert "-a" not in netpipe_options(NetpipeParameters(mode="bidirectional"))
 
 
 json_values = st.recursive(
@@ -185,7 +194,7 @@ json_values = st.recursive(
 )
 
 
-def _figures_or_program_error(workload: Workload, text: str) -> None:
+def _figures_or_program_error(workload: Program[Any], text: str) -> None:
     try:
         figures = workload.parse(text)
     except ProgramError:
@@ -255,11 +264,11 @@ def test_both_ends_are_tried_for_and_the_server_ends(tmp_path: Path) -> None:
     ],
 )
 def test_the_peers_themselves_are_read(
-    program: str, workload: Workload, parameters: dict[str, Parameter]
+    program: str, workload: Program[Any], parameters: dict[str, Parameter]
 ) -> None:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not on this machine")
-    command = workload.command(parameters)
+    command = command_of(workload, parameters)
     line = [str(command.program), *command.arguments]
     done = process.run(line, environment=command.environment, timeout_s=60)
     assert samples_of(workload, done.stdout)["duration_s"] > 0

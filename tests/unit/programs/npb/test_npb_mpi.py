@@ -15,6 +15,7 @@ from aferir.model.record import Sample
 from aferir.programs.npb.ranks import MPI_KERNELS, NPB_MPI, possible_processes
 from aferir.programs.npb.reference import NPB_REFERENCE, ReferenceRun, read_reference
 from aferir.programs.npb.threads import CLASSES
+from tests.unit.programs.taking import command_of, memory_of, wrong_with
 
 TABLE = """
  CG Benchmark Completed.
@@ -40,19 +41,19 @@ def reference(**changes: Parameter) -> dict[str, Parameter]:
 
 
 def test_processes_must_be_able_to_share_the_problem() -> None:
-    assert not NPB_MPI.validate(mpi(processes=4, mpi="mpich", isa="v3"))
-    assert not NPB_MPI.validate(mpi(kernel="ep", processes=3))
-    assert "power of two up to 64" in NPB_MPI.validate(mpi(processes=3))[0]
-    assert NPB_MPI.validate(mpi(kernel="ft", **{"class": "W"}, processes=64))
-    assert not NPB_MPI.validate(mpi(kernel="bt", processes=9))
-    assert NPB_MPI.validate(mpi(kernel="sp", processes=11))
-    assert not NPB_MPI.validate(mpi(kernel="lu", processes=6))
-    assert "two numbers up to 5" in NPB_MPI.validate(mpi(kernel="lu", processes=7))[0]
-    assert NPB_MPI.validate(mpi(processes=True))
-    assert NPB_MPI.validate(mpi(kernel="ua"))
-    assert NPB_MPI.validate(mpi(mpi="lam"))
-    assert not NPB_MPI.validate(mpi(share_among=1))
-    assert "share_among" in NPB_MPI.validate(mpi(share_among=0))[0]
+    assert not wrong_with(NPB_MPI, mpi(processes=4, mpi="mpich", isa="v3"))
+    assert not wrong_with(NPB_MPI, mpi(kernel="ep", processes=3))
+    assert "power of two up to 64" in wrong_with(NPB_MPI, mpi(processes=3))[0]
+    assert wrong_with(NPB_MPI, mpi(kernel="ft", **{"class": "W"}, processes=64))
+    assert not wrong_with(NPB_MPI, mpi(kernel="bt", processes=9))
+    assert wrong_with(NPB_MPI, mpi(kernel="sp", processes=11))
+    assert not wrong_with(NPB_MPI, mpi(kernel="lu", processes=6))
+    assert "two numbers up to 5" in wrong_with(NPB_MPI, mpi(kernel="lu", processes=7))[0]
+    assert wrong_with(NPB_MPI, mpi(processes=True))
+    assert wrong_with(NPB_MPI, mpi(kernel="ua"))
+    assert wrong_with(NPB_MPI, mpi(mpi="lam"))
+    assert not wrong_with(NPB_MPI, mpi(share_among=1))
+    assert "share_among" in wrong_with(NPB_MPI, mpi(share_among=0))[0]
 
 
 @given(
@@ -63,15 +64,15 @@ def test_processes_must_be_able_to_share_the_problem() -> None:
 def test_what_is_accepted_is_what_can_be_shared(
     kernel: str, problem_class: str, processes: int
 ) -> None:
-    wrong = NPB_MPI.validate({"kernel": kernel, "class": problem_class, "processes": processes})
+    wrong = wrong_with(NPB_MPI, {"kernel": kernel, "class": problem_class, "processes": processes})
     assert bool(wrong) != possible_processes(kernel, problem_class, processes)
 
 
 @pytest.mark.parametrize("kernel", MPI_KERNELS)
 def test_memory_grows_with_processes_and_class(kernel: str) -> None:
-    by_class = [NPB_MPI.memory_bytes({"kernel": kernel, "class": c}) for c in CLASSES]
+    by_class = [memory_of(NPB_MPI, {"kernel": kernel, "class": c}) for c in CLASSES]
     assert by_class == sorted(by_class)
-    counts = [NPB_MPI.memory_bytes(mpi(kernel=kernel, processes=n)) for n in (1, 2, 4)]
+    counts = [memory_of(NPB_MPI, mpi(kernel=kernel, processes=n)) for n in (1, 2, 4)]
     assert counts == sorted(set(counts))
 
 
@@ -141,20 +142,20 @@ def test_a_table_that_was_cut_gives_no_other_number(cut: int) -> None:
 
 def test_a_reference_program_is_found_by_the_names_that_builds_give(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"cg\.A\.x"):
-        NPB_REFERENCE.command(reference(npb_home=str(tmp_path)))
+        command_of(NPB_REFERENCE, reference(npb_home=str(tmp_path)))
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "cg.A").touch()
-    made = NPB_REFERENCE.command(reference(npb_home=str(tmp_path), threads=3))
+    made = command_of(NPB_REFERENCE, reference(npb_home=str(tmp_path), threads=3))
     assert made.program == folder / "cg.A"
     assert made.environment == {"OMP_NUM_THREADS": "3"}
     (folder / "cg.A.x").touch()
-    assert NPB_REFERENCE.command(reference(npb_home=str(folder))).program == folder / "cg.A.x"
+    assert command_of(NPB_REFERENCE, reference(npb_home=str(folder))).program == folder / "cg.A.x"
 
 
 def test_reference_parameters_that_contradict_are_named() -> None:
-    assert not NPB_REFERENCE.validate(reference(launch="mpi", processes=4, mpi="openmpi"))
-    assert "launch" in NPB_REFERENCE.validate(reference(processes=4))[0]
-    assert NPB_REFERENCE.validate(reference(npb_home="npb"))[0].startswith("npb_home: ")
-    assert NPB_REFERENCE.validate({"kernel": "cg", "class": "A"})[0].startswith("npb_home: ")
-    assert NPB_REFERENCE.validate(reference(launch="ssh"))
+    assert not wrong_with(NPB_REFERENCE, reference(launch="mpi", processes=4, mpi="openmpi"))
+    assert "launch" in wrong_with(NPB_REFERENCE, reference(processes=4))[0]
+    assert wrong_with(NPB_REFERENCE, reference(npb_home="npb"))[0].startswith("npb_home: ")
+    assert wrong_with(NPB_REFERENCE, {"kernel": "cg", "class": "A"})[0].startswith("npb_home: ")
+    assert wrong_with(NPB_REFERENCE, reference(launch="ssh"))

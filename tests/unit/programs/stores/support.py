@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aferir.linux import process
 from aferir.linux.process import Completed
 from aferir.model.plan import SCRATCH, Parameter
-from aferir.programs.stores.store import StoreWorkload
+from aferir.programs.base import Program
+from tests.unit.programs.taking import command_of, wrong_with
 
 
-def usable(workload: StoreWorkload) -> None:
+def usable(workload: Program[Any]) -> None:
     """Skips with the remedy where this machine lacks the program."""
     for finding in workload.check():
         if finding.status == "missing":
@@ -22,14 +24,14 @@ def usable(workload: StoreWorkload) -> None:
 
 
 def run(
-    workload: StoreWorkload, parameters: dict[str, Parameter], folder: Path, prefix: str = ""
+    workload: Program[Any], parameters: dict[str, Parameter], folder: Path, prefix: str = ""
 ) -> Completed:
     """One run in `folder`, `prefix` being a shell's command in front; its folder has to be empty.
 
     The check that nothing is left is here, so that no test forgets it.
     """
-    assert workload.validate(parameters) == []
-    command = workload.command(parameters)
+    assert wrong_with(workload, parameters) == []
+    command = command_of(workload, parameters)
     line = [str(command.program), *command.arguments]
     if prefix:
         line = ["unshare", "--mount", "sh", "-c", f'{prefix} exec "$0" "$@"', *line]

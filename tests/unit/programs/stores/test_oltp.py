@@ -17,6 +17,7 @@ from aferir.programs.stores.inside.oltp_sysbench import read_report
 from aferir.programs.stores.inside.outcome import FailedError
 from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
 from tests.unit.programs.stores.support import assert_timed, needs_root, run, usable
+from tests.unit.programs.taking import command_of
 
 SMALL: dict[str, Parameter] = {"customers": 20, "terminals": 3, "transactions": 600}
 MIX = (
@@ -43,7 +44,7 @@ def test_a_brokerage_keeps_its_books(tmp_path: Path) -> None:
 
 def test_money_that_nobody_moved_is_found(tmp_path: Path) -> None:
     usable(OLTP)
-    client = OLTP.command(SMALL).files[0]
+    client = command_of(OLTP, SMALL).files[0]
     false = tmp_path / "oltp-clients"
     theft = "UPDATE brokerage.account SET a_balance = a_balance - 1 WHERE a_id = 7"
     false.write_text(

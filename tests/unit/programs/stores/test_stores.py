@@ -22,6 +22,7 @@ from aferir.programs.stores.inside.outcome import Figures, WrongError, explain
 from aferir.registry import all_programs, kinds
 from aferir.runner.repetition import command_line
 from tests.unit.programs.stores.support import assert_timed, needs_root, run, usable
+from tests.unit.programs.taking import command_of, memory_of, wrong_with
 
 SMALL: dict[str, str | int | float | bool] = {
     "database_bases": 300_000,
@@ -169,7 +170,7 @@ def test_blast_finds_what_was_planted(tmp_path: Path) -> None:
 
 def test_blast_that_misses_a_planted_query_has_no_figures(tmp_path: Path) -> None:
     usable(BLAST)
-    command = BLAST.command(SMALL)
+    command = command_of(BLAST, SMALL)
     hidden = tmp_path / "programs"
     hidden.mkdir()
     (hidden / "blastn").write_text(
@@ -193,8 +194,8 @@ def test_a_full_disk_is_said_and_nothing_is_left(tmp_path: Path) -> None:
 
 
 def test_wrong_parameters_are_named() -> None:
-    wrong = BLAST.validate({"queries": 0, "mutated": "x", "folder": "here", "seed": 1.5})
+    wrong = wrong_with(BLAST, {"queries": 0, "mutated": "x", "folder": "here", "seed": 1.5})
     assert [sentence.partition(":")[0] for sentence in wrong] == [
-        *("queries", "mutated", "seed", "folder"),
+        *("folder", "queries", "mutated", "seed"),
     ]
-    assert msgspec.json.encode(BLAST.memory_bytes({})).isdigit()
+    assert msgspec.json.encode(memory_of(BLAST, {})).isdigit()

@@ -110,7 +110,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
     values, wrong = convert(Sample, {"threads": 0, "bits": 1, "what": 1})
     assert values is None
     assert [one.key for one in wrong] == ["what", "kernel", "threads", "bits"]
-    assert wrong[1].remedy == 'add `kernel = "ep"`'
+    assert wrong[1].remedy == "choose one of `ep`, `cg`, `is`"
 
 
 def test_what_fits_travels_parsed() -> None:
