@@ -162,7 +162,7 @@ def read_environment(
     spec = EnvironmentSpec(
         name=name,
         kind=kind.name,
-        cpus=cpus or (1 if kind.mpi else len(pin) or len(host.cpus)),
+        cpus=cpus or (1 if kind.mpi else len(pin) or host.most_cpus),
         memory_bytes=memory or default,
         pin=pin,
         cpu_quota=quota,
@@ -177,11 +177,12 @@ def read_environment(
 
 def check_cpus(path: str, cpus: int, host: HostLimits, problems: Problems) -> None:
     """Refuse more CPUs than the host has: they would only take turns."""
-    have = len(host.cpus)
-    if cpus > have:
-        problems.add(
-            path, f"asks for {cpus} CPUs, and this host has {have}", f"ask for 1 to {have}"
-        )
+    most = host.most_cpus
+    if cpus > most:
+        have = f"this host has {len(host.cpus)}"
+        if host.cpu_quota is not None and most < len(host.cpus):
+            have = f"a control group around aferir may use {host.cpu_quota:g}"
+        problems.add(path, f"asks for {cpus} CPUs, and {have}", f"ask for 1 to {most}")
 
 
 def check_memory(

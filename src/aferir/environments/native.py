@@ -45,7 +45,7 @@ class Native:
         """
         clock = time.perf_counter()
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
-        limits = limits_of(spec, facts.memory_total_bytes(), root=os.geteuid() == 0)
+        limits = limits_of(spec, facts.usable_memory_bytes(), root=os.geteuid() == 0)
         if spec.disk_bytes:
             return self._with_disk(spec)
         entry: journal.Entry | None = None

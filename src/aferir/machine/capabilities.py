@@ -7,6 +7,8 @@ from aferir.model.finding import Finding
 
 UNLIKE_OTHERS = "programs of `native` run, unlike containers and guests, in the control group"
 OUT_OF_IT = "start aferir outside of that group, e.g. by systemd-run --scope --slice=-.slice"
+_NO_QUOTA = "start the container around aferir without --cpus, or the service without CPUQuota="
+_NO_MEMORY_LIMIT = "start the container around aferir without --memory, or with more of it"
 _BUSY_PER_CPU = 0.3
 """Runnable tasks per CPU, a minute's average, above which others clearly take part."""
 
@@ -21,6 +23,7 @@ def findings(machine: MachineFacts) -> list[Finding]:
         *_memory(machine),
         _cgroups(machine),
         *_own_group(machine),
+        *limits(machine),
     ]
 
 
@@ -85,3 +88,22 @@ def _own_group(machine: MachineFacts) -> list[Finding]:
         return []
     said = f"{UNLIKE_OTHERS} {machine.own_group}"
     return [Finding("own-group", "degraded", said, OUT_OF_IT)]
+
+
+def limits(machine: MachineFacts) -> list[Finding]:
+    """What a container, or whoever made the control groups around us, keeps from all we run."""
+    found = []
+    quota, size = machine.limits.cpus, machine.limits.memory_bytes
+    if quota is not None and quota < len(machine.allowed_cpus):
+        said = (
+            f"a control group around aferir may use {quota:g} CPUs: whatever uses more is "
+            "stopped for a part of each tenth of a second"
+        )
+        found.append(Finding("cpu-limit", "degraded", said, _NO_QUOTA))
+    if size is not None and size < machine.memory_bytes:
+        said = (
+            f"a control group around aferir may use {size // 2**20} MiB of the "
+            f"{machine.memory_bytes // 2**20} MiB of memory"
+        )
+        found.append(Finding("memory-limit", "degraded", said, _NO_MEMORY_LIMIT))
+    return found

@@ -17,6 +17,7 @@ import aferir
 from aferir.errors import AferirError
 from aferir.linux import process
 from aferir.machine import own_group, packages, parse
+from aferir.machine.own_group import Limits
 from aferir.model.plan import HostLimits
 
 _TOOLS = {
@@ -55,6 +56,8 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     """`v1`, `v2`, `hybrid` or `none`."""
     own_group: str
     """The control group that holds this process back, and how; empty: none does."""
+    limits: Limits = Limits()
+    """What the control groups around us leave us of all this, e.g. those of a container."""
     transparent_huge_pages: str
     ksm: bool
     """Whether the kernel merges equal pages: it hides memory that guests use."""
@@ -104,9 +107,8 @@ def collect() -> MachineFacts:
             path.name: _read(path) for path in sorted((_CPU / "vulnerabilities").glob("*"))
         },
         cgroups=_cgroups(),
-        own_group=own_group.held_back(
-            _read("/proc/self/cgroup"), _read("/proc/self/mounts"), _read
-        ),
+        own_group=own_group.held_back(*_groups(), _read),
+        limits=own_group.limits(*_groups(), _read),
         transparent_huge_pages=parse.chosen(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
         ksm=_read("/sys/kernel/mm/ksm/run") == "1",
         load=parse.load(_read("/proc/loadavg")),
@@ -119,8 +121,11 @@ def collect() -> MachineFacts:
 
 def host_limits() -> HostLimits:
     """What this process may use of the machine."""
+    around = own_group.limits(*_groups(), _read)
     return HostLimits(
-        cpus=tuple(sorted(os.sched_getaffinity(0))), memory_bytes=memory_total_bytes()
+        cpus=tuple(sorted(os.sched_getaffinity(0))),
+        memory_bytes=usable_memory_bytes(),
+        cpu_quota=around.cpus,
     )
 
 
@@ -151,9 +156,15 @@ def os_release() -> dict[str, str]:
     return parse.key_values(_read("/etc/os-release") or _read("/usr/lib/os-release"))
 
 
-def memory_total_bytes() -> int:
-    """Memory of this machine."""
-    return parse.meminfo_bytes(_read("/proc/meminfo"))
+def usable_memory_bytes() -> int:
+    """Memory of this machine, or what a control group around us leaves of it."""
+    total = parse.meminfo_bytes(_read("/proc/meminfo"))
+    limit = own_group.limits(*_groups(), _read).memory_bytes
+    return total if limit is None else min(total, limit)
+
+
+def _groups() -> tuple[str, str]:
+    return _read("/proc/self/cgroup"), _read("/proc/self/mountinfo")
 
 
 def _read(path: str | Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -32,6 +33,15 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
     cpus: tuple[int, ...]
     """Numbers of the CPUs that we may run on."""
     memory_bytes: int
+    """Of the machine, or what a control group around us leaves of it."""
+    cpu_quota: float | None = None
+    """CPUs that all we start may use together, by a control group around us; None: no limit."""
+
+    @property
+    def most_cpus(self) -> int:
+        """How many CPUs a program can keep busy here: 1 at least."""
+        have = len(self.cpus)
+        return have if self.cpu_quota is None else max(1, min(have, math.ceil(self.cpu_quota)))
 
 
 class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -157,7 +157,7 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
             with suppress(RefusedError):  # what ended the run is told, e.g. that the disk is full
                 writer.write_provenance(provenance)
     warnings = warnings_of(plan, session.ready) + _skipped(session) + _given_up(session)
-    warnings += _own_group(session, provenance.facts)
+    warnings += _own_group(session, provenance.facts) + _throttled(provenance.facts)
     if not in_time:
         warnings += (_time_limit(plan),)
     writer.write_provenance(msgspec.structs.replace(provenance, warnings=warnings))
@@ -231,6 +231,21 @@ def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...
     if not group or {kind.on_host for kind in session.kinds.values()} != {True, False}:
         return ()
     return (Warning("own-group", f"{UNLIKE_OTHERS} {group}", OUT_OF_IT),)
+
+
+def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
+    """Where all that was run had less than the CPUs that it saw."""
+    machine = facts.get("machine", {})
+    quota = machine.get("limits", {}).get("cpus")
+    if quota is None or quota >= len(machine.get("allowed_cpus", ())):
+        return ()
+    return (
+        Warning(
+            "cpu-limit",
+            f"a control group around aferir held all programs to {quota:g} CPUs",
+            "start the container around aferir without such a limit",
+        ),
+    )
 
 
 def _time_limit(plan: Plan) -> Warning:

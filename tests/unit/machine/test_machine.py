@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir import machine
-from aferir.machine import capabilities, facts, packages, parse
+from aferir.machine import capabilities, facts, own_group, packages, parse
 
 XEON = """processor\t: 0
 vendor_id\t: GenuineIntel
@@ -152,6 +152,7 @@ def test_a_quiet_bare_machine_has_nothing_to_complain_of() -> None:
         ksm=False,
         cgroups="v2",
         own_group="",
+        limits=own_group.Limits(),
     )
     assert {finding.status for finding in capabilities.findings(quiet)} == {"ok"}
 
