@@ -22,7 +22,7 @@ from aferir.cluster import configuration, manager, storing
 from aferir.cluster.description import Description, Kind
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
-from aferir.linux import journal, process
+from aferir.linux import journal, process, wait
 from aferir.model.bench import Figure
 from aferir.selftest.leftovers import judge_leftovers, leftovers, own_state
 from aferir.selftest.options import BenchOptions, Note
@@ -215,16 +215,7 @@ def _runs_on(nodes: int) -> None:
 
 
 def _until(works: Callable[[], None]) -> None:
-    deadline = time.monotonic() + _LIMIT_S
-    while True:
-        try:
-            works()
-        except ProgramError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return
+    wait.until_it_works(works, ProgramError, wait.after(_LIMIT_S), period_s=0.05)
 
 
 def _kill(name: str) -> None:

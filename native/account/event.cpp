@@ -10,18 +10,13 @@ namespace aferir::account {
 Event::Event(const perf_event_attr& attributes, int cpu, int group) {
     const int pid = group >= 0 ? group : -1;
     const unsigned long flags = PERF_FLAG_FD_CLOEXEC | (group >= 0 ? PERF_FLAG_PID_CGROUP : 0UL);
-    number_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, pid, cpu, -1, flags));
-}
-
-Event::~Event() {
-    if (number_ >= 0) {
-        close(number_);
-    }
+    descriptor_ = Descriptor(
+        static_cast<int>(syscall(SYS_perf_event_open, &attributes, pid, cpu, -1, flags)));
 }
 
 std::optional<std::uint64_t> Event::count() const {
     std::array<std::uint64_t, 3> values{};  // count, time enabled, time running
-    if (number_ < 0 || read(number_, values.data(), sizeof values) != sizeof values) {
+    if (!open() || read(number(), values.data(), sizeof values) != sizeof values) {
         return std::nullopt;
     }
     const auto [counted, enabled, running] = values;

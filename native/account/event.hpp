@@ -4,7 +4,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
+
+#include "common/descriptor.hpp"
 
 namespace aferir::account {
 
@@ -16,22 +17,14 @@ class Event {
     /// All processes on `cpu`; with `group`, a descriptor of a control group's folder, its members
     /// alone. Where the kernel refuses, `open` is false and errno says why.
     Event(const perf_event_attr& attributes, int cpu, int group = -1);
-    ~Event();
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
-    Event(Event&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Event& operator=(Event&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
 
-    [[nodiscard]] bool open() const { return number_ >= 0; }
-    [[nodiscard]] int number() const { return number_; }
+    [[nodiscard]] bool open() const { return descriptor_.open(); }
+    [[nodiscard]] int number() const { return descriptor_.number(); }
     /// The count so far, scaled up where the event had to share a counter with others.
     [[nodiscard]] std::optional<std::uint64_t> count() const;
 
   private:
-    int number_ = -1;
+    Descriptor descriptor_;
 };
 
 /// Attributes of an event of `type` and `config` that counts.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/arguments.hpp"
+#include "common/descriptor.hpp"
 #include "common/json.hpp"
 #include "common/program.hpp"
 #include "core_frequency/frequency.hpp"
@@ -59,24 +60,19 @@ std::string spend_cycles(long long megacycles, Chain chain) {
 class Kernel {
   public:
     Kernel() : file_(open("/dev/zero", O_RDONLY | O_CLOEXEC)), bytes_(1 << 20, 1) {
-        if (file_ < 0) {
+        if (!file_.open()) {
             throw std::runtime_error("/dev/zero cannot be opened");
         }
     }
-    ~Kernel() { close(file_); }
-    Kernel(const Kernel&) = delete;
-    Kernel& operator=(const Kernel&) = delete;
-    Kernel(Kernel&&) = delete;
-    Kernel& operator=(Kernel&&) = delete;
 
     void work() {
-        if (read(file_, bytes_.data(), bytes_.size()) < 0) {
+        if (read(file_.number(), bytes_.data(), bytes_.size()) < 0) {
             throw std::runtime_error("/dev/zero cannot be read");
         }
     }
 
   private:
-    int file_;
+    Descriptor file_;
     std::vector<char> bytes_;
 };
 

@@ -19,6 +19,7 @@
 #include "account/counters.hpp"
 #include "account/sampler.hpp"
 #include "common/arguments.hpp"
+#include "common/descriptor.hpp"
 #include "common/json.hpp"
 #include "common/program.hpp"
 #include "core_frequency/frequency.hpp"
@@ -54,28 +55,11 @@ double thread_seconds() {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// A descriptor that is closed when it goes.
-class Folder {
-  public:
-    explicit Folder(std::string_view path) {
-        if (!path.empty()) {
-            number_ = open(std::string(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        }
-    }
-    ~Folder() {
-        if (number_ >= 0) {
-            close(number_);
-        }
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    Folder(Folder&&) = delete;
-    Folder& operator=(Folder&&) = delete;
-    [[nodiscard]] int number() const { return number_; }
-
-  private:
-    int number_ = -1;
-};
+/// Of a folder; none where `path` is empty.
+Descriptor open_folder(std::string_view path) {
+    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    return Descriptor(path.empty() ? -1 : open(std::string(path).c_str(), kFlags));
+}
 
 void add_group(const std::filesystem::path& folder, Target& target) {
     struct stat status{};
@@ -323,7 +307,7 @@ void run(const Wishes& wishes, std::FILE* out) {
     // At moments that keep step with nothing, as the looks at the modes.
     const double period_ms = wishes.look_ms > 0 ? wishes.look_ms : kPollMs;
     std::uniform_real_distribution<double> pause(0.75 * period_ms, 1.25 * period_ms);
-    const Folder folder(wishes.group);
+    const Descriptor folder = open_folder(wishes.group);
     Target target;
     if (wishes.process > 0) {
         target.processes.insert(wishes.process);

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "common/histogram.hpp"
 #include "loadgen/http.hpp"
 #include "loadgen/playback.hpp"
-#include "network/histogram.hpp"
 
 namespace aferir::loadgen {
 
@@ -61,12 +61,12 @@ struct Measured {
     /// By what was wrong; together with `answered` they make `intended`.
     std::map<std::string, std::uint64_t> failures;
     /// Of all, the failed ones with the patience: a quick failure is no quick answer.
-    network::Histogram latencies;
+    Histogram latencies;
     /// By how much requests were sent after their moments; of those that had to wait for a
     /// connection too, which is the service's doing.
-    network::Histogram delays;
+    Histogram delays;
     /// By how much we ourselves looked too late.
-    network::Histogram own_delays;
+    Histogram own_delays;
     std::size_t most_connections = 0;
     double cpu_s = 0.0;
     double duration_s = 0.0;

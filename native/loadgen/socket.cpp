@@ -65,12 +65,6 @@ Nanoseconds monotonic_now() {
     return in_nanoseconds(now);
 }
 
-void Descriptor::close() {
-    if (number_ >= 0) {
-        ::close(std::exchange(number_, -1));
-    }
-}
-
 Descriptor connect_to(const Target& target) {
     Descriptor made(
         ::socket(target.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

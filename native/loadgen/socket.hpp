@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 
+#include "common/descriptor.hpp"
 #include "loadgen/http.hpp"
 #include "loadgen/playback.hpp"
 
@@ -12,28 +12,6 @@ namespace aferir::loadgen {
 
 /// CLOCK_MONOTONIC now.
 Nanoseconds monotonic_now();
-
-/// A file descriptor that is closed when it goes.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int number) : number_(number) {}
-    ~Descriptor() { close(); }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-
-    [[nodiscard]] int number() const { return number_; }
-    [[nodiscard]] bool open() const { return number_ >= 0; }
-    void close();
-
-  private:
-    int number_ = -1;
-};
 
 /// What one look at a socket found.
 struct Received {

@@ -83,19 +83,6 @@ void connect_within(int socket, const Raw& raw, const SocketOptions& options,
 
 NetworkError::~NetworkError() = default;
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-}
-
-Descriptor::~Descriptor() {
-    if (number_ >= 0) {
-        close(number_);
-    }
-}
-
 Connection::Connection(Descriptor socket, const SocketOptions& options, std::string other_end)
     : socket_(std::move(socket)), patience_(options.patience), other_end_(std::move(other_end)) {
     const timeval patience{patience_.count(), 0};

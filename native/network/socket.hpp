@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/descriptor.hpp"
 #include "network/wire.hpp"
 
 namespace aferir::network {
@@ -16,22 +17,6 @@ class NetworkError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
     ~NetworkError() override;
-};
-
-/// Owns a file descriptor.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor();
-    [[nodiscard]] int number() const { return number_; }
-
-  private:
-    int number_ = -1;
 };
 
 /// A numeric IPv4 or IPv6 address and a port.

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "network/histogram.hpp"
+#include "common/histogram.hpp"
 
 namespace aferir::network {
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "common/arguments.hpp"
+#include "common/descriptor.hpp"
 #include "common/program.hpp"
 #include "ocean/virtual_clock.hpp"
 
@@ -79,26 +80,23 @@ class Socket {
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         address.sin_port = htons(static_cast<std::uint16_t>(port));
         const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
-        const int done = port == 0 ? bind(descriptor_, generic, sizeof address)
-                                   : connect(descriptor_, generic, sizeof address);
-        if (descriptor_ < 0 || done != 0) {
+        const int done = port == 0 ? bind(descriptor(), generic, sizeof address)
+                                   : connect(descriptor(), generic, sizeof address);
+        if (!descriptor_.open() || done != 0) {
             throw UsageError("no socket on the loopback: " + std::string(std::strerror(errno)));
         }
     }
-    ~Socket() { close(descriptor_); }
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
 
-    [[nodiscard]] int descriptor() const { return descriptor_; }
+    [[nodiscard]] int descriptor() const { return descriptor_.number(); }
     [[nodiscard]] int port() const {
         sockaddr_in address{};
         socklen_t length = sizeof address;
-        getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
+        getsockname(descriptor(), reinterpret_cast<sockaddr*>(&address), &length);
         return ntohs(address.sin_port);
     }
 
   private:
-    int descriptor_;
+    Descriptor descriptor_;
 };
 
 int server() {

@@ -69,11 +69,9 @@ Helper::Helper(const std::string& program, const std::vector<std::string>& argum
     posix_spawn_file_actions_destroy(&actions);
     close(input[0]);
     close(output[1]);
-    input_ = input[1];
-    output_ = output[0];
+    input_ = Descriptor(input[1]);
+    output_ = Descriptor(output[0]);
     if (status != 0) {
-        close(input_);
-        close(output_);
         fail(program + " cannot be started", status);
     }
 }
@@ -83,7 +81,7 @@ Helper::~Helper() { stop(); }
 int Helper::first_number() const {
     std::string line;
     char character = 0;
-    while (read(output_, &character, 1) == 1 && character != '\n') {
+    while (read(output_.number(), &character, 1) == 1 && character != '\n') {
         line += character;
     }
     return std::atoi(line.c_str());
@@ -93,10 +91,10 @@ double Helper::stop() {
     if (pid_ < 0) {
         return 0;
     }
-    close(input_);
+    input_.close();
     rusage usage{};
     wait4(std::exchange(pid_, -1), nullptr, 0, &usage);
-    close(output_);
+    output_.close();
     const auto seconds = [](const timeval& time) {
         return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
     };
@@ -104,8 +102,8 @@ double Helper::stop() {
 }
 
 SharedClock::SharedClock(double raw, double offset_s, double oscillator)
-    : descriptor_(memfd_create("aferir-ocean-clock", MFD_CLOEXEC)) {
-    if (descriptor_ < 0 || ftruncate(descriptor_, sizeof(ClockPage)) != 0) {
+    : file_(memfd_create("aferir-ocean-clock", MFD_CLOEXEC)) {
+    if (!file_.open() || ftruncate(file_.number(), sizeof(ClockPage)) != 0) {
         fail("no shared memory", errno);
     }
     map();
@@ -116,10 +114,9 @@ SharedClock::SharedClock(double raw, double offset_s, double oscillator)
 }
 
 SharedClock::SharedClock(pid_t owner, int descriptor)
-    : descriptor_(
-          open(("/proc/" + std::to_string(owner) + "/fd/" + std::to_string(descriptor)).c_str(),
-               O_RDWR | O_CLOEXEC)) {
-    if (descriptor_ < 0) {
+    : file_(open(("/proc/" + std::to_string(owner) + "/fd/" + std::to_string(descriptor)).c_str(),
+                 O_RDWR | O_CLOEXEC)) {
+    if (!file_.open()) {
         fail("the clock of this node's first rank cannot be shared", errno);
     }
     map();
@@ -127,18 +124,13 @@ SharedClock::SharedClock(pid_t owner, int descriptor)
 
 void SharedClock::map() {
     void* const memory =
-        mmap(nullptr, sizeof(ClockPage), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+        mmap(nullptr, sizeof(ClockPage), PROT_READ | PROT_WRITE, MAP_SHARED, file_.number(), 0);
     if (memory == MAP_FAILED) {
-        const int number = errno;
-        close(descriptor_);
-        fail("shared memory cannot be mapped", number);
+        fail("shared memory cannot be mapped", errno);
     }
     page_ = static_cast<ClockPage*>(memory);
 }
 
-SharedClock::~SharedClock() {
-    munmap(page_, sizeof(ClockPage));
-    close(descriptor_);
-}
+SharedClock::~SharedClock() { munmap(page_, sizeof(ClockPage)); }
 
 }  // namespace aferir::ocean

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/descriptor.hpp"
 #include "ocean/virtual_clock.hpp"
 
 namespace aferir::ocean {
@@ -26,8 +27,8 @@ class Helper {
     double stop();
 
   private:
-    int input_ = -1;
-    int output_ = -1;
+    Descriptor input_;
+    Descriptor output_;
     pid_t pid_ = -1;
 };
 
@@ -43,13 +44,13 @@ class SharedClock {
     SharedClock(const SharedClock&) = delete;
     SharedClock& operator=(const SharedClock&) = delete;
 
-    [[nodiscard]] int descriptor() const { return descriptor_; }
+    [[nodiscard]] int descriptor() const { return file_.number(); }
     [[nodiscard]] ClockPage& page() const { return *page_; }
 
   private:
     void map();
 
-    int descriptor_ = -1;
+    Descriptor file_;
     ClockPage* page_ = nullptr;
 };
 

@@ -1,5 +1,9 @@
 #include "common/isa.hpp"
 
+#include <string>
+
+#include "common/arguments.hpp"
+
 namespace aferir {
 
 std::vector<std::string_view> usable_isas() {
@@ -30,6 +34,25 @@ std::vector<std::string_view> usable_isas() {
     isas.emplace_back("base");
 #endif
     return isas;
+}
+
+std::string_view choose_isa(std::span<const std::string_view> offered,
+                            std::optional<std::string_view> wanted) {
+    const auto usable = usable_isas();
+    const auto among = [](std::span<const std::string_view> isas, std::string_view isa) {
+        return std::find(isas.begin(), isas.end(), isa) != isas.end();
+    };
+    if (wanted && !among(usable, *wanted)) {
+        throw UsageError("--isa " + std::string(*wanted) +
+                         " is unknown or more than this processor has; leave it out to get the "
+                         "best that it has");
+    }
+    for (const auto isa : usable) {
+        if (among(offered, isa) && (!wanted || *wanted == isa)) {
+            return isa;
+        }
+    }
+    throw UsageError("this processor is older than x86-64-v2 (SSE 4.2), the least we build for");
 }
 
 }  // namespace aferir

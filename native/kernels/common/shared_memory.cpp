@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <string>
-#include <utility>
 
 namespace aferir {
 namespace {
@@ -23,42 +22,25 @@ std::uint64_t inode_of(int descriptor) {
 
 }  // namespace
 
-SharedFile::SharedFile(std::size_t bytes) : descriptor_(memfd_create("aferir", MFD_CLOEXEC)) {
-    if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {
-        if (descriptor_ >= 0) {
-            close(descriptor_);
-        }
+SharedFile::SharedFile(std::size_t bytes) : file_(memfd_create("aferir", MFD_CLOEXEC)) {
+    if (!file_.open() || ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0) {
         throw OutOfMemory("cannot make " + std::to_string(bytes) + " bytes of shared memory");
     }
-}
-
-SharedFile::~SharedFile() {
-    if (descriptor_ >= 0) {
-        close(descriptor_);
-    }
-}
-
-SharedFile::SharedFile(SharedFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
 }
 
 std::optional<SharedFile> SharedFile::open(const Address& address) {
     const auto path =
         "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
     SharedFile file;
-    file.descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file.descriptor_ < 0 || inode_of(file.descriptor_) != address.inode) {
+    file.file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!file.file_.open() || inode_of(file.file_.number()) != address.inode) {
         return std::nullopt;
     }
     return file;
 }
 
 SharedFile::Address SharedFile::address() const {
-    return {getpid(), descriptor_, inode_of(descriptor_)};
+    return {getpid(), file_.number(), inode_of(file_.number())};
 }
 
 bool SharedFile::take_pages(const HugeMapping& mapping, std::size_t begin, std::size_t end) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/descriptor.hpp"
 #include "common/memory.hpp"
 
 namespace aferir {
@@ -21,11 +22,6 @@ class SharedFile {
 
     /// Zeroed. Errors: OutOfMemory.
     explicit SharedFile(std::size_t bytes);
-    ~SharedFile();
-    SharedFile(const SharedFile&) = delete;
-    SharedFile& operator=(const SharedFile&) = delete;
-    SharedFile(SharedFile&& other) noexcept;
-    SharedFile& operator=(SharedFile&& other) noexcept;
 
     /// Nothing where that process may not be looked into, or has another number, for example from
     /// another container.
@@ -38,12 +34,12 @@ class SharedFile {
     /// SIGBUS. False if it cannot give them.
     static bool take_pages(const HugeMapping& mapping, std::size_t begin, std::size_t end);
 
-    [[nodiscard]] HugeMapping map(std::size_t bytes) const { return {descriptor_, bytes}; }
+    [[nodiscard]] HugeMapping map(std::size_t bytes) const { return {file_.number(), bytes}; }
 
   private:
     SharedFile() = default;
 
-    int descriptor_ = -1;
+    Descriptor file_;
 };
 
 }  // namespace aferir

@@ -38,7 +38,7 @@ File::File(std::filesystem::path path, int flags, Volume& volume)
     : path_(std::move(path)),
       descriptor_(open(path_.c_str(), flags | O_CLOEXEC, kOwnerOnly)),
       volume_(volume) {
-    if (descriptor_ >= 0) {
+    if (descriptor_.open()) {
         return;
     }
     if (errno == EINVAL && (flags & O_DIRECT) != 0) {
@@ -48,12 +48,10 @@ File::File(std::filesystem::path path, int flags, Volume& volume)
     throw_storage_error("open", path_, errno);
 }
 
-File::~File() { close(descriptor_); }
-
 void File::write_at(std::span<const std::byte> data, std::uint64_t offset) {
     while (!data.empty()) {
         const auto written =
-            pwrite(descriptor_, data.data(), data.size(), static_cast<off_t>(offset));
+            pwrite(descriptor(), data.data(), data.size(), static_cast<off_t>(offset));
         if (written < 0 && errno == EINTR) {
             continue;
         }
@@ -70,7 +68,7 @@ void File::write_at(std::span<const std::byte> data, std::uint64_t offset) {
 std::size_t File::read_at(std::span<std::byte> data, std::uint64_t offset) {
     std::size_t done = 0;
     while (done < data.size()) {
-        const auto got = pread(descriptor_, data.data() + done, data.size() - done,
+        const auto got = pread(descriptor(), data.data() + done, data.size() - done,
                                static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR) {
             continue;
@@ -94,22 +92,22 @@ void File::append(std::span<const std::byte> data) {
 }
 
 void File::sync() {
-    if (fsync(descriptor_) != 0) {
+    if (fsync(descriptor()) != 0) {
         throw_storage_error("write", path_, errno);
     }
     volume_.syncs += 1;
 }
 
 void File::forget_cache() {
-    if (fdatasync(descriptor_) != 0) {
+    if (fdatasync(descriptor()) != 0) {
         throw_storage_error("write", path_, errno);
     }
-    posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
+    posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
 std::uint64_t File::size() const {
     struct stat status{};
-    if (fstat(descriptor_, &status) != 0) {
+    if (fstat(descriptor(), &status) != 0) {
         throw_storage_error("look at", path_, errno);
     }
     return static_cast<std::uint64_t>(status.st_size);

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <span>
 
+#include "common/descriptor.hpp"
+
 namespace aferir::io {
 
 /// What a program read and wrote, as it knows it itself; threads may share one.
@@ -38,11 +40,6 @@ class File {
   public:
     /// `flags` as of open(2); a file that is made is ours alone. Counts into `volume`.
     File(std::filesystem::path path, int flags, Volume& volume);
-    ~File();
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    File(File&&) = delete;
-    File& operator=(File&&) = delete;
 
     void write_at(std::span<const std::byte> data, std::uint64_t offset);
     /// Bytes read: fewer than asked for only at the end of the file.
@@ -52,11 +49,11 @@ class File {
     /// Writes what is dirty to the device and lets the page cache forget the file.
     void forget_cache();
     [[nodiscard]] std::uint64_t size() const;
-    [[nodiscard]] int descriptor() const { return descriptor_; }
+    [[nodiscard]] int descriptor() const { return descriptor_.number(); }
 
   private:
     std::filesystem::path path_;
-    int descriptor_;
+    Descriptor descriptor_;
     std::uint64_t end_ = 0;
     Volume& volume_;
 };

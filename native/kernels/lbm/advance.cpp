@@ -2,15 +2,12 @@
 
 #include <cstddef>
 
+#include "common/team.hpp"
 #include "lbm/run.hpp"
 #include "lbm/sweep.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::lbm::AFERIR_ISA {
 namespace {
-
-using npb::AFERIR_ISA::Meeting;
-using npb::AFERIR_ISA::Member;
 
 /// One thread of one rank.
 class Runner {

@@ -156,7 +156,7 @@ int drive(std::string_view program, std::string_view mpi, std::span<const Varian
             }
             return static_cast<int>(kVerified);
         }
-        const auto& variant = npb::choose_variant(variants, arguments.value("--isa"));
+        const auto& variant = choose_variant(variants, arguments.value("--isa"));
         return run({program, mpi, variant.isa}, variant, arguments, world, out);
     });
 }

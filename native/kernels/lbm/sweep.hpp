@@ -3,19 +3,12 @@
 #include <array>
 #include <cstddef>
 
+#include "common/simd.hpp"
 #include "lbm/cells.hpp"
 #include "lbm/collide.hpp"
 #include "lbm/run.hpp"
-#include "npb/simd.hpp"
 
 namespace aferir::lbm::AFERIR_ISA {
-
-using npb::AFERIR_ISA::broadcast;
-using npb::AFERIR_ISA::kLanes;
-using npb::AFERIR_ISA::load;
-using npb::AFERIR_ISA::store;
-using npb::AFERIR_ISA::unroll;
-using npb::AFERIR_ISA::Vector;
 
 /// One thread's steps of rows.
 class Sweep {

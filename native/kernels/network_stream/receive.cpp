@@ -18,7 +18,7 @@ namespace aferir {
 namespace {
 
 struct Stream {
-    Socket socket;
+    Descriptor socket;
     std::uint64_t had = 0;
     GapWatch gaps;
     bool ended = false;
@@ -70,9 +70,9 @@ class Receiver {
 
   private:
     void wait(double now) {
-        std::vector<pollfd> waiting{{listener_.get(), POLLIN, 0}};
+        std::vector<pollfd> waiting{{listener_.number(), POLLIN, 0}};
         for (const auto& stream : streams_) {
-            waiting.push_back({stream.ended ? -1 : stream.socket.get(), POLLIN, 0});
+            waiting.push_back({stream.ended ? -1 : stream.socket.number(), POLLIN, 0});
         }
         if (poll(waiting.data(), waiting.size(), static_cast<int>(sampler_.due_in(now) * 1e3) + 1) <
             0) {
@@ -89,15 +89,15 @@ class Receiver {
     }
 
     void accept_one() {
-        const int descriptor = accept(listener_.get(), nullptr, nullptr);
+        const int descriptor = accept(listener_.number(), nullptr, nullptr);
         if (descriptor >= 0) {
-            streams_.push_back({Socket(descriptor), 0, {}, false});
+            streams_.push_back({Descriptor(descriptor), 0, {}, false});
             set_nonblocking(streams_.back().socket);
         }
     }
 
     void read_some(Stream& stream) {
-        const auto count = recv(stream.socket.get(), buffer_.data(), buffer_.size(), 0);
+        const auto count = recv(stream.socket.number(), buffer_.data(), buffer_.size(), 0);
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
         }
@@ -122,7 +122,7 @@ class Receiver {
         for (std::size_t i = 0; i < answer.size(); ++i) {
             answer[answer.size() - 1 - i] = static_cast<std::byte>(stream.had >> (8 * i));
         }
-        if (send(stream.socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL) < 0) {
+        if (send(stream.socket.number(), answer.data(), answer.size(), MSG_NOSIGNAL) < 0) {
             fail("confirming");
         }
         stream.ended = true;
@@ -130,7 +130,7 @@ class Receiver {
     }
 
     StreamOptions options_;
-    Socket listener_;
+    Descriptor listener_;
     Sampler sampler_;
     Pattern pattern_;
     GapWatch gaps_;

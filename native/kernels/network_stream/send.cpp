@@ -19,7 +19,7 @@ namespace {
 constexpr double kConnectingS = 20;
 
 struct Stream {
-    Socket socket;
+    Descriptor socket;
     std::uint64_t sent = 0;
     std::array<std::byte, sizeof(std::uint64_t)> answer{};
     std::size_t answered = 0;
@@ -42,7 +42,7 @@ int wait_ms(const Sampler& sampler, double now_s, double end_s) {
 
 std::int64_t write_some(Stream& stream, const Pattern& pattern) {
     const auto data = pattern.at(stream.sent);
-    const auto count = send(stream.socket.get(), data.data(), data.size(), MSG_NOSIGNAL);
+    const auto count = send(stream.socket.number(), data.data(), data.size(), MSG_NOSIGNAL);
     if (count < 0 && errno != EAGAIN && errno != EINTR) {
         fail("sending");
     }
@@ -57,7 +57,7 @@ std::int64_t send_until(std::vector<Stream>& streams, Sampler& sampler, double e
     std::vector<pollfd> waiting;
     waiting.reserve(streams.size());
     for (const auto& stream : streams) {
-        waiting.push_back({stream.socket.get(), POLLOUT, 0});
+        waiting.push_back({stream.socket.number(), POLLOUT, 0});
     }
     std::int64_t total = 0;
     while (true) {
@@ -79,7 +79,7 @@ std::int64_t send_until(std::vector<Stream>& streams, Sampler& sampler, double e
 
 // The other end answers each end of a stream with the number of bytes that it has had.
 bool read_answer(Stream& stream) {
-    const auto count = recv(stream.socket.get(), stream.answer.data() + stream.answered,
+    const auto count = recv(stream.socket.number(), stream.answer.data() + stream.answered,
                             stream.answer.size() - stream.answered, 0);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
         fail("the other end gave up");
@@ -90,14 +90,14 @@ bool read_answer(Stream& stream) {
 
 bool confirmed(std::vector<Stream>& streams, Sampler& sampler, std::int64_t total, double limit_s) {
     for (const auto& stream : streams) {
-        if (shutdown(stream.socket.get(), SHUT_WR) != 0) {
+        if (shutdown(stream.socket.number(), SHUT_WR) != 0) {
             fail("shutdown");
         }
     }
     std::vector<pollfd> waiting;
     waiting.reserve(streams.size());
     for (const auto& stream : streams) {
-        waiting.push_back({stream.socket.get(), POLLIN, 0});
+        waiting.push_back({stream.socket.number(), POLLIN, 0});
     }
     std::size_t left = streams.size();
     while (left > 0) {

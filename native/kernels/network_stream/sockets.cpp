@@ -19,12 +19,12 @@ namespace {
 constexpr int kMptcp = 262;  // IPPROTO_MPTCP, which older C libraries lack
 constexpr int kPatienceMs = 1000;
 
-Socket make_socket(bool mptcp) {
+Descriptor make_socket(bool mptcp) {
     const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, mptcp ? kMptcp : 0);
     if (descriptor < 0) {
         fail(mptcp ? "this kernel makes no MPTCP socket" : "socket");
     }
-    return Socket(descriptor);
+    return Descriptor(descriptor);
 }
 
 sockaddr_in address_of(const std::string& text, std::uint16_t port) {
@@ -38,51 +38,46 @@ sockaddr_in address_of(const std::string& text, std::uint16_t port) {
 }
 
 // Not a blocking connect: where a link is not up yet, TCP would wait for seconds to try again.
-bool connected(const Socket& socket, const sockaddr_in& address) {
+bool connected(const Descriptor& socket, const sockaddr_in& address) {
     set_nonblocking(socket);
-    if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    if (connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+        0) {
         return true;
     }
-    pollfd waiting{socket.get(), POLLOUT, 0};
+    pollfd waiting{socket.number(), POLLOUT, 0};
     if (errno != EINPROGRESS || poll(&waiting, 1, kPatienceMs) != 1) {
         return false;
     }
     int error = 0;
     socklen_t size = sizeof error;
-    getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &size);
     errno = error;
     return error == 0;
 }
 
 }  // namespace
 
-Socket::~Socket() {
-    if (descriptor_ >= 0) {
-        close(descriptor_);
-    }
-}
-
 void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
-void set_nonblocking(const Socket& socket) {
-    if (fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) {
+void set_nonblocking(const Descriptor& socket) {
+    if (fcntl(socket.number(), F_SETFL, O_NONBLOCK) != 0) {
         fail("fcntl");
     }
 }
 
-Socket listen_on(const StreamOptions& options) {
+Descriptor listen_on(const StreamOptions& options) {
     auto socket = make_socket(options.mptcp);
     const int on = 1;
-    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     const auto address = address_of("0.0.0.0", options.port);
-    if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        listen(socket.get(), SOMAXCONN) != 0) {
+    if (bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        listen(socket.number(), SOMAXCONN) != 0) {
         fail("port " + std::to_string(options.port));
     }
     return socket;
 }
 
-Socket connect_to(const std::string& address, const StreamOptions& options, double deadline_s) {
+Descriptor connect_to(const std::string& address, const StreamOptions& options, double deadline_s) {
     const auto target = address_of(address, options.port);
     for (;;) {
         auto socket = make_socket(options.mptcp);

@@ -9,8 +9,8 @@
 #include <span>
 
 #include "common/memory.hpp"
+#include "common/simd.hpp"
 #include "npb/pseudo_application.hpp"
-#include "npb/simd.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

@@ -3,10 +3,10 @@
 #include <omp.h>
 
 #include "common/memory.hpp"
+#include "common/team.hpp"
 #include "npb/adi_problem.hpp"
 #include "npb/adi_step.hpp"
 #include "npb/pseudo_application.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "common/team.hpp"
 #include "npb/adi_field.hpp"
 #include "npb/adi_planes.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

@@ -9,10 +9,10 @@
 #include <cstddef>
 
 #include "common/memory.hpp"
+#include "common/team.hpp"
 #include "npb/cg_blocks.hpp"
 #include "npb/cg_matrix.hpp"
 #include "npb/npb.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstdint>
 
+#include "common/simd.hpp"
 #include "npb/logarithm.hpp"
 #include "npb/random.hpp"
-#include "npb/simd.hpp"
 
 // EP's batches of random numbers, each of which can be done by itself.
 

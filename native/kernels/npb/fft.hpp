@@ -10,7 +10,7 @@
 #include <numbers>
 #include <vector>
 
-#include "npb/simd.hpp"
+#include "common/simd.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

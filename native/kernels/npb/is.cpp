@@ -11,10 +11,10 @@
 #include <span>
 
 #include "common/memory.hpp"
+#include "common/team.hpp"
 #include "npb/is_problem.hpp"
 #include "npb/is_ranking.hpp"
 #include "npb/npb.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/memory.hpp"
-#include "npb/team.hpp"
+#include "common/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

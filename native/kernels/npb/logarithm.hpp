@@ -1,6 +1,6 @@
 #pragma once
 
-#include "npb/simd.hpp"
+#include "common/simd.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

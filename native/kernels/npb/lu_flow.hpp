@@ -3,9 +3,9 @@
 #include <array>
 #include <type_traits>
 
+#include "common/simd.hpp"
 #include "npb/block.hpp"
 #include "npb/pseudo_application.hpp"
-#include "npb/simd.hpp"
 
 // LU's arithmetic on W points at once. The 5 x 5 blocks of the Jacobians are never formed: their
 // products with a vector, and the solution with the block on the diagonal, are written out from the

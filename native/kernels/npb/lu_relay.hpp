@@ -8,8 +8,8 @@
 
 #include "common/awaited.hpp"
 #include "common/memory.hpp"
+#include "common/team.hpp"
 #include "npb/lu_fronts.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

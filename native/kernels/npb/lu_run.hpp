@@ -10,12 +10,12 @@
 
 #include "common/awaited.hpp"
 #include "common/memory.hpp"
+#include "common/team.hpp"
 #include "npb/lu_fronts.hpp"
 #include "npb/lu_problem.hpp"
 #include "npb/lu_relay.hpp"
 #include "npb/lu_sweep.hpp"
 #include "npb/pseudo_application.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

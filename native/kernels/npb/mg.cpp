@@ -6,10 +6,10 @@
 #include <cstddef>
 
 #include "common/memory.hpp"
+#include "common/team.hpp"
 #include "npb/mg_cycle.hpp"
 #include "npb/mg_problem.hpp"
 #include "npb/npb.hpp"
-#include "npb/team.hpp"
 
 namespace aferir::npb::AFERIR_ISA {
 

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/simd.hpp"
 #include "npb/block.hpp"
-#include "npb/simd.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/team.hpp"
 #include "npb/mg_cycle.hpp"
 #include "npb/mg_problem.hpp"
 #include "npb/npb.hpp"
-#include "npb/team.hpp"
 #include "npb_mpi/decomposition.hpp"
 #include "npb_mpi/host_memory.hpp"
 #include "npb_mpi/mg_halo.hpp"

@@ -6,21 +6,19 @@
 #include <array>
 #include <cstddef>
 
-#include "npb/simd.hpp"
+#include "common/simd.hpp"
 
-namespace aferir::AFERIR_ISA {
+namespace aferir::peak::AFERIR_ISA {
 
 std::size_t multiply_add(double* values, long steps, double factor, double summand) {
-    using npb::AFERIR_ISA::kLanes;
-    using npb::AFERIR_ISA::Vector;
     constexpr std::ptrdiff_t kChains = 12;
     static_assert(kChains * kLanes <= static_cast<std::ptrdiff_t>(kMostValues));
-    const Vector multiplier = npb::AFERIR_ISA::broadcast(factor);
-    const Vector added = npb::AFERIR_ISA::broadcast(summand);
+    const Vector multiplier = broadcast(factor);
+    const Vector added = broadcast(summand);
     std::array<Vector, kChains> chains;
 #pragma GCC unroll 12
     for (std::size_t chain = 0; chain < kChains; ++chain) {
-        chains[chain] = npb::AFERIR_ISA::load(values + static_cast<std::ptrdiff_t>(chain) * kLanes);
+        chains[chain] = load(values + static_cast<std::ptrdiff_t>(chain) * kLanes);
     }
     for (long step = 0; step < steps; ++step) {
 #pragma GCC unroll 12
@@ -30,9 +28,9 @@ std::size_t multiply_add(double* values, long steps, double factor, double summa
     }
 #pragma GCC unroll 12
     for (std::size_t chain = 0; chain < kChains; ++chain) {
-        npb::AFERIR_ISA::store(values + static_cast<std::ptrdiff_t>(chain) * kLanes, chains[chain]);
+        store(values + static_cast<std::ptrdiff_t>(chain) * kLanes, chains[chain]);
     }
     return static_cast<std::size_t>(kChains * kLanes);
 }
 
-}  // namespace aferir::AFERIR_ISA
+}  // namespace aferir::peak::AFERIR_ISA

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace aferir {
+namespace aferir::peak {
 
 inline constexpr std::size_t kMostValues = 96;
 
@@ -26,4 +26,4 @@ MultiplyAdd multiply_add;
 }
 #endif
 
-}  // namespace aferir
+}  // namespace aferir::peak

@@ -29,16 +29,16 @@ constexpr std::string_view kHelp =
 
 struct Variant {
     std::string_view isa;
-    MultiplyAdd* multiply_add;
+    peak::MultiplyAdd* multiply_add;
 };
 
 constexpr std::array kVariants{
 #if defined(__x86_64__)
-    Variant{"v4", isa_v4::multiply_add},
-    Variant{"v3", isa_v3::multiply_add},
-    Variant{"v2", isa_v2::multiply_add},
+    Variant{"v4", peak::isa_v4::multiply_add},
+    Variant{"v3", peak::isa_v3::multiply_add},
+    Variant{"v2", peak::isa_v2::multiply_add},
 #else
-    Variant{"base", isa_base::multiply_add},
+    Variant{"base", peak::isa_base::multiply_add},
 #endif
 };
 
@@ -50,7 +50,7 @@ constexpr double kLimit = 3.0;
 constexpr int kBlocks = 20;
 constexpr double kTolerance = 1e-10;  // of 2^14 roundings
 
-double start_of(std::size_t place) { return 1 + static_cast<double>(place) / kMostValues; }
+double start_of(std::size_t place) { return 1 + static_cast<double>(place) / peak::kMostValues; }
 
 double expected(std::size_t place) {
     const double left = std::exp(static_cast<double>(kSteps) * std::log1p(-kShare));
@@ -58,8 +58,8 @@ double expected(std::size_t place) {
 }
 
 // One block: steps from the start, and the worst relative error of their results.
-double run_block(MultiplyAdd* multiply_add, std::size_t& count) {
-    std::array<double, kMostValues> values{};
+double run_block(peak::MultiplyAdd* multiply_add, std::size_t& count) {
+    std::array<double, peak::kMostValues> values{};
     for (std::size_t i = 0; i < values.size(); ++i) {
         values.at(i) = start_of(i);
     }
@@ -73,7 +73,7 @@ double run_block(MultiplyAdd* multiply_add, std::size_t& count) {
 
 }  // namespace
 
-Peak measure_peak(std::string_view isa, MultiplyAdd* multiply_add, int threads, int rounds) {
+Peak measure_peak(std::string_view isa, peak::MultiplyAdd* multiply_add, int threads, int rounds) {
     std::vector<double> seconds;
     std::size_t count = 0;
     double error = 0;

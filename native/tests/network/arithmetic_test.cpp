@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/arguments.hpp"
-#include "network/histogram.hpp"
+#include "common/histogram.hpp"
 #include "network/options.hpp"
 #include "network/pattern.hpp"
 #include "network/schedule.hpp"

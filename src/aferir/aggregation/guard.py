@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import msgspec
 from aferir.aggregation.applying import Interface, Route, State, Steps, Wish, settings_of, steps
 from aferir.aggregation.subnets import Command
 from aferir.errors import AferirError, ProgramError, UsageError
-from aferir.linux import journal, process
+from aferir.linux import journal, process, wait
 from aferir.linux.journal import Entry
 from aferir.model.network import Mptcp
 
@@ -130,17 +129,19 @@ def guard(name: str, seconds: float) -> list[str]:
     if applied is None:
         return []
     entry = journal.write(KIND, {"name": name, "undo": msgspec.json.encode(applied.undo).decode()})
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        applied = remembered(name)
-        if applied is None or applied.confirmed:
-            journal.erase(entry)
-            return []
-        time.sleep(_POLL_S)
+    if wait.until(lambda: _is_settled(name), wait.after(seconds), period_s=_POLL_S):
+        journal.erase(entry)
+        return []
     problems = run_undo(applied.undo)
     _path(name).unlink(missing_ok=True)
     journal.erase(entry)
     return problems
+
+
+def _is_settled(name: str) -> bool:
+    """Whether it was confirmed, or undone by somebody else."""
+    applied = remembered(name)
+    return applied is None or applied.confirmed
 
 
 def clean(entries: Sequence[Entry]) -> list[str]:
@@ -193,14 +194,15 @@ def _start_guard(name: str, seconds: float) -> None:
     command = [sys.executable, "-m", "aferir", "aggregate", "guard", name, "--seconds"]
     detached = 'setsid "$@" > /dev/null 2>&1 < /dev/null &'
     process.run(["sh", "-c", detached, "sh", *command, str(seconds)], timeout_s=_TIME_LIMIT_S)
-    deadline = time.monotonic() + _STARTING_S
-    while not any(e.kind == KIND and e.details["name"] == name for e in journal.entries()):
-        if time.monotonic() > deadline:
-            raise ProgramError(
-                "the guard that would undo it does not start; nothing was changed",
-                remedy=f"run it by hand to see why: {' '.join(command)} 10",
-            )
-        time.sleep(0.02)
+    if not wait.until(lambda: _is_guarded(name), wait.after(_STARTING_S), period_s=0.02):
+        raise ProgramError(
+            "the guard that would undo it does not start; nothing was changed",
+            remedy=f"run it by hand to see why: {' '.join(command)} 10",
+        )
+
+
+def _is_guarded(name: str) -> bool:
+    return any(one.kind == KIND and one.details["name"] == name for one in journal.entries())
 
 
 def _remember(applied: Applied) -> None:

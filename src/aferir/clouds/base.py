@@ -6,15 +6,14 @@ and TlR, the time to release it.
 
 from __future__ import annotations
 
-import contextlib
 import http.client
-import time
 from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
 
 from aferir.errors import ProgramError
+from aferir.linux import wait
 from aferir.model.finding import Finding
 
 PhaseName = Literal["TeF", "TcI", "TiI"]
@@ -96,13 +95,11 @@ def serves(address: str, port: int, path: str, *, limit_s: float = 1.0) -> bool:
 
 def await_service(address: str, port: int, path: str, limit_s: float) -> None:
     """Wait for the first 200. Errors: ProgramError where it does not come in time."""
-    deadline = time.monotonic() + limit_s
     # Short attempts: a request to a host that is not there yet would wait a second for ARP.
-    while not serves(address, port, path, limit_s=0.25):
-        if time.monotonic() > deadline:
-            raise ProgramError(
-                f"http://{address}:{port}{path} did not answer within {limit_s:g} s",
-                remedy="look at what the instance's service says",
-            )
-        with contextlib.suppress(InterruptedError):
-            time.sleep(_POLL_S)
+    if not wait.until(
+        lambda: serves(address, port, path, limit_s=0.25), wait.after(limit_s), period_s=_POLL_S
+    ):
+        raise ProgramError(
+            f"http://{address}:{port}{path} did not answer within {limit_s:g} s",
+            remedy="look at what the instance's service says",
+        )

@@ -23,7 +23,7 @@ import msgspec
 
 from aferir.clouds.base import Phase, Server, Template, await_service
 from aferir.errors import AferirError, MissingError, ProgramError
-from aferir.linux import cgroup, journal, undo
+from aferir.linux import cgroup, journal, undo, wait
 from aferir.linux.journal import Entry
 from aferir.machine import packages
 from aferir.model.finding import Finding
@@ -214,20 +214,18 @@ def give_back(entry: Entry) -> None:
             cgroup.remove(group, have)
         journal.erase(entry)
         return
-    deadline = time.monotonic() + _BUSY_LIMIT_S
     with contextlib.suppress(_NotThereError):
-        while True:
-            try:
-                if ask(path, "GET", f"/1.0/instances/{name}")["status"] != "Stopped":
-                    _state(path, name, "stop")
-                _do(path, "DELETE", f"/1.0/instances/{name}")
-            except ProgramError:  # one that could not start is busy with stopping for a while
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-            else:
-                break
+        # One that could not start is busy with stopping for a while.
+        wait.until_it_works(
+            lambda: _delete(path, name), ProgramError, wait.after(_BUSY_LIMIT_S), period_s=0.1
+        )
     journal.erase(entry)
+
+
+def _delete(path: Path, name: str) -> None:
+    if ask(path, "GET", f"/1.0/instances/{name}")["status"] != "Stopped":
+        _state(path, name, "stop")
+    _do(path, "DELETE", f"/1.0/instances/{name}")
 
 
 def add_pool(path: Path, name: str) -> None:

@@ -6,14 +6,13 @@ instances are in memory.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from aferir.clouds import lxd
 from aferir.errors import AferirError, MissingError, ProgramError
-from aferir.linux import journal, namespace, process, undo
+from aferir.linux import journal, namespace, process, undo, wait
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 
@@ -92,15 +91,12 @@ def _commands(inside: str) -> list[list[str]]:
 
 
 def _await(path: Path, log: Path) -> None:
-    deadline = time.monotonic() + _START_LIMIT_S
-    while True:
-        try:
-            lxd.ask(path, "GET", "/1.0")
-        except (AferirError, OSError) as error:
-            if time.monotonic() > deadline:
-                lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
-                said = " / ".join(lines[-3:]) or str(error)
-                raise ProgramError(f"LXD did not start: {said}") from None
-            time.sleep(0.05)
-        else:
-            return
+    faults = (AferirError, OSError)
+    try:
+        wait.until_it_works(
+            lambda: lxd.ask(path, "GET", "/1.0"), faults, wait.after(_START_LIMIT_S), period_s=0.05
+        )
+    except faults as error:
+        lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
+        said = " / ".join(lines[-3:]) or str(error)
+        raise ProgramError(f"LXD did not start: {said}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from aferir.cluster.nodes import Place, disk_folder, image_of, make_folders
 from aferir.cluster.workshop import Workshop
 from aferir.environments.lxc import config_file, container
 from aferir.errors import ProgramError
-from aferir.linux import cgroup, journal, process, undo
+from aferir.linux import cgroup, journal, process, undo, wait
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
@@ -59,14 +58,17 @@ class ContainerNodes:
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
         """Until its first program has said so in a file."""
         upper = disk_folder(place, node, container.folder_of(entry)) / "upper"
-        deadline = time.monotonic() + _TIME_LIMIT_S
-        while not (upper / configuration.READY).exists():
-            if time.monotonic() > deadline or self.process(entry) is None:
-                raise ProgramError(
-                    f"{node.name} started and did not become ready",
-                    remedy="see whether the host is out of memory (dmesg)",
-                )
-            time.sleep(0.005)
+        ready = upper / configuration.READY
+        wait.until(
+            lambda: ready.exists() or self.process(entry) is None,
+            wait.after(_TIME_LIMIT_S),
+            period_s=0.005,
+        )
+        if not ready.exists():
+            raise ProgramError(
+                f"{node.name} started and did not become ready",
+                remedy="see whether the host is out of memory (dmesg)",
+            )
 
     def process(self, entry: journal.Entry) -> int | None:
         """Its first program."""

@@ -1,6 +1,7 @@
 """Folders as disk images and back: ext4 in VMDK, the one form that every OVF tool reads.
 
-Source: VMware Virtual Disk Format 1.1 (header of a sparse extent), UEFI 2.10 clause 5.3 (GPT).
+Source: VMware Virtual Disk Format 1.1 (header of a sparse extent); UAPI Group, Discoverable
+Partitions Specification (types of partitions).
 """
 
 from __future__ import annotations
@@ -16,15 +17,23 @@ from aferir.errors import UsageError
 from aferir.linux import process, undo
 from aferir.machine import packages
 
-PROGRAMS = ("qemu-img", "mke2fs", "e2fsck", "mount", "umount", "cp")
+PROGRAMS = ("qemu-img", "mke2fs", "e2fsck", "mount", "umount", "cp", "sfdisk")
 _TIME_LIMIT_S = 1800.0
 _TO_VMDK = ("-O", "vmdk", "-o", "subformat=streamOptimized")
 _SMALLEST = 4 << 30
 """Bytes of a disk; sparse: what is not written costs nothing."""
-_SECTOR = 512
+_HEAD_BYTES = 20
+"""Of a VMDK: its magic and its capacity."""
 _MAGIC = b"KDMV"
-_LINUX_MBR, _PROTECTIVE_MBR = 0x83, 0xEE
-_LINUX_GPT = bytes.fromhex("af3dc60f838472478e793d69d8477de4")
+_LINUX = {
+    "83": "MBR, Linux",
+    "0FC63DAF-8483-4772-8E79-3D69D8477DE4": "GPT, Linux",
+    "44479540-F297-41B2-9AF7-D131D5F0458A": "GPT, root of x86",
+    "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709": "GPT, root of x86-64",
+    "69DAD710-2CE4-4E3C-B16C-21A1D49ABED3": "GPT, root of 32-bit ARM",
+    "B921B045-1DF0-41C3-AF44-4C6F280D3FAE": "GPT, root of 64-bit ARM",
+}
+"""Types of partitions that hold a file system of Linux with its root."""
 
 
 class Partition(msgspec.Struct, frozen=True):
@@ -69,7 +78,7 @@ def to_raw(shop: Workshop, image: Path, target: Path) -> None:
     Errors: UsageError where it is no VMDK, or leads to other files of this machine.
     """
     with image.open("rb") as stream:
-        check_vmdk(stream.read(_SECTOR), image.name)
+        check_vmdk(stream.read(_HEAD_BYTES), image.name)
     told = msgspec.json.decode(
         _run(shop, ["qemu-img", "info", "-f", "vmdk", "--output=json", str(image)])
     )
@@ -86,8 +95,7 @@ def to_folder(shop: Workshop, image: Path, target: Path) -> None:
     """
     raw = shop.folder / f"{image.stem}.raw"
     to_raw(shop, image, raw)
-    with raw.open("rb") as stream:
-        found = partition(stream.read(34 * _SECTOR))
+    found = partition(table_of(raw, mark=shop.mark))
     mounted = shop.folder / f"{image.stem}.mounted"
     mounted.mkdir()
     limits = f",offset={found.start},sizelimit={found.size}" if found else ""
@@ -106,38 +114,48 @@ def check_vmdk(head: bytes, name: str) -> None:
 
     One with a capacity of 0 is but a list of other files.
     """
-    if len(head) < 20 or head[:4] != _MAGIC:
+    if len(head) < _HEAD_BYTES or head[:4] != _MAGIC:
         raise UsageError(f"{name} is no disk image in VMDK form")
     if struct.unpack_from("<Q", head, 12)[0] == 0:
         raise UsageError(f"{name} is not complete: its data are in other files")
 
 
-def partition(head: bytes) -> Partition | None:
-    """The largest partition of Linux on a disk, from its first 34 sectors; None: it has none."""
-    if len(head) < 2 * _SECTOR or head[510:512] != b"\x55\xaa":
+class _Entry(msgspec.Struct, frozen=True):
+    """One partition as sfdisk(8) tells of it, in sectors."""
+
+    type: str
+    start: int
+    size: int
+
+
+class _Table(msgspec.Struct, frozen=True):
+    partitions: tuple[_Entry, ...] = ()
+    sectorsize: int = 512
+
+
+class _Told(msgspec.Struct, frozen=True):
+    partitiontable: _Table
+
+
+def table_of(raw: Path, *, mark: str) -> str:
+    """What `sfdisk --json` says of a disk; empty where it finds no partition table."""
+    command = ["sfdisk", "--json", str(raw)]
+    variables = {undo.MARK: mark, "PATH": packages.search_path()}
+    done = process.run(command, timeout_s=60, environment=variables, check=False)
+    return done.stdout if done.exit_code == 0 else ""
+
+
+def partition(told: str) -> Partition | None:
+    """The largest partition of Linux, from what sfdisk told; None: the disk has none."""
+    if not told:
         return None
-    found: Sequence[Partition] = []
-    entries = [struct.unpack_from("<B3xB3xII", head, 446 + 16 * k) for k in range(4)]
-    if any(kind == _PROTECTIVE_MBR for _, kind, _, _ in entries):
-        found = _gpt(head)
-    else:
-        found = [
-            Partition(start * _SECTOR, count * _SECTOR)
-            for _, kind, start, count in entries
-            if kind == _LINUX_MBR
-        ]
+    table = msgspec.json.decode(told, type=_Told).partitiontable
+    found = [
+        Partition(entry.start * table.sectorsize, entry.size * table.sectorsize)
+        for entry in table.partitions
+        if entry.type.upper() in _LINUX
+    ]
     return max(found, key=lambda one: one.size, default=None)
-
-
-def _gpt(head: bytes) -> list[Partition]:
-    if head[_SECTOR : _SECTOR + 8] != b"EFI PART":
-        return []
-    found = []
-    for place in range(2 * _SECTOR, len(head) - 127, 128):
-        first, last = struct.unpack_from("<QQ", head, place + 32)
-        if head[place : place + 16] == _LINUX_GPT and last >= first:
-            found.append(Partition(first * _SECTOR, (last - first + 1) * _SECTOR))
-    return found
 
 
 def _run(shop: Workshop, command: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ import os
 import secrets
 import shlex
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from aferir.environments.qemu import command_line, kvm, vm
 from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs, userland
 from aferir.image.userland import Image, Metadata
-from aferir.linux import journal, process, undo
+from aferir.linux import journal, process, undo, wait
 from aferir.machine import packages
 from aferir.model.finding import Finding
 
@@ -184,12 +183,9 @@ def _share(folder: Path, socket: Path, entry: journal.Entry) -> None:
         environment={undo.MARK: entry.id},
         timeout_s=30,
     )
-    deadline = time.monotonic() + 30
-    while not socket.exists():
-        if time.monotonic() > deadline:
-            said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
-            raise ProgramError(f"virtiofsd did not start: {' '.join(said)}")
-        time.sleep(0.005)
+    if not wait.until(socket.exists, wait.after(30), period_s=0.005):
+        said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
+        raise ProgramError(f"virtiofsd did not start: {' '.join(said)}")
 
 
 def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from aferir.cluster import manager, storing
 from aferir.cluster.description import State
 from aferir.errors import AferirError, ProgramError
-from aferir.linux import journal, process, undo
+from aferir.linux import journal, process, undo, wait
 
 _LOOK_S = 2.0
 """How often it looks whether the cluster was scaled or is gone; a death wakes it at once."""
@@ -39,14 +39,11 @@ def start(name: str) -> None:
     detached = 'setsid "$@" > /dev/null 2>&1 < /dev/null &'
     mark = {undo.MARK: state.entry}
     process.run(["sh", "-c", detached, "sh", *command], environment=mark, timeout_s=_STARTING_S)
-    deadline = time.monotonic() + _STARTING_S
-    while not running(state):
-        if time.monotonic() > deadline:
-            raise ProgramError(
-                "the watcher, which replaces nodes that die, does not start",
-                remedy=f"run it by hand to see why: aferir cluster watch {name}",
-            )
-        time.sleep(0.01)
+    if not wait.until(lambda: running(state), wait.after(_STARTING_S)):
+        raise ProgramError(
+            "the watcher, which replaces nodes that die, does not start",
+            remedy=f"run it by hand to see why: aferir cluster watch {name}",
+        )
 
 
 def running(state: State) -> bool:

@@ -9,14 +9,13 @@ import contextlib
 import ctypes
 import errno
 import os
-import platform
 import time
 from collections.abc import Container, Iterator
 
 import msgspec
 
 from aferir.colocation.settings import Schedule
-from aferir.errors import MissingError
+from aferir.linux import scheduling
 
 OTHER, FIFO, BATCH, IDLE, DEADLINE = 0, 1, 3, 5, 6
 RESET_ON_FORK = 0x1
@@ -28,15 +27,6 @@ LEAST_RUNTIME_NS = 1_024
 """The kernel takes no shorter one (DL_SCALE)."""
 LONGEST_PERIOD_NS = 4_194_304_000
 """The kernel's own bound unless it was changed (sched_deadline_period_max_us)."""
-_NUMBERS = {
-    "x86_64": (314, 315),
-    "aarch64": (274, 275),
-    "riscv64": (274, 275),
-    "ppc64le": (355, 356),
-    "s390x": (345, 346),
-}
-"""System call numbers of sched_setattr and sched_getattr, for which glibc before 2.41 has no
-wrappers."""
 _BYTES = 4_096
 _LEAST_TICKS_PER_S = 100
 """Of the kernel (CONFIG_HZ)."""
@@ -44,22 +34,6 @@ _LEAST_AWAY_S = 0.5
 _LONGEST_AWAY_S = 10.0
 _PATIENCE_NS = 250_000_000
 _POLL_S = 0.001
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-class _SchedAttr(ctypes.Structure):
-    """struct sched_attr in its first version (48 bytes): utilisation clamps are left alone."""
-
-    _fields_ = (
-        ("size", ctypes.c_uint32),
-        ("policy", ctypes.c_uint32),
-        ("flags", ctypes.c_uint64),
-        ("nice", ctypes.c_int32),
-        ("priority", ctypes.c_uint32),
-        ("runtime", ctypes.c_uint64),
-        ("deadline", ctypes.c_uint64),
-        ("period", ctypes.c_uint64),
-    )
 
 
 class Attributes(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,8 +63,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def read(tid: int) -> Attributes:
     """Attributes of a thread. Errors: OSError, ESRCH where there is none."""
-    given = _SchedAttr()
-    _call(_numbers()[1], tid, ctypes.byref(given), ctypes.sizeof(given), 0)
+    given = scheduling.get(tid)
     return Attributes(
         policy=given.policy,
         flags=given.flags,
@@ -108,13 +81,12 @@ def write(tid: int, wanted: Attributes) -> None:
     Errors: OSError; ESRCH: no such thread, EBUSY: the kernel does not admit so much bandwidth,
     EPERM: no privilege, or a deadline for a thread that may not run on every CPU.
     """
-    given = _given(wanted)
-    _call(_numbers()[0], tid, ctypes.byref(given), 0)
+    scheduling.set_(tid, _given(wanted))
 
 
-def _given(wanted: Attributes) -> _SchedAttr:
-    return _SchedAttr(
-        ctypes.sizeof(_SchedAttr),
+def _given(wanted: Attributes) -> scheduling.SchedAttr:
+    return scheduling.SchedAttr(
+        ctypes.sizeof(scheduling.SchedAttr),
         wanted.policy,
         wanted.flags,
         wanted.nice,
@@ -245,12 +217,11 @@ def _leave(tid: int, before: Attributes, wanted: Attributes) -> None:
     under a reservation for hours: it takes up its own again and goes straight.
     """
     shrunk, after = _given(_NOTHING), _given(wanted)
-    set_attributes = _numbers()[0]
     turns = _turns(tid)
     with contextlib.suppress(OSError):  # EBUSY where the kernel's account is off: it goes straight
-        _call(set_attributes, tid, ctypes.byref(shrunk), 0)
+        scheduling.set_(tid, shrunk)
     try:
-        _call(set_attributes, tid, ctypes.byref(after), 0)
+        scheduling.set_(tid, after)
     except OSError:
         write(tid, before)
         raise
@@ -326,22 +297,6 @@ def _default_slice_ns() -> int:
             if slice_ns := read(tid).runtime_ns:
                 return slice_ns
     return 0
-
-
-def _numbers() -> tuple[int, int]:
-    numbers = _NUMBERS.get(platform.machine())
-    if numbers is None:
-        raise MissingError(
-            f"the system call sched_setattr is not known for {platform.machine()}",
-            remedy="add its number to colocation/attributes.py",
-        )
-    return numbers
-
-
-def _call(*arguments: object) -> None:
-    if _libc.syscall(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
 
 
 def reserving(but: Container[int]) -> tuple[int, ...]:

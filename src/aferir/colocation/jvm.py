@@ -14,8 +14,9 @@ import re
 import signal
 import socket
 import struct
-import time
 from pathlib import Path
+
+from aferir.linux import wait
 
 _JAVA_THREAD = re.compile(r'^"(?P<name>.*)" .*\bnid=(?P<nid>0x[0-9a-f]+|\d+)\b', re.MULTILINE)
 _SIGQUIT = 3
@@ -74,10 +75,8 @@ def _have_it_opened(pid: int, path: Path, trigger: Path) -> None:
     # Anybody may write to /tmp: no link that somebody has put there is followed.
     os.close(os.open(trigger, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
-        deadline = time.monotonic() + _OPENS_S
         os.kill(pid, signal.SIGQUIT)
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait.until(path.exists, wait.after(_OPENS_S))
     finally:
         with contextlib.suppress(OSError):
             trigger.unlink()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from aferir.errors import ProgramError
+from aferir.linux import wait
 
 _SENTINEL = b"\xff"
 """Makes the agent's parser forget half a message; its answer to a sync starts with one too."""
@@ -34,16 +35,16 @@ class JsonSocket:
 
     def connect(self, timeout_s: float) -> None:
         """Wait until somebody listens. Errors: ProgramError past `timeout_s`."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                self._socket.connect(str(self._path))
-            except (FileNotFoundError, ConnectionRefusedError):
-                if time.monotonic() > deadline:
-                    raise ProgramError(f"nobody listens on {self._path.name}") from None
-                time.sleep(0.002)
-            else:
-                return
+        nobody = (FileNotFoundError, ConnectionRefusedError)
+        try:
+            wait.until_it_works(
+                lambda: self._socket.connect(str(self._path)),
+                nobody,
+                wait.after(timeout_s),
+                period_s=0.002,
+            )
+        except nobody:
+            raise ProgramError(f"nobody listens on {self._path.name}") from None
 
     def close(self) -> None:
         """Close the connection; twice is fine."""

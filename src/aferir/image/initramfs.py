@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -139,3 +140,8 @@ def load_order(wanted: tuple[str, ...], needs: Mapping[str, list[str]]) -> list[
     for name in wanted:
         visit(name, ())
     return order
+
+
+def has_booted(console: Path) -> bool:
+    """Whether a guest whose serial line goes to the file `console` has said so."""
+    return console.exists() and BOOTED.encode() in console.read_bytes()

@@ -11,14 +11,13 @@ import contextlib
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from aferir.errors import AferirError, MissingError
-from aferir.linux import cgroup, journal, process, undo
+from aferir.linux import cgroup, journal, process, undo, wait
 from aferir.linux.journal import Entry
 
 KIND = "loop"
@@ -140,17 +139,20 @@ def give_back(entry: Entry) -> None:
     for device in _devices(file_of(entry)):  # before what is still to be written back
         _lift(root, device)
     undo.remove_tree(mount_of(entry))
-    deadline = time.monotonic() + _WAIT_S
-    while devices := _devices(file_of(entry)):
-        for device in devices:
-            _lift(root, device)
-            with contextlib.suppress(AferirError):
-                process.run(["losetup", "--detach", str(device)])
-        if time.monotonic() > deadline:
-            raise OSError(f"{devices[0]} stays attached to {file_of(entry)}")
-        time.sleep(0.01)
+    if not wait.until(lambda: _is_detached(root, file_of(entry)), wait.after(_WAIT_S)):
+        raise OSError(f"{file_of(entry)} stays attached to a loop device")
     file_of(entry).unlink(missing_ok=True)
     journal.erase(entry)
+
+
+def _is_detached(root: Path | None, file: Path) -> bool:
+    """Detach what is there still; whether nothing was."""
+    devices = _devices(file)
+    for device in devices:
+        _lift(root, device)
+        with contextlib.suppress(AferirError):
+            process.run(["losetup", "--detach", str(device)])
+    return not devices
 
 
 def _lift(root: Path | None, device: Path) -> None:

@@ -68,3 +68,25 @@ def until(
         if answer or late:
             return answer
         clock.sleep(min(period_s, deadline_s - clock.now_s()))
+
+
+def until_it_works(
+    act: Callable[[], _Value],
+    errors: type[Exception] | tuple[type[Exception], ...],
+    deadline_s: float,
+    clock: Clock = MONOTONIC,
+    *,
+    period_s: float = PERIOD_S,
+) -> _Value:
+    """Act every `period_s` until it raises none of `errors`, and return what it returned.
+
+    Errors: that of the first attempt that begins at or after `deadline_s`, and any other at once.
+    """
+    while True:
+        late = clock.now_s() >= deadline_s
+        try:
+            return act()
+        except errors:
+            if late:
+                raise
+        clock.sleep(min(period_s, deadline_s - clock.now_s()))

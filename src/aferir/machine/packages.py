@@ -21,6 +21,7 @@ PACKAGE_OF = {
     "lxc-start": "lxc",
     "lxc-stop": "lxc",
     "mke2fs": "e2fsprogs",
+    "sfdisk": "fdisk",
     "mmdebstrap": "mmdebstrap",
     "nginx": "nginx-light",
     "mvn": "maven",

@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import struct
+import subprocess
 import tarfile
 import tempfile
 from collections.abc import Callable
@@ -21,8 +22,13 @@ from aferir.cluster import disks, ova, ovf
 from aferir.cluster.description import Description
 from aferir.errors import ProgramError, UsageError
 from aferir.linux import process
+from aferir.machine import packages
 from tests import foreign_packages
 
+DATA = "0FC63DAF-8483-4772-8E79-3D69D8477DE4"
+ROOT = "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709"
+SWAP = "0657FD6D-A4AB-43C4-84E5-0933C84B4F4F"
+ESP = "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"
 LAB = Description(name="lab", nodes=3, cpus=2, memory_bytes=2**29, boot="disk", slurm=True)
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=20)
 
@@ -262,30 +268,44 @@ def test_a_list_of_other_files_is_no_disk() -> None:
     disks.check_vmdk(b"KDMV" + b"\0" * 8 + struct.pack("<Q", 2048), "x")
 
 
-def mbr(*entries: tuple[int, int, int]) -> bytes:
-    table = b"".join(struct.pack("<B3xB3xII", 0, *entry) for entry in entries)
-    return b"\0" * 446 + table.ljust(64, b"\0") + b"\x55\xaa" + b"\0" * 33 * 512
+def partition_of(folder: Path, script: str) -> disks.Partition | None:
+    """Of a disk of 16 MiB that sfdisk(8) makes by that script."""
+    raw = folder / "disk"
+    with raw.open("wb") as stream:
+        stream.truncate(16 << 20)
+    if script:
+        subprocess.run(
+            ["sfdisk", "--quiet", str(raw)],
+            input=script,
+            text=True,
+            check=True,
+            env={"PATH": packages.search_path()},
+        )
+    return disks.partition(disks.table_of(raw, mark="test"))
 
 
-def test_the_largest_partition_of_linux_is_the_root() -> None:
-    head = mbr((0x82, 1, 999), (0x83, 2048, 100), (0x83, 4096, 200))
-    assert disks.partition(head) == disks.Partition(4096 * 512, 200 * 512)
-    assert disks.partition(mbr((0x07, 1, 2))) is None
-    assert disks.partition(b"\0" * 34 * 512) is None
-
-
-def test_partitions_of_a_gpt_are_found() -> None:
-    linux = bytes.fromhex("af3dc60f838472478e793d69d8477de4")
-    entries = b"".join(
-        kind + b"\0" * 16 + struct.pack("<QQ", first, last) + b"\0" * 80
-        for kind, first, last in [(b"\1" * 16, 34, 9999), (linux, 10000, 10009)]
-    )
-    head = bytearray(mbr((0xEE, 1, 2**32 - 1)))
-    head[512:520] = b"EFI PART"
-    head[1024 : 1024 + len(entries)] = entries
-    assert disks.partition(bytes(head)) == disks.Partition(10000 * 512, 10 * 512)
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("label: dos\n2048,100,82\n4096,100,83\n8192,200,83\n", (8192, 200)),
+        ("label: dos\n2048,100,7\n", None),
+        ("label: dos\n2048,20000,5\n4096,300,83\n", (4096, 300)),
+        (f"label: gpt\n2048,4096,{DATA}\n8192,8,{SWAP}\n", (2048, 4096)),
+        (f"label: gpt\n2048,12288,{ROOT}\n14336,2048,{ESP}\n", (2048, 12288)),
+        ("", None),
+    ],
+)
+def test_the_largest_partition_of_linux_is_the_root(
+    tmp_path: Path, script: str, found: tuple[int, int] | None
+) -> None:
+    wanted = None if found is None else disks.Partition(found[0] * 512, found[1] * 512)
+    assert partition_of(tmp_path, script) == wanted
 
 
 @given(st.binary(max_size=34 * 512))
+@settings(max_examples=20)
 def test_no_partition_table_breaks_the_reader(head: bytes) -> None:
-    disks.partition(head)
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder) / "disk"
+        raw.write_bytes(head)
+        disks.partition(disks.table_of(raw, mark="test"))

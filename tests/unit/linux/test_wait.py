@@ -71,3 +71,29 @@ def test_the_machine_s_own_clock_never_goes_back_and_sleeps() -> None:
     wait.MONOTONIC.sleep(-1.0)
     wait.MONOTONIC.sleep(0.001)
     assert wait.MONOTONIC.now_s() - before >= 0.001
+
+
+def test_what_fails_is_tried_again_until_it_works() -> None:
+    clock = SimulatedClock()
+    tried: list[float] = []
+
+    def act() -> str:
+        tried.append(clock.now_s())
+        if len(tried) < 3:
+            raise OSError("not yet")
+        return "done"
+
+    assert wait.until_it_works(act, OSError, wait.after(5.0, clock), clock, period_s=1.0) == "done"
+    assert tried == [1000.0, 1001.0, 1002.0]
+
+
+def test_past_the_deadline_the_last_error_is_raised_and_others_at_once() -> None:
+    clock = SimulatedClock()
+
+    def act() -> None:
+        raise OSError(f"at {clock.now_s():g}")
+
+    with pytest.raises(OSError, match="at 1003"):
+        wait.until_it_works(act, OSError, wait.after(3.0, clock), clock, period_s=1.0)
+    with pytest.raises(OSError, match="at 1003"):
+        wait.until_it_works(act, ValueError, wait.after(3.0, clock), clock)

@@ -9,7 +9,6 @@ import pwd
 import re
 import shutil
 import tarfile
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ import msgspec
 
 from aferir.colocation.trials.service import LOOPBACK, USER, as_user, free_port, wait_for
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import process
+from aferir.linux import process, wait
 from aferir.machine import packages
 from aferir.programs.stores import jars
 
@@ -163,13 +162,9 @@ def _java_home() -> str:
 
 
 def _wait_for_health(port: int) -> None:
-    deadline = time.monotonic() + _STARTING_S
-    while True:
-        try:
-            ask(port, "GET", "/_cluster/health?wait_for_status=yellow&timeout=5s")
-        except ProgramError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
-        else:
-            return
+    wait.until_it_works(
+        lambda: ask(port, "GET", "/_cluster/health?wait_for_status=yellow&timeout=5s"),
+        ProgramError,
+        wait.after(_STARTING_S),
+        period_s=0.2,
+    )

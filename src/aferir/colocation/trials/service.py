@@ -5,12 +5,12 @@ from __future__ import annotations
 import pwd
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 
 import msgspec
 
 from aferir.errors import ProgramError
+from aferir.linux import wait
 
 LOOPBACK = "127.0.0.1"
 USER = "nobody"
@@ -55,14 +55,16 @@ def wait_for(
     child: subprocess.Popen[str], port: int, said: Callable[[], str], within_s: float = _STARTING_S
 ) -> None:
     """Until it listens. `said`: what it complained of. Errors: ProgramError."""
-    deadline = time.monotonic() + within_s
-    while True:
-        try:
-            socket.create_connection((LOOPBACK, port), timeout=1).close()
-        except OSError:
-            if child.poll() is not None or time.monotonic() > deadline:
-                words = said().strip()[-300:]
-                raise ProgramError(f"the service does not answer: {words}") from None
-            time.sleep(0.05)
-        else:
-            return
+    wait.until(
+        lambda: _listens(port) or child.poll() is not None, wait.after(within_s), period_s=0.05
+    )
+    if not _listens(port):
+        raise ProgramError(f"the service does not answer: {said().strip()[-300:]}")
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

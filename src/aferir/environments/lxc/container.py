@@ -17,7 +17,7 @@ from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.lxc import config_file
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
 from aferir.image import initramfs, userland
-from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, undo
+from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, undo, wait
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
@@ -166,16 +166,18 @@ def _start(entry: journal.Entry) -> subprocess.Popen[str]:
         environment={undo.MARK: entry.id},
     )
     mark = folder / "upper" / initramfs.CONTAINER_MARK
-    deadline = time.monotonic() + _START_LIMIT_S
-    while not mark.exists():
-        if monitor.poll() is not None or time.monotonic() > deadline:
-            process.end(monitor)
-            said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-            raise ProgramError(
-                f"the container did not start: {config_file.reason(said) or 'LXC gave no reason'}",
-                remedy="lxc-checkconfig(1) tells what the kernel lacks",
-            )
-        time.sleep(0.001)
+    wait.until(
+        lambda: mark.exists() or monitor.poll() is not None,
+        wait.after(_START_LIMIT_S),
+        period_s=0.001,
+    )
+    if not mark.exists():
+        process.end(monitor)
+        said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        raise ProgramError(
+            f"the container did not start: {config_file.reason(said) or 'LXC gave no reason'}",
+            remedy="lxc-checkconfig(1) tells what the kernel lacks",
+        )
     return monitor
 
 

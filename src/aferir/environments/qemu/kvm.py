@@ -6,7 +6,6 @@ hypervisor that lends it an incomplete KVM, every guest hangs at its first instr
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from aferir.environments.qemu import command_line
 from aferir.errors import AferirError
 from aferir.image import initramfs
 from aferir.image.userland import Image
-from aferir.linux import cleaning, journal, process, undo
+from aferir.linux import cleaning, journal, process, undo, wait
 from aferir.linux.journal import Entry
 from aferir.machine import facts, privileges
 
@@ -108,13 +107,10 @@ def give_back(entry: Entry) -> None:
 
 def _wait(console: Path, said: Path, poll: Callable[[], int | None]) -> str:
     """Until the guest has spoken; why it never did, empty where it has."""
-    deadline = time.monotonic() + _LIMIT_S
-    while time.monotonic() < deadline:
-        ended = poll() is not None
-        if console.exists() and initramfs.BOOTED.encode() in console.read_bytes():
-            return ""
-        if ended:
-            lines = said.read_text(encoding="utf-8", errors="replace").splitlines() or ["no reason"]
-            return f"/dev/kvm opens, and QEMU ends at once with it ({lines[0]})"
-        time.sleep(0.01)
+    wait.until(lambda: initramfs.has_booted(console) or poll() is not None, wait.after(_LIMIT_S))
+    if initramfs.has_booted(console):
+        return ""
+    if poll() is not None:
+        lines = said.read_text(encoding="utf-8", errors="replace").splitlines() or ["no reason"]
+        return f"/dev/kvm opens, and QEMU ends at once with it ({lines[0]})"
     return f"/dev/kvm opens, and a guest that uses it hangs (no sign of life in {_LIMIT_S:g} s)"

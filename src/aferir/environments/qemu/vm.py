@@ -20,7 +20,7 @@ from aferir.environments.jsonsocket import JsonSocket
 from aferir.environments.qemu import command_line, kvm
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
-from aferir.linux import affinity, cgroup, journal, pages, process, undo
+from aferir.linux import affinity, cgroup, journal, pages, process, undo, wait
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages
 from aferir.model.finding import Finding
@@ -338,12 +338,14 @@ def _start(
 
 def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
     """Until the guest's first program has spoken on the serial line."""
-    deadline = time.monotonic() + _BOOT_LIMIT_S
     console = command_line.console(folder)
-    while not (console.exists() and initramfs.BOOTED.encode() in console.read_bytes()):
-        if child.poll() is not None or time.monotonic() > deadline:
-            raise _did_not_boot(folder, child)
-        time.sleep(0.005)
+    wait.until(
+        lambda: initramfs.has_booted(console) or child.poll() is not None,
+        wait.after(_BOOT_LIMIT_S),
+        period_s=0.005,
+    )
+    if not initramfs.has_booted(console):
+        raise _did_not_boot(folder, child)
 
 
 def _connect(folder: Path, child: subprocess.Popen[str]) -> JsonSocket:
