@@ -21,6 +21,8 @@ from aferir.environments.native import Native, NativeInstance
 from aferir.errors import MissingError
 from aferir.linux import process
 from aferir.machine import host_limits
+from aferir.measuring.accounting import watching
+from aferir.measuring.snapshots import read_host, wanted
 from aferir.model.bench import Figure
 from aferir.model.plan import EnvironmentSpec
 from aferir.power.calibrate import spinning
@@ -29,8 +31,6 @@ from aferir.probes.cpu import parse_cpu_ticks, split_percent
 from aferir.probes.frequency import ARGUMENTS, parse
 from aferir.probes.frequency import PROGRAM as METER
 from aferir.programs.kernels import finite, kernel_path, positive, read_figures
-from aferir.runner.accounting import watching
-from aferir.runner.snapshots import read_host, wanted
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.io_cost import system_share
 

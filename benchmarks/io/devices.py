@@ -10,12 +10,12 @@ from pathlib import Path
 from aferir.environments.base import Accounting
 from aferir.errors import AferirError
 from aferir.linux import limited_disk
+from aferir.measuring.accounting import watching
 from aferir.model.bench import Figure
 from aferir.power.base import Description, Reading
 from aferir.power.check import refusal
 from aferir.probes import account
 from aferir.programs.kernels import kernel_path
-from aferir.runner.accounting import watching
 from aferir.selftest.options import BenchOptions, Note
 
 _BLOCK = 4096

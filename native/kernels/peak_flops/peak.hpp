@@ -18,7 +18,7 @@ struct Peak {
 };
 
 /// All threads together, in so many rounds of about 1 ms.
-Peak measure_peak(std::string_view isa, MultiplyAdd* multiply_add, int threads, int rounds);
+Peak measure_peak(std::string_view isa, peak::MultiplyAdd* multiply_add, int threads, int rounds);
 
 /// Whether every value is what its formula says.
 bool is_verified(const Peak& peak);

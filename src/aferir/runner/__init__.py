@@ -6,8 +6,8 @@ round, `pool` holds a round's instances, `repetition` runs one cell in one of th
 
 from __future__ import annotations
 
+from aferir.measuring.snapshots import Watch
 from aferir.runner.progress import Progress, Silent
-from aferir.runner.snapshots import Watch
 from aferir.runner.workflow import run
 
 __all__ = ["Progress", "Silent", "Watch", "run"]

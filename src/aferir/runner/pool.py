@@ -13,10 +13,10 @@ from aferir.environments.tenants import allocate
 from aferir.errors import AferirError
 from aferir.linux import pages
 from aferir.linux.journal import Entry
+from aferir.measuring.outcome import failure_of
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Failure, Record, Sample, Warning
 from aferir.programs.base import PROGRAM_FOLDER
-from aferir.runner.outcome import failure_of
 from aferir.runner.stopping import ALLOCATION, EMULATED, Round, allocation_cell
 
 IS_EMULATED = Warning(

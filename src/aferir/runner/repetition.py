@@ -9,18 +9,16 @@ from typing import Any
 import msgspec
 
 from aferir.environments.base import Instance, Kind
-from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired, UnverifiedError
+from aferir.errors import ProgramError, UnverifiedError
 from aferir.linux.process import Completed, explain_exit
+from aferir.measuring.outcome import complaint, failure_of, told_apart
+from aferir.measuring.run import measure
+from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
-from aferir.probes import account
 from aferir.programs.base import PROGRAM_FOLDER, Command, Program
-from aferir.runner.accounting import watching
 from aferir.runner.estimate import ELAPSED
-from aferir.runner.outcome import complaint, failure_of, told_apart
 from aferir.runner.pool import IS_EMULATED
-from aferir.runner.sampling import sampled
-from aferir.runner.snapshots import Watch, compare, take_after, take_before
 from aferir.runner.stopping import Round
 from aferir.runner.tenancy import Figures, together
 
@@ -31,7 +29,6 @@ REPETITION = "AFERIR_REPETITION"
 _OTHERS_CPUS = 0.1
 _OTHERS_S = 0.05
 """Below this much CPU time the tick accounting of /proc/stat says nothing (10 ms a tick)."""
-_ALIVE_LIMIT_S = 30.0
 
 
 class Repetition(msgspec.Struct, frozen=True):
@@ -42,14 +39,6 @@ class Repetition(msgspec.Struct, frozen=True):
     """The instance died, or a program may still run in it: it has to be replaced."""
     stopped_s: float = 0.0
     """How long somebody had stopped the program."""
-
-
-class _Ran(msgspec.Struct, frozen=True):
-    done: Completed | None = None
-    observed: tuple[Sample, ...] = ()
-    loads: tuple[Series, ...] = ()
-    failure: Failure | None = None
-    lost: bool = False
 
 
 def repeat(
@@ -67,7 +56,7 @@ def repeat(
     started = time.time_ns()
     line = command_line(kind, command)
     told = {**command.environment, REPETITION: str(turn.number)}
-    ran = _run(instance, line, msgspec.structs.replace(command, environment=told), watch, timeout_s)
+    ran = measure(instance, line, told, watch, timeout_s)
     samples: tuple[Sample, ...] = ()
     series: tuple[Series, ...] = ()
     doubts: tuple[Warning, ...] = ()
@@ -170,43 +159,3 @@ def load_warning(observed: Sequence[Sample], duration_s: float) -> tuple[Warning
             "stop them, or make more repetitions and look at the medians",
         ),
     )
-
-
-def _run(
-    instance: Instance,
-    line: tuple[str, ...],
-    command: Command,
-    watch: Watch,
-    timeout_s: float,
-) -> _Ran:
-    try:
-        instance.resume()
-        with watching(watch.account, instance.accounting) as watched:
-            before = take_before(watch, instance)
-            with sampled(watch.load_period_s, instance) as load:
-                done = instance.run(
-                    line, timeout_s=timeout_s, environment=command.environment, check=False
-                )
-            after = take_after(watch, instance)
-        if any(one.exit_code for one in (done, *done.others)) and not _alive(instance):
-            message = f"the instance died: `{line[0]}` {explain_exit(done)}"
-            observed = compare(watch, before, after)
-            return _Ran(done, observed, failure=Failure("instance", message), lost=True)
-        instance.pause()
-    except TimeoutExpired as error:
-        return _Ran(failure=failure_of("time-limit", error), lost=True)
-    except MissingError as error:
-        return _Ran(failure=failure_of("missing", error), lost=True)
-    except (AferirError, OSError) as error:
-        return _Ran(failure=failure_of("instance", error, "the instance died: {}"), lost=True)
-    seen = (*compare(watch, before, after), *load.samples)
-    if watched.account is not None:
-        seen += account.samples(watched.account)
-    return _Ran(done, seen, load.series)
-
-
-def _alive(instance: Instance) -> bool:
-    try:
-        return instance.run(["true"], timeout_s=_ALIVE_LIMIT_S, check=False).exit_code == 0
-    except (AferirError, OSError):
-        return False

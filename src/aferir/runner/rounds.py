@@ -11,6 +11,7 @@ import msgspec
 
 from aferir.environments.base import Environment, Kind
 from aferir.linux.running import Running
+from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Cell, Plan
 from aferir.model.record import Failure, Record
 from aferir.programs.base import Program
@@ -21,7 +22,6 @@ from aferir.runner.pool import Pool, allocation_record
 from aferir.runner.preparation import Ready
 from aferir.runner.progress import Progress
 from aferir.runner.repetition import blank, repeat
-from aferir.runner.snapshots import Watch
 from aferir.runner.standstill import judged, suspended_s
 from aferir.runner.stopping import (
     ALLOCATION,

@@ -17,6 +17,7 @@ from aferir.linux import journal
 from aferir.linux.running import Running
 from aferir.linux.wait import MONOTONIC, Clock
 from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
+from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance, Segment
 from aferir.model.record import Warning
@@ -27,7 +28,6 @@ from aferir.runner.preparation import Ready, prepare, warnings_of
 from aferir.runner.progress import Progress, Silent
 from aferir.runner.repetition import command_line
 from aferir.runner.rounds import Session, go
-from aferir.runner.snapshots import Watch
 from aferir.runner.stopping import MOST_FAILURES, History, given_up
 from aferir.store import (
     Choice,

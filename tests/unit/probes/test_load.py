@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from aferir.environments.base import Accounting
+from aferir.measuring.sampling import sampled, summarise
 from aferir.model.plan import EnvironmentSpec
 from aferir.probes import load
 from aferir.probes.load import Look, Used
-from aferir.runner.sampling import sampled, summarise
 from aferir.statistics.fairness import jain
 from tests.unit.runner.fakes import FakeEnvironment
 

@@ -18,13 +18,13 @@ from aferir.errors import (
     UsageError,
 )
 from aferir.linux.journal import write
+from aferir.measuring.snapshots import read_host, split_files
 from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
 from aferir.programs.base import Command
 from aferir.registry import kinds
 from aferir.runner import Watch, run
 from aferir.runner.repetition import command_line, load_warning
-from aferir.runner.snapshots import read_host, split_files
 from aferir.store import list_runs
 from tests.unit.runner.fakes import (
     WORKLOADS,

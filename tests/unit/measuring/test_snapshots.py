@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from aferir.environments.base import Accounting, Instance
+from aferir.measuring.snapshots import Watch, compare, read_instance, take_after, take_before
 from aferir.model.plan import EnvironmentSpec
-from aferir.runner.snapshots import Watch, compare, read_instance, take_after, take_before
 from tests.unit.runner.fakes import FakeEnvironment
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from aferir.errors import MissingError
 from aferir.linux.process import Completed
+from aferir.measuring.outcome import complaint, failure_of, told_apart
 from aferir.model.record import Failure, Sample
 from aferir.probes.memory import KILLS, MemoryProbe
-from aferir.runner.outcome import complaint, failure_of, told_apart
 
 FAILED = Failure("program", "`x` exited with 1: it says why")
 

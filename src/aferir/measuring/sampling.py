@@ -11,10 +11,10 @@ from statistics import fmean
 
 from aferir.environments.base import Accounting, Entered, Instance
 from aferir.linux import affinity, process
+from aferir.measuring.snapshots import read_host
 from aferir.model.record import Sample, Series
 from aferir.probes import load
 from aferir.probes.load import Look, Used
-from aferir.runner.snapshots import read_host
 from aferir.statistics.fairness import jain
 
 _GUEST_PERIOD_S = 1.0

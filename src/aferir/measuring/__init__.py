@@ -1,0 +1,1 @@
+"""One program between two looks of the probes, on the machine where it runs."""

@@ -1,0 +1,72 @@
+"""One run of a program in an instance, between two looks of the probes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from aferir.environments.base import Instance
+from aferir.errors import AferirError, MissingError, TimeoutExpired
+from aferir.linux.process import Completed, explain_exit
+from aferir.measuring.accounting import watching
+from aferir.measuring.outcome import failure_of
+from aferir.measuring.sampling import sampled
+from aferir.measuring.snapshots import Watch, compare, take_after, take_before
+from aferir.model.record import Failure, Sample, Series
+from aferir.probes import account
+
+_ALIVE_LIMIT_S = 30.0
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    done: Completed | None = None
+    """None where the program did not run to its end."""
+    observed: tuple[Sample, ...] = ()
+    """By the probes."""
+    loads: tuple[Series, ...] = ()
+    failure: Failure | None = None
+    """Of the instance, or a limit that was passed; what the program says of itself is in `done`."""
+    lost: bool = False
+    """The instance died, or a program may still run in it: it has to be replaced."""
+
+
+def measure(
+    instance: Instance,
+    line: tuple[str, ...],
+    environment: Mapping[str, str],
+    watch: Watch,
+    timeout_s: float,
+) -> Measured:
+    """Resume a paused instance, run `line` in it with those variables, and pause it again."""
+    try:
+        instance.resume()
+        with watching(watch.account, instance.accounting) as watched:
+            before = take_before(watch, instance)
+            with sampled(watch.load_period_s, instance) as load:
+                done = instance.run(line, timeout_s=timeout_s, environment=environment, check=False)
+            after = take_after(watch, instance)
+        if any(one.exit_code for one in (done, *done.others)) and not _alive(instance):
+            message = f"the instance died: `{line[0]}` {explain_exit(done)}"
+            observed = compare(watch, before, after)
+            return Measured(done, observed, failure=Failure("instance", message), lost=True)
+        instance.pause()
+    except TimeoutExpired as error:
+        return Measured(failure=failure_of("time-limit", error), lost=True)
+    except MissingError as error:
+        return Measured(failure=failure_of("missing", error), lost=True)
+    except (AferirError, OSError) as error:
+        return Measured(failure=failure_of("instance", error, "the instance died: {}"), lost=True)
+    seen = (*compare(watch, before, after), *load.samples)
+    if watched.account is not None:
+        seen += account.samples(watched.account)
+    return Measured(done, seen, load.series)
+
+
+def _alive(instance: Instance) -> bool:
+    try:
+        return instance.run(["true"], timeout_s=_ALIVE_LIMIT_S, check=False).exit_code == 0
+    except (AferirError, OSError):
+        return False
