@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,7 @@ from aferir.colocation.applying import Machine
 from aferir.colocation.attributes import Attributes
 from aferir.colocation.privileges import findings
 from aferir.colocation.settings import Schedule, Settings
-from aferir.linux import cgroup, journal, process
+from aferir.linux import cgroup, journal, process, scheduling
 from tests.integration.support import own_state
 from tests.waiting import eventually
 
@@ -166,14 +165,14 @@ def test_a_thread_leaves_though_the_kernel_refuses_to_shrink_it(
 ) -> None:
     """EBUSY: its account is below 0, and a smaller reservation is one too many as well."""
     attributes.put(child.pid, _reserved(0.004, 0.01))
-    call = attributes._call
+    set_ = scheduling.set_
 
-    def refuse(number: int, tid: int, given: Any, *rest: object) -> None:
-        if given._obj.policy == attributes.DEADLINE:
+    def refuse(tid: int, wanted: scheduling.SchedAttr) -> None:
+        if wanted.policy == attributes.DEADLINE:
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-        call(number, tid, given, *rest)
+        set_(tid, wanted)
 
-    monkeypatch.setattr(attributes, "_call", refuse)
+    monkeypatch.setattr(scheduling, "set_", refuse)
     attributes._leave(child.pid, _reserved(0.004, 0.01), _OTHER)
     monkeypatch.undo()
     assert attributes.read(child.pid).policy == attributes.OTHER
