@@ -19,7 +19,7 @@ from statistics import median
 import msgspec
 
 from aferir.cluster import configuration, manager, storing
-from aferir.cluster.description import Description, Kind
+from aferir.cluster.description import Description, NodeKind
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
 from aferir.linux import journal, process, wait
@@ -38,7 +38,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What is done with clusters of one kind, and how long a user may wait for it."""
 
     part: str
-    kind: Kind
+    kind: NodeKind
     nodes: int
     more: int = 0
     """To scale to and back from; 0: it is not scaled."""

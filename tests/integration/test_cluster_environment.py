@@ -15,22 +15,20 @@ import pytest
 
 from aferir import registry
 from aferir.cluster import manager, storing
-from aferir.cluster.instance import Cluster
+from aferir.cluster.instance import Cluster, ClusterSpec
 from aferir.environments import tenants
 from aferir.environments.base import Instance
 from aferir.errors import ProgramError
 from aferir.image import userland
 from aferir.linux import journal
-from aferir.model.plan import EnvironmentSpec
 from tests.integration.support import allocated, check_timeout, leftovers, own_state
 
 pytestmark = pytest.mark.integration
-SPEC = EnvironmentSpec(name="lab", kind="cluster", cpus=1, memory_bytes=2**28, nodes=2)
+SPEC = ClusterSpec(name="lab", cpus=1, memory_bytes=2**28, nodes=2)
 WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
 ALLOCATING = f"""
 import time
-from aferir.cluster.instance import Cluster
-from aferir.model.plan import EnvironmentSpec
+from aferir.cluster.instance import Cluster, ClusterSpec
 Cluster().allocate({SPEC!r})
 print("made", flush=True)
 time.sleep(600)
@@ -85,9 +83,7 @@ def test_it_is_listed_nowhere_and_each_node_has_its_accounts(lab: Instance) -> N
 
 
 def test_two_at_once_do_not_see_one_another(environment: Cluster) -> None:
-    two = EnvironmentSpec(
-        name="two", kind="cluster", cpus=1, memory_bytes=2**28, nodes=2, tenants=2
-    )
+    two = ClusterSpec(name="two", cpus=1, memory_bytes=2**28, nodes=2, tenants=2)
     instance = tenants.allocate(environment, two)
     try:
         done = instance.run(WHO)

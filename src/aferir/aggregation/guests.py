@@ -17,12 +17,11 @@ from aferir.aggregation import traffic, wiring
 from aferir.aggregation.shells import MAKING_S, output
 from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
 from aferir.environments.qemu.command_line import Wire
-from aferir.environments.qemu.vm import GuestInstance, VirtualMachine
+from aferir.environments.qemu.vm import GuestInstance, GuestSpec, VirtualMachine
 from aferir.errors import UsageError
 from aferir.image import initramfs
 from aferir.linux import journal, namespace
 from aferir.model.network import MOST_LINKS, Event, Kind
-from aferir.model.plan import EnvironmentSpec
 
 _MEMORY = 512 * 2**20
 _FOLDER = PurePosixPath("/run")
@@ -68,7 +67,7 @@ def _host(folder: Path, number: int, program: Path) -> AbstractContextManager[Gu
 
 @contextmanager
 def _booted(machine: VirtualMachine, program: Path) -> Iterator[GuestInstance]:
-    spec = EnvironmentSpec(name="network", kind="vm", cpus=1, memory_bytes=_MEMORY)
+    spec = GuestSpec(name="network", cpus=1, memory_bytes=_MEMORY)
     instance = machine.allocate(spec)
     try:
         instance.put(program, _PROGRAM)

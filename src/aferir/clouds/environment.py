@@ -8,20 +8,49 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from aferir.clouds import lxd, providers, remote, simulated
+from aferir.clouds.providers import read_wanted
 from aferir.environments.base import Context, Kind
 from aferir.environments.native import NativeInstance
-from aferir.errors import MissingError
+from aferir.errors import MissingError, UsageError
 from aferir.linux import affinity
 from aferir.linux.process import Completed
-from aferir.model.cloud import WANTED
+from aferir.model.cloud import WANTED, Wanted
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.parameters import text
+from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 
 KIND = "cloud"
+
+
+def _wanted(path: str) -> Wanted:
+    try:
+        return read_wanted(Path(path))
+    except UsageError as error:
+        raise ValueError(f"does not say which instances: {error.message}") from None
+
+
+class CloudSpec(EnvironmentSpec, frozen=True, kw_only=True):
+    """The host, from where programs ask a cloud for instances."""
+
+    kind: EnvironmentKind = KIND
+    cloud: (
+        Annotated[
+            Wanted,
+            text(
+                "file that says which instances of which cloud; it is read when the run begins",
+                "my-cloud.toml",
+                parse=_wanted,
+                unset="those of hosts that are simulated here",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class Clouds:
@@ -46,6 +75,7 @@ class Clouds:
         Errors: MissingError where the cloud cannot be reached, or hosts cannot be simulated.
         """
         clock = time.perf_counter()
+        assert isinstance(spec, CloudSpec)
         wanted = spec.cloud
         found = providers.cloud(wanted).check() if wanted else simulated.check("container")
         for finding in found:
@@ -70,6 +100,7 @@ class CloudInstance(NativeInstance):
     ) -> Completed:
         """Run a program here, which is told whose instances it shall take."""
         told = dict(environment or {})
+        assert isinstance(self.spec, CloudSpec)
         if self.spec.cloud is not None:
             told[WANTED] = msgspec.json.encode(self.spec.cloud).decode()
         return super().run(command, timeout_s=timeout_s, environment=told, check=check)
@@ -77,6 +108,7 @@ class CloudInstance(NativeInstance):
 
 CLOUD = Kind(
     name=KIND,
+    spec=CloudSpec,
     make=Clouds,
     clean={lxd.KIND: lxd.give_back, remote.KIND: providers.give_back},
     on_host=True,

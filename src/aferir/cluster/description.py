@@ -9,9 +9,10 @@ from typing import Literal
 import msgspec
 
 from aferir.errors import UsageError
-from aferir.model.plan import Placement
 
-Kind = Literal["container", "vm"]
+NodeKind = Literal["container", "vm"]
+Placement = Literal["spread", "packed", "reserve", "free"]
+"""How nodes get the host's CPUs: see `aferir.cluster.placing`."""
 Boot = Literal["diskless", "disk"]
 """Of the workers: diskless ones hold in RAM whatever they write, and start afresh."""
 
@@ -26,7 +27,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     name: str
     nodes: int = 2
     """The front end is one of them, and computes too."""
-    kind: Kind = "container"
+    kind: NodeKind = "container"
     cpus: int = 1
     """Of each node; more than the host has in all are shared."""
     memory_bytes: int = 2**30

@@ -6,28 +6,84 @@ front end alone.
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 from aferir.cluster import configuration, files, manager, workshop
 from aferir.cluster.containers import ContainerNodes
-from aferir.cluster.description import Description, State
+from aferir.cluster.description import Description, NodeKind, Placement, State
 from aferir.environments import rooted
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.lxc import container
-from aferir.environments.qemu import kvm
+from aferir.environments.qemu import kvm, vm
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
 from aferir.linux import affinity, journal, undo
 from aferir.linux.process import Completed
 from aferir.machine import privileges
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.parameters import text, told, whole
+from aferir.model.plan import Cpus, EnvironmentKind, EnvironmentSpec, Tenants
 
 KIND = "cluster"
 _SHARED = PurePosixPath("/home")
+_RELEASE = "[a-z]{1,30}"
+_KEPT_BYTES: Mapping[NodeKind, int] = {"container": 0, "vm": vm.KEPT_BYTES}
+_OTHER_RELEASES: tuple[NodeKind, ...] = ("container",)
+
+
+def _release(name: str) -> str:
+    if not re.fullmatch(_RELEASE, name):
+        raise ValueError("is no release")
+    return name
+
+
+class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
+    """A virtual cluster; `cpus` and `memory_bytes` are those of each node."""
+
+    kind: EnvironmentKind = KIND
+    cpus: Cpus = 1
+    tenants: Tenants = 1
+    nodes: Annotated[int, whole("nodes, the front end among them", 1, 250, unit="nodes")] = 2
+    node_kind: Annotated[
+        NodeKind, told("what nodes are: containers, or guests with kernels of their own")
+    ] = "container"
+    placement: Annotated[
+        Placement, told("how nodes get the host's CPUs, or those of `pin`: see the guide")
+    ] = "spread"
+    suite: (
+        Annotated[
+            str,
+            text(
+                "another release of the host's distribution as the userland of containers",
+                "trixie",
+                parse=_release,
+                pattern=_RELEASE,
+                unset="the host's release",
+            ),
+        ]
+        | None
+    ) = None
+
+    def machines(self) -> int:
+        """Its nodes."""
+        return self.nodes
+
+    def kept_bytes(self) -> int:
+        """Of each node."""
+        return _KEPT_BYTES[self.node_kind]
+
+    def conflicts(self) -> tuple[Wrong, ...]:
+        """A release is of containers."""
+        if self.suite is not None and self.node_kind not in _OTHER_RELEASES:
+            said = "guests have the host's release"
+            return (Wrong("suite", said, "remove it, or `node_kind`"),)
+        return ()
 
 
 class Cluster:
@@ -54,6 +110,7 @@ class Cluster:
 
         Errors: MissingError where this machine lacks something, ProgramError where a node fails.
         """
+        assert isinstance(spec, ClusterSpec)
         description = Description(
             name=f"run-{uuid.uuid4().hex[:12]}",
             nodes=spec.nodes,
@@ -63,7 +120,7 @@ class Cluster:
             placement=spec.placement,
         )
         manager.require(description)
-        base = userland.ensure(self._progress, manager.packages(description), spec.suite)
+        base = userland.ensure(self._progress, manager.packages(description), spec.suite or "")
         clock = time.perf_counter()
         host = affinity.pinned(spec, affinity.host_cpus())
         state = manager.create_from(
@@ -76,7 +133,7 @@ class Cluster:
 class ClusterInstance:
     """A cluster whose nodes run."""
 
-    def __init__(self, spec: EnvironmentSpec, state: State, emulated: bool, total_s: float) -> None:
+    def __init__(self, spec: ClusterSpec, state: State, emulated: bool, total_s: float) -> None:
         self.spec = spec
         self.phases = Phases(total_s=total_s)
         self.emulated = emulated
@@ -179,6 +236,7 @@ def _shared(path: PurePosixPath) -> PurePosixPath:
 
 CLUSTER = Kind(
     name=KIND,
+    spec=ClusterSpec,
     make=lambda context: Cluster(context.progress),
     clean={manager.KIND: manager.undo_cluster, workshop.KIND: workshop.give_back},
     least_memory_bytes=2**26,

@@ -11,8 +11,8 @@ from aferir.cluster import configuration, files, network, placing, slurm, storin
 from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import (
     Description,
-    Kind,
     Node,
+    NodeKind,
     State,
     address,
     check,
@@ -34,7 +34,7 @@ from aferir.machine import processors
 KIND = "cluster"
 PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
 """Of the nodes' userland, beyond those of every instance."""
-_BACKENDS: Mapping[Kind, Callable[[], Nodes]] = {
+_BACKENDS: Mapping[NodeKind, Callable[[], Nodes]] = {
     "container": ContainerNodes,
     "vm": GuestNodes,
 }

@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 import msgspec
 
-from aferir.cluster.description import Description, Kind, check
+from aferir.cluster.description import Description, NodeKind, check
 from aferir.errors import AferirError, UsageError
 
 OVF = "http://schemas.dmtf.org/ovf/envelope/1"
@@ -72,7 +72,7 @@ def properties(description: Description) -> dict[str, str]:
     return {key: str(value).lower() for key, value in found.items()}
 
 
-def description(package: Package, name: str, kind: Kind | None) -> Description:
+def description(package: Package, name: str, kind: NodeKind | None) -> Description:
     """The cluster that a package describes, under that name; `kind` instead of its own.
 
     Of a package of another tool: as many nodes as it has virtual machines, like the first one.

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.cluster import disks, manager, ova, ovf, storing
-from aferir.cluster.description import FRONT, Description, Kind, State, check
+from aferir.cluster.description import FRONT, Description, NodeKind, State, check
 from aferir.cluster.nodes import keeps_disk
 from aferir.cluster.workshop import Workshop, workshop
 from aferir.errors import MissingError, UsageError
@@ -51,7 +51,7 @@ def save(name: str, target: Path, progress: Progress = silent) -> None:
 
 
 def load(
-    source: Path, *, name: str = "", kind: Kind | None = None, progress: Progress = silent
+    source: Path, *, name: str = "", kind: NodeKind | None = None, progress: Progress = silent
 ) -> State:
     """Make the cluster that a package holds, under another name or of another kind if wanted.
 
@@ -173,7 +173,7 @@ def _package(state: State, images: dict[Path, int]) -> ovf.Package:
     )
 
 
-def _possible(asked: Description, kind: Kind | None, progress: Progress) -> Description:
+def _possible(asked: Description, kind: NodeKind | None, progress: Progress) -> Description:
     """The same, as containers where guests cannot run here and nobody insists on guests."""
     if asked.kind != "vm" or kind == "vm":
         return asked

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from aferir.cluster.description import Placement
 from aferir.machine.processors import Processor
-from aferir.model.plan import Placement
 
 Cpus = tuple[int, ...]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from aferir.config.factors import PREFIX, Factor, label, variant
+from aferir.config.environments import EnvironmentTable, specification
+from aferir.config.factors import PREFIX, Factor, Levels, variant
 from aferir.config.problems import Problems
 from aferir.config.sections import Experiment
 from aferir.config.workloads import WorkloadTable, judge_parameters
@@ -26,16 +27,12 @@ from aferir.model.units import format_size
 from aferir.programs.base import Program
 
 MOST_CELLS = 1000
-_GUEST_KERNEL = 64 * 2**20
-"""Bytes that a guest's own kernel and user land keep from a program, about."""
-
-Levels = tuple[tuple[Factor, Parameter], ...]
 
 
 def expand(
     experiment: Experiment,
     *,
-    environments: Sequence[EnvironmentSpec],
+    environments: Sequence[EnvironmentTable],
     workloads: Sequence[WorkloadTable],
     factors: Sequence[Factor],
     programs: Mapping[str, Program[Any]],
@@ -52,7 +49,8 @@ def expand(
             f"make {count} cells with {len(environments)} environments",
             f"keep at most {MOST_CELLS}: fewer levels, or several experiments",
         )
-        return (), ()
+        workloads = ()  # the environments are looked at all the same
+    unused = {environment.path: environment for environment in environments}
     specs: dict[str, EnvironmentSpec] = {}
     needed: set[str] = set()
     """Debian packages: one image serves all programs."""
@@ -60,7 +58,7 @@ def expand(
     for workload in workloads:
         program = programs[workload.program]
         used = _used(workload, factors, program)
-        for chosen in itertools.product(*([(f, level) for level in f.levels] for f in used)):
+        for chosen in _choices(used):
             parameters = _parameters(workload, chosen)
             varied = {factor.name for factor, _ in chosen if not factor.field}
             values = judge_parameters(
@@ -69,16 +67,14 @@ def expand(
             if values is None:
                 continue
             needed |= {*program.packages(values)}
-            for spec in environments:
-                if workload.environments and spec.name not in workload.environments:
+            own = tuple((factor, level) for factor, level in chosen if factor.field)
+            for environment in environments:
+                if workload.environments and environment.name not in workload.environments:
                     continue
-                made = variant(spec, chosen)
-                if not spec.pin and any(factor.field == "pinned" for factor, _ in chosen):
-                    problems.add(
-                        PREFIX + "pinned",
-                        f"`{spec.name}` names no CPUs that it could be pinned to",
-                        "add `pin = [0]` to the environment, with as many CPUs as it has",
-                    )
+                unused.pop(environment.path, None)
+                made = variant(environment, own, kinds=kinds, host=host, problems=problems)
+                if made is None:
+                    continue
                 cell = _cell(made, workload, parameters, chosen)
                 _check_kind(workload, made, program, kinds, problems=problems)
                 need = program.memory_bytes(values)
@@ -94,11 +90,18 @@ def expand(
                     problems.add(workload.path, message, remedy)
                 specs[made.name] = made
                 cells.append(cell)
+    for environment in unused.values():
+        specification(environment, kinds=kinds, host=host, problems=problems)
     packages = tuple(sorted(needed))
     return tuple(
         msgspec.structs.replace(spec, packages=packages) if kinds[spec.kind].has_image else spec
         for spec in specs.values()
     ), tuple(cells)
+
+
+def _choices(factors: Sequence[Factor]) -> Iterator[Levels]:
+    """Every combination of their levels."""
+    return itertools.product(*([(f, level) for level in f.levels] for f in factors))
 
 
 def _used(
@@ -120,7 +123,7 @@ def _combinations(
 
 
 def _parameters(workload: WorkloadTable, chosen: Levels) -> dict[str, Parameter]:
-    return workload.parameters | {f.name: level for f, level in chosen if not f.field}
+    return workload.parameters | {f.name: level.value for f, level in chosen if not f.field}
 
 
 def _cell(
@@ -129,7 +132,7 @@ def _cell(
     parameters: dict[str, Parameter],
     chosen: Levels,
 ) -> Cell:
-    marks = [(PREFIX if f.field else "") + label(f, level) for f, level in chosen]
+    marks = [(PREFIX if f.field else "") + level.label for f, level in chosen]
     group = "/".join([workload.name, *marks])
     return Cell(
         id=f"{spec.name}/{group}",
@@ -142,7 +145,7 @@ def _cell(
             time_limit_s=workload.time_limit_s,
             skip_emulated=workload.skip_emulated,
         ),
-        factors={f.name: level for f, level in chosen},
+        factors={f.name: level.value for f, level in chosen},
     )
 
 
@@ -181,16 +184,15 @@ def _misfits(
 ) -> Iterator[tuple[str, str]]:
     """Why a cell cannot run as asked, each with its remedy."""
     # Processes are on all nodes of a cluster, threads on its front end alone.
-    for name, nodes in (("threads", 1), ("processes", spec.nodes)):
+    for name, nodes in (("threads", 1), ("processes", spec.machines())):
         number = cell.workload.parameters.get(name, 1)
         if isinstance(number, int) and number > spec.cpus * nodes and not oversubscribe:
             yield (
                 f"asks for {number} {name} in `{spec.name}`, which has {spec.cpus * nodes} CPUs",
                 f"lower `{name}`, or write `oversubscribe = true` under [experiment]",
             )
-    guests = spec.kind == "vm" or spec.node_kind == "vm"
-    have = spec.memory_bytes - (_GUEST_KERNEL if guests else 0)
-    have *= spec.nodes if "processes" in cell.workload.parameters else 1
+    have = spec.memory_bytes - spec.kept_bytes()
+    have *= spec.machines() if "processes" in cell.workload.parameters else 1
     if need_bytes > have:
         yield (
             (
@@ -199,7 +201,7 @@ def _misfits(
             ),
             "give the environment more memory, or take a smaller problem",
         )
-    instances = spec.tenants * spec.nodes
+    instances = spec.tenants * spec.machines()
     if instances * spec.memory_bytes > host_bytes and not kind.on_host:
         yield (
             (
@@ -208,9 +210,4 @@ def _misfits(
                 f"{format_size(host_bytes)}"
             ),
             "give each less memory, or ask for fewer tenants or nodes",
-        )
-    if spec.pin and spec.cpus > len(spec.pin):
-        yield (
-            f"would run in `{spec.name}` of {spec.cpus} CPUs, pinned to {len(spec.pin)}",
-            "pin the environment to more CPUs, or remove the level of `environment.cpus`",
         )

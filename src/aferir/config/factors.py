@@ -9,16 +9,12 @@ from typing import Any
 
 import msgspec
 
-from aferir.config.clusters import MOST_NODES
+from aferir.config.environments import EnvironmentTable, Written, specification
 from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table
 from aferir.config.problems import Problems
-from aferir.config.sections import (
-    MOST_TENANTS,
-    check_cpus,
-    check_memory,
-)
 from aferir.config.workloads import WorkloadTable, as_parameter
 from aferir.environments.base import Kind
+from aferir.model.checking import Refused, read_value
 from aferir.model.parameters import Field, names
 from aferir.model.plan import EnvironmentSpec, HostLimits, Parameter
 from aferir.model.units import format_size
@@ -27,23 +23,36 @@ from aferir.programs.base import Program, declared_by
 
 MOST_FACTORS = 6
 MOST_LEVELS = 64
-ENVIRONMENT_FIELDS = (
-    *("cpus", "memory", "cpu_quota", "pinned", "huge_pages", "merge_pages", "tenants", "nodes"),
-)
 PREFIX = "environment."
+PINNED = PREFIX + "pinned"
+"""Not a key of environments: it keeps or leaves out their `pin`."""
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]")
 _TEXT_LEVEL = re.compile(r"[A-Za-z0-9._+-]{1,40}")
+
+
+class Level(msgspec.Struct, frozen=True):
+    """One level of a factor."""
+
+    value: Parameter
+    label: str
+    """As it stands in the names of cells and variants: `threads=2`, `memory=1GiB`."""
+    written: Written | None = None
+    """Of an environment's key."""
 
 
 class Factor(msgspec.Struct, frozen=True):
     """One factor; `environment.cpus` varies environments, `threads` the workloads that know it."""
 
     name: str
-    levels: tuple[Parameter, ...]
+    levels: tuple[Level, ...]
 
     @property
     def field(self) -> str:
-        """Field of the environments that it varies; empty for a parameter of workloads."""
+        """Key of the environments that it varies; empty for a parameter of workloads."""
         return self.name.removeprefix(PREFIX) if self.name.startswith(PREFIX) else ""
+
+
+Levels = tuple[tuple[Factor, Level], ...]
 
 
 def read_factors(
@@ -51,8 +60,8 @@ def read_factors(
     *,
     programs: Mapping[str, Program[Any]],
     workloads: Sequence[WorkloadTable],
-    environments: Sequence[Kind],
-    host: HostLimits,
+    environments: Sequence[EnvironmentTable],
+    kinds: Mapping[str, Kind],
     problems: Problems,
 ) -> tuple[Factor, ...]:
     """The `[factors]` table, without the factors that are wrong."""
@@ -61,17 +70,27 @@ def read_factors(
         problems.add("factors", f"there are {len(table)}", f"keep at most {MOST_FACTORS} factors")
         return ()
     fields = Fields(table, "factors", problems)
-    environment_factors = tuple(PREFIX + field for field in ENVIRONMENT_FIELDS)
+    keys: dict[str, Field] = {
+        PREFIX + field.key: field for one in reversed(environments) for field in one.kind.keys
+    }
     known = tuple({name: None for rules in programs.values() for name in names(rules.parameters)})
-    fields.only((*known, *environment_factors))
+    elsewhere = {PREFIX + field.key for kind in kinds.values() for field in kind.keys} - {*keys}
+    fields.only((*known, *keys, *elsewhere, PINNED))
     factors = []
     for name in table:
-        if name in environment_factors:
-            levels = _environment_levels(fields, name, environments, host)
+        if name in keys:
+            levels = _environment_levels(fields, name, keys[name])
+        elif name == PINNED:
+            levels = _levels(fields, name)
+            if not all(isinstance(level.value, bool) for level in levels):
+                fields.wrong(name, "has a level that is no flag", "write `[true, false]`")
+                continue
         elif name in known:
             _check_use(fields, name, programs, workloads)
             levels = _levels(fields, name, _declared(name, programs, workloads))
         else:
+            if name in elsewhere and environments:
+                fields.wrong(name, "is a key of no environment of this file", "remove it")
             continue
         if levels:
             factors.append(Factor(name, levels))
@@ -111,94 +130,96 @@ def _declared(
     return next((field for field in found if field.key == name), None)
 
 
-def _levels(fields: Fields, name: str, field: Field | None = None) -> tuple[Parameter, ...]:
+def _levels(fields: Fields, name: str, field: Field | None = None) -> tuple[Level, ...]:
+    """Of a workload's parameter."""
+    levels: list[Level] = []
+    for place, written in enumerate(_list(fields, name), start=1):
+        value = written if field is None else as_parameter(field, written)
+        if not is_parameter(value) or (isinstance(value, str) and not _TEXT_LEVEL.fullmatch(value)):
+            fields.wrong(f"{name}[{place}]", f"{shown(written)} is no level", PARAMETER_REMEDY)
+            return ()
+        of_bytes = name.endswith("_bytes")
+        levels.append(Level(value, _label(name.removeprefix(PREFIX), value, of_bytes=of_bytes)))
+    return _distinct(fields, name, levels)
+
+
+def _environment_levels(fields: Fields, name: str, field: Field) -> tuple[Level, ...]:
+    """Of a key of environments, which reads its levels as what stands in their tables."""
+    levels: list[Level] = []
+    for place, written in enumerate(_list(fields, name), start=1):
+        key = f"{name}[{place}]"
+        try:
+            value = read_value(field, written)
+        except Refused as refused:
+            fields.wrong(key, refused.message, refused.remedy)
+            continue
+        if field.form == "list":
+            value = "+".join(map(str, value))
+        elif field.form == "text":
+            value = str(written)
+        label = _label(field.key, value, of_bytes=field.spelling == "size")
+        levels.append(Level(value, label, Written(fields.at(key), written)))
+    return _distinct(fields, name, levels)
+
+
+def _list(fields: Fields, name: str) -> Sequence[object]:
+    """The levels as they are written; none where that is no list of them."""
     value = fields.table[name]
     if not isinstance(value, list) or not value:
-        fields.wrong(
-            name, f"{shown(value)} is {kind_of(value)} without levels", f"write `{name} = [1, 2]`"
-        )
+        said = f"{shown(value)} is {kind_of(value)} without levels"
+        fields.wrong(name, said, f"write `{name} = [1, 2]`")
         return ()
     if len(value) > MOST_LEVELS:
         fields.wrong(name, f"has {len(value)} levels", f"keep at most {MOST_LEVELS}")
         return ()
-    levels: list[Parameter] = []
-    for place, written in enumerate(value, start=1):
-        level = written if field is None else as_parameter(field, written)
-        if not is_parameter(level) or (isinstance(level, str) and not _TEXT_LEVEL.fullmatch(level)):
-            fields.wrong(f"{name}[{place}]", f"{shown(written)} is no level", PARAMETER_REMEDY)
-            return ()
-        if level in levels:
-            fields.wrong(name, f"names the level {shown(written)} twice", "name each level once")
-            return ()
-        levels.append(level)
-    if len({type(level) for level in levels}) > 1:
+    return value
+
+
+def _distinct(fields: Fields, name: str, levels: Sequence[Level]) -> tuple[Level, ...]:
+    """Levels of one type that differ in their names, too."""
+    labels = [level.label for level in levels]
+    if twice := next((label for label in labels if labels.count(label) > 1), ""):
+        fields.wrong(name, f"names the level `{twice}` twice", "name each level once")
+        return ()
+    if len({type(level.value) for level in levels}) > 1:
         fields.wrong(name, "mixes levels of different types", "write all levels in one type")
         return ()
     return tuple(levels)
 
 
-def _environment_levels(
-    fields: Fields, name: str, environments: Sequence[Kind], host: HostLimits
-) -> tuple[Parameter, ...]:
-    field = name.removeprefix(PREFIX)
-    value = fields.table[name]
-    if not isinstance(value, list) or not value:
-        return _levels(fields, name)
-    levels: list[Parameter | None] = []
-    for place, level in enumerate(value[:MOST_LEVELS], start=1):
-        one = Fields({f"{name}[{place}]": level}, fields.path, fields.problems)
-        key = f"{name}[{place}]"
-        if field == "cpus":
-            levels.append(one.integer(key, 1, 4096))
-            check_cpus(one.at(key), _integer(levels[-1]), host, fields.problems)
-        elif field in ("pinned", "huge_pages", "merge_pages"):
-            levels.append(one.flag(key))
-        elif field in ("tenants", "nodes"):
-            levels.append(one.integer(key, 1, MOST_TENANTS if field == "tenants" else MOST_NODES))
-        elif field == "memory":
-            levels.append(one.size(key))
-            if levels[-1] is not None:
-                for kind in environments:
-                    check_memory(one.at(key), _integer(levels[-1]), kind, host, fields.problems)
-        else:
-            levels.append(one.number(key, 0.0, 1.0))
-    if None in levels:
-        return ()
-    checked = Fields({name: [*levels, *value[MOST_LEVELS:]]}, fields.path, fields.problems)
-    return _levels(checked, name)
+def _label(name: str, value: Parameter, *, of_bytes: bool) -> str:
+    """Nothing in it that a name of a file could not have."""
+    if isinstance(value, bool):
+        return f"{name}={str(value).lower()}"
+    if isinstance(value, int) and of_bytes:
+        return f"{name}={format_size(value).replace(' ', '')}"
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{name}={value!r}"
+    return f"{name}={_NOT_IN_NAMES.sub('_', str(value))}"
 
 
-def _integer(level: Parameter | None) -> int:
-    return level if isinstance(level, int) else 0
-
-
-def label(factor: Factor, level: Parameter) -> str:
-    """A level as it stands in the names of cells and variants: `threads=2`, `memory=1GiB`."""
-    name = factor.field or factor.name
-    if isinstance(level, bool):
-        return f"{name}={str(level).lower()}"
-    if isinstance(level, int) and (factor.field == "memory" or name.endswith("_bytes")):
-        return f"{name}={format_size(level).replace(' ', '')}"
-    if isinstance(level, float) and math.isfinite(level):
-        return f"{name}={level!r}"
-    return f"{name}={level}"
-
-
-def variant(spec: EnvironmentSpec, chosen: Sequence[tuple[Factor, Parameter]]) -> EnvironmentSpec:
-    """The environment with those levels, named `container[cpus=1]`; itself where none applies.
+def variant(
+    environment: EnvironmentTable,
+    chosen: Levels,
+    *,
+    kinds: Mapping[str, Kind],
+    host: HostLimits,
+    problems: Problems,
+) -> EnvironmentSpec | None:
+    """The environment with those levels of its factors, named `container[cpus=1]`; None: wrong.
 
     `pinned=true` keeps the CPUs that the environment is pinned to, and `pinned=false` frees it.
     """
-    changes: dict[str, Parameter] = {}
-    labels = []
-    for factor, level in chosen:
-        if factor.field:
-            labels.append(label(factor, level))
-        if factor.field in ("", "pinned") or (factor.field == "nodes" and spec.kind != "cluster"):
-            continue
-        changes["memory_bytes" if factor.field == "memory" else factor.field] = level
-    if not labels:
+    written = {f.field: level.written for f, level in chosen if level.written is not None}
+    spec = specification(environment, written, kinds=kinds, host=host, problems=problems)
+    if spec is None or not chosen:
         return spec
-    made = msgspec.structs.replace(spec, name=f"{spec.name}[{','.join(labels)}]", **changes)
-    free = any(factor.field == "pinned" and not level for factor, level in chosen)
-    return msgspec.structs.replace(made, pin=()) if free else made
+    pinned = [level.value for factor, level in chosen if factor.name == PINNED]
+    if pinned and not spec.pin:
+        problems.add(
+            PINNED,
+            f"`{environment.name}` names no CPUs that it could be pinned to",
+            "add `pin = [0]` to the environment, with as many CPUs as it has",
+        )
+    name = f"{spec.name}[{','.join(level.label for _, level in chosen)}]"
+    return msgspec.structs.replace(spec, name=name, pin=() if pinned == [False] else spec.pin)

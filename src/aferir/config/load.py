@@ -9,15 +9,14 @@ from typing import Any
 
 import msgspec
 
+from aferir.config.environments import MOST_ENVIRONMENTS, EnvironmentTable, read_table
 from aferir.config.expand import expand
 from aferir.config.factors import read_factors
 from aferir.config.fields import Fields, is_table
 from aferir.config.problems import REFERENCE, Problems
 from aferir.config.sections import (
-    MOST_ENVIRONMENTS,
     MOST_WORKLOADS,
     Experiment,
-    read_environment,
     read_experiment,
     read_stop,
     tables_of,
@@ -26,7 +25,7 @@ from aferir.config.server import read_server
 from aferir.config.workloads import WorkloadTable, read_workload
 from aferir.environments.base import Kind
 from aferir.errors import UsageError
-from aferir.model.plan import EnvironmentSpec, HostLimits, Plan
+from aferir.model.plan import HostLimits, Plan
 from aferir.model.words import choose, kind_of, shown
 from aferir.programs.base import Program
 
@@ -106,7 +105,7 @@ def plan_of(
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
     server = read_server(_section(document, "server", problems, optional=True), host, problems)
-    environments, names = _environments(document, host, experiment, kinds, problems=problems)
+    environments, names = _environments(document, experiment, kinds, problems)
     if server is not None:
         environments = [msgspec.structs.replace(one, accounted=True) for one in environments]
     workloads = _workloads(document, programs, names, experiment, problems=problems)
@@ -114,8 +113,8 @@ def plan_of(
         _section(document, "factors", problems, optional=True),
         programs=programs,
         workloads=workloads,
-        environments=tuple(kinds[spec.kind] for spec in environments),
-        host=host,
+        environments=environments,
+        kinds=kinds,
         problems=problems,
     )
     specs, cells = expand(
@@ -149,12 +148,10 @@ def plan_of(
 
 def _environments(
     document: Mapping[str, object],
-    host: HostLimits,
     experiment: Experiment,
     kinds: Mapping[str, Kind],
-    *,
     problems: Problems,
-) -> tuple[list[EnvironmentSpec], list[str]]:
+) -> tuple[list[EnvironmentTable], list[str]]:
     """The environments that can be read, and the names of all of them."""
     tables = tables_of(document, "environment", MOST_ENVIRONMENTS, problems)
     names = _names(tables, problems)
@@ -164,11 +161,8 @@ def _environments(
             f"there is no environment {shown(experiment.baseline)}",
             choose(experiment.baseline, names),
         )
-    read = [
-        read_environment(table, path, kinds=kinds, host=host, problems=problems)
-        for path, table in tables
-    ]
-    return [spec for spec in read if spec is not None], names
+    read = [read_table(table, path, kinds, problems) for path, table in tables]
+    return [one for one in read if one is not None], names
 
 
 def _workloads(

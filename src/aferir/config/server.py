@@ -1,4 +1,4 @@
-"""`[server]`, which costs of I/O are reckoned for, and an environment's own disk."""
+"""`[server]`, which costs of I/O are reckoned for."""
 
 from __future__ import annotations
 
@@ -46,20 +46,3 @@ def read_server(
 
 def _share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1
-
-
-_LEAST_DISK = 64 * 2**20
-
-
-def read_disk(fields: Fields, kind: str) -> tuple[int, int]:
-    """`disk`, a size, and `disk_rate`, what it does in a second, of an environment; 0: none."""
-    size, rate = fields.size("disk"), fields.size("disk_rate")
-    given = [key for key in ("disk", "disk_rate") if key in fields.table]
-    if given and kind not in ("native", "container"):
-        said = "is for native environments and containers"
-        fields.wrong(given[0], said, 'choose `kind = "native"` or `kind = "container"`')
-    elif given == ["disk_rate"]:
-        fields.wrong("disk_rate", "is of a disk of its own", 'add its size: `disk = "2 GiB"`')
-    elif size is not None and size < _LEAST_DISK:
-        fields.wrong("disk", "is too small for a file system", 'write at least `disk = "64 MiB"`')
-    return size or 0, rate or 0

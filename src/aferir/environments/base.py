@@ -18,6 +18,7 @@ from aferir.linux.cleaning import Cleaner
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
+from aferir.model.parameters import Field, fields
 from aferir.model.plan import EnvironmentSpec
 
 
@@ -58,10 +59,14 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
 class Instance(Protocol):
     """One allocated instance. `release` may be called twice and always cleans up."""
 
-    spec: EnvironmentSpec
     phases: Phases
     emulated: bool
     accounting: Accounting
+
+    @property
+    def spec(self) -> EnvironmentSpec:
+        """What was asked for."""
+        ...
 
     def run(
         self,
@@ -141,8 +146,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """What `kind` says in an experiment file."""
-    spec: type[EnvironmentSpec] = EnvironmentSpec
-    """What one environment of it is."""
+    spec: type[EnvironmentSpec]
+    """What one environment of it is, see there."""
     make: Callable[[Context], Environment]
     """Makes nothing on the machine yet."""
     clean: Mapping[str, Cleaner] = {}
@@ -157,3 +162,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether programs run in it that do not name it, as those that ask a cloud for instances."""
     mpi: str = ""
     """The MPI that starts programs on all nodes of an instance; empty: there is one node."""
+
+    @property
+    def keys(self) -> tuple[Field, ...]:
+        """What may be written in its `[[environment]]` tables, besides `name` and `kind`."""
+        return tuple(field for field in fields(self.spec) if field.help)

@@ -12,14 +12,21 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.environments.base import Accounting, Context, Kind, Phases
+from aferir.environments.limited import LimitedSpec
 from aferir.errors import MissingError, TimeoutExpired
 from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, scratch, undo
 from aferir.linux.process import Completed
 from aferir.machine import facts
 from aferir.model.finding import Finding
-from aferir.model.plan import SCRATCH, EnvironmentSpec
+from aferir.model.plan import SCRATCH, EnvironmentKind, EnvironmentSpec
 
 _ALONE = Context()
+
+
+class NativeSpec(LimitedSpec, frozen=True, kw_only=True):
+    """Programs on the host itself."""
+
+    kind: EnvironmentKind = "native"
 
 
 class Native:
@@ -46,8 +53,8 @@ class Native:
         clock = time.perf_counter()
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         limits = limits_of(spec, facts.usable_memory_bytes(), root=os.geteuid() == 0)
-        if spec.disk_bytes:
-            return self._with_disk(spec)
+        if isinstance(spec, LimitedSpec) and spec.disk_bytes:
+            return self._with_disk(spec, spec.disk_bytes)
         entry: journal.Entry | None = None
         folders: dict[str, Path] = {}
         if limits != cgroup.Limits():
@@ -56,12 +63,12 @@ class Native:
             spec, cpus, entry, folders, time.perf_counter() - clock, context=self._context
         )
 
-    def _with_disk(self, spec: EnvironmentSpec) -> NativeInstance:
+    def _with_disk(self, spec: LimitedSpec, disk_bytes: int) -> NativeInstance:
         """An instance whose programs have their files on a disk of its own."""
         clock = time.perf_counter()
-        disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps)
+        disk = limited_disk.mounted(disk_bytes, spec.disk_bps or 0)
         try:
-            bare = self.allocate(msgspec.structs.replace(spec, disk_bytes=0, disk_bps=0))
+            bare = self.allocate(msgspec.structs.replace(spec, disk_bytes=None, disk_bps=None))
         except BaseException:
             limited_disk.give_back(disk.entry)
             raise
@@ -190,4 +197,4 @@ def _copy(source: Path, destination: Path) -> None:
     shutil.copy(source, destination)
 
 
-NATIVE = Kind(name=Native.kind, make=Native, on_host=True)
+NATIVE = Kind(name=Native.kind, spec=NativeSpec, make=Native, on_host=True)

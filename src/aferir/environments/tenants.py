@@ -45,7 +45,7 @@ def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:
 def of_tenant(spec: EnvironmentSpec, tenant: int, host: Sequence[int]) -> EnvironmentSpec:
     """What one tenant gets: CPUs next to those of the tenant before, and shared past the last."""
     cpus = spec.pin or tuple(host)
-    wanted = spec.cpus * spec.nodes
+    wanted = spec.cpus * spec.machines()
     start = tenant * wanted % len(cpus)
     turned = (*cpus[start:], *cpus[:start])
     return msgspec.structs.replace(spec, tenants=1, pin=turned[:wanted])

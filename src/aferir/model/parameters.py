@@ -108,9 +108,14 @@ def size(
     *,
     bare: bool = True,
     unset: str = "",
+    key: str = "",
 ) -> msgspec.Meta:
-    """Declare a whole number of bytes, written as `2 GiB` or, where `bare`, as a number too."""
+    """Declare a whole number of bytes, written as `2 GiB` or, where `bare`, as a number too.
+
+    `key` is how files call it where that is not the name of the field, as of `memory_bytes`.
+    """
     extra = {"spelling": "size", "bare": bare, "unit": "B", "unset": unset}
+    extra |= {"key": key} if key else {}
     return msgspec.Meta(ge=least, le=most, description=help, extra=extra)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from aferir.model.cloud import Wanted
+from aferir.model.checking import Wrong
+from aferir.model.parameters import number, several, size, told, whole
 
 Parameter = str | int | float | bool
 """A workload parameter or a factor level, as TOML gives it."""
@@ -16,10 +17,6 @@ Parameter = str | int | float | bool
 Order = Literal["interleaved", "random"]
 EnvironmentKind = str
 """Name of a kind of environment: see `aferir.environments.base.Kind`."""
-NodeKind = Literal["container", "vm"]
-"""What the nodes of a virtual cluster are made of."""
-Placement = Literal["spread", "packed", "reserve", "free"]
-"""How the nodes of a virtual cluster get the host's CPUs: see `aferir.cluster.placing`."""
 
 SCRATCH = "AFERIR_SCRATCH"
 """Variable with the folder that a program may fill with files. Who builds the command names any
@@ -44,40 +41,86 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
         return have if self.cpu_quota is None else max(1, min(have, math.ceil(self.cpu_quota)))
 
 
+Cpus = Annotated[
+    int,
+    whole(
+        "CPUs that its programs find",
+        1,
+        4096,
+        unit="CPUs",
+        unset="as many as are pinned, else as the host has",
+    ),
+]
+Memory = Annotated[
+    int,
+    size(
+        "memory",
+        1,
+        2**62,
+        bare=False,
+        unset="1 GiB, or all of the host's where programs run on the host",
+        key="memory",
+    ),
+]
+Pin = Annotated[
+    tuple[Annotated[int, whole("number of a CPU", 0, 2**16)], ...],
+    several("numbers of the host's CPUs that it may use, at least as many as `cpus`", unset="all"),
+]
+CpuQuota = Annotated[
+    float | None, number("share of its CPUs that it may use", above=0, most=1, unset="no limit")
+]
+HugePages = Annotated[
+    bool, told("whether its memory may get transparent huge pages, if the host has them on")
+]
+MergePages = Annotated[
+    bool,
+    told("whether the kernel may merge its equal pages, with each other and with others' (KSM)"),
+]
+Tenants = Annotated[
+    int,
+    whole(
+        "instances that run each program at the same time, every one with these CPUs and memory",
+        1,
+        64,
+        unit="instances",
+    ),
+]
+
+
 class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One environment as an instance of it will be allocated."""
+    """One environment as an instance of it will be allocated.
+
+    Each kind has a struct of its own that inherits this one. What is described in that struct is a
+    key of the kind in an experiment file; the rest has a neutral value here, and is a key of those
+    kinds that declare it again with its description, e.g. `tenants: Tenants = 1`.
+    """
 
     name: str
     kind: EnvironmentKind
-    cpus: int
-    memory_bytes: int
-    pin: tuple[int, ...] = ()
-    """Host CPUs that the instance may use; empty: all of them."""
+    cpus: Cpus
+    memory_bytes: Memory
+    pin: Pin = ()
     cpu_quota: float | None = None
-    """Share of its CPUs that the instance may use, 0 < quota <= 1; None: no limit."""
     huge_pages: bool = True
-    """False: never; True: as the host has it set."""
     merge_pages: bool = False
-    """Whether the kernel may merge equal pages (KSM), within the instance and with others."""
     tenants: int = 1
-    """Instances that run the same program at the same time, each with these CPUs and memory."""
-    nodes: int = 1
-    """Of a cluster; `cpus` and `memory_bytes` are those of each."""
-    node_kind: NodeKind = "container"
-    placement: Placement = "spread"
-    disk_bytes: int = 0
-    """Size of a disk of its own for the programs' files; 0: they are on the host's."""
-    disk_bps: int = 0
-    """Bytes a second that such a disk is held to; 0: as many as it can."""
-    suite: str = ""
-    """Release of the distribution that a cluster's containers have; empty: the host's."""
-    cloud: Wanted | None = None
-    """Whose instances, of kind `cloud`; None: those of hosts that are simulated here."""
     accounted: bool = False
     """What it uses is to be told from what everything else uses: it gets control groups."""
     packages: tuple[str, ...] = ()
     """Debian packages that its image needs for the programs of the experiment; natively the host
     has them or the program is left out."""
+
+    def machines(self) -> int:
+        """How many there are in one instance, each with these CPUs and this memory."""
+        return 1
+
+    def kept_bytes(self) -> int:
+        """What a kernel of its own and its user land keep of each one's memory, about."""
+        return 0
+
+    def conflicts(self) -> tuple[Wrong, ...]:
+        """What is wrong with keys that are right by themselves."""
+        return ()
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):

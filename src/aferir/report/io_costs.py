@@ -164,7 +164,7 @@ def _layers(seen: _Seen, spec: EnvironmentSpec) -> dict[str, float] | None:
     user, system = (seen.get((f"instance_{part}_s", "host")) for part in _PARTS)
     if user is None or system is None:
         return None
-    if spec.kind != "vm":
+    if not _in_guest(seen):
         looked = [seen.get((f"looked_{part}_s", "host"), 0.0) for part in _PARTS]
         told = system_share(
             (user, system), (looked[0], looked[1]), seen.get(("looks", "host"), 0.0)
@@ -177,6 +177,11 @@ def _layers(seen: _Seen, spec: EnvironmentSpec) -> dict[str, float] | None:
     same = total / sum(beside) if sum(beside) > 0 else 0.0
     layers = {"user": inside[0] * same, "os": inside[1] * same}
     return {**layers, "vm": total - sum(layers.values())}
+
+
+def _in_guest(seen: _Seen) -> bool:
+    """Whether the program had a kernel of its own: that, or its emulator, has been looked at."""
+    return ("guest_user_s", "instance") in seen or ("instance_guest_s", "host") in seen
 
 
 def _claimed(seen: _Seen) -> list[float]:
@@ -203,10 +208,10 @@ def _timed(seen: _Seen, whole: Mapping[str, float], spec: EnvironmentSpec) -> di
     What virtualisation adds is in proportion to the guest's own time of the whole run, of which
     the region is a part: a guest whose ticks the host held back tells of more than there was.
     """
-    share = spec.tenants * (_believed(seen) if spec.kind == "vm" else 1.0)
+    share = spec.tenants * (_believed(seen) if _in_guest(seen) else 1.0)
     parts = [seen.get((f"timed_{part}_s", "program"), 0.0) * share for part in _PARTS]
     guest = whole["user"] + whole["os"]
-    if spec.kind == "vm" and sum(parts) > guest:
+    if _in_guest(seen) and sum(parts) > guest:
         parts = [part * guest / sum(parts) for part in parts]
     user, system = parts
     return {

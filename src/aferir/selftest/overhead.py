@@ -14,14 +14,13 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from aferir import machine
+from aferir import machine, registry
 from aferir.environments.base import Instance
 from aferir.errors import MissingError
 from aferir.model.bench import BenchResult, Figure
 from aferir.model.plan import EnvironmentSpec, Parameter
 from aferir.programs.base import PROGRAM_FOLDER, read_parameters
 from aferir.programs.npb.threads import NPB
-from aferir.registry import by_kind
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.ratio import paired_ratio
 from aferir.statistics.verdict import Verdict, decide
@@ -55,7 +54,7 @@ class _Pair(msgspec.Struct, frozen=True):
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
     """Allocate one native instance and two containers, one of them with the planted quota."""
-    for finding in by_kind("container").check():
+    for finding in registry.by_kind("container").check():
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)
     draw = random.Random(options.seed)  # noqa: S311
@@ -82,17 +81,17 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
 def _allocate(stack: ExitStack, kind: str, quota: float | None) -> Instance:
     spec = EnvironmentSpec(
         name=kind,
-        kind="native" if kind == "native" else "container",
+        kind=kind,
         cpus=1,
         pin=(max(os.sched_getaffinity(0)),),  # CPU 0 takes most interrupts
         memory_bytes=min(_MEMORY_BYTES, machine.host_limits().memory_bytes // 4),
         cpu_quota=quota,
     )
-    environment = by_kind(spec.kind)
+    environment = registry.by_kind(kind)
     environment.prepare()
     instance = environment.allocate(spec)
     stack.callback(instance.release)
-    if kind != "native":
+    if not registry.kinds()[kind].on_host:
         for parameters in _WORKLOADS.values():
             program = NPB.command(read_parameters(NPB, parameters)).program
             instance.put(program, PROGRAM_FOLDER / program.name)
@@ -118,7 +117,7 @@ def _measure(
 
 def _duration(instance: Instance, parameters: dict[str, Parameter]) -> float:
     command = NPB.command(read_parameters(NPB, parameters))
-    inside = instance.spec.kind != "native"
+    inside = not registry.kinds()[instance.spec.kind].on_host
     program = PROGRAM_FOLDER / command.program.name if inside else PurePosixPath(command.program)
     instance.resume()
     try:

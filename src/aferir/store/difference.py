@@ -7,42 +7,49 @@ run, and a few kilobytes of memory, which differ with the kernel and with what a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from aferir.model.plan import EnvironmentSpec, Plan
+from aferir.model.plan import Plan
 
 _MEMORY_PERCENT = 1.0
+_FREE = ("title", "time_limit_s", "metric")
 
 
-def difference(first: Plan, second: Plan) -> str:
-    """The first thing that matters, as `what was A and is B`; empty: one experiment."""
-    old, new = _essence(first), _essence(second, like=first)
-    return next(_differences(msgspec.to_builtins(old), msgspec.to_builtins(new), ()), "")
+def difference(kept: Mapping[str, Any], wanted: Plan) -> str:
+    """The first thing that matters, as `what was A and is B`; empty: one experiment.
+
+    `kept` is a plan as a run's folder has it: with the own keys of all kinds of environment.
+    """
+    new = msgspec.to_builtins(wanted)
+    sizes = {spec["name"]: spec["memory_bytes"] for spec in kept["environments"]}
+    return next(_differences(_essence(kept, {}), _essence(new, sizes), ()), "")
 
 
 def carried_over(earlier: Plan, wanted: Plan) -> Plan:
     """The plan to go on with: as it began, with the words and the time limit that are asked now."""
-    return msgspec.structs.replace(
-        earlier, title=wanted.title, time_limit_s=wanted.time_limit_s, metric=wanted.metric
-    )
-
-
-def _essence(plan: Plan, like: Plan | None = None) -> Plan:
-    """A plan without what does not matter; memory that is nearly that of `like` is that."""
-    sizes = {spec.name: spec.memory_bytes for spec in like.environments} if like else {}
+    sizes = {spec.name: spec.memory_bytes for spec in earlier.environments}
     environments = tuple(
-        msgspec.structs.replace(spec, memory_bytes=_nearly(spec, sizes.get(spec.name)))
-        for spec in plan.environments
+        msgspec.structs.replace(spec, memory_bytes=sizes.get(spec.name, spec.memory_bytes))
+        for spec in wanted.environments
     )
-    return msgspec.structs.replace(
-        plan, title="", time_limit_s=0.0, metric="", environments=environments
-    )
+    return msgspec.structs.replace(wanted, environments=environments)
 
 
-def _nearly(spec: EnvironmentSpec, size: int | None) -> int:
-    if size is None or abs(spec.memory_bytes - size) > size * _MEMORY_PERCENT / 100:
-        return spec.memory_bytes
+def _essence(plan: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """A plan without what does not matter; memory that is nearly that in `sizes` is that."""
+    environments = [
+        {**spec, "memory_bytes": _nearly(spec["memory_bytes"], sizes.get(spec["name"]))}
+        for spec in plan["environments"]
+    ]
+    rest = {key: value for key, value in plan.items() if key not in _FREE}
+    return {**rest, "environments": environments}
+
+
+def _nearly(memory_bytes: int, size: int | None) -> int:
+    if size is None or abs(memory_bytes - size) > size * _MEMORY_PERCENT / 100:
+        return memory_bytes
     return size
 
 

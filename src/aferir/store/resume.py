@@ -97,12 +97,18 @@ def _obstacle(summary: RunSummary, plan: Plan, version: str, facts: Mapping[str,
         return error.message
 
 
+def _kept(folder: Path) -> dict[str, Any]:
+    """The plan of a run as it is kept. Errors: UsageError where that is none."""
+    read_json(folder / PLAN, Plan)
+    return read_json(folder / PLAN, dict[str, Any])
+
+
 def _unlike(folder: Path, plan: Plan, version: str, facts: Mapping[str, Any]) -> str:
     """Why figures of that run and of this plan, here and now, do not belong together."""
     manifest = read_manifest(folder)
     if not compatible(manifest.version, version):
         return f"aferir {manifest.version} measured it, and this is {version}"
-    if other := difference(read_json(folder / PLAN, Plan), plan):
+    if other := difference(_kept(folder), plan):
         return f"its plan is another: {other}"
     then = read_json(folder / PROVENANCE, Provenance).facts
     old, new = (each.get("machine", {}).get("cpu_model", "") for each in (then, facts))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aferir.cluster.description import Placement
 from aferir.cluster.placing import advise, place
 from aferir.machine import processors
 from aferir.machine.processors import Processor
-from aferir.model.plan import Placement
 
 WAYS: tuple[Placement, ...] = ("spread", "packed", "reserve", "free")
 

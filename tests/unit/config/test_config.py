@@ -303,13 +303,7 @@ def test_a_clusters_processes_may_be_as_many_as_all_its_nodes_have_cpus() -> Non
         .replace('name = "e"', 'name = "e"\nbaseline = "box"')
         + '[factors]\n"environment.nodes" = [4, 8]\n'
     )
-    assert [(spec.name, spec.nodes, spec.cpus) for spec in made.environments] == [
+    assert [(spec.name, spec.machines(), spec.cpus) for spec in made.environments] == [
         ("box[nodes=4]", 4, 1),
         ("box[nodes=8]", 8, 1),
     ]
-
-
-def test_nodes_as_a_factor_leave_other_kinds_as_they_are() -> None:
-    made = plan(SMALL + '[factors]\n"environment.nodes" = [1, 2]\n')
-    assert {spec.name for spec in made.environments} >= {"native[nodes=1]", "box[nodes=2]"}
-    assert {spec.nodes for spec in made.environments} == {1}

@@ -277,7 +277,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     ),
     "factor of environments above the pins": (
         EXPERIMENT + NATIVE + "pin = [0]\n" + EP + '[factors]\n"environment.cpus" = [1, 2]\n',
-        "workload[1]", "pinned to 1", "more CPUs",
+        "environment[1].pin", "names 1 CPUs for `cpus = 2`", "at least as many",
     ),
     "factor of pinning without pins": (
         GOOD + '[factors]\n"environment.pinned" = [true, false]\n',

@@ -105,12 +105,15 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     ),
     "pin twice": (
         EXPERIMENT + NATIVE + "pin = [0, 0]\ncpus = 2\n" + EP,
-        "environment[1].pin", "twice", "different",
+        "environment[1].pin", "twice", "each once",
     ),
-    "pin empty": (EXPERIMENT + NATIVE + "pin = []\n" + EP, "environment[1].pin", "a list", "CPUs"),
+    "pin empty": (
+        EXPERIMENT + NATIVE + "pin = []\n" + EP,
+        "environment[1].pin", "not a list", "pin = [1]",
+    ),
     "pin true": (
         EXPERIMENT + NATIVE + "pin = [true]\n" + EP,
-        "environment[1].pin", "no number", "CPUs",
+        "environment[1].pin", "not a whole number", "whole number",
     ),
     "pin fewer than cpus": (
         EXPERIMENT + NATIVE + "pin = [0]\ncpus = 2\n" + EP,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from aferir.config.load import plan_of
-from aferir.environments.native import Native
+from aferir.environments.native import Native, NativeSpec
 from aferir.errors import UsageError
-from aferir.model.plan import SCRATCH, EnvironmentSpec, HostLimits, ServerSpec
+from aferir.model.plan import SCRATCH, HostLimits, ServerSpec
 from aferir.registry import all_programs, kinds
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=2**32)
@@ -67,9 +67,8 @@ def test_a_disk_that_cannot_be_is_refused(keys: dict[str, str], said: str) -> No
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a disk of one's own takes root")
 def test_programs_find_their_folder_on_the_environments_own_disk() -> None:
-    spec = EnvironmentSpec(
+    spec = NativeSpec(
         name="slow",
-        kind="native",
         cpus=1,
         memory_bytes=2**32,
         disk_bytes=64 * 2**20,

@@ -97,10 +97,11 @@ def test_half_of_the_memory_is_another_experiment(tmp_path: Path, plan: Plan) ->
 
 def test_a_workload_more_and_another_order_of_them_are_seen(plan: Plan) -> None:
     fewer = plan_of(experiment(environments=["native"], workloads={"a": ""}))
-    assert difference(plan, fewer) == "cells.native/b was something else and is not there"
+    kept = msgspec.to_builtins(plan)
+    assert difference(kept, fewer) == "cells.native/b was something else and is not there"
     turned = msgspec.structs.replace(plan, cells=plan.cells[::-1])
-    assert difference(plan, turned) == "the order of cells is another"
-    assert difference(plan, plan) == ""
+    assert difference(kept, turned) == "the order of cells is another"
+    assert difference(kept, plan) == ""
 
 
 def test_another_version_or_processor_is_another_experiment(tmp_path: Path, plan: Plan) -> None:

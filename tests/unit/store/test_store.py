@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -83,7 +84,11 @@ def test_what_is_written_is_read(tmp_path: Path, plan: Plan) -> None:
         writer.finish()
     run = open_run(folder)
     assert run.records == (record(0), record(1), record(2), record(0, warmup=True))
-    assert run.plan == plan
+    assert json.loads((folder / "plan.json").read_bytes()) == msgspec.json.decode(
+        msgspec.json.encode(plan)
+    )
+    assert run.plan.cells == plan.cells
+    assert [(one.name, one.kind) for one in run.plan.environments] == [("native", "native")]
     assert run.provenance.images == {"vm": "abc"}
     assert run.complete
     assert (folder / "experiment.toml").read_bytes() == EXPERIMENT

@@ -14,6 +14,7 @@ import msgspec
 
 from aferir.environments import rooted
 from aferir.environments.base import Accounting, Kind, Phases
+from aferir.environments.limited import LimitedSpec
 from aferir.environments.lxc import config_file
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
 from aferir.image import initramfs, userland
@@ -21,7 +22,7 @@ from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
-from aferir.model.plan import SCRATCH, EnvironmentSpec
+from aferir.model.plan import SCRATCH, EnvironmentKind, EnvironmentSpec
 
 KIND = "container"
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
@@ -41,6 +42,12 @@ def name_of(entry: journal.Entry) -> str:
 def folder_of(entry: journal.Entry) -> Path:
     """Where it keeps its configuration and its private layer."""
     return Path(entry.details["containers"]) / name_of(entry)
+
+
+class ContainerSpec(LimitedSpec, frozen=True, kw_only=True):
+    """A container by LXC."""
+
+    kind: EnvironmentKind = KIND
 
 
 class Container:
@@ -83,10 +90,10 @@ class Container:
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
-        if not spec.disk_bytes:
+        if not (isinstance(spec, LimitedSpec) and spec.disk_bytes):
             return self._allocate(spec)
         clock = time.perf_counter()
-        disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps)
+        disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)
         try:
             instance = self._allocate(spec, disk)
         except BaseException:
@@ -370,6 +377,7 @@ def _is_first(pid: int) -> bool:
 
 CONTAINER = Kind(
     name=KIND,
+    spec=ContainerSpec,
     make=lambda context: Container(context.progress),
     clean={KIND: give_back},
     has_image=True,

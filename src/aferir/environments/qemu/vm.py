@@ -24,9 +24,18 @@ from aferir.linux import affinity, cgroup, journal, pages, process, undo, wait
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import (
+    CpuQuota,
+    EnvironmentKind,
+    EnvironmentSpec,
+    HugePages,
+    MergePages,
+    Tenants,
+)
 
 KIND = "vm"
+KEPT_BYTES = 64 * 2**20
+"""What a guest's kernel and user land keep of its memory, about."""
 _PROGRAMS = (command_line.PROGRAM, "qemu-img")
 _CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[^\[])|[\x00-\x1f\x7f]")
 _BOOT_LIMIT_S = 300.0
@@ -50,6 +59,20 @@ class GuestNetwork(msgspec.Struct, frozen=True):
     """Below /run/netns."""
     tap: str
     hardware_address: str
+
+
+class GuestSpec(EnvironmentSpec, frozen=True, kw_only=True):
+    """A guest under QEMU."""
+
+    kind: EnvironmentKind = KIND
+    cpu_quota: CpuQuota = None
+    huge_pages: HugePages = True
+    merge_pages: MergePages = False
+    tenants: Tenants = 1
+
+    def kept_bytes(self) -> int:
+        """As all guests with a kernel of their own."""
+        return KEPT_BYTES
 
 
 class VirtualMachine:
@@ -377,6 +400,7 @@ def _did_not_boot(folder: Path, child: subprocess.Popen[str]) -> ProgramError:
 
 VIRTUAL_MACHINE = Kind(
     name=KIND,
+    spec=GuestSpec,
     make=lambda context: VirtualMachine(context.progress),
     clean={KIND: give_back, kvm.TRIAL: kvm.give_back},
     least_memory_bytes=2**27,

@@ -1,0 +1,146 @@
+"""`[[environment]]` tables, each read as its kind declares, with the levels of factors in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from aferir.config.fields import Fields
+from aferir.config.problems import Problems
+from aferir.environments.base import Kind
+from aferir.model.checking import Refused, Wrong, read_value
+from aferir.model.plan import EnvironmentSpec, HostLimits
+from aferir.model.units import format_size
+from aferir.model.words import choose, printable
+
+MOST_ENVIRONMENTS = 16
+COMMON = ("name", "kind")
+"""Keys that no kind declares: each table has them."""
+_DEFAULT_MEMORY = 2**30
+
+
+class EnvironmentTable(msgspec.Struct, frozen=True, kw_only=True):
+    """One `[[environment]]` table whose name and kind are right, as it is written."""
+
+    path: str
+    name: str
+    kind: Kind
+    table: dict[str, object]
+    accounted: bool = False
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What a factor has in place of what a table says of a key."""
+
+    path: str
+    """Where it is in the file."""
+    value: object
+
+
+_NOTHING: Mapping[str, Written] = {}
+
+
+def read_table(
+    table: Mapping[str, object], path: str, kinds: Mapping[str, Kind], problems: Problems
+) -> EnvironmentTable | None:
+    """A table with its kind; None where its name or kind is wrong."""
+    fields = Fields(table, path, problems)
+    name = fields.name("name", 'name = "native"')
+    fields.require("kind", 'kind = "native"')
+    kind = kinds.get(fields.choice("kind", tuple(kinds)) or "")
+    if name is None or kind is None:
+        return None
+    return EnvironmentTable(path=path, name=name, kind=kind, table=dict(table))
+
+
+def specification(
+    environment: EnvironmentTable,
+    levels: Mapping[str, Written] = _NOTHING,
+    *,
+    kinds: Mapping[str, Kind],
+    host: HostLimits,
+    problems: Problems,
+) -> EnvironmentSpec | None:
+    """What the table describes with those levels, by key, in it; None where anything is wrong.
+
+    A level is read by the same code as what stands in the table.
+    """
+    kind = environment.kind
+    known = {field.key: field for field in kind.keys}
+    table = environment.table | {key: level.value for key, level in levels.items()}
+    values: dict[str, Any] = {}
+    wrong: list[Wrong] = []
+    for key, written in table.items():
+        if key in COMMON:
+            continue
+        if key not in known:
+            wrong.append(_stranger(key, environment, kinds, level=key in levels))
+            continue
+        try:
+            values[known[key].attribute] = read_value(known[key], written)
+        except Refused as refused:
+            wrong.append(Wrong(key, refused.message, refused.remedy))
+    wrong += _beyond(values, kind, host)
+    spec: EnvironmentSpec | None = None
+    if not wrong:
+        found = _defaults(values, kind, host) | values
+        spec = kind.spec(
+            name=environment.name, kind=kind.name, accounted=environment.accounted, **found
+        )
+        wrong += spec.conflicts()
+    for one in wrong:
+        place = levels[one.key].path if one.key in levels else f"{environment.path}.{one.key}"
+        problems.add(place, one.message, one.remedy)
+    return None if wrong else spec
+
+
+def _stranger(
+    key: str, environment: EnvironmentTable, kinds: Mapping[str, Kind], *, level: bool
+) -> Wrong:
+    """A key that the kind does not have."""
+    own = (*COMMON, *(field.key for field in environment.kind.keys))
+    elsewhere = {field.key for kind in kinds.values() for field in kind.keys}
+    if key not in elsewhere:
+        return Wrong(printable(key), "is not a key of this table", choose(key, own))
+    of = f"`{environment.name}`, " if level else ""
+    remedy = "remove the factor, or that environment" if level else "remove it"
+    return Wrong(key, f"means nothing for {of}kind {environment.kind.name}", remedy)
+
+
+def _defaults(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> dict[str, int]:
+    """Of what has none in the kind's own struct."""
+    memory = host.memory_bytes if kind.on_host else min(_DEFAULT_MEMORY, host.memory_bytes)
+    every = {"cpus": len(values.get("pin", ())) or host.most_cpus, "memory_bytes": memory}
+    return {field.attribute: every[field.attribute] for field in kind.keys if field.required}
+
+
+def _beyond(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> Iterator[Wrong]:
+    """What this host has not got, and too little for an instance to start."""
+    cpus, memory, pin = (values.get(name) for name in ("cpus", "memory_bytes", "pin"))
+    most = host.most_cpus
+    if cpus is not None and cpus > most:
+        have = f"this host has {len(host.cpus)}"
+        if host.cpu_quota is not None and most < len(host.cpus):
+            have = f"a control group around aferir may use {host.cpu_quota:g}"
+        remedy = f"ask for 1 to {most}: more would only take turns"
+        yield Wrong("cpus", f"asks for {cpus} CPUs, and {have}", remedy)
+    if pin is not None:
+        yield from _beyond_pin(pin, cpus, host.cpus)
+    if memory is not None and memory > host.memory_bytes:
+        said = f"asks for {format_size(memory)}, and this host has {host.memory_bytes} bytes"
+        yield Wrong("memory", said, f'ask for less, e.g. "{host.memory_bytes // 2**21 or 1} MiB"')
+    elif memory is not None and memory < kind.least_memory_bytes:
+        least = f'ask for at least "{kind.least_memory_bytes // 2**20} MiB"'
+        yield Wrong("memory", f"is too little for kind {kind.name} to start", least)
+
+
+def _beyond_pin(pin: Sequence[int], cpus: int | None, host: Sequence[int]) -> Iterator[Wrong]:
+    strangers = [cpu for cpu in pin if cpu not in host]
+    if strangers:
+        have = ", ".join(map(str, host))
+        yield Wrong("pin", f"this host has no CPU {strangers[0]}", f"choose out of [{have}]")
+    elif cpus is not None and len(pin) < cpus:
+        said = f"names {len(pin)} CPUs for `cpus = {cpus}`"
+        yield Wrong("pin", said, "name at least as many CPUs as the environment has")

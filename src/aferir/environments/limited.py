@@ -1,0 +1,53 @@
+"""What kinds have in common whose programs run on the host's kernel, within control groups."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from aferir.model.checking import Wrong
+from aferir.model.parameters import size
+from aferir.model.plan import CpuQuota, EnvironmentSpec, HugePages, MergePages, Tenants
+
+
+class LimitedSpec(EnvironmentSpec, frozen=True, kw_only=True):
+    """An environment with limits and perhaps a disk of its own."""
+
+    cpu_quota: CpuQuota = None
+    huge_pages: HugePages = True
+    merge_pages: MergePages = False
+    tenants: Tenants = 1
+    disk_bytes: (
+        Annotated[
+            int,
+            size(
+                "size of a disk of its own, on which programs of I/O have their files",
+                64 * 2**20,
+                2**50,
+                bare=False,
+                unset="none",
+                key="disk",
+            ),
+        ]
+        | None
+    ) = None
+    disk_bps: (
+        Annotated[
+            int,
+            size(
+                "what that disk reads and writes in a second at most",
+                1,
+                2**50,
+                bare=False,
+                unset="no limit",
+                key="disk_rate",
+            ),
+        ]
+        | None
+    ) = None
+
+    def conflicts(self) -> tuple[Wrong, ...]:
+        """A rate is that of a disk."""
+        if self.disk_bps is not None and self.disk_bytes is None:
+            said = "is of a disk of its own"
+            return (Wrong("disk_rate", said, 'add its size: `disk = "2 GiB"`'),)
+        return ()
