@@ -1,9 +1,16 @@
-"""Files that come with the installed package besides its modules: kernels, published results."""
+"""Files that come with the installed package besides its modules: programs, published results."""
 
 from __future__ import annotations
 
+import os
 from importlib import metadata
 from pathlib import Path
+
+from aferir.errors import MissingError
+
+FOLDER_VARIABLE = "AFERIR_KERNELS"
+"""Environment variable that names another folder of programs."""
+_REBUILD = "install aferir again with `make run`, or name their folder in AFERIR_KERNELS"
 
 
 def installed(name: str) -> Path | None:
@@ -12,3 +19,15 @@ def installed(name: str) -> Path | None:
         return Path(str(metadata.distribution("aferir").locate_file(f"aferir/{name}")))
     except metadata.PackageNotFoundError:
         return None
+
+
+def program(name: str) -> Path:
+    """One of our native programs on this host. Errors: MissingError where it was not built."""
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    path = Path(chosen) / name if chosen else installed(f"kernels/{name}")
+    if path is None or not path.is_file():
+        where = f"in {path.parent}" if path is not None else "as aferir is not installed"
+        raise MissingError(f"the program `{name}` is not there {where}", remedy=_REBUILD)
+    if not os.access(path, os.X_OK):
+        raise MissingError(f"{path} may not be executed", remedy=f"chmod +x {path}")
+    return path

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Collection, Mapping
-from importlib import metadata
-from pathlib import Path
 
 import msgspec
 
+from aferir import installed
 from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.model.finding import Finding
 from aferir.model.parameters import fields
 
-FOLDER_VARIABLE = "AFERIR_KERNELS"
-"""Environment variable that names another folder of programs."""
 _LONGEST_OUTPUT = 2**20
-_REBUILD = "install aferir again with `make run`, or name their folder in AFERIR_KERNELS"
 
-
-def kernel_path(name: str) -> Path:
-    """The program on this host. Errors: MissingError where it was not built."""
-    chosen = os.environ.get(FOLDER_VARIABLE)
-    path = Path(chosen) / name if chosen else _installed(name)
-    if path is None or not path.is_file():
-        where = f"in {path.parent}" if path is not None else "as aferir is not installed"
-        raise MissingError(f"the program `{name}` is not there {where}", remedy=_REBUILD)
-    if not os.access(path, os.X_OK):
-        raise MissingError(f"{path} may not be executed", remedy=f"chmod +x {path}")
-    return path
+kernel_path = installed.program
+"""Where one of them is."""
 
 
 def check_kernels(subject: str, names: tuple[str, ...]) -> list[Finding]:
@@ -114,13 +100,6 @@ def options(
         if not isinstance(value, bool):
             words.append(str(value))
     return tuple(words)
-
-
-def _installed(name: str) -> Path | None:
-    try:
-        return Path(str(metadata.distribution("aferir").locate_file(f"aferir/kernels/{name}")))
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _excerpt(lines: list[str]) -> str:

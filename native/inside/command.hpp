@@ -1,0 +1,39 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aferir::inside {
+
+struct Wanted {
+    std::vector<std::string> arguments;
+    std::vector<std::string> variables;  // NAME=VALUE
+
+    // The variable that all processes of the task have, NAME=VALUE; empty where there is none.
+    [[nodiscard]] std::string mark() const;
+    // Adds those of `defaults` whose names it does not have yet.
+    void add(const std::vector<std::string>& defaults);
+};
+
+// From the payload of Kind::kRun.
+Wanted parsed(std::string_view payload);
+
+// A child with its ends of pipes, or why there is none.
+struct Started {
+    pid_t pid = -1;
+    int out = -1;
+    int err = -1;
+    int error = 0;  // errno
+    std::string why;
+    std::uint64_t at_ns = 0;
+};
+
+Started start(const Wanted& wanted);
+
+std::uint64_t now_ns();
+
+}  // namespace aferir::inside

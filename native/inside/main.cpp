@@ -1,0 +1,17 @@
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "inside/attend.hpp"
+
+// aferir-inside [NAME=VALUE ...]: with any, commands have these variables and not its own.
+int main(int count, char** values) {
+    std::vector<std::string> variables(values + 1, values + count);
+    if (variables.empty()) {
+        for (char* const* own = environ; own != nullptr && *own != nullptr; ++own) {
+            variables.emplace_back(*own);
+        }
+    }
+    return aferir::inside::attend(STDIN_FILENO, STDOUT_FILENO, variables);
+}
