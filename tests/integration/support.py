@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -203,3 +207,18 @@ def first_answer(address: str, asked: float) -> float:
         finally:
             connection.close()
     return float("inf")
+
+
+def killed_after(seconds: float, program: str, *arguments: str) -> None:
+    """Run `program` and kill it, it alone, so long after it has said that it goes on."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"go\n"
+        time.sleep(seconds)
+        child.send_signal(signal.SIGKILL)
+    assert child.returncode == -signal.SIGKILL

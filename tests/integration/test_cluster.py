@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +18,7 @@ from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.image import userland
 from aferir.linux import journal, namespace, process
 from tests.integration.cluster_support import entry_of, kill, run, wait_for
-from tests.integration.support import leftovers, own_state
+from tests.integration.support import killed_after, leftovers, own_state
 
 pytestmark = pytest.mark.integration
 WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
@@ -242,19 +238,6 @@ def test_killed_at_any_moment_nothing_is_left_after_cleaning() -> None:
 
 
 NAMES = ["front", "node1", "node2", "node3"]
-
-
-def killed_after(seconds: float, program: str) -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    with child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"go\n"
-        time.sleep(seconds)
-        child.send_signal(signal.SIGKILL)
 
 
 def nothing_is_left() -> bool:

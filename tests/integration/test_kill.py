@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +11,7 @@ import pytest
 from aferir import registry
 from aferir.linux import journal, undo
 from aferir.model.plan import EnvironmentKind
-from tests.integration.support import groups_of, leftovers, own_state, usable
+from tests.integration.support import groups_of, killed_after, leftovers, own_state, usable
 
 pytestmark = pytest.mark.integration
 SEED = 20
@@ -80,18 +76,3 @@ def test_building_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert not list((tmp_path / "cache").glob("images/*"))
         text = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
         assert undo.mounts_below(tmp_path, text) == []
-
-
-def killed_after(seconds: float, program: str, *arguments: str) -> None:
-    """Run `program` and kill it, it alone, so long after it has said that it goes on."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", program, *arguments],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    with child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"go\n"
-        time.sleep(seconds)
-        child.send_signal(signal.SIGKILL)
-    assert child.returncode == -signal.SIGKILL

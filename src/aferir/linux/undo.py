@@ -79,7 +79,7 @@ def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float =
     # One that is just being executed shows no environment for a moment: look twice.
     looks_in_vain = 0
     while looks_in_vain < 2:
-        found = [pid for pid in _processes() if _is(pid, proven)]
+        found = processes(proven)
         looks_in_vain = 0 if found else looks_in_vain + 1
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
@@ -91,6 +91,11 @@ def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float =
         killed.update(found)
         time.sleep(0.01)
     return len(killed)
+
+
+def processes(proven: Callable[[list[str], dict[str, str]], bool]) -> list[int]:
+    """Every process but this one whose arguments and environment prove it ours."""
+    return [pid for pid in _processes() if _is(pid, proven)]
 
 
 def each(act: Callable[[_One], object], ones: Iterable[_One]) -> None:

@@ -1,0 +1,74 @@
+"""The control groups of an instance whose processes are the host's: limits, accounts, a freezer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import affinity, cgroup, wait
+from aferir.linux.journal import Entry
+from aferir.model.plan import EnvironmentSpec
+
+_FREEZE_S = 10.0
+
+
+def name_of(entry: Entry) -> str:
+    """Name of the instance, and of its groups, that a journal's entry announces."""
+    return f"aferir-{entry.id}"
+
+
+def make(entry: Entry, spec: EnvironmentSpec, cpus: Sequence[int]) -> dict[str, Path]:
+    """Controller (or `unified`) to folder, with the limits of `spec`.
+
+    Errors: MissingError where it is not allowed, or a controller that a limit takes is missing.
+    """
+    have = cgroup.layout()
+    limits = cgroup.Limits(
+        cpus=affinity.cpu_limit(spec), memory_bytes=spec.memory_bytes, accounted=True
+    )
+    folders = cgroup.make(name_of(entry), limits, have)
+    try:
+        for controller in ("freezer", "cpuset"):
+            if (root := have.v1.get(controller)) is not None:
+                folders[controller] = root / name_of(entry)
+                folders[controller].mkdir(exist_ok=True)
+        if (group := folders.get("cpuset")) is not None:
+            nodes = (group.parent / "cpuset.mems").read_text(encoding="ascii")
+            (group / "cpuset.mems").write_text(nodes, encoding="ascii")
+            text = ",".join(map(str, cpus))
+            (group / "cpuset.cpus").write_text(text, encoding="ascii")
+    except OSError as error:
+        raise MissingError(
+            f"control groups for environment `{spec.name}` cannot be made: {error}",
+            remedy="run as root: sudo aferir ...",
+        ) from None
+    return folders
+
+
+def freeze(folders: Mapping[str, Path], *, frozen: bool) -> None:
+    """Stop all members, or let them go on; returns when it is done.
+
+    Sources: freezer-subsystem.rst, cgroup-v2.rst. Errors: ProgramError where they do not stop.
+    """
+    if "freezer" in folders:
+        file, word = folders["freezer"] / "freezer.state", "FROZEN" if frozen else "THAWED"
+        file.write_text(word, encoding="ascii")
+        done = wait.until(
+            lambda: file.read_text(encoding="ascii").strip() == word,
+            wait.after(_FREEZE_S),
+            period_s=0.001,
+        )
+    elif "unified" in folders:
+        file, word = folders["unified"] / "cgroup.freeze", f"frozen {frozen:d}"
+        file.write_text(f"{frozen:d}", encoding="ascii")
+        events = folders["unified"] / "cgroup.events"
+        done = wait.until(
+            lambda: word in events.read_text(encoding="ascii").splitlines(),
+            wait.after(_FREEZE_S),
+            period_s=0.001,
+        )
+    else:
+        return
+    if not done:
+        raise ProgramError(f"its processes were not {'stopped' if frozen else 'let go on'} in time")

@@ -1,0 +1,214 @@
+"""What every kind of environment whose instances are the host's processes has to keep.
+
+One test file for a kind derives a class from `Contract` and says its name; what is particular to
+the kind it tests beside that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from aferir import registry
+from aferir.environments import tenants
+from aferir.environments.base import Environment, Instance
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import cgroup, journal
+from aferir.model.plan import EnvironmentSpec
+from tests.integration.support import (
+    SPIN,
+    allocated,
+    check_commands,
+    check_files,
+    check_timeout,
+    groups_of,
+    killed_after,
+    leftovers,
+    own_state,
+    throttled,
+    usable,
+)
+
+SEED = 34
+KILLS = 10
+ALLOCATING = """
+import json, sys
+from aferir import registry
+kind, keys = sys.argv[1], json.loads(sys.argv[2])
+values = {"name": "k", "kind": kind, "cpus": 1, "memory_bytes": 2**28, "cpu_quota": 0.9, **keys}
+spec = registry.kinds()[kind].spec(**values)
+environment = registry.by_kind(kind)
+print("go", flush=True)
+while True:
+    instance = environment.allocate(spec)
+    instance.run(["sh", "-c", "sleep 1000 > /dev/null 2>&1 & sleep 0.02"])
+    instance.release()
+"""
+
+
+class Contract:
+    """Derive from it, and say the `kind`; the class's name begins with Test."""
+
+    kind: str
+    keys: Mapping[str, Any] = {}
+    """Of its own, that the instances of these tests have."""
+    longest_start_s = 0.4
+    """Within which a kill comes: about what one allocation takes here, and its end."""
+    own_processes = True
+    own_kernel = False
+
+    def spec(self, **changes: object) -> EnvironmentSpec:
+        values = {"name": "one", "kind": self.kind, "cpus": 1, "memory_bytes": 2**28, **self.keys}
+        return registry.kinds()[self.kind].spec(**(values | changes))
+
+    @pytest.fixture(autouse=True)
+    def state(
+        self, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    ) -> Path:
+        return own_state(tmp_path_factory, monkeypatch)
+
+    @pytest.fixture
+    def environment(self) -> Environment:
+        return usable(self.kind)
+
+    @pytest.fixture
+    def instance(self, environment: Environment) -> Iterator[Instance]:
+        yield from allocated(environment, self.spec())
+
+    def test_programs_run_as_anywhere_else(self, instance: Instance) -> None:
+        check_commands(instance)
+
+    def test_a_time_limit_ends_everything(self, instance: Instance) -> None:
+        check_timeout(instance)
+
+    def test_files_go_in_and_out(self, instance: Instance, tmp_path: Path) -> None:
+        check_files(instance, tmp_path)
+
+    def test_a_link_of_the_instance_does_not_lead_to_the_host(
+        self, instance: Instance, tmp_path: Path
+    ) -> None:
+        (tmp_path / "secret").write_text("host", encoding="ascii")
+        instance.run(["ln", "-s", str(tmp_path), "/trap"])
+        with pytest.raises(ProgramError):
+            instance.get(PurePosixPath("/trap/secret"), tmp_path / "stolen")
+
+    def test_it_sees_its_own_processes_alone(self, instance: Instance) -> None:
+        numbers = instance.run(["sh", "-c", "cd /proc; echo [0-9]*"]).stdout.split()
+        assert (len(numbers) < 8) == self.own_processes
+
+    def test_phases_add_up(self, instance: Instance) -> None:
+        phases = instance.phases
+        parts = (phases.copied_s, phases.booted_s, phases.ready_s)
+        assert all(part is not None and part > 0 for part in parts)
+        assert sum(part or 0 for part in parts) == pytest.approx(phases.total_s)
+
+    def test_what_one_writes_the_next_does_not_see(self, environment: Environment) -> None:
+        for _ in range(2):
+            for instance in allocated(environment, self.spec()):
+                assert instance.run(["test", "-e", "/etc/mine"], check=False).exit_code == 1
+                instance.run(["sh", "-c", "echo x > /etc/mine; rm /bin/ls"])
+
+    def test_a_quota_throttles_it(self, environment: Environment) -> None:
+        for instance in allocated(environment, self.spec(cpu_quota=0.1)):
+            instance.run(["sh", "-c", f"({SPIN}) & sleep 1; kill $!"])
+            assert throttled(instance) > 3
+
+    def test_more_memory_than_allowed_is_refused(self, environment: Environment) -> None:
+        for instance in allocated(environment, self.spec(memory_bytes=2**27)):
+            # The program is killed, or the instance with it that has a kernel of its own.
+            with pytest.raises(ProgramError):
+                instance.run(["sh", "-c", "head -c 300m /dev/zero | tail -c 300m > /dev/null"])
+
+    def test_the_last_cpu_is_the_only_one_where_pinned(self, environment: Environment) -> None:
+        last = max(os.sched_getaffinity(0))
+        for instance in allocated(environment, self.spec(pin=(last,))):
+            assert instance.run(["nproc"]).stdout.strip() == "1"
+            for pid in instance.accounting.processes:
+                assert os.sched_getaffinity(pid) == {last}
+
+    def test_its_processes_are_in_its_groups(self, instance: Instance) -> None:
+        groups = instance.accounting.cgroups
+        assert {"cpuacct", "memory"} <= groups.keys() or "unified" in groups
+        assert instance.accounting.processes
+        assert instance.accounting.own_kernel == self.own_kernel
+        for folder in groups.values():
+            assert set(instance.accounting.processes) <= cgroup.members(folder)
+
+    def test_a_paused_one_uses_no_cpu(self, instance: Instance) -> None:
+        child = threading.Thread(
+            target=instance.run, args=(["sh", "-c", f"({SPIN}) & sleep 4; kill $!"],)
+        )
+        child.start()
+        time.sleep(0.5)
+        instance.pause()
+        before = _cpu_ns(instance)
+        time.sleep(0.5)
+        assert _cpu_ns(instance) == before
+        instance.resume()
+        while _cpu_ns(instance) == before:
+            time.sleep(0.01)
+        child.join()
+
+    def test_tenants_do_the_same_at_once(self, environment: Environment) -> None:
+        together = tenants.allocate(environment, self.spec(tenants=2))
+        try:
+            done = together.run(["echo", "here"])
+            assert [done.stdout, *(one.stdout for one in done.others)] == ["here\n", "here\n"]
+        finally:
+            together.release()
+        assert leftovers() == []
+
+    def test_releasing_twice_and_while_paused_is_fine(self, environment: Environment) -> None:
+        instance = environment.allocate(self.spec())
+        ids = [entry.id for entry in journal.entries()]
+        instance.pause()
+        assert instance.release() > 0
+        assert instance.release() < 0.01
+        assert groups_of(ids) == []
+        assert leftovers() == []
+        with pytest.raises(ProgramError):
+            instance.run(["true"])
+
+    def test_a_failed_start_leaves_nothing(self, environment: Environment) -> None:
+        with pytest.raises(MissingError):
+            environment.allocate(self.spec(cpus=9999))
+        assert leftovers() == []
+
+    def test_whatever_a_kill_leaves_is_removed(self, environment: Environment) -> None:
+        assert environment.kind == self.kind
+        kill_at_random_moments(self.kind, self.keys, self.longest_start_s)
+        self.check_nothing_left()
+
+    def check_nothing_left(self) -> None:
+        """What the tool itself might keep."""
+
+
+def kill_at_random_moments(kind: str, keys: Mapping[str, Any], longest_s: float) -> None:
+    """Kill whoever makes instances, `KILLS` times, and see that cleaning removes all there is."""
+    draw = random.Random(SEED)  # noqa: S311 - not cryptography
+    seen: set[str] = set()
+    for _ in range(KILLS):
+        killed_after(draw.uniform(0, longest_s), ALLOCATING, kind, json.dumps(dict(keys)))
+        orphans = journal.orphans()
+        seen.update(entry.kind for entry in orphans)
+        for _ in range(2):
+            assert registry.clean(orphans) == []
+            assert leftovers() == []
+            assert groups_of([entry.id for entry in orphans]) == []
+    assert seen == {kind}, "no kill found anything half made: the test tests nothing"
+
+
+def _cpu_ns(instance: Instance) -> int:
+    groups = instance.accounting.cgroups
+    if "cpuacct" in groups:
+        return int((groups["cpuacct"] / "cpuacct.usage").read_text(encoding="ascii"))
+    text = (groups["unified"] / "cpu.stat").read_text(encoding="ascii")
+    return int(text.split()[1])
