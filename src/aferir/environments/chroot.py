@@ -1,0 +1,22 @@
+"""Another root folder by chroot(8), and nothing else: processes and network are the host's."""
+
+from __future__ import annotations
+
+from aferir.environments.sandbox import kind
+from aferir.environments.tool import INSIDE, VARIABLES, Place, Tool
+
+
+def command(place: Place) -> list[str]:
+    """Source: chroot(1)."""
+    return ["chroot", str(place.root), str(INSIDE), *VARIABLES]
+
+
+CHROOT = kind(
+    Tool(
+        kind="chroot",
+        programs=("chroot",),
+        version=("chroot", "--version"),
+        command=command,
+        host_folders=True,
+    )
+)
