@@ -15,6 +15,7 @@ from aferir.cluster.instance import CLUSTER
 from aferir.colocation.program import COLOCATION
 from aferir.elastic.program import ALLOCATION, CAPACITY, MOVIE
 from aferir.environments.base import Context, Environment, Kind
+from aferir.environments.bubblewrap import BUBBLEWRAP
 from aferir.environments.chroot import CHROOT
 from aferir.environments.lxc.container import CONTAINER
 from aferir.environments.native import NATIVE
@@ -46,7 +47,7 @@ from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
 
 ENVIRONMENTS = "aferir.environments"
 """Group of entry points by which other packages add kinds of environment."""
-_OWN_KINDS = (NATIVE, CHROOT, CONTAINER, VIRTUAL_MACHINE, CLOUD, CLUSTER)
+_OWN_KINDS = (NATIVE, CHROOT, BUBBLEWRAP, CONTAINER, VIRTUAL_MACHINE, CLOUD, CLUSTER)
 """A kind that is made of others comes after them: its things are removed before theirs."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 PACKAGE_OF = {
     "apt-config": "apt",
+    "bwrap": "bubblewrap",
     "debugfs": "e2fsprogs",
     "dpkg-deb": "dpkg",
     "ffmpeg": "ffmpeg",

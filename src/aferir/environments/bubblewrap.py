@@ -1,0 +1,21 @@
+"""Sandboxes by bwrap(1), as Flatpak makes them: namespaces of everything, and no daemon."""
+
+from __future__ import annotations
+
+from aferir.environments.sandbox import kind
+from aferir.environments.tool import INSIDE, VARIABLES, Place, Tool
+
+
+def command(place: Place) -> list[str]:
+    """All namespaces there are, a /dev and a /proc of its own, and no variable of the host's."""
+    return [
+        *("bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent", "--clearenv"),
+        *("--bind", str(place.root), "/", "--proc", "/proc", "--dev", "/dev"),
+        *("--ro-bind", "/sys", "/sys", "--hostname", "aferir"),
+        *(str(INSIDE), *VARIABLES),
+    ]
+
+
+BUBBLEWRAP = kind(
+    Tool(kind="bubblewrap", programs=("bwrap",), version=("bwrap", "--version"), command=command)
+)
