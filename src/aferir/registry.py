@@ -19,6 +19,7 @@ from aferir.environments.bubblewrap import BUBBLEWRAP
 from aferir.environments.chroot import CHROOT
 from aferir.environments.lxc.container import CONTAINER
 from aferir.environments.native import NATIVE
+from aferir.environments.nspawn import NSPAWN
 from aferir.environments.qemu.vm import VIRTUAL_MACHINE
 from aferir.environments.uml import guest
 from aferir.errors import UsageError
@@ -47,7 +48,7 @@ from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
 
 ENVIRONMENTS = "aferir.environments"
 """Group of entry points by which other packages add kinds of environment."""
-_OWN_KINDS = (NATIVE, CHROOT, BUBBLEWRAP, CONTAINER, VIRTUAL_MACHINE, CLOUD, CLUSTER)
+_OWN_KINDS = (NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CONTAINER, VIRTUAL_MACHINE, CLOUD, CLUSTER)
 """A kind that is made of others comes after them: its things are removed before theirs."""
 
 

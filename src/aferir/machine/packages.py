@@ -33,6 +33,7 @@ PACKAGE_OF = {
     "qemu-system-x86_64": "qemu-system-x86",
     "setpriv": "util-linux",
     "ssh-keygen": "openssh-client",
+    "systemd-nspawn": "systemd-container",
     "tar": "tar",
     "tc": "iproute2",
     "unshare": "util-linux",
