@@ -16,6 +16,7 @@ from aferir.colocation.program import COLOCATION
 from aferir.elastic.program import ALLOCATION, CAPACITY, MOVIE
 from aferir.environments.base import Context, Environment, Kind
 from aferir.environments.bubblewrap import BUBBLEWRAP
+from aferir.environments.charliecloud import CHARLIECLOUD
 from aferir.environments.chroot import CHROOT
 from aferir.environments.lxc.container import CONTAINER
 from aferir.environments.native import NATIVE
@@ -48,7 +49,17 @@ from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
 
 ENVIRONMENTS = "aferir.environments"
 """Group of entry points by which other packages add kinds of environment."""
-_OWN_KINDS = (NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CONTAINER, VIRTUAL_MACHINE, CLOUD, CLUSTER)
+_OWN_KINDS = (
+    NATIVE,
+    CHROOT,
+    BUBBLEWRAP,
+    NSPAWN,
+    CHARLIECLOUD,
+    CONTAINER,
+    VIRTUAL_MACHINE,
+    CLOUD,
+    CLUSTER,
+)
 """A kind that is made of others comes after them: its things are removed before theirs."""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 PACKAGE_OF = {
     "apt-config": "apt",
     "bwrap": "bubblewrap",
+    "ch-run": "charliecloud",
     "debugfs": "e2fsprogs",
     "dpkg-deb": "dpkg",
     "ffmpeg": "ffmpeg",
