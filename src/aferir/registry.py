@@ -21,6 +21,7 @@ from aferir.environments.chroot import CHROOT
 from aferir.environments.lxc.container import CONTAINER
 from aferir.environments.native import NATIVE
 from aferir.environments.nspawn import NSPAWN
+from aferir.environments.oci.container import OCI
 from aferir.environments.qemu.vm import VIRTUAL_MACHINE
 from aferir.environments.uml import guest
 from aferir.errors import UsageError
@@ -50,15 +51,8 @@ from aferir.programs.stores.oltp import OLTP, OLTP_SYSBENCH
 ENVIRONMENTS = "aferir.environments"
 """Group of entry points by which other packages add kinds of environment."""
 _OWN_KINDS = (
-    NATIVE,
-    CHROOT,
-    BUBBLEWRAP,
-    NSPAWN,
-    CHARLIECLOUD,
-    CONTAINER,
-    VIRTUAL_MACHINE,
-    CLOUD,
-    CLUSTER,
+    *(NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CHARLIECLOUD),
+    *(CONTAINER, OCI, VIRTUAL_MACHINE, CLOUD, CLUSTER),
 )
 """A kind that is made of others comes after them: its things are removed before theirs."""
 

@@ -1,0 +1,113 @@
+"""Command lines of Podman: pure.
+
+Source: podman(1), podman-run(1), podman-rm(1) of Podman 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from aferir.environments.oci.spec import OciSpec
+
+_MOST_FILES, _MOST_PROCESSES = 1_048_576, 32_768
+"""Podman lowers its own limits to these (RLIMIT_NOFILE, RLIMIT_NPROC), and whoever has not the
+capability CAP_SYS_RESOURCE cannot raise them again for a container."""
+_USERS = 65_536
+SANDBOXED = ("runsc", "kata")
+"""Beginnings of the names of those runtimes that give a container a kernel of its own."""
+
+
+def run(
+    spec: OciSpec,
+    *,
+    name: str,
+    mark: str,
+    limits: tuple[int, int],
+    program: Path,
+    inside: PurePosixPath,
+    root: Path,
+    files: Path,
+    variables: Sequence[str],
+) -> list[str]:
+    """Start a container in the foreground, with its first program on our standard input and output.
+
+    `limits` are this process's own most open files and processes. `root` is the layered root, if
+    there is no `image`; `files` is an empty folder of the host's for a volume, and `mark` a
+    variable that its processes are found by.
+    """
+    return [
+        *engine(spec),
+        *("run", "--rm", "--interactive", "--name", name, "--hostname", "aferir", "--no-hosts"),
+        *("--log-driver=none", f"--cgroup-parent=/{name}", "--pull=never", f"--env={mark}"),
+        *(f"--ulimit=nofile={min(limits[0], _MOST_FILES)}:{min(limits[0], _MOST_FILES)}",),
+        *(f"--ulimit=nproc={min(limits[1], _MOST_PROCESSES)}:{min(limits[1], _MOST_PROCESSES)}",),
+        *_isolation(spec),
+        *_folders(spec, files),
+        *_started(spec, program, inside, root, variables),
+    ]
+
+
+def engine(spec: OciSpec) -> list[str]:
+    """Podman with a runtime. Control groups without systemd, which may not be there."""
+    flags = ["--runtime-flag=network=none"] if _alone(spec) else []
+    flags += ["--runtime-flag=network=host"] if _on_host(spec) else []
+    return ["podman", "--cgroup-manager=cgroupfs", "--runtime", spec.runtime, *flags]
+
+
+def has_own_kernel(runtime: str) -> bool:
+    """Whether that runtime, by its name or path, gives a container a kernel of its own."""
+    return PurePosixPath(runtime).name.startswith(SANDBOXED)
+
+
+def remove(name: str) -> list[str]:
+    """Remove a container, whatever state it is in; none of that name: fine."""
+    return ["podman", "rm", "--force", "--time", "0", "--ignore", name]
+
+
+def _is_gvisor(spec: OciSpec) -> bool:
+    return PurePosixPath(spec.runtime).name.startswith("runsc")
+
+
+def _alone(spec: OciSpec) -> bool:
+    return _is_gvisor(spec) and spec.network == "none"
+
+
+def _on_host(spec: OciSpec) -> bool:
+    return _is_gvisor(spec) and spec.network == "host"
+
+
+def _isolation(spec: OciSpec) -> list[str]:
+    made = [f"--network={spec.network}"]
+    if spec.seccomp != "default":
+        made.append(f"--security-opt=seccomp={spec.seccomp}")
+    if spec.capabilities == "all":
+        made.append("--cap-add=ALL")
+    elif spec.capabilities != "default":
+        made.append("--cap-drop=ALL")
+        names = [name.strip() for name in spec.capabilities.split(",")]
+        made += [f"--cap-add={name}" for name in names if name not in ("", "none")]
+    if spec.user_namespace:
+        made += [f"--uidmap=0:0:{_USERS}", f"--gidmap=0:0:{_USERS}"]
+    if spec.shm_bytes:
+        made.append(f"--shm-size={spec.shm_bytes}b")
+    return made
+
+
+def _folders(spec: OciSpec, files: Path) -> list[str]:
+    made = []
+    if spec.tmpfs:
+        made.append(f"--tmpfs={spec.tmpfs}:rw,exec,mode=1777")
+    if spec.volume:
+        made.append(f"--volume={files}:{spec.volume}")
+    if spec.read_only:
+        made.append("--read-only")
+    return made
+
+
+def _started(
+    spec: OciSpec, program: Path, inside: PurePosixPath, root: Path, variables: Sequence[str]
+) -> list[str]:
+    if not spec.image:
+        return ["--rootfs", str(root), str(inside), *variables]
+    return [f"--volume={program}:{inside}:ro", f"--entrypoint={inside}", spec.image]

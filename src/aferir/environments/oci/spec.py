@@ -1,0 +1,69 @@
+"""What can be said of a container of an engine; each key is a cause of cost, and so a factor."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from aferir.model import parameters
+from aferir.model.plan import EnvironmentSpec
+
+Engine = Literal["podman"]
+
+
+class OciSpec(EnvironmentSpec, frozen=True, kw_only=True):
+    """One container."""
+
+    engine: Annotated[Engine, parameters.told("program that makes the containers")] = "podman"
+    runtime: Annotated[
+        str,
+        parameters.text("OCI runtime below the engine: a name that it knows, or a path", "runsc"),
+    ] = "runc"
+    image: Annotated[
+        str,
+        parameters.text(
+            "image that it starts from, pulled where it is not there",
+            "debian:12",
+            unset="the userland that the other kinds have, so that isolation alone differs",
+        ),
+    ] = ""
+    network: Annotated[
+        str, parameters.text("`none`, `host`, `bridge`, or the name of a network", "host")
+    ] = "none"
+    seccomp: Annotated[
+        str,
+        parameters.text(
+            "filter of system calls: `default` is the engine's own, `unconfined` none, else the "
+            "path of a profile",
+            "unconfined",
+        ),
+    ] = "default"
+    capabilities: Annotated[
+        str,
+        parameters.text(
+            "`default` are the engine's own; `all`, `none`, or their names separated by commas",
+            "NET_ADMIN, SYS_NICE",
+        ),
+    ] = "default"
+    user_namespace: Annotated[
+        bool,
+        parameters.told(
+            "whether it has a user namespace; its user 0 stays the host's, as files belong to it"
+        ),
+    ] = False
+    read_only: Annotated[bool, parameters.told("whether its root cannot be written to")] = False
+    tmpfs: Annotated[
+        str,
+        parameters.text("folder in it that is kept in memory", "/data", unset="none"),
+    ] = ""
+    volume: Annotated[
+        str,
+        parameters.text(
+            "folder in it that is an ordinary one of the host, and no overlay",
+            "/data",
+            unset="none",
+        ),
+    ] = ""
+    shm_bytes: Annotated[
+        int,
+        parameters.size("shared memory at /dev/shm; 0: as the engine has it", 0, 2**50),
+    ] = 0
