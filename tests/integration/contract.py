@@ -11,7 +11,7 @@ import os
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -56,7 +56,7 @@ class Contract:
     """Derive from it, and say the `kind`; the class's name begins with Test."""
 
     kind: str
-    keys: Mapping[str, Any] = {}
+    keys: ClassVar[Mapping[str, Any]] = {}
     """Of its own, that the instances of these tests have."""
     longest_start_s = 0.4
     """Within which a kill comes: about what one allocation takes here, and its end."""

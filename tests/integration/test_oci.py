@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -42,7 +43,7 @@ class TestRunc(Contract):
 
 class TestGvisor(Contract):
     kind = "oci"
-    keys: ClassVar = {"runtime": "runsc"}
+    keys: ClassVar[Mapping[str, Any]] = {"runtime": "runsc"}
     longest_start_s = 1.5
     own_kernel = True
 
