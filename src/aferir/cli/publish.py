@@ -51,12 +51,13 @@ def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:
     from aferir.installed import installed
     from aferir.report import write_csv, write_html, write_json, write_markdown
 
+    reference = installed("reference")
     if form == "html":
-        write_html.write_html(
-            path, evaluation, provenance=run.provenance, reference=installed("reference")
-        )
+        write_html.write_html(path, evaluation, provenance=run.provenance, reference=reference)
     elif form == "markdown":
-        write_markdown.write_markdown(path, evaluation, provenance=run.provenance)
+        write_markdown.write_markdown(
+            path, evaluation, provenance=run.provenance, reference=reference
+        )
     elif form == "json":
         write_json.write_json(path, evaluation, provenance=run.provenance)
     elif form == "samples":

@@ -99,9 +99,11 @@ def _report(run: Run, *, json: bool) -> int:
 
 
 def print_verdict(run: Run, evaluation: Evaluation) -> None:
-    """The sentences that the report opens with, and what was left out."""
-    for sentence in evaluation.sentences:
-        print(f"- {sentence.text}")
+    """What the report opens with, and what was left out."""
+    from aferir.report.overview import opening
+
+    for line in opening(evaluation):
+        print(f"- {line}")
     for left in run.provenance.left_out:
         print(f"- left out: {left.kind} {left.name}: {left.finding.message}")
         if left.finding.remedy:

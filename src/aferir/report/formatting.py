@@ -89,6 +89,11 @@ def instant(unix_ns: int) -> str:
     )
 
 
+def labelled(name: str, emulated: bool) -> str:
+    """An environment's name as charts and sentences show it."""
+    return f"{name} (emulated)" if emulated else name
+
+
 def listing(names: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

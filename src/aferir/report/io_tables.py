@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from aferir.report.charts.style import labelled
-from aferir.report.formatting import NOTHING, percent, quantity
+from aferir.report.formatting import NOTHING, labelled, percent, quantity
 from aferir.report.io_costs import LAYERS
 from aferir.report.model import IoProjection, IoStudy
 from aferir.statistics.io_cost import Uncertain
@@ -47,6 +46,13 @@ def costs(study: IoStudy) -> list[tuple[str, ...]]:
 PROJECTION_HEADER = (
     *("workload", "environment", "cores measured", "law", "growth to 1,000 cores [95 %]"),
     "largest size held out",
+)
+
+
+PROJECTION_METHOD = (
+    "System cycles per operation by cores, projected by the Universal Scalability Law (Gunther "
+    "1993) and by a linear model; refused where the interval says nothing, or the largest size "
+    "measured is missed by more than half."
 )
 
 

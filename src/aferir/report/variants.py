@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aferir.model.plan import Parameter, environment_family
-from aferir.report.charts.style import labelled
 from aferir.report.curves import ENVIRONMENT, FEWEST_LEVELS
-from aferir.report.formatting import change, listing
+from aferir.report.formatting import change, labelled, listing
 from aferir.report.model import CellResult, Sentence
 from aferir.report.pairs import duration_ratio
 

@@ -8,6 +8,7 @@ import msgspec
 
 from aferir.model.provenance import Provenance
 from aferir.report.model import Evaluation
+from aferir.report.overview import Overview, overview
 
 FORMAT = 1
 """Raised when a field changes its meaning or goes."""
@@ -17,11 +18,13 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     """What the file holds."""
 
     format: int = FORMAT
+    overview: Overview | None = None
+    """What the comparisons came to, counted; None in files of versions before it."""
     evaluation: Evaluation
     provenance: Provenance | None = None
 
 
 def write_json(path: Path, evaluation: Evaluation, *, provenance: Provenance | None = None) -> None:
     """Write the file; infinite ends of an interval become null. Errors: OSError."""
-    export = Export(evaluation=evaluation, provenance=provenance)
+    export = Export(overview=overview(evaluation), evaluation=evaluation, provenance=provenance)
     path.write_bytes(msgspec.json.format(msgspec.json.encode(export), indent=2) + b"\n")

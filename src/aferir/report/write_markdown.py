@@ -1,47 +1,55 @@
-"""The report as Markdown: verdict, ranking and tables, for a repository or an issue."""
+"""The report as Markdown: what it says and its tables, for a repository or an issue."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from aferir.model.provenance import Provenance
-from aferir.report import io_tables, tables
-from aferir.report.formatting import (
-    NOTHING,
-    change,
-    metric_name,
-    p_value,
-    percent,
-    quantity_interval,
+from aferir.model.record import Warning
+from aferir.report import page
+from aferir.report.blocks import (
+    Alerts,
+    Block,
+    Field,
+    Heading,
+    Named,
+    Paragraph,
+    Picture,
+    Section,
+    Statements,
+    Table,
+    Toned,
 )
-from aferir.report.model import CellResult, Evaluation
+from aferir.report.formatting import labelled
+from aferir.report.model import Evaluation
 
 
 def write_markdown(
-    path: Path, evaluation: Evaluation, *, provenance: Provenance | None = None
+    path: Path,
+    evaluation: Evaluation,
+    *,
+    provenance: Provenance | None = None,
+    reference: Path | None = None,
 ) -> None:
     """Write the Markdown file. Errors: OSError."""
-    path.write_text(markdown(evaluation, provenance=provenance), encoding="utf-8")
+    text = markdown(evaluation, provenance=provenance, reference=reference)
+    path.write_text(text, encoding="utf-8")
 
 
-def markdown(evaluation: Evaluation, *, provenance: Provenance | None = None) -> str:
+def markdown(
+    evaluation: Evaluation,
+    *,
+    provenance: Provenance | None = None,
+    reference: Path | None = None,
+) -> str:
     """The report as Markdown text; names from other people's files cannot become markup."""
+    sections = page.sections(evaluation, provenance=provenance, reference=reference)
     parts = [
         f"# {escape(evaluation.title)}",
         _lead(evaluation, provenance),
-        "\n".join(f"- {escape(sentence.text)}" for sentence in evaluation.sentences),
-        _run_warnings(provenance),
-        _ranking(evaluation),
-        _durations(evaluation),
-        _io(evaluation),
-        _rooflines(evaluation),
-        _figures(evaluation),
-        _allocations(evaluation),
-        _failures(evaluation),
-        _warnings(evaluation),
-        "## Method\n\n" + escape(tables.method(evaluation.rule)),
+        *(part for section in sections if not section.page_only for part in _section(section)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -53,19 +61,6 @@ def escape(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]#|])", r"\\\1", entities)
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *([escape(field) for field in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _section(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return f"## {title}\n\n{_table(header, rows)}" if rows else ""
-
-
-def _name(name: str, emulated: bool) -> str:
-    return f"{name} (emulated)" if emulated else name
-
-
 def _lead(evaluation: Evaluation, provenance: Provenance | None) -> str:
     version = f", aferir {provenance.version}" if provenance else ""
     count = evaluation.repetitions
@@ -73,131 +68,59 @@ def _lead(evaluation: Evaluation, provenance: Provenance | None) -> str:
     return escape(f"Run {evaluation.name}, {repetitions}, baseline {evaluation.baseline}{version}.")
 
 
-def _run_warnings(provenance: Provenance | None) -> str:
-    if provenance is None:
-        return ""
-    lines = [f"- **{escape(w.code)}**: {escape(w.message)}" for w in provenance.warnings]
-    lines += [
-        f"- **left out**: {escape(left.name)}: {escape(left.finding.message)}"
-        for left in provenance.left_out
-    ]
-    return "\n".join(lines)
+def _section(section: Section) -> list[str]:
+    """Its parts; a caption of pictures goes with them, and so does a section of nothing else."""
+    shown = list(_without_pictures(section.blocks))
+    if not shown:
+        return []
+    heading = [f"## {escape(section.title)}"] if section.title else []
+    return [*heading, *map(_block, shown)]
 
 
-def _ranking(evaluation: Evaluation) -> str:
-    if len(evaluation.ranking) < 2:
-        return ""
-    rows = [
-        (
-            tables.places(rank),
-            _name(rank.environment, rank.emulated),
-            "baseline" if rank.baseline else change(rank.ratio, rank.interval),
-            f"{rank.groups} of {rank.of}",
-            tables.fastest_in(rank),
-        )
-        for rank in evaluation.ranking
-    ]
-    return _section("Ranking", ("place", "environment", "duration", "groups", "fastest in"), rows)
+def _without_pictures(blocks: Iterable[Block]) -> list[Block]:
+    """Blocks that can be text; what introduces a picture introduces nothing without it."""
+    shown: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Picture):
+            while shown and isinstance(shown[-1], Heading | Paragraph):
+                shown.pop()
+        else:
+            shown.append(block)
+    return shown
 
 
-def _durations(evaluation: Evaluation) -> str:
-    level = percent(evaluation.rule.level)
-    header = (
-        "group",
-        "environment",
-        "n",
-        f"median [{level}]",
-        f"mean [{level}]",
-        f"ratio [{level}]",
-        "p, adjusted",
-        "verdict",
-        "warnings",
-    )
-    return _section("Durations", header, [_duration(cell) for cell in evaluation.cells])
+def _block(block: Block) -> str:
+    if isinstance(block, Paragraph):
+        return escape(block.text)
+    if isinstance(block, Heading):
+        return f"### {escape(block.text)}"
+    if isinstance(block, Statements):
+        return "\n".join(f"- {escape(one.text)}" for one in block.statements)
+    if isinstance(block, Alerts):
+        return "\n".join(map(_alert, block.warnings))
+    if isinstance(block, Table):
+        return _table(block)
+    raise TypeError(f"{type(block).__name__}: a section with one is for the page only")
 
 
-def _duration(cell: CellResult) -> tuple[str, ...]:
-    duration = cell.duration
-    return (
-        cell.group,
-        _name(cell.environment, cell.emulated),
-        str(duration.n),
-        quantity_interval(duration.median, duration.median_interval, "s"),
-        quantity_interval(duration.mean, duration.mean_interval, "s"),
-        change(cell.ratio.estimate, cell.ratio.interval) if cell.ratio else NOTHING,
-        p_value(cell.verdict.p_adjusted) if cell.verdict else NOTHING,
-        tables.verdict_words(cell),
-        tables.codes(cell),
-    )
+def _alert(warning: Warning) -> str:
+    advice = f" ({escape(warning.advice)})" if warning.advice else ""
+    return f"- **{escape(warning.code)}**: {escape(warning.message)}{advice}"
 
 
-def _figures(evaluation: Evaluation) -> str:
-    rows = [
-        (
-            cell.group,
-            _name(cell.environment, cell.emulated),
-            metric_name(metric.metric),
-            str(metric.summary.n),
-            quantity_interval(metric.summary.mean, metric.summary.mean_interval, metric.unit),
-        )
-        for cell, metric in tables.figures(evaluation)
-    ]
-    header = ("group", "environment", "figure", "n", f"mean [{percent(evaluation.rule.level)}]")
-    return _section("What the programs reported", header, rows)
+def _table(table: Table) -> str:
+    rows = [table.header, *table.rows]
+    lines = [[_field(field) for field in row] for row in rows]
+    lines.insert(1, ["---"] * len(table.header))
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _io(evaluation: Evaluation) -> str:
-    study = evaluation.io
-    if study is None:
-        return ""
-    parts = [
-        _section("What I/O costs", io_tables.cost_header(study), io_tables.costs(study)),
-        escape(io_tables.method(study)),
-        _section("Growth with cores", io_tables.PROJECTION_HEADER, io_tables.projections(study)),
-    ]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _rooflines(evaluation: Evaluation) -> str:
-    rows = tables.rooflines(evaluation)
-    table = _section("Where programs are bound", tables.ROOFLINE_HEADER, rows)
-    return f"{table}\n\n{escape(tables.ROOFLINES)}" if rows else ""
-
-
-def _allocations(evaluation: Evaluation) -> str:
-    phases = tables.phases(evaluation)
-    rows = [
-        (
-            _name(allocation.environment, allocation.emulated),
-            str(allocation.total.n),
-            *(tables.phase_mean(allocation, phase) for phase in phases),
-            quantity_interval(allocation.total.mean, allocation.total.mean_interval, "s"),
-            quantity_interval(allocation.release.mean, allocation.release.mean_interval, "s"),
-        )
-        for allocation in evaluation.allocations
-    ]
-    header = ("environment", "n", *map(metric_name, phases), "total", "release")
-    return _section("Allocation and release", header, rows)
-
-
-def _failures(evaluation: Evaluation) -> str:
-    rows = [
-        (
-            where,
-            str(counted.repetitions),
-            counted.failure.code,
-            counted.failure.message,
-            counted.failure.remedy or NOTHING,
-        )
-        for where, counted in tables.failures(evaluation)
-    ]
-    header = ("where", "repetitions", "failure", "message", "remedy")
-    return _section("Failures", header, rows)
-
-
-def _warnings(evaluation: Evaluation) -> str:
-    rows = [
-        (warning.code, warning.message, warning.advice or NOTHING, "; ".join(places))
-        for warning, places in tables.warnings(evaluation)
-    ]
-    return _section("Warnings", ("warning", "message", "advice", "where"), rows)
+def _field(field: Field) -> str:
+    if isinstance(field, str):
+        return escape(field)
+    if isinstance(field, Named):
+        return escape(labelled(field.environment, field.emulated))
+    if isinstance(field, Toned):
+        claimed = field.tone in ("slower", "faster", "failed")
+        return f"**{escape(field.text)}**" if claimed else escape(field.text)
+    return escape(field.text)

@@ -3,59 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-
-from aferir.report.charts.style import (
-    GRID,
-    HATCH,
-    INK,
-    MUTED,
-    SURFACE,
-    environment_colour,
-    labelled,
-    note,
-    plain_axis,
-    render,
-    time_axis,
-)
-from aferir.report.formatting import metric_name, quantity, quantity_interval
+from aferir.report.charts.rows import Bar, Drawn, Key, Line, Note, Panel, Row, rows_chart
+from aferir.report.charts.scales import Axis, time_ticks
+from aferir.report.formatting import labelled, metric_name, quantity, quantity_interval
+from aferir.report.marks import places
 from aferir.report.model import AllocationResult, Evaluation
 from aferir.report.published import PublishedAllocation
 from aferir.statistics.summary import Summary
 
-_SHADES = {"placed_s": 0.25, "copied_s": 0.45, "booted_s": 0.7, "ready_s": 1.0}
+_PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
 
 
-def allocation_chart(evaluation: Evaluation, published: Sequence[PublishedAllocation] = ()) -> str:
-    """The chart as SVG; empty where nothing was allocated.
+def allocation_chart(
+    evaluation: Evaluation,
+    shown: Sequence[AllocationResult],
+    published: Sequence[PublishedAllocation] = (),
+) -> str:
+    """The chart of these allocations.
 
     Each environment has a time axis of its own: a container takes milliseconds, a guest seconds,
     and stacked phases cannot be drawn on a logarithmic axis.
     """
-    shown = [a for a in evaluation.allocations if a.total.n and a.total.mean]
-    if not shown:
-        return ""
-
-    def draw(figure: Figure) -> None:
-        heights = [2.0] * len(shown) + ([len(published) + 0.6] if published else [])
-        grid = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)
-        for axes, allocation in zip(grid[:, 0], shown, strict=False):
-            place = evaluation.environments.index(allocation.environment)
-            _own(axes, allocation, environment_colour(place))
-        if published:
-            _others(grid[-1, 0], published)
-        _legend(figure, shown)
-
-    return render(
-        draw,
-        height=0.55 + 1.15 * len(shown) + (0.28 * len(published) + 0.6 if published else 0),
+    marks = places(evaluation.environments)
+    panels = [_own(allocation, marks[allocation.environment]) for allocation in shown]
+    return rows_chart(
+        [*panels, *([_others(published)] if published else [])],
         name="allocations",
         title="Time to allocate and to release an instance",
         description="; ".join(_words(allocation) for allocation in shown),
+        legend=_legend(shown),
     )
 
 
@@ -68,74 +45,86 @@ def _figure(summary: Summary) -> str:
     return f"{quantity_interval(summary.mean, summary.mean_interval, 's')} · n = {summary.n}"
 
 
-def _own(axes: Axes, allocation: AllocationResult, colour: str) -> None:
-    plain_axis(axes, [labelled(allocation.environment, allocation.emulated), "release"])
-    axes.get_yticklabels()[1].set_color(MUTED)
+def _own(allocation: AllocationResult, place: int) -> Panel:
     emulated, total, release = allocation.emulated, allocation.total, allocation.release
+    colour = f"e{place}"
+    drawn: list[Drawn] = []
     left = 0.0
     for phase in allocation.phases:
         right = left + (phase.summary.mean or 0.0)
-        _bar(axes, 0, (left, right), (colour, _SHADES[phase.metric], emulated))
+        drawn.append(Bar(left, right, f"{colour} {_shade(phase.metric)}"))
         left = right
     end = total.mean or 0.0
     # Phases that cannot be told apart are one bar; so is what lies between them.
     if end - left > 0.005 * end:
-        _bar(axes, 0, (left, end), (MUTED if allocation.phases else colour, 0.3, emulated))
+        drawn.append(Bar(left, end, "muted phase-0" if allocation.phases else f"{colour} phase-0"))
+    if emulated:
+        drawn.append(Bar(0.0, end, "plain", hatched=True))
     if total.mean_interval is not None:
-        whisker = [total.mean_interval.low, total.mean_interval.high]
-        axes.plot(whisker, [0, 0], color=INK, linewidth=1.4, zorder=5)
-    note(axes, 0, _figure(total))
-    if release.n and release.mean is not None:
-        _bar(axes, 1, (0, release.mean), (colour, 0.3, emulated))
-        note(axes, 1, _figure(release))
-    else:
-        axes.text(0, 1, "not measured", va="center", fontsize=8.5, color=MUTED)
-    axes.set_xlim(left=0)
-    time_axis(axes)
-
-
-def _bar(axes: Axes, row: int, ends: tuple[float, float], look: tuple[str, float, bool]) -> None:
-    left, right = ends
-    colour, alpha, emulated = look
-    width, hatch = right - left, HATCH if emulated else None
-    bar = partial(axes.barh, row, width, left=left, height=0.62)
-    bar(facecolor=colour, alpha=alpha, linewidth=0)
-    bar(facecolor="none", edgecolor=SURFACE, hatch=hatch, linewidth=0.8)
-
-
-def _others(axes: Axes, published: Sequence[PublishedAllocation]) -> None:
-    plain_axis(axes, [entry.label for entry in published])
-    for row, entry in enumerate(published):
-        axes.barh(
-            row, entry.mean_s, height=0.5, facecolor=GRID, edgecolor=MUTED, linewidth=0.8, zorder=2
-        )
-        ends = [entry.mean_s - entry.sd_s, entry.mean_s + entry.sd_s]
-        axes.plot(ends, [row, row], color=MUTED, linewidth=1.4, zorder=3)
-        note(
-            axes,
-            row,
-            f"{quantity(entry.mean_s, 's')} ± {quantity(entry.sd_s, 's')} (sd) · n = {entry.runs}",
-        )
-    axes.set_title(
-        "Published: other machines, a cloud manager and images of 2.8 GB (Dutra 2015)",
-        loc="left",
-        fontsize=9,
-        color=MUTED,
+        drawn.append(Line(total.mean_interval.low, total.mean_interval.high, "ink", wide=1.4))
+    measured = release.n > 0 and release.mean is not None
+    return Panel(
+        rows=(
+            Row(
+                label=labelled(allocation.environment, emulated),
+                note=_figure(total),
+                place=place,
+                drawn=tuple(drawn),
+            ),
+            Row(
+                label="release",
+                note=_figure(release) if measured else "",
+                quiet=True,
+                drawn=_release(release.mean or 0.0, colour, emulated)
+                if measured
+                else (Note(0.0, "not measured"),),
+            ),
+        ),
+        axis=_axis([end, release.mean or 0.0, *_high(total)]),
     )
-    axes.set_xlim(left=0)
-    time_axis(axes)
 
 
-def _legend(figure: Figure, allocations: Sequence[AllocationResult]) -> None:
+def _release(mean: float, colour: str, emulated: bool) -> tuple[Drawn, ...]:
+    hatch = (Bar(0.0, mean, "plain", hatched=True),) if emulated else ()
+    return (Bar(0.0, mean, f"{colour} phase-0"), *hatch)
+
+
+def _high(summary: Summary) -> list[float]:
+    return [summary.mean_interval.high] if summary.mean_interval else []
+
+
+def _axis(values: Sequence[float]) -> Axis:
+    most = 1.04 * max(values)
+    return Axis(0.0, most, time_ticks(0.0, most))
+
+
+def _shade(phase: str) -> str:
+    return f"phase-{_PHASES.index(phase)}"
+
+
+def _others(published: Sequence[PublishedAllocation]) -> Panel:
+    return Panel(
+        title="Published: other machines, a cloud manager and images of 2.8 GB (Dutra 2015)",
+        rows=tuple(
+            Row(
+                label=entry.label,
+                note=f"{quantity(entry.mean_s, 's')} ± {quantity(entry.sd_s, 's')} (sd) · "
+                f"n = {entry.runs}",
+                quiet=True,
+                drawn=(
+                    Bar(0.0, entry.mean_s, "muted phase-0"),
+                    Line(entry.mean_s - entry.sd_s, entry.mean_s + entry.sd_s, "muted", wide=1.4),
+                ),
+            )
+            for entry in published
+        ),
+        axis=_axis([entry.mean_s + entry.sd_s for entry in published]),
+    )
+
+
+def _legend(allocations: Sequence[AllocationResult]) -> list[Key]:
     present = {phase.metric for allocation in allocations for phase in allocation.phases}
-    handles = [
-        Patch(facecolor=INK, alpha=0.8 * shade, label=metric_name(metric))
-        for metric, shade in _SHADES.items()
-        if metric in present
-    ]
+    keys = [Key(f"ink {_shade(p)}", metric_name(p)) for p in _PHASES if p in present]
     if any(allocation.emulated for allocation in allocations):
-        handles.append(
-            Patch(facecolor="none", edgecolor=MUTED, hatch=HATCH, label="emulated in software")
-        )
-    if handles:
-        figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), fontsize=8.5)
+        keys.append(Key("plain", "emulated in software", hatched=True))
+    return keys

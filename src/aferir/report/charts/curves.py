@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,8 +18,17 @@ from matplotlib.ticker import (
     NullFormatter,
 )
 
-from aferir.report.charts.style import MUTED, environment_colour, labelled, note, plain_axis, render
-from aferir.report.formatting import metric_name, quantity, scale
+from aferir.report.charts.style import (
+    MUTED,
+    environment_colour,
+    environment_marker,
+    note,
+    plain_axis,
+    render,
+)
+from aferir.report.formatting import labelled, metric_name, quantity, scale
+from aferir.report.marks import MARKS
+from aferir.report.marks import places as marks_of
 from aferir.report.model import Curve, CurveFamily, CurvePoint, Evaluation
 from aferir.statistics.frontier import frontier
 
@@ -62,30 +72,32 @@ def _name(curve: Curve, family: CurveFamily) -> str:
     return curve.label if alone else f"{environment} · {curve.label}"
 
 
-def _looks(evaluation: Evaluation, family: CurveFamily) -> dict[int, tuple[str, str]]:
-    """Colour and line style of each curve: environments have the colours, arms share them.
+class _Look(msgspec.Struct, frozen=True):
+    """How a curve is drawn."""
 
-    With one environment in the picture, the arms have the colours.
+    place: int
+    """Of the mark that gives its colour and its shape."""
+    style: str
+
+    @property
+    def colour(self) -> str:
+        return environment_colour(self.place)
+
+
+def _looks(evaluation: Evaluation, family: CurveFamily) -> list[_Look]:
+    """One for each curve: environments have the marks, arms share them and differ in their line.
+
+    With one environment in the picture, the arms have the marks.
     """
     labels = list(dict.fromkeys(curve.label for curve in family.curves))
-    alone = len({curve.environment for curve in family.curves}) == 1
-    looks = {}
-    for k, curve in enumerate(family.curves):
+    alone = len({curve.environment for curve in family.curves}) == 1 and len(labels) > 1
+    marks = marks_of(evaluation.environments)
+    looks = []
+    for curve in family.curves:
         arm = labels.index(curve.label)
-        if alone and len(labels) > 1:
-            looks[k] = (environment_colour(arm), _STYLES[arm // 8 % len(_STYLES)])
-        else:
-            place = _place(evaluation, curve.environment)
-            looks[k] = (environment_colour(place), _STYLES[arm % len(_STYLES)])
+        place = arm % MARKS if alone else marks[curve.environment]
+        looks.append(_Look(place, _STYLES[(arm // MARKS if alone else arm) % len(_STYLES)]))
     return looks
-
-
-def _place(evaluation: Evaluation, environment: str) -> int:
-    """A family of variants has the place of its first one."""
-    names = [name.partition("[")[0] for name in evaluation.environments]
-    if environment in evaluation.environments:
-        return evaluation.environments.index(environment)
-    return names.index(environment)
 
 
 def _render(draw: Callable[[Figure], None], family: CurveFamily, height: float, name: str) -> str:
@@ -148,25 +160,24 @@ def _mark(axes: Axes, family: CurveFamily) -> None:
         )
 
 
-def _line(axes: Axes, curve: Curve, look: tuple[str, str], label: str) -> None:
-    colour, style = look
-    places = [float(point.at) for point in curve.points]
+def _line(axes: Axes, curve: Curve, look: _Look, label: str) -> None:
+    along = [float(point.at) for point in curve.points]
     medians = [point.median for point in curve.points]
-    marker = "o" if len(places) <= MARKED else ""
+    marked = environment_marker(look.place) if len(along) <= MARKED else {}
     axes.plot(
-        places,
+        along,
         medians,
-        color=colour,
-        linestyle=style,
-        marker=marker,
-        markersize=4,
+        color=look.colour,
+        linestyle=look.style,
+        markersize=4.5,
         linewidth=1.6,
         label=label,
         zorder=3,
+        **marked,
     )
     low = [point.quantile_25 for point in curve.points]
     high = [point.quantile_75 for point in curve.points]
-    axes.fill_between(places, low, high, color=colour, alpha=0.16, linewidth=0, zorder=2)
+    axes.fill_between(along, low, high, color=look.colour, alpha=0.16, linewidth=0, zorder=2)
 
 
 def _scatter(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
@@ -184,7 +195,7 @@ def _scatter(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
             _join(axes, family)
         for k, curve in enumerate(family.curves):
             for point in curve.points:
-                _cross(axes, point, looks[k][0], _name(curve, family))
+                _cross(axes, point, looks[k], _name(curve, family))
         _axis(axes, "x", [v for _, places in ends for v in places], family.along_unit)
         _axis(axes, "y", [v for p, _ in ends for v in (p.quantile_25, p.quantile_75)], family.unit)
         axes.margins(x=0.12, y=0.1)
@@ -198,12 +209,13 @@ def _scatter(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
     return _render(draw, family, 4.2, name)
 
 
-def _cross(axes: Axes, point: CurvePoint, colour: str, name: str) -> None:
+def _cross(axes: Axes, point: CurvePoint, look: _Look, name: str) -> None:
+    colour, marked = look.colour, environment_marker(look.place)
     at = float(point.at)
     width = [at if end is None else end for end in (point.at_25, point.at_75)]
     axes.plot(width, [point.median] * 2, color=colour, linewidth=1.2)
     axes.plot([at, at], [point.quantile_25, point.quantile_75], color=colour, linewidth=1.2)
-    axes.plot([at], [point.median], "o", color=colour, markersize=5, zorder=3, label=name)
+    axes.plot([at], [point.median], linestyle="", markersize=5.5, zorder=3, label=name, **marked)
     axes.annotate(
         name, (at, point.median), xytext=(4, 4), textcoords="offset points", fontsize=7, zorder=4
     )
@@ -288,10 +300,10 @@ def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
         plain_axis(axes, [str(word) for word in words])
         for k, curve in enumerate(family.curves):
             shift = 0.8 * ((k + 0.5) / len(family.curves) - 0.5)
-            colour = looks[k][0]
-            axes.plot([], [], marker="o", color=colour, label=_name(curve, family))
+            marked = environment_marker(looks[k].place)
+            axes.plot([], [], linestyle="", label=_name(curve, family), **marked)
             for point in curve.points:
-                _dot(axes, words.index(point.at) + shift, point, colour, family.unit)
+                _dot(axes, words.index(point.at) + shift, point, looks[k], family.unit)
         points = [point for curve in family.curves for point in curve.points]
         values = [v for p in points for v in (p.quantile_25, p.quantile_75)]
         # Shares of a whole, as the traffic of links: what is idle has to look so.
@@ -307,8 +319,8 @@ def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
     return _render(draw, family, 0.7 + 0.25 * several + rows, name)
 
 
-def _dot(axes: Axes, row: float, point: CurvePoint, colour: str, unit: str) -> None:
+def _dot(axes: Axes, row: float, point: CurvePoint, look: _Look, unit: str) -> None:
     ends = [point.quantile_25, point.quantile_75]
-    axes.plot(ends, [row, row], color=colour, linewidth=2.4, solid_capstyle="butt")
-    axes.plot([point.median], [row], marker="o", markersize=5, color=colour)
+    axes.plot(ends, [row, row], color=look.colour, linewidth=2.4, solid_capstyle="butt")
+    axes.plot([point.median], [row], markersize=5.5, **environment_marker(look.place))
     note(axes, row, f"{quantity(point.median, unit)} · n = {point.n}")

@@ -2,93 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from aferir.report.charts.style import (
-    HATCH,
-    INK,
-    SURFACE,
-    environment_colour,
-    labelled,
-    note,
-    plain_axis,
-    render,
-    time_axis,
-)
-from aferir.report.formatting import quantity, quantity_interval
+from aferir.report.charts.rows import Bar, Drawn, Panel, Point, Row, Tick, rows_chart
+from aferir.report.charts.scales import Axis, time_ticks
+from aferir.report.formatting import labelled, quantity, quantity_interval
+from aferir.report.marks import places
 from aferir.report.model import CellResult, Evaluation
 
 FAR = 2.5
 """An environment whose median is this many times its group's smallest gets an axis of its own,
 or the points of the others would fall into one."""
+_JITTER = 0.28
 
 
-def distribution_charts(evaluation: Evaluation) -> list[str]:
+def distribution_charts(evaluation: Evaluation) -> tuple[str, ...]:
     """One chart as SVG for each group with results, so that a printed page can break between."""
-    found = []
-    for place, group in enumerate(evaluation.groups):
-        cells = [c for c in evaluation.cells if c.group == group and c.points]
-        if cells:
-            found.append(_chart(evaluation, group, _parts(cells), f"distribution-{place}"))
-    return found
+    marks = places(evaluation.environments)
+    by_group: dict[str, list[CellResult]] = {group: [] for group in evaluation.groups}
+    for cell in evaluation.cells:
+        if cell.points:
+            by_group[cell.group].append(cell)
+    return tuple(
+        _chart(group, cells, marks, f"distribution-{place}")
+        for place, (group, cells) in enumerate(by_group.items())
+        if cells
+    )
 
 
-def _chart(evaluation: Evaluation, group: str, parts: list[list[CellResult]], name: str) -> str:
+def _chart(group: str, cells: list[CellResult], marks: Mapping[str, int], name: str) -> str:
     rng = np.random.default_rng(0)
-
-    def draw(figure: Figure) -> None:
-        heights = [len(cells) + 1.0 for cells in parts]
-        grid = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)
-        for axes, cells in zip(grid[:, 0], parts, strict=True):
-            _panel(axes, cells, evaluation, rng)
-        grid[0, 0].set_title(group, loc="left", fontsize=9, fontweight="bold")
-
-    rows = [cell for cells in parts for cell in cells]
-    return render(
-        draw,
-        height=0.25 + 0.33 * len(parts) + 0.36 * len(rows),
+    panels = [_panel(part, marks, rng) for part in _parts(cells)]
+    described = "; ".join(f"{row.label}: {row.note}" for panel in panels for row in panel.rows)
+    first = Panel(rows=panels[0].rows, axis=panels[0].axis, title=group)
+    return rows_chart(
+        [first, *panels[1:]],
         name=name,
         title=f"Durations of all repetitions of {group}",
-        description="; ".join(
-            f"{labelled(c.environment, c.emulated)}: median "
-            f"{quantity(c.duration.median, 's')}, n = {c.duration.n}"
-            for c in rows
-        ),
+        description=described,
     )
 
 
 def _parts(cells: list[CellResult]) -> list[list[CellResult]]:
     medians = [c.duration.median for c in cells if c.duration.median is not None]
-    if not medians:
-        return []
     limit = FAR * min(medians)
     near = [c for c in cells if c.duration.median is not None and c.duration.median <= limit]
     return [part for part in (near, [c for c in cells if c not in near]) if part]
 
 
 def _panel(
-    axes: Axes, cells: Sequence[CellResult], evaluation: Evaluation, rng: np.random.Generator
-) -> None:
-    plain_axis(axes, [labelled(cell.environment, cell.emulated) for cell in cells])
+    cells: Sequence[CellResult], marks: Mapping[str, int], rng: np.random.Generator
+) -> Panel:
     limit = max(max(_reach(cell), cell.duration.quantile_75 or 0.0) for cell in cells)
-    edge = limit + 0.04 * (limit - min(cell.duration.minimum or limit for cell in cells))
-    time_axis(axes)
-    axes.use_sticky_edges = False  # a box would cut its point in half
-    for row, cell in enumerate(cells):
-        colour = environment_colour(evaluation.environments.index(cell.environment))
-        values = np.array([point.value for point in cell.points])
-        _box(axes, row, cell, colour)
-        jitter = row + rng.uniform(-0.22, 0.22, values.size)
-        beyond = values > limit
-        point = partial(axes.scatter, color=colour, edgecolor=SURFACE, linewidth=0.5, zorder=4)
-        point(values[~beyond], jitter[~beyond], s=17)
-        point(np.full(beyond.sum(), edge), jitter[beyond], s=34, marker=">")
-        note(axes, row, _note(cell, int(beyond.sum())))
+    least = min(cell.duration.minimum or limit for cell in cells)
+    room = 0.05 * (limit - least) or 0.01 * limit
+    return Panel(
+        rows=tuple(_row(cell, marks[cell.environment], limit, rng) for cell in cells),
+        axis=Axis(least - room, limit + room, time_ticks(least, limit)),
+    )
+
+
+def _row(cell: CellResult, place: int, limit: float, rng: np.random.Generator) -> Row:
+    summary = cell.duration
+    low, high, median = summary.quantile_25, summary.quantile_75, summary.median
+    assert low is not None
+    assert high is not None
+    assert median is not None
+    values = [point.value for point in cell.points]
+    shifts = rng.uniform(-_JITTER, _JITTER, len(values)).tolist()
+    beyond = sum(value > limit for value in values)
+    drawn: list[Drawn] = [Bar(low, high, f"box e{place}")]
+    if cell.emulated:
+        drawn.append(Bar(low, high, "plain", hatched=True))
+    drawn += [Point(v, place, 0.62, s) for v, s in zip(values, shifts, strict=True) if v <= limit]
+    drawn.append(Tick(median))
+    return Row(
+        label=labelled(cell.environment, cell.emulated),
+        note=_note(cell, beyond),
+        place=place,
+        drawn=tuple(drawn),
+    )
 
 
 def _reach(cell: CellResult) -> float:
@@ -105,37 +100,5 @@ def _note(cell: CellResult, beyond: int) -> str:
     median = quantity_interval(duration.median, duration.median_interval, "s")
     text = f"median {median} · n = {duration.n}"
     if beyond:
-        text += f"\n{beyond} beyond, up to {quantity(duration.maximum, 's')}"
+        text += f"\n▸ {beyond} beyond, up to {quantity(duration.maximum, 's')}"
     return text
-
-
-def _box(axes: Axes, row: int, cell: CellResult, colour: str) -> None:
-    summary = cell.duration
-    low, high, median = summary.quantile_25, summary.quantile_75, summary.median
-    assert low is not None
-    assert high is not None
-    assert median is not None
-    axes.barh(
-        row,
-        high - low,
-        left=low,
-        height=0.62,
-        facecolor=colour,
-        alpha=0.18,
-        linewidth=0,
-        zorder=2,
-    )
-    if cell.emulated:
-        axes.barh(
-            row,
-            high - low,
-            left=low,
-            height=0.62,
-            facecolor="none",
-            edgecolor=colour,
-            hatch=HATCH,
-            alpha=0.6,
-            linewidth=0.4,
-            zorder=2,
-        )
-    axes.plot([median, median], [row - 0.34, row + 0.34], color=INK, linewidth=1.6, zorder=3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -17,13 +17,12 @@ from aferir.report.charts.style import (
     INK,
     MUTED,
     SURFACE,
-    labelled,
     note,
     plain_axis,
     render,
     state_colour,
 )
-from aferir.report.formatting import quantity
+from aferir.report.formatting import labelled, quantity
 from aferir.report.model import IoCell, IoProjection, IoStudy
 from aferir.statistics.scaling import Projection
 
@@ -48,11 +47,11 @@ _Parts = Mapping[str, tuple[str, str]]
 
 
 class IoChart(msgspec.Struct, frozen=True):
-    """Pictures under one heading."""
+    """Pictures under one heading, drawn when they are asked for."""
 
     title: str
     caption: str
-    svgs: tuple[str, ...]
+    draw: Callable[[], tuple[str, ...]]
 
 
 def io_charts(study: IoStudy) -> list[IoChart]:
@@ -62,20 +61,20 @@ def io_charts(study: IoStudy) -> list[IoChart]:
             "Time of all cores",
             "Means over repetitions of what each instance itself used while its program ran; what "
             "is left of all cores' time is idle or waits for I/O.",
-            (_split(study),),
+            lambda: (_split(study),),
         ),
         IoChart(
             "Cycles per operation by layer",
             "Cycles over operations of 512 bytes, by who spent them, and their sum with its "
             "standard uncertainty. Each program has an axis of its own, and so has an environment "
             "that costs far more than the others.",
-            _layers(study),
+            lambda: _layers(study),
         ),
         IoChart(
             "Energy per operation",
             "A mark for each power of the idle server, as a share of its peak: the longer the "
             "line, the more hangs on it. The axis is logarithmic; bars are standard uncertainties.",
-            (_energy(study),),
+            lambda: (_energy(study),),
         ),
         *[_growing(one, place) for place, one in enumerate(study.projections)],
     ]
@@ -86,7 +85,7 @@ def _growing(projection: IoProjection, place: int) -> IoChart:
     return IoChart(
         f"System cycles per operation, {projection.workload} in {projection.environment}",
         f"Over those on the fewest cores; means over repetitions.{refused}",
-        (_growth(projection, place),),
+        lambda: (_growth(projection, place),),
     )
 
 

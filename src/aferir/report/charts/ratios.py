@@ -2,132 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-from aferir.report.charts.style import (
-    HATCH,
-    INK,
-    MUTED,
-    environment_colour,
-    labelled,
-    note,
-    plain_axis,
-    render,
-)
-from aferir.report.formatting import change
-from aferir.report.model import CellResult, Evaluation
+from aferir.report.charts.rows import Bar, Drawn, Line, Panel, Point, Row, rows_chart
+from aferir.report.charts.scales import Axis
+from aferir.report.formatting import change, labelled
+from aferir.report.marks import places
+from aferir.report.model import CellResult, Evaluation, Rank
 
 FAR = 2.0
 """From this ratio on (or below its inverse) a row goes to a logarithmic panel of its own: on
 one axis with 38 times, the difference between +1 % and +5 % would not be seen."""
 
 
-def ratio_chart(evaluation: Evaluation) -> str:
-    """The chart as SVG; empty where there is no ratio at all."""
-    rows = [cell for cell in evaluation.cells if cell.ratio and cell.ratio.estimate is not None]
-    if not rows:
-        return ""
-    near = [cell for cell in rows if not _far(cell)]
-    far = [cell for cell in rows if _far(cell)]
-    panels = [(part, part is far) for part in (near, far) if part]
-
-    def draw(figure: Figure) -> None:
-        heights = [len(part) + 1.2 for part, _ in panels]
-        grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
-        for axes, (part, is_far) in zip(grid[:, 0], panels, strict=True):
-            _panel(axes, part, evaluation, logarithmic=is_far)
-
-    return render(
-        draw,
-        height=0.75 * len(panels) + 0.27 * len(rows),
-        name="ratios",
-        title=f"Duration as a ratio to {evaluation.baseline}",
-        description="; ".join(_words(cell) for cell in rows),
+def ratio_chart(
+    evaluation: Evaluation, cells: Sequence[CellResult], *, name: str = "ratios", title: str = ""
+) -> str:
+    """The chart of these cells, each of which has a ratio."""
+    marks = places(evaluation.environments)
+    rows = [(_ratio(cell), _row(cell, marks)) for cell in cells]
+    about = title or f"Duration as a ratio to {evaluation.baseline}"
+    return rows_chart(
+        _panels(rows, evaluation, title),
+        name=name,
+        title=about,
+        description="; ".join(f"{row.label}: {row.note}" for _, row in rows),
     )
 
 
-def _far(cell: CellResult) -> bool:
-    assert cell.ratio is not None
-    estimate = cell.ratio.estimate
-    assert estimate is not None
-    return not 1 / FAR < estimate < FAR
+def overall_chart(evaluation: Evaluation) -> str:
+    """A row for each environment: its ratio on every group, and their geometric mean."""
+    marks = places(evaluation.environments)
+    ranks = [rank for rank in evaluation.ranking if not rank.baseline]
+    rows = [(rank.ratio, _overall(rank, evaluation, marks)) for rank in ranks]
+    return rows_chart(
+        _panels(rows, evaluation, ""),
+        name="overall",
+        title=f"Duration as a ratio to {evaluation.baseline}, over all groups",
+        description="; ".join(f"{row.label}: {row.note}" for _, row in rows),
+    )
 
 
-def _words(cell: CellResult) -> str:
-    assert cell.ratio is not None
-    name = labelled(cell.environment, cell.emulated)
-    shown = change(cell.ratio.estimate, cell.ratio.interval)
-    return f"{cell.group}, {name}: {shown}, n = {cell.ratio.n}"
-
-
-def _percent_tick(ratio: float, _: int | None) -> str:
-    share = round(100 * (ratio - 1), 6)
-    return f"{share:+g} %" if share else "0"
-
-
-def _panel(
-    axes: Axes, cells: Sequence[CellResult], evaluation: Evaluation, *, logarithmic: bool
-) -> None:
-    if logarithmic:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g} times"))
-    else:
-        axes.xaxis.set_major_formatter(FuncFormatter(_percent_tick))
-    plain_axis(axes, [f"{c.group} · {labelled(c.environment, c.emulated)}" for c in cells])
-    axes.set_xlim(*_limits(cells, logarithmic=logarithmic))
-    axes.axvline(1, color=INK, linewidth=1, zorder=2)
+def _panels(
+    rows: Sequence[tuple[float, Row]], evaluation: Evaluation, title: str
+) -> tuple[Panel, ...]:
+    """Rows near 1 on a linear axis, those far from it on a logarithmic one."""
+    near = [row for ratio, row in rows if not _far(ratio)]
+    far = [row for ratio, row in rows if _far(ratio)]
     threshold = evaluation.rule.threshold
-    if not logarithmic:
-        axes.axvspan(1 / (1 + threshold), 1 + threshold, color=MUTED, alpha=0.13, linewidth=0)
-    for row, cell in enumerate(cells):
-        _row(axes, row, cell, environment_colour(evaluation.environments.index(cell.environment)))
-    scale = ", logarithmic" if logarithmic else ""
-    axes.set_xlabel(f"duration against {evaluation.baseline}{scale}")
+    panels: list[Panel] = []
+    for part, logarithmic in ((near, False), (far, True)):
+        if part:
+            scale = ", logarithmic" if logarithmic else ""
+            panels.append(
+                Panel(
+                    title="" if panels else title,
+                    rows=tuple(part),
+                    axis=_axis([drawn for row in part for drawn in row.drawn], logarithmic),
+                    below=f"duration against {evaluation.baseline}{scale}",
+                    zero=1.0,
+                    band=None if logarithmic else (1 / (1 + threshold), 1 + threshold),
+                )
+            )
+    return tuple(panels)
 
 
-def _row(axes: Axes, row: int, cell: CellResult, colour: str) -> None:
-    ratio = cell.ratio
-    assert ratio is not None
-    assert ratio.estimate is not None
+def _ratio(cell: CellResult) -> float:
+    assert cell.ratio is not None
+    assert cell.ratio.estimate is not None
+    return cell.ratio.estimate
+
+
+def _far(ratio: float) -> bool:
+    return not 1 / FAR < ratio < FAR
+
+
+def _row(cell: CellResult, marks: Mapping[str, int]) -> Row:
+    assert cell.ratio is not None
+    estimate, interval = _ratio(cell), cell.ratio.interval
+    place = marks[cell.environment]
+    drawn: list[Drawn] = []
     if cell.emulated:
-        axes.barh(
-            row,
-            ratio.estimate - 1,
-            left=1,
-            height=0.5,
-            facecolor="none",
-            edgecolor=colour,
-            hatch=HATCH,
-            linewidth=0.8,
-            zorder=2,
-        )
-    if ratio.interval is not None:
-        ends = [ratio.interval.low, ratio.interval.high]
-        axes.plot(ends, [row, row], color=colour, linewidth=2.4, zorder=3, solid_capstyle="butt")
-    axes.plot([ratio.estimate], [row], marker="o", markersize=6, color=colour, zorder=4)
-    note(axes, row, f"{change(ratio.estimate, ratio.interval)} · n = {ratio.n}")
+        drawn.append(Bar(1.0, estimate, "plain", hatched=True))
+    if interval is not None:
+        drawn.append(Line(interval.low, interval.high, f"e{place}"))
+    return Row(
+        label=f"{cell.group} · {labelled(cell.environment, cell.emulated)}",
+        note=f"{change(estimate, interval)} · n = {cell.ratio.n}",
+        place=place,
+        drawn=(*drawn, Point(estimate, place)),
+    )
 
 
-def _limits(cells: Sequence[CellResult], *, logarithmic: bool) -> tuple[float, float]:
+def _overall(rank: Rank, evaluation: Evaluation, marks: Mapping[str, int]) -> Row:
+    own = [
+        cell.ratio.estimate
+        for cell in evaluation.cells
+        if cell.environment.partition("[")[0] == rank.environment
+        and cell.ratio is not None
+        and cell.ratio.estimate is not None
+    ]
+    place = marks[rank.environment]
+    drawn: list[Drawn] = []
+    if rank.emulated:
+        drawn.append(Bar(1.0, rank.ratio, "plain", hatched=True))
+    drawn += [Point(ratio, place, size=0.55) for ratio in own]
+    if rank.interval is not None:
+        drawn.append(Line(rank.interval.low, rank.interval.high, "ink", wide=3))
+    return Row(
+        label=labelled(rank.environment, rank.emulated),
+        note=f"{change(rank.ratio, rank.interval)} · {rank.groups} groups",
+        place=place,
+        drawn=(*drawn, Point(rank.ratio, place, size=1.3)),
+    )
+
+
+def _axis(drawn: Sequence[Drawn], logarithmic: bool) -> Axis:
     """Room for every estimate and for reasonable intervals; wilder ones run off the axis."""
     ends = [1.0]
     reach = 4.0 if logarithmic else 1.6
-    for cell in cells:
-        assert cell.ratio is not None
-        estimate = cell.ratio.estimate
-        assert estimate is not None
-        ends.append(estimate)
-        if cell.ratio.interval is not None:
-            ends.append(max(cell.ratio.interval.low, estimate / reach))
-            ends.append(min(cell.ratio.interval.high, estimate * reach))
+    points = [one.at for one in drawn if isinstance(one, Point)]
+    usual = max(points), min(points)
+    ends += points
+    for one in drawn:
+        if isinstance(one, Line):
+            ends += [max(one.low, usual[1] / reach), min(one.high, usual[0] * reach)]
     low, high = min(ends), max(ends)
     if logarithmic:
-        return low / 1.15, high * 1.15
+        return Axis(low / 1.15, high * 1.15, lambda ratio: f"{ratio:g} times", logarithmic=True)
     room = max(0.06 * (high - low), 0.004)
-    return low - room, high + room
+    return Axis(low - room, high + room, _percent)
+
+
+def _percent(ratio: float) -> str:
+    share = round(100 * (ratio - 1), 6)
+    return f"{share:+g} %" if share else "0"

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from aferir.report.charts.style import INK, MUTED, environment_colour, labelled, render
-from aferir.report.formatting import percent, quantity, scale
+from aferir.report.charts.style import INK, MUTED, environment_marker, render
+from aferir.report.formatting import labelled, percent, quantity, scale
 from aferir.report.model import Evaluation, Roofline
 from aferir.statistics.roofline import Roof
 
@@ -31,14 +31,14 @@ def roofline_charts(evaluation: Evaluation) -> list[str]:
 def _chart(evaluation: Evaluation, roofline: Roofline, name: str) -> str:
     environment = labelled(roofline.environment, roofline.emulated)
     title = f"{environment}{', ' if roofline.label else ''}{roofline.label}: roofline"
-    colour = environment_colour(evaluation.environments.index(roofline.environment))
+    place = evaluation.environments.index(roofline.environment)
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         axes.set_xscale("log")
         axes.set_yscale("log")
         _roofs(axes, roofline)
-        _programs(axes, roofline, colour)
+        _programs(axes, roofline, place)
         _axes(axes)
         axes.set_title(title, loc="left", fontsize=9, fontweight="bold")
 
@@ -77,13 +77,13 @@ def _roofs(axes: Axes, roofline: Roofline) -> None:
     )
 
 
-def _programs(axes: Axes, roofline: Roofline, colour: str) -> None:
+def _programs(axes: Axes, roofline: Roofline, place: int) -> None:
     for program in roofline.programs:
         at = program.intensity
         left = name_at_left(at, [other.intensity for other in roofline.programs])
         ends = [program.flops, program.roof_flops]
         axes.plot([at, at], ends, color=MUTED, linestyle="dotted", linewidth=1, zorder=1)
-        axes.plot([at], [program.flops], marker="o", markersize=6, color=colour, zorder=3)
+        axes.plot([at], [program.flops], markersize=6, zorder=3, **environment_marker(place))
         axes.annotate(
             f"{program.workload}\n{percent(program.share)}",
             (at, program.flops),

@@ -16,15 +16,11 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from aferir.report.formatting import scale
+from aferir.report.charts.cpu import STATES
+from aferir.report.marks import MARKS, mark
 
 INK, MUTED, GRID, SURFACE = "#010101", "#020202", "#030303", "#040404"
-ENVIRONMENT_COLOURS = 8
-STATES = ("user", "nice", "system", "irq", "softirq", "iowait", "steal", "idle")
-"""In the order in which they are stacked; others follow."""
-
 _ROLES = {INK: "--ink", MUTED: "--muted", GRID: "--grid", SURFACE: "--surface"}
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -61,7 +57,15 @@ WIDTH = 9.6
 
 def environment_colour(index: int) -> str:
     """Placeholder for the accent of the environment with this place in the plan."""
-    return f"#1000{index % ENVIRONMENT_COLOURS:02x}"
+    return f"#1000{index % MARKS:02x}"
+
+
+def environment_marker(index: int) -> dict[str, Any]:
+    """Arguments of `plot` for the shape of its mark."""
+    look = mark(index)
+    colour = environment_colour(index)
+    inside = SURFACE if look.hollow else colour
+    return {"marker": look.marker, "markerfacecolor": inside, "markeredgecolor": colour}
 
 
 def state_colour(state: str) -> str:
@@ -96,25 +100,9 @@ def plain_axis(axes: Axes, labels: list[str]) -> None:
     axes.set_axisbelow(True)
 
 
-def time_axis(axes: Axes) -> None:
-    """Round ticks in one unit along the whole axis, of values in seconds."""
-
-    def shown(value: float, _: int | None) -> str:
-        factor, unit = scale(max(map(abs, axes.get_xlim())), "s")
-        return f"{value / factor:.6g} {unit}"
-
-    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(shown))
-
-
 def note(axes: Axes, row: float, text: str) -> None:
     """Figures to the right of a row, outside the axes, where no mark can cover them."""
     axes.text(1.015, row, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
-
-
-def labelled(name: str, emulated: bool) -> str:
-    """The environment's name as charts show it."""
-    return f"{name} (emulated)" if emulated else name
 
 
 def _for_page(svg: str, name: str, title: str, description: str) -> str:

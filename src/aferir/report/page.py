@@ -1,0 +1,65 @@
+"""The report: all of its sections in their order. A new one is a file and a line here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aferir.model.provenance import Provenance
+from aferir.report.blocks import Maker, Section, Subject
+from aferir.report.model import Evaluation
+from aferir.report.published import load
+from aferir.report.sections import (
+    allocations,
+    cpu,
+    curves,
+    durations,
+    every_ratio,
+    failures,
+    figures,
+    io,
+    matrix,
+    observed,
+    provenance,
+    published,
+    ranking,
+    ratios,
+    repetitions,
+    rooflines,
+    sentences,
+    verdict,
+    warnings,
+)
+
+PAGE: tuple[Maker, ...] = (
+    verdict.section,
+    ranking.section,
+    ratios.section,
+    matrix.section,
+    failures.section,
+    io.section,
+    rooflines.section,
+    curves.section,
+    repetitions.section,
+    durations.section,
+    figures.section,
+    allocations.section,
+    cpu.section,
+    published.section,
+    warnings.section,
+    sentences.section,
+    every_ratio.section,
+    observed.section,
+    provenance.section,
+)
+"""Answers first, then pictures, then figures, then doubts and details."""
+
+
+def sections(
+    evaluation: Evaluation,
+    *,
+    provenance: Provenance | None = None,
+    reference: Path | None = None,
+) -> tuple[Section, ...]:
+    """Those that have something to say; `reference` is the folder of published results."""
+    subject = Subject(evaluation=evaluation, provenance=provenance, published=load(reference))
+    return tuple(section for make in PAGE if (section := make(subject)) is not None)

@@ -1,0 +1,30 @@
+"""Figures along a factor, and series that programs reported."""
+
+from __future__ import annotations
+
+from aferir.report.blocks import Paragraph, Picture, Section, Subject
+from aferir.report.model import Evaluation
+
+
+def section(subject: Subject) -> Section | None:
+    """Where anything lies along anything."""
+    evaluation = subject.evaluation
+    if not evaluation.curves:
+        return None
+    return Section(
+        title="Curves and series",
+        blocks=(
+            Paragraph(
+                "Median of the repetitions, band or line from the first to the third quartile; "
+                "axes are logarithmic where values are far apart.",
+                quiet=True,
+            ),
+            Picture(lambda: _charts(evaluation)),
+        ),
+    )
+
+
+def _charts(evaluation: Evaluation) -> tuple[str, ...]:
+    from aferir.report.charts.curves import curve_charts
+
+    return tuple(curve_charts(evaluation))

@@ -1,0 +1,36 @@
+"""What I/O costs: time of all cores, cycles by layer, energy, growth with cores."""
+
+from __future__ import annotations
+
+from aferir.report import io_tables
+from aferir.report.blocks import Block, Heading, Paragraph, Picture, Section, Subject, Table
+from aferir.report.sections.words import hatched
+
+
+def section(subject: Subject) -> Section | None:
+    """Where the plan says what the server takes, and something was accounted for."""
+    from aferir.report.charts.io_costs import io_charts
+
+    study = subject.evaluation.io
+    if study is None:
+        return None
+    blocks: list[Block] = []
+    for chart in io_charts(study):
+        blocks += [
+            Heading(chart.title),
+            Paragraph(chart.caption + hatched(subject.evaluation), quiet=True),
+            Picture(chart.draw),
+        ]
+    blocks += [
+        Heading("Figures"),
+        Table(io_tables.cost_header(study), tuple(io_tables.costs(study))),
+        Paragraph(io_tables.method(study), quiet=True),
+    ]
+    rows = io_tables.projections(study)
+    if rows:
+        blocks += [
+            Heading("Growth with cores"),
+            Table(io_tables.PROJECTION_HEADER, tuple(rows)),
+            Paragraph(io_tables.PROJECTION_METHOD, quiet=True),
+        ]
+    return Section(title="What I/O costs", blocks=tuple(blocks))

@@ -1,0 +1,76 @@
+"""Environments over all groups, and of a wide run what their comparisons came to."""
+
+from __future__ import annotations
+
+from aferir.report import overview
+from aferir.report.blocks import Field, Named, Paragraph, Section, Subject, Table
+from aferir.report.formatting import NOTHING, change, percent
+from aferir.report.model import Evaluation, Rank
+from aferir.statistics.verdict import Outcome
+
+_COUNTED: dict[Outcome, str] = {
+    "higher": "slower",
+    "lower": "faster",
+    "equivalent": "no difference",
+    "undecided": "undecided",
+    "unknown": "not judged",
+}
+
+
+def section(subject: Subject) -> Section | None:
+    """Where at least two environments have results."""
+    evaluation = subject.evaluation
+    if len(evaluation.ranking) < 2:
+        return None
+    counts = _counts(evaluation)
+    header = (
+        *("place", "environment"),
+        f"duration over {evaluation.baseline} [{percent(evaluation.rule.level)} interval]",
+        *((*_COUNTED.values(), "failed repetitions") if counts else ()),
+        *("groups", "fastest in"),
+    )
+    rows = tuple(
+        (
+            *(places(rank), Named(rank.environment, rank.emulated)),
+            "baseline" if rank.baseline else change(rank.ratio, rank.interval),
+            *(counts.get(rank.environment, (NOTHING,) * (len(_COUNTED) + 1)) if counts else ()),
+            *(f"{rank.groups} of {rank.of}", fastest_in(rank)),
+        )
+        for rank in evaluation.ranking
+    )
+    return Section(
+        title="Ranking",
+        blocks=(
+            Table(header, rows),
+            Paragraph(
+                "Geometric mean over groups, each counting alike. Environments whose intervals "
+                "overlap share their places: the order between them is open.",
+                quiet=True,
+            ),
+        ),
+    )
+
+
+def places(rank: Rank) -> str:
+    """`2`, or `1 to 2` where the intervals leave the order open."""
+    if rank.best_place == rank.worst_place:
+        return str(rank.best_place)
+    return f"{rank.best_place} to {rank.worst_place}"
+
+
+def fastest_in(rank: Rank) -> str:
+    """`3 of 8`: groups with the smallest median, of those that several environments shared."""
+    return f"{rank.won} of {rank.contested}" if rank.contested else NOTHING
+
+
+def _counts(evaluation: Evaluation) -> dict[str, tuple[Field, ...]]:
+    """By environment: comparisons by outcome and failed repetitions; empty for a small run."""
+    if not overview.too_long(evaluation):
+        return {}
+    return {
+        one.environment: (
+            *(str(one.outcomes.get(o, 0)) if one.outcomes else NOTHING for o in _COUNTED),
+            str(one.failed),
+        )
+        for one in overview.overview(evaluation).environments
+    }

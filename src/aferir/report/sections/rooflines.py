@@ -1,0 +1,57 @@
+"""Programs under the roofs that the same run measured."""
+
+from __future__ import annotations
+
+from aferir.report.blocks import Field, Named, Paragraph, Picture, Section, Subject, Table
+from aferir.report.formatting import NOTHING, number, percent, quantity
+from aferir.report.model import Evaluation
+
+_HEADER = (
+    *("environment", "factors", "program", "n", "operations a byte"),
+    *("roof", "bound by", "measured", "of the roof"),
+)
+
+
+def section(subject: Subject) -> Section | None:
+    """Where a run has both roofs and a program under them."""
+    evaluation = subject.evaluation
+    if not evaluation.rooflines:
+        return None
+    return Section(
+        title="Where programs are bound",
+        blocks=(
+            Paragraph(
+                "Medians under the roofs that the same run measured: triad bandwidth and peak "
+                "multiply-adds. Percent: of what the roof above leaves attainable; more than 100 "
+                "where caches serve what the model has memory serve.",
+                quiet=True,
+            ),
+            Picture(lambda: _charts(evaluation)),
+            Table(_HEADER, rows(evaluation)),
+        ),
+    )
+
+
+def _charts(evaluation: Evaluation) -> tuple[str, ...]:
+    from aferir.report.charts.roofline import roofline_charts
+
+    return tuple(roofline_charts(evaluation))
+
+
+def rows(evaluation: Evaluation) -> tuple[tuple[Field, ...], ...]:
+    """The two roofs of each environment and combination of factors, then its programs."""
+    found: list[tuple[Field, ...]] = []
+    for one in evaluation.rooflines:
+        where = (Named(one.environment, one.emulated), one.label or NOTHING)
+        peak, bandwidth = quantity(one.peak_flops, "flop/s"), quantity(one.bandwidth_bps, "B/s")
+        found.append((*where, "peak", NOTHING, NOTHING, peak, NOTHING, NOTHING, NOTHING))
+        found.append((*where, "triad", NOTHING, NOTHING, bandwidth, NOTHING, NOTHING, NOTHING))
+        found += [
+            (
+                *(*where, program.workload, str(program.n), number(program.intensity)),
+                *(quantity(program.roof_flops, "flop/s"), program.limit),
+                *(quantity(program.flops, "flop/s"), percent(program.share)),
+            )
+            for program in one.programs
+        ]
+    return tuple(found)

@@ -1,0 +1,49 @@
+"""The first screen: what the run says, in sentences, or at a glance where those would fill it."""
+
+from __future__ import annotations
+
+from aferir.model.provenance import Provenance
+from aferir.model.record import Warning
+from aferir.report import overview
+from aferir.report.blocks import Alerts, Block, Paragraph, Section, Statement, Statements, Subject
+from aferir.report.model import Evaluation
+
+
+def section(subject: Subject) -> Section:
+    """Always there: an empty run says that it is."""
+    warnings = alerts(subject.provenance)
+    return Section(
+        title="",
+        blocks=(_said(subject.evaluation), *((Alerts(warnings),) if warnings else ())),
+    )
+
+
+def alerts(provenance: Provenance | None) -> tuple[Warning, ...]:
+    """What concerns the run as a whole: its warnings, and what had to be left out."""
+    if provenance is None:
+        return ()
+    left_out = (
+        Warning(
+            "left out",
+            f"{left.kind} {left.name}: {left.finding.message}",
+            left.finding.remedy,
+        )
+        for left in provenance.left_out
+    )
+    return (*provenance.warnings, *left_out)
+
+
+def _said(evaluation: Evaluation) -> Block:
+    if overview.too_long(evaluation):
+        return Statements(tuple(map(Statement, overview.lines(evaluation))))
+    if evaluation.sentences:
+        return Statements(
+            tuple(
+                Statement(sentence.text, sentence.environment, sentence.emulated)
+                for sentence in evaluation.sentences
+            )
+        )
+    why = "the run has results of one environment only"
+    if not evaluation.repetitions:
+        why = "no repetition has finished"
+    return Paragraph(f"There is nothing to compare: {why}.")

@@ -1,0 +1,43 @@
+"""Words that several sections have in common."""
+
+from __future__ import annotations
+
+from aferir.report.blocks import Subject
+from aferir.report.formatting import NOTHING, percent
+from aferir.report.model import CellResult, Evaluation
+
+
+def hatched(evaluation: Evaluation) -> str:
+    """The end of a caption that says how emulated environments are drawn; empty without any."""
+    if not any(cell.emulated for cell in evaluation.cells):
+        return ""
+    return " Hatched: emulated in software, no measure of a real VM."
+
+
+def level(subject: Subject) -> str:
+    """Of all intervals: `95 %`."""
+    return percent(subject.evaluation.rule.level)
+
+
+def verdict(cell: CellResult) -> str:
+    """The outcome in two or three words."""
+    if cell.baseline:
+        return "baseline" if cell.points else "no result"
+    if cell.verdict is None:
+        return "no baseline to compare with" if cell.points else "no result"
+    if cell.emulated:
+        return "no verdict"
+    return {
+        "higher": "slower",
+        "lower": "faster",
+        "equivalent": f"no difference > {percent(cell.verdict.rule.margin)}",
+        "undecided": "undecided",
+        "unknown": "too few",
+    }[cell.verdict.outcome]
+
+
+def codes(cell: CellResult) -> str:
+    """The codes of its warnings and failures, each once."""
+    warned = [counted.warning.code for counted in cell.warnings]
+    failed = [f"{c.repetitions} x {c.failure.code}" for c in cell.failures]
+    return ", ".join(dict.fromkeys([*warned, *failed])) or NOTHING
