@@ -45,6 +45,8 @@ def execute(options: argparse.Namespace) -> int:
     )
     if options.check:
         print(f"{options.experiment} is right: {len(plan.cells)} cells")
+        for text in plan.shrunk:
+            print(f"- {text}")
         return 0
 
     from aferir import probes, registry, runner

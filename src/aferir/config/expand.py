@@ -39,8 +39,12 @@ def expand(
     kinds: Mapping[str, Kind],
     host: HostLimits,
     problems: Problems,
-) -> tuple[tuple[EnvironmentSpec, ...], tuple[Cell, ...]]:
-    """Every environment variant and every cell, in the order of the file."""
+) -> tuple[tuple[EnvironmentSpec, ...], tuple[Cell, ...], tuple[str, ...]]:
+    """Every environment variant and every cell, in the order of the file; what is left out.
+
+    Where the experiment may shrink, a workload that has too little memory in one environment is
+    left out in all of them.
+    """
     combinations = {w.path: _combinations(w, factors, programs) for w in workloads}
     count = sum(combinations.values()) * len(environments)
     if count > MOST_CELLS:
@@ -55,6 +59,8 @@ def expand(
     needed: set[str] = set()
     """Debian packages: one image serves all programs."""
     cells: list[Cell] = []
+    too_large: dict[str, str] = {}
+    """Groups of cells, and why."""
     for workload in workloads:
         program = programs[workload.program]
         used = _used(workload, factors, program)
@@ -77,26 +83,32 @@ def expand(
                     continue
                 cell = _cell(made, workload, parameters, chosen)
                 _check_kind(workload, made, program, kinds, problems=problems)
-                need = program.memory_bytes(values)
-                fit = _misfits(
+                lack = _judge_fit(
                     cell,
                     made,
-                    need,
+                    program.memory_bytes(values),
+                    experiment=experiment,
                     kind=kinds[made.kind],
-                    host_bytes=host.memory_bytes,
-                    oversubscribe=experiment.oversubscribe,
+                    host=host,
+                    path=workload.path,
+                    problems=problems,
                 )
-                for message, remedy in fit:
-                    problems.add(workload.path, message, remedy)
+                too_large |= {cell.group: lack} if lack else {}
                 specs[made.name] = made
                 cells.append(cell)
     for environment in unused.values():
         specification(environment, kinds=kinds, host=host, problems=problems)
+    if experiment.shrink and too_large.keys() >= {cell.group for cell in cells} > set():
+        problems.add("workload", "none has memory enough on this host", _MORE_MEMORY)
     packages = tuple(sorted(needed))
-    return tuple(
-        msgspec.structs.replace(spec, packages=packages) if kinds[spec.kind].has_image else spec
-        for spec in specs.values()
-    ), tuple(cells)
+    return (
+        tuple(
+            msgspec.structs.replace(spec, packages=packages) if kinds[spec.kind].has_image else spec
+            for spec in specs.values()
+        ),
+        tuple(cell for cell in cells if cell.group not in too_large),
+        tuple(f"workload `{group}` is left out: it {why}" for group, why in too_large.items()),
+    )
 
 
 def _choices(factors: Sequence[Factor]) -> Iterator[Levels]:
@@ -173,10 +185,51 @@ def _check_kind(
         )
 
 
-def _misfits(
+def _judge_fit(
     cell: Cell,
     spec: EnvironmentSpec,
     need_bytes: int,
+    *,
+    experiment: Experiment,
+    kind: Kind,
+    host: HostLimits,
+    path: str,
+    problems: Problems,
+) -> str:
+    """Say why a cell cannot run as asked; what memory it lacks, which is no problem to shrink."""
+    lack = _lack_of_memory(cell, spec, need_bytes)
+    if lack and not experiment.shrink:
+        problems.add(path, lack, _MORE_MEMORY)
+    fit = _misfits(
+        cell,
+        spec,
+        kind=kind,
+        host_bytes=host.memory_bytes,
+        oversubscribe=experiment.oversubscribe,
+    )
+    for message, remedy in fit:
+        problems.add(path, message, remedy)
+    return lack
+
+
+_MORE_MEMORY = "give the environment more memory, or take a smaller problem"
+
+
+def _lack_of_memory(cell: Cell, spec: EnvironmentSpec, need_bytes: int) -> str:
+    """What a program needs in an environment that has less; empty: it has enough."""
+    have = spec.memory_bytes - spec.kept_bytes()
+    have *= spec.machines() if "processes" in cell.workload.parameters else 1
+    if need_bytes <= have:
+        return ""
+    return (
+        f"needs about {need_bytes / 2**20:.0f} MiB in `{spec.name}`, which has "
+        f"{format_size(spec.memory_bytes)}"
+    )
+
+
+def _misfits(
+    cell: Cell,
+    spec: EnvironmentSpec,
     *,
     kind: Kind,
     host_bytes: int,
@@ -191,16 +244,6 @@ def _misfits(
                 f"asks for {number} {name} in `{spec.name}`, which has {spec.cpus * nodes} CPUs",
                 f"lower `{name}`, or write `oversubscribe = true` under [experiment]",
             )
-    have = spec.memory_bytes - spec.kept_bytes()
-    have *= spec.machines() if "processes" in cell.workload.parameters else 1
-    if need_bytes > have:
-        yield (
-            (
-                f"needs about {need_bytes / 2**20:.0f} MiB in `{spec.name}`, which has "
-                f"{format_size(spec.memory_bytes)}"
-            ),
-            "give the environment more memory, or take a smaller problem",
-        )
     instances = spec.tenants * spec.machines()
     if instances * spec.memory_bytes > host_bytes and not kind.on_host:
         yield (

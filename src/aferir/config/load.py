@@ -22,6 +22,7 @@ from aferir.config.sections import (
     tables_of,
 )
 from aferir.config.server import read_server
+from aferir.config.shrink import shrink
 from aferir.config.workloads import WorkloadTable, read_workload
 from aferir.environments.base import Kind
 from aferir.errors import UsageError
@@ -102,6 +103,7 @@ def plan_of(
     for key in document:
         if key not in _SECTIONS:
             problems.add(shown(key).strip('"'), "is not a section", choose(key, _SECTIONS))
+    document, shrunk = msgspec.structs.astuple(shrink(document, host, kinds))
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
     server = read_server(_section(document, "server", problems, optional=True), host, problems)
@@ -117,7 +119,7 @@ def plan_of(
         kinds=kinds,
         problems=problems,
     )
-    specs, cells = expand(
+    specs, cells, too_large = expand(
         experiment,
         environments=environments,
         workloads=workloads,
@@ -143,6 +145,7 @@ def plan_of(
         load_period_s=experiment.load_period_s,
         environments=specs,
         cells=cells,
+        shrunk=(*shrunk, *too_large),
     )
 
 

@@ -40,13 +40,14 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     warmup: int
     time_limit_s: float
     oversubscribe: bool
+    shrink: bool = False
     metric: str = ""
     load_period_s: float | None = None
 
 
 _EXPERIMENT_KEYS = (
     "name", "title", "baseline", "seed", "order", "warmup", "time_limit", "oversubscribe", "metric",
-    "load_period",
+    "load_period", "shrink",
 )  # fmt: skip
 
 
@@ -67,6 +68,7 @@ def read_experiment(table: Mapping[str, object], problems: Problems) -> Experime
         warmup=1 if warmup is None else warmup,
         time_limit_s=fields.duration("time_limit", 1.0, MONTH_S) or _DEFAULT_TIME_LIMIT_S,
         oversubscribe=fields.flag("oversubscribe") or False,
+        shrink=fields.flag("shrink") or False,
         metric=fields.text("metric") or "",
         load_period_s=fields.duration("load_period", LEAST_LOAD_PERIOD_S, 60.0),
     )

@@ -199,6 +199,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How often the load of each core is looked at during runs; None: never."""
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
+    shrunk: tuple[str, ...] = ()
+    """What the experiment asked for more of than this machine has, a sentence each."""
 
 
 def once(

@@ -40,6 +40,7 @@ from aferir.store import (
     open_run,
 )
 
+_LARGER_MACHINE = "do not set it beside figures of larger machines; there it runs as it is written"
 _SILENT = Silent()
 _NOTHING = Watch()
 
@@ -84,7 +85,7 @@ def run(
             choice = Choice(step="begin")
             if not fresh:
                 choice = choose(runs, plan, __version__, facts, reports=reports)
-            for note in choice.notes:
+            for note in (*choice.notes, *plan.shrunk):
                 progress.note(note)
             folder = choice.folder
             if choice.step == "report":
@@ -158,6 +159,7 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
                 writer.write_provenance(provenance)
     warnings = warnings_of(plan, session.ready) + _skipped(session) + _given_up(session)
     warnings += _own_group(session, provenance.facts) + _throttled(provenance.facts)
+    warnings += tuple(Warning("shrunk", text, _LARGER_MACHINE) for text in plan.shrunk)
     if not in_time:
         warnings += (_time_limit(plan),)
     writer.write_provenance(msgspec.structs.replace(provenance, warnings=warnings))
