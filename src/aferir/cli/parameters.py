@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
@@ -43,6 +44,15 @@ def add_options(
             )
 
 
+def add_document(parser: argparse.ArgumentParser) -> None:
+    """Declare `--parameters`, by which a program of an experiment says all of them at once."""
+    parser.add_argument(
+        "--parameters",
+        metavar="JSON",
+        help="all parameters as one JSON document instead of by options; -: from standard input",
+    )
+
+
 def read_options(
     struct: type[_Values],
     options: argparse.Namespace,
@@ -53,6 +63,8 @@ def read_options(
     Errors: UsageError with all that is wrong with them.
     """
     chosen = vars(options)
+    if chosen.get("parameters") is not None:
+        return _read_document(struct, chosen["parameters"])
     table = {
         field.key: _value(field, chosen[field.key])
         for field in fields(struct)
@@ -63,6 +75,20 @@ def read_options(
         lines = [f"{option(one.key)}: {one.message}; {one.remedy}" for one in wrong]
         raise UsageError("\n  ".join(lines), remedy="see --help")
     return values
+
+
+def _read_document(struct: type[_Values], document: str) -> _Values:
+    content = sys.stdin.read() if document == "-" else document
+    try:
+        return msgspec.json.decode(content, type=struct)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        remedy = "this is how aferir itself starts it; people write options"
+        raise UsageError(f"--parameters: {error}", remedy=remedy) from None
+
+
+def words(struct: type[msgspec.Struct], key: str) -> tuple[str, ...]:
+    """What a parameter may be, for one that stands on the command line without its name."""
+    return next(tuple(map(str, field.words)) for field in fields(struct) if field.key == key)
 
 
 def option(key: str) -> str:

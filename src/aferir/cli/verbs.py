@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
+
+
+class _Verb(argparse.ArgumentParser):
+    """A parser whose options are declared when its verb is chosen: others cost nothing.
+
+    Options that are made of a program's parameters import that program.
+    """
+
+    declare: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(  # type: ignore[override] # of the overloads, only what argparse itself calls
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Declare what there is, and parse."""
+        if self.declare is not None:
+            declare, self.declare = self.declare, None
+            declare(self)
+        return super().parse_known_args(args, namespace)
 
 
 def add_verbs(
     parser: argparse.ArgumentParser, verbs: Sequence[ModuleType], *, act: str = "execute_verb"
 ) -> None:
     """Declare each module as a verb; `act` of the parsed options is what the chosen one does."""
-    children = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    children = parser.add_subparsers(
+        title="verbs", metavar="VERB", required=True, parser_class=_Verb
+    )
     for verb in verbs:
         child = children.add_parser(
             verb.NAME,
@@ -19,5 +39,5 @@ def add_verbs(
             description=verb.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        verb.configure(child)
+        child.declare = verb.configure
         child.set_defaults(**{act: verb.execute})

@@ -18,11 +18,11 @@ from aferir.colocation.settings import SLA_PATTERN, Sla
 from aferir.errors import MissingError, UsageError
 from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
-from aferir.model.parameters import duration, names, number, several, size, text, told, whole
+from aferir.model.parameters import duration, number, several, size, text, told, whole
 from aferir.model.record import Sample, Series, Warning
 from aferir.programs.base import Command, Program
 from aferir.programs.figures import parse_figures
-from aferir.programs.kernels import kernel_path, options
+from aferir.programs.kernels import document, kernel_path
 from aferir.programs.npb import threads
 from aferir.programs.stores import jars
 
@@ -103,12 +103,9 @@ class Colocation(Program[ColocationParameters]):
         kernel_path("request-clients")
         _need(parameters.service)
         need_batch(parameters.batch)
-        given = [key for key in names(ColocationParameters) if key not in ("service", "arms")]
-        words = [*options(parameters, given)]
-        if parameters.arms:
-            words += ["--arms", ",".join(parameters.arms)]
         run = ("-m", "aferir", "colocate", "measure", parameters.service, "--json")
-        return Command(Path(sys.executable), (*run, *words))
+        told = ("--parameters", document(parameters))
+        return Command(Path(sys.executable), (*run, *told))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """Distributions and quantiles by arm. Errors: as in `Workload.parse`."""

@@ -23,7 +23,7 @@ from aferir.model.power import PATTERN, PowerSource
 from aferir.model.record import Sample, Series, Warning
 from aferir.programs.base import Command, Program
 from aferir.programs.figures import parse_figures
-from aferir.programs.kernels import kernel_path, options
+from aferir.programs.kernels import document, kernel_path
 
 _VIEWERS = "video-clients"
 _NEEDED = ("ip", "tc", "debugfs", "nginx", "ffmpeg")
@@ -195,7 +195,8 @@ class Elastic(Program[_Values]):
         """Errors: MissingError where the viewers' program was not built."""
         kernel_path(_VIEWERS)
         run = ("-m", "aferir", "elastic", "measure", self._step, "--json")
-        return Command(Path(sys.executable), (*run, *options(parameters)))
+        told = ("--parameters", document(parameters))
+        return Command(Path(sys.executable), (*run, *told))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """The figures that the step itself names. Errors: as in `Workload.parse`."""

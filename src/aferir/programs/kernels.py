@@ -102,6 +102,11 @@ def options(
     return tuple(words)
 
 
+def document(values: msgspec.Struct) -> str:
+    """All parameters as one JSON document, which another aferir reads as the same values."""
+    return msgspec.json.encode(values).decode()
+
+
 def _excerpt(lines: list[str]) -> str:
     text = lines[-1] if lines else ""
     text = "".join(c if c.isprintable() else "?" for c in text)

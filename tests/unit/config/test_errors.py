@@ -15,6 +15,7 @@ from tests.unit.config.broken_files import (
     EP,
     EXPERIMENT,
     GOOD,
+    GUEST,
     HOST,
     LONG,
     NATIVE,
@@ -365,3 +366,41 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     large.write_bytes(b"#" * (2**20 + 1))
     with pytest.raises(UsageError, match="larger than"):
         read_bytes(large)
+
+
+REFUSED_BEFORE = {
+    "a service level": ('program = "colocation"\nsla = "p95=banana"', "workload[1].sla", "p95=100ms"),
+    "a policy": ('program = "colocation"\narms = "typo"', "workload[1].arms", "`aferir`"),
+    "a batch program": ('program = "colocation"\nbatch = "xs"', "workload[1].batch", "`xz`"),
+    "an address": (
+        'program = "elastic-movie"\nfront = "no address"', "workload[1].front", "10.0.0.1",
+    ),
+    "everybody's address": (
+        'program = "elastic-movie"\nfront = "::"', "workload[1].front", "10.0.0.1",
+    ),
+    "a scheduler": (
+        'program = "elastic-movie"\ndask = "10.0.0.2"', "workload[1].dask", "tcp://10.0.0.2:8786",
+    ),
+    "a source of power": (
+        'program = "elastic-capacity"\npower = "nonsense:1"', "workload[1].power", "nut:UPS",
+    ),
+    "a port": (
+        'program = "elastic-capacity"\npower = "nut:ups@h:port"', "workload[1].power", "HOST:PORT",
+    ),
+    "a stream that is too slow": (
+        'program = "elastic-movie"\nsent_mbit = 1.0', "workload[1].sent_mbit", "bitrate_mbit",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED_BEFORE)
+def test_what_a_child_process_would_stumble_over_is_refused_before_it_starts(name: str) -> None:
+    lines, place, remedy = REFUSED_BEFORE[name]
+    content = EXPERIMENT + NATIVE + f'[[workload]]\nname = "w"\n{lines}\n'
+    check_refused(content, place, " ", remedy)
+
+
+def test_colocation_is_refused_where_it_cannot_run() -> None:
+    content = EXPERIMENT + GUEST + '[[workload]]\nname = "w"\nprogram = "colocation"\n'
+    content = content.replace('name = "e"', 'name = "e"\nbaseline = "guest"')
+    check_refused(content, "workload[1].environments", "is a vm", "native")

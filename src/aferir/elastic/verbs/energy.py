@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aferir.model.power import PowerSource
     from aferir.power.meter import Meter, Taken
     from aferir.programs.figures import Figures
 
 
-def meter_of(options: argparse.Namespace) -> Meter:
-    """As `--power` says. Errors: UsageError where that is no source."""
+def meter_of(power: PowerSource | None) -> Meter:
+    """Of that source, or of none. Errors: PowerError where a model's file is none."""
     from aferir.power.meter import Meter
-    from aferir.power.verbs.watch import open_sources
+    from aferir.power.sources import made_of
+    from aferir.power.verbs.watch import community
 
-    return Meter(open_sources([options.power])[options.power] if options.power else None)
+    return Meter(None if power is None else made_of(power, community=community()))
 
 
 def with_energy(figures: Figures, taken: Taken | None) -> Figures:

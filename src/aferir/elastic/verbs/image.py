@@ -24,7 +24,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from aferir.elastic.verbs.options import add_video, video_of
+from aferir.elastic.verbs.options import video_of
 
 NAME = "image"
 HELP = "the image of a Node, for a cloud"
@@ -32,9 +32,12 @@ HELP = "the image of a Node, for a cloud"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir elastic image`."""
+    from aferir.cli.parameters import add_options
+    from aferir.elastic.program import VideoParameters
+
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="for the files; made where it is missing")
-    add_video(parser)
+    add_options(parser, VideoParameters)
     add("--form", choices=("guest", "lxd"), default="guest", help="for whom (default: guest)")
     add("--json", action="store_true", help="print one JSON document")
 
@@ -45,11 +48,13 @@ def execute(options: argparse.Namespace) -> int:
 
     import msgspec
 
+    from aferir.cli.parameters import read_options
     from aferir.clouds.node_image import make, make_archive
     from aferir.elastic.node import template
+    from aferir.elastic.program import VideoParameters
     from aferir.elastic.video import make as make_video
 
-    video = video_of(options)
+    video = video_of(read_options(VideoParameters, options))
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="aferir-elastic-") as name:
         folder = Path(name)

@@ -41,8 +41,12 @@ def open_sources(names: Sequence[str]) -> dict[str, Source]:
     """The sources by their names, as they were written. Errors: UsageError."""
     from aferir.power.sources import source
 
-    community = os.environ.get("AFERIR_SNMP_COMMUNITY", "public")
-    return {name: source(name, community=community) for name in names}
+    return {name: source(name, community=community()) for name in names}
+
+
+def community() -> str:
+    """SNMP's password."""
+    return os.environ.get("AFERIR_SNMP_COMMUNITY", "public")
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -1,0 +1,252 @@
+"""The three steps of ElasticMovie, carried out as the command line says."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from aferir.clouds.simulated import Layout
+from aferir.elastic.program import AllocationParameters, CapacityParameters, MovieParameters
+from aferir.elastic.verbs.energy import meter_of, with_energy
+from aferir.elastic.verbs.options import video_of
+from aferir.elastic.video import Video, doubts
+from aferir.errors import MissingError, UsageError
+from aferir.model.cloud import WANTED, Wanted
+from aferir.power.meter import Meter
+from aferir.programs.figures import Figures
+
+if TYPE_CHECKING:
+    from aferir.elastic.front import Settings
+    from aferir.elastic.movie import Show
+    from aferir.elastic.spread import SpreadAudience
+
+Step: TypeAlias = AllocationParameters | CapacityParameters | MovieParameters
+_HOSTS, _PER_HOST = 2, 4
+REPETITION = "AFERIR_REPETITION"
+"""Number of the repetition, which the runner tells: each draws arrivals of its own."""
+
+
+def measure(chosen: Step, cloud: Path | None, live: int | None) -> Figures:
+    """Carry out the step that these are the parameters of.
+
+    `cloud` is a file that says whose instances, `live` the port of a page of what goes on.
+    """
+    video = video_of(chosen)
+    wanted = _wanted(cloud)
+    # Its thread is born here, outside of the namespace that a step on simulated hosts happens in.
+    with meter_of(chosen.power) as meter:
+        if wanted is not None:
+            figures = _on_cloud(chosen, video, wanted, meter, live=live)
+            return with_energy(figures, meter.taken)
+        if isinstance(chosen, MovieParameters):
+            figures = _movie(chosen, video, meter, live=live)
+        else:
+            figures = _on_hosts(chosen, video, meter)
+        figures = with_energy(figures, meter.taken)
+    return msgspec.structs.replace(figures, doubts=(*figures.doubts, *doubts(video)))
+
+
+def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
+    """`allocation` and `capacity`."""
+    from aferir.elastic.allocation import allocate_once
+    from aferir.elastic.capacity import measure as find_capacity
+    from aferir.elastic.measured import keep_allocation, keep_streams
+    from aferir.elastic.stage import stage
+
+    layout = _layout(chosen)
+    with stage(layout, video, cache=chosen.cache, progress=_tell) as made, meter.counting():
+        if isinstance(chosen, CapacityParameters):
+            figures = find_capacity(
+                made.cloud,
+                video,
+                made.path,
+                instances=chosen.instances,
+                startup_s=chosen.startup,
+                resolution=chosen.resolution,
+                profile_in=made.folder if chosen.profile else None,
+            )
+            keep_streams(layout, video, chosen.instances, figures.samples[0].value)
+        else:
+            figures = allocate_once(made.cloud)
+            seconds = next(one.value for one in figures.samples if one.metric == "tar_s")
+            keep_allocation(layout, video, chosen.cache, seconds)
+    return figures
+
+
+def _wanted(cloud: Path | None) -> Wanted | None:
+    """Of the file, or as the runner tells a program in a cloud."""
+    from aferir.clouds.providers import read_wanted
+
+    if cloud is not None:
+        return read_wanted(cloud)
+    told = os.environ.get(WANTED)
+    return None if told is None else msgspec.json.decode(told, type=Wanted)
+
+
+def _on_cloud(
+    chosen: Step, video: Video, wanted: Wanted, meter: Meter, *, live: int | None
+) -> Figures:
+    """The two steps that need no host to look into."""
+    from aferir.clouds.providers import cloud
+    from aferir.elastic.allocation import allocate_once
+    from aferir.elastic.movie import play
+    from aferir.linux import scratch
+
+    if isinstance(chosen, CapacityParameters):
+        raise UsageError(
+            "--cloud: the capacity of a host is measured on simulated hosts, or inside a cloud",
+            remedy="run `aferir elastic measure capacity` on a host of the cloud's kind",
+        )
+    made = cloud(wanted)
+    for finding in made.check():
+        if finding.status == "missing":
+            raise MissingError(finding.message, remedy=finding.remedy)
+    if not isinstance(chosen, MovieParameters):
+        with meter.counting():
+            return allocate_once(made)
+    if not chosen.clients_per_node:
+        raise UsageError(
+            "--clients-per-node: nothing is known of the instances of a cloud",
+            remedy="say how many viewers one of them serves",
+        )
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(_listening(live)) if live else None
+        folder = stack.enter_context(scratch.folder())
+        audience = stack.enter_context(_spread(chosen.dask, chosen.front)) if chosen.dask else None
+        show = _show(chosen, video, chosen.clients_per_node, _quota(chosen))
+        show = msgspec.structs.replace(show, allocation_s=wanted.limit_s)
+        with meter.counting():
+            return play(show, made, folder, live=listening, tell=_tell, audience=audience)
+
+
+@contextlib.contextmanager
+def _spread(dask: str, front: str) -> Iterator[SpreadAudience]:
+    """Errors: UsageError where the workers do not reach Front, and those of `cluster`."""
+    from aferir.elastic.spread import SpreadAudience, cluster
+
+    with cluster(dask) as client:
+        audience = SpreadAudience(client)
+        audience.require_reach(front)
+        yield audience
+
+
+def _movie(chosen: MovieParameters, video: Video, meter: Meter, *, live: int | None) -> Figures:
+    from aferir.elastic.measured import load
+    from aferir.elastic.movie import play
+    from aferir.elastic.stage import clients_per_node, stage
+
+    if chosen.dask is not None:
+        raise UsageError(
+            "--dask: nobody but this machine reaches the hosts that it simulates",
+            remedy="take instances of a cloud, with --cloud FILE",
+        )
+    layout = _layout(chosen)
+    expected = load(layout, video).allocation_s.get(chosen.cache, ())
+    # Born here, outside of the namespace that the rest happens in: the page is for this machine.
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(_listening(live)) if live else None
+        per_node = chosen.clients_per_node or clients_per_node(layout, video, _tell)
+        show = _show(chosen, video, per_node, layout.hosts * layout.per_host, expected)
+        made = stack.enter_context(stage(layout, video, cache=chosen.cache, progress=_tell))
+        with meter.counting():
+            return play(show, made.cloud, made.folder, live=listening, tell=_tell)
+
+
+def _show(
+    chosen: MovieParameters,
+    video: Video,
+    per_node: int,
+    most_nodes: int | None,
+    expected_s: tuple[float, ...] = (),
+) -> Show:
+    from aferir.elastic.movie import Show
+    from aferir.elastic.simulate import Load
+
+    try:
+        audience = Load(
+            clients=chosen.clients,
+            interarrival_s=chosen.interarrival,
+            video_s=video.seconds,
+            shape=chosen.arrivals,
+        )
+    except ValueError as error:
+        raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
+    return Show(
+        load=audience,
+        policy=_policy(chosen, per_node, most_nodes),
+        startup_s=chosen.startup,
+        seed=(chosen.seed, int(os.environ.get(REPETITION, "0"))),
+        bitrate_bps=video.bitrate_bps,
+        front=chosen.front,
+        expected_s=expected_s,
+    )
+
+
+def _policy(chosen: MovieParameters, clients_per_node: int, most_nodes: int | None) -> Settings:
+    from aferir.elastic.front import Settings
+
+    try:
+        return Settings(
+            clients_per_node=clients_per_node,
+            patience_s=chosen.patience,
+            choice=chosen.choice,
+            waiting=chosen.waiting,
+            warm_nodes=chosen.warm,
+            release_delay_s=chosen.release_delay,
+            predictor_window_s=chosen.predict_window,
+            predictor_horizon_s=chosen.predict_horizon,
+            most_nodes=most_nodes,
+        )
+    except ValueError as error:
+        raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
+
+
+def _quota(chosen: MovieParameters) -> int | None:
+    """A cloud has its own, unless it is to be less."""
+    if chosen.hosts is None and chosen.per_host is None:
+        return None
+    hosts, per_host = _places(chosen)
+    return hosts * per_host
+
+
+def _places(chosen: Step) -> tuple[int, int]:
+    hosts = _HOSTS if chosen.hosts is None else chosen.hosts
+    return hosts, _PER_HOST if chosen.per_host is None else chosen.per_host
+
+
+def _layout(chosen: Step) -> Layout:
+    hosts, per_host = _places(chosen)
+    if isinstance(chosen, CapacityParameters):
+        hosts, per_host = 1, max(1, chosen.instances)
+    try:
+        return Layout(
+            hosts=hosts,
+            per_host=per_host,
+            rate_bps=chosen.rate_mbit * 1e6,
+            technology=chosen.technology,
+            cpu_quota=chosen.cpu_quota,
+        )
+    except ValueError as error:
+        raise UsageError(str(error), remedy="see aferir elastic measure --help") from None
+
+
+@contextlib.contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    with socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise UsageError(f"--live {port}: {error.strerror}", remedy="another port") from None
+        yield made
+
+
+def _tell(said: str) -> None:
+    print(said, file=sys.stderr, flush=True)
