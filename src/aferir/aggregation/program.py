@@ -14,6 +14,7 @@ import msgspec
 
 from aferir.errors import ProgramError
 from aferir.machine import packages, privileges
+from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
 from aferir.model.network import (
     METHODS,
@@ -21,11 +22,13 @@ from aferir.model.network import (
     MOST_CONTAINERS,
     MOST_HOSTS,
     MOST_LINKS,
+    Event,
+    one_after_another,
 )
 from aferir.model.parameters import duration, told, whole
 from aferir.model.record import Sample, Series
 from aferir.programs.base import Command, Program
-from aferir.programs.kernels import kernel_path, options, read_figures
+from aferir.programs.kernels import document, kernel_path, read_figures
 
 PROGRAM = "aggregation"
 _STREAM = "network-stream"
@@ -118,6 +121,10 @@ class Aggregation(Program[AggregationParameters]):
     parameters = AggregationParameters
     kinds = ("native",)
 
+    def validate(self, parameters: AggregationParameters) -> list[Wrong]:
+        """Links are cut before they work again, and all of it happens while something is sent."""
+        return _wrong_moments(parameters)
+
     def memory_bytes(self, parameters: AggregationParameters) -> int:
         """Of aferir itself, and of a guest where the hosts may be in one."""
         bonded = parameters.method in MODES or parameters.network == "guest"
@@ -137,7 +144,8 @@ class Aggregation(Program[AggregationParameters]):
         """Errors: MissingError where the program that sends was not built."""
         kernel_path(_STREAM)
         run = ("-m", "aferir", "aggregate", "measure", "--json")
-        return Command(Path(sys.executable), (*run, *options(parameters)))
+        told = ("--parameters", document(parameters))
+        return Command(Path(sys.executable), (*run, *told))
 
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
         """Throughput, retransmissions, the longest gap; traffic over time, and of each link.
@@ -168,6 +176,30 @@ class Aggregation(Program[AggregationParameters]):
             *(_series("stream_throughput_bps", figures, curve) for curve in figures.streams),
             *(_series("link_throughput_bps", figures, curve) for curve in figures.link_curves),
         )
+
+
+def events_of(parameters: AggregationParameters) -> tuple[Event, ...]:
+    """When links are cut, and work again."""
+    cut_at, restore_at = parameters.cut_at, parameters.restore_at
+    if parameters.cut_each and cut_at is not None and restore_at is not None:
+        return one_after_another(parameters.links, cut_at, restore_at)
+    events = [] if cut_at is None else [Event(cut_at, 0)]
+    if restore_at is not None:
+        events.append(Event(restore_at, 0, up=True))
+    return tuple(events)
+
+
+def _wrong_moments(parameters: AggregationParameters) -> list[Wrong]:
+    cut_at, restore_at = parameters.cut_at, parameters.restore_at
+    if restore_at is not None and (cut_at or parameters.seconds) >= restore_at:
+        return [Wrong("restore_at", "the link is not cut before it", "set cut_at, and earlier")]
+    if parameters.cut_each and (cut_at is None or restore_at is None):
+        said = "it is not said when the first link is cut, and works again"
+        return [Wrong("cut_each", said, "set cut_at and restore_at")]
+    if parameters.cut_each and (last_s := events_of(parameters)[-1].at_s) >= parameters.seconds:
+        said = f"the last link would work again after {last_s:g} s"
+        return [Wrong("cut_each", said, f"set seconds, and to more than {last_s:g}")]
+    return []
 
 
 def _series(metric: str, figures: _Figures, curve: _Curve) -> Series:

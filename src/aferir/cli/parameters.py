@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 
 from aferir.errors import UsageError
-from aferir.model.checking import bounds, convert
+from aferir.model.checking import Wrong, bounds, convert
 from aferir.model.parameters import Field, default_text, fields
 
 _Values = TypeVar("_Values", bound=msgspec.Struct)
@@ -72,9 +72,19 @@ def read_options(
     }
     values, wrong = convert(struct, {**table, **(given or {})})
     if values is None:
-        lines = [f"{option(one.key)}: {one.message}; {one.remedy}" for one in wrong]
-        raise UsageError("\n  ".join(lines), remedy="see --help")
+        raise _refusal(wrong)
     return values
+
+
+def complain(wrong: Sequence[Wrong]) -> None:
+    """Errors: UsageError where something is wrong between parameters."""
+    if wrong:
+        raise _refusal(wrong)
+
+
+def _refusal(wrong: Sequence[Wrong]) -> UsageError:
+    lines = [f"{option(one.key)}: {one.message}; {one.remedy}" for one in wrong]
+    return UsageError("\n  ".join(lines), remedy="see --help")
 
 
 def _read_document(struct: type[_Values], document: str) -> _Values:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 from pathlib import Path, PurePosixPath
@@ -11,11 +12,14 @@ import pytest
 
 from aferir.aggregation import ranks
 from aferir.aggregation.ranks import Job
+from aferir.aggregation.verbs import run as verb
 from aferir.aggregation.verbs.run import with_links
+from aferir.cli.parameters import read_options
 from aferir.errors import ProgramError
 from aferir.model.network import Network, method_by_name
 from aferir.model.plan import Parameter
 from aferir.model.record import Series
+from aferir.programs.network.over_links import OverLinks
 from aferir.programs.network.sweep import NETWORK
 from aferir.programs.npb.ranks import NPB_MPI
 from tests.unit.programs.taking import command_of, wrong_with
@@ -126,6 +130,10 @@ def test_the_parameters_are_options_of_the_command(
     monkeypatch.setenv("AFERIR_KERNELS", str(tmp_path))
     command = command_of(NPB_MPI, NPB | {"method": "mptcp", "links": 3, "ranks_in": "containers"})
     line = " ".join(command.arguments)
-    assert "--method mptcp --links 3 --ranks-in containers --ranks 4" in line
+    assert "aggregate run --json --ranks 4 --parameters" in line
+    parser = argparse.ArgumentParser()
+    verb.configure(parser)
+    told = read_options(OverLinks, parser.parse_args(command.arguments[4:]))
+    assert told == OverLinks(method="mptcp", links=3, ranks_in="containers")
     assert line.endswith(f"-- {program} --class S")
     assert msgspec.json.encode(command.environment) == b"{}"

@@ -369,7 +369,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 REFUSED_BEFORE = {
-    "a service level": ('program = "colocation"\nsla = "p95=banana"', "workload[1].sla", "p95=100ms"),
+    "a service level": (
+        'program = "colocation"\nsla = "p95=banana"', "workload[1].sla", "p95=100ms",
+    ),
     "a policy": ('program = "colocation"\narms = "typo"', "workload[1].arms", "`aferir`"),
     "a batch program": ('program = "colocation"\nbatch = "xs"', "workload[1].batch", "`xz`"),
     "an address": (
@@ -386,6 +388,14 @@ REFUSED_BEFORE = {
     ),
     "a port": (
         'program = "elastic-capacity"\npower = "nut:ups@h:port"', "workload[1].power", "HOST:PORT",
+    ),
+    "a link that works again before it is cut": (
+        'program = "aggregation"\nmethod = "mptcp"\nrestore_at = 1',
+        "workload[1].restore_at", "cut_at",
+    ),
+    "links cut for longer than is sent": (
+        'program = "aggregation"\nmethod = "mptcp"\ncut_each = true\ncut_at = 1\nrestore_at = 2',
+        "workload[1].cut_each", "seconds",
     ),
     "a stream that is too slow": (
         'program = "elastic-movie"\nsent_mbit = 1.0', "workload[1].sent_mbit", "bitrate_mbit",

@@ -11,7 +11,6 @@ import re
 import shlex
 
 from aferir.errors import MissingError, UsageError
-from aferir.model.network import METHODS, Bonding, Tuning, method_by_name
 
 NAME = "apply"
 HELP = "set a method up, undone unless confirmed in time"
@@ -22,6 +21,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir aggregate apply`."""
+    from aferir.model.network import METHODS
+
     parser.add_argument("--method", required=True, choices=METHODS)
     parser.add_argument(
         "--interfaces", required=True, metavar="A,B,...", help="the links, the first one's address"
@@ -46,6 +47,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.aggregation.applying import Wish
     from aferir.aggregation.tuning import ROUND_ROBIN
     from aferir.machine import privileges
+    from aferir.model.network import Tuning, method_by_name
 
     _check(options)
     wish = Wish(
@@ -73,6 +75,8 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
+    from aferir.model.network import Bonding, method_by_name
+
     for option, name in (("--name", options.name), ("--bridge", options.bridge or "br0")):
         if not _NAME.fullmatch(name):
             raise UsageError(f"{option} {name}: no name of an interface", remedy="e.g. bond0")

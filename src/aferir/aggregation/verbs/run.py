@@ -11,7 +11,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from aferir.errors import ProgramError, UsageError
-from aferir.model.network import METHODS, MOST_HOSTS, MOST_LINKS, Network, method_by_name
 
 if TYPE_CHECKING:
     from aferir.aggregation.ranks import Ran
@@ -23,19 +22,12 @@ _MOST_RANKS = 1024
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir aggregate run`."""
-    parser.add_argument("--method", choices=METHODS, default="single", help="default: single")
-    parser.add_argument("--links", type=int, default=4, metavar="N", help="default: 4")
-    parser.add_argument(
-        "--rate-mbit", type=int, default=100, metavar="N", help="Mbit/s of a link (default: 100)"
-    )
-    parser.add_argument("--hosts", type=int, default=2, metavar="N", help="default: 2")
+    from aferir.cli.parameters import add_document, add_options
+    from aferir.programs.network.over_links import OverLinks
+
+    add_options(parser, OverLinks)
+    add_document(parser)
     parser.add_argument("-n", "--ranks", type=int, default=2, metavar="N", help="default: 2")
-    parser.add_argument(
-        "--ranks-in",
-        choices=("hosts", "containers"),
-        default="hosts",
-        help="containers: one on each host, its network bridged over the links (default: hosts)",
-    )
     parser.add_argument(
         "--time-limit", type=float, default=600.0, metavar="S", help="seconds (default: 600)"
     )
@@ -53,20 +45,30 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.aggregation.places import here
     from aferir.aggregation.ranks import Job
     from aferir.aggregation.traffic import PROGRAM
+    from aferir.cli.parameters import read_options
+    from aferir.model.network import Network, method_by_name
     from aferir.programs.kernels import kernel_path
+    from aferir.programs.network.over_links import HOSTS, LINKS, RATE_MBIT, OverLinks
 
-    check(options)
+    chosen = read_options(OverLinks, options)
+    hosts = chosen.hosts or HOSTS
+    if not hosts <= options.ranks <= _MOST_RANKS:
+        raise UsageError(
+            f"--ranks {options.ranks}: not possible", remedy=f"from {hosts} to {_MOST_RANKS}"
+        )
     program = shutil.which(options.program)
     if program is None:
         raise UsageError(f"{options.program}: no program of this host", remedy="name its path")
     job = Job(
         network=Network(
-            hosts=options.hosts, links=options.links, rate_bits=options.rate_mbit * 1_000_000
+            hosts=hosts,
+            links=chosen.links or LINKS,
+            rate_bits=(chosen.rate_mbit or RATE_MBIT) * 1_000_000,
         ),
-        method=method_by_name(options.method),
+        method=method_by_name(chosen.method or "single"),
         program=(program, *options.arguments),
         ranks=options.ranks,
-        ranks_in=options.ranks_in,
+        ranks_in=chosen.ranks_in or "hosts",
     )
     with here(kernel_path(PROGRAM)) as found:
         ran = found.run(job, timeout_s=options.time_limit)
@@ -74,18 +76,6 @@ def execute(options: argparse.Namespace) -> int:
     if not options.json:
         _print_links(ran)
     return 0
-
-
-def check(options: argparse.Namespace) -> None:
-    """Errors: UsageError where the options ask for what cannot be."""
-    for name, value, least, most in (
-        ("--links", options.links, 1, MOST_LINKS),
-        ("--rate-mbit", options.rate_mbit, 1, 100_000),
-        ("--hosts", options.hosts, 2, MOST_HOSTS),
-        ("--ranks", options.ranks, options.hosts, _MOST_RANKS),
-    ):
-        if not least <= value <= most:
-            raise UsageError(f"{name} {value}: not possible", remedy=f"from {least} to {most}")
 
 
 def with_links(ran: Ran) -> str:

@@ -18,10 +18,10 @@ HELP = "settings against balance-rr's retransmissions"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir aggregate tune`."""
-    from aferir.aggregation.verbs.measure import add_network_options
+    from aferir.aggregation.verbs.parameters import TuneParameters
+    from aferir.cli.parameters import add_options
 
-    add_network_options(parser)
-    parser.set_defaults(rate_mbit=50, seconds=2.0)
+    add_options(parser, TuneParameters)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -31,22 +31,23 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.aggregation.places import place, usual_kind
     from aferir.aggregation.traffic import PROGRAM, Task
     from aferir.aggregation.tuning import Candidate, search
-    from aferir.aggregation.verbs.measure import network_of
+    from aferir.aggregation.verbs.parameters import TuneParameters, network_of
     from aferir.cli.console import console
+    from aferir.cli.parameters import read_options
     from aferir.model.network import Bonding, Traffic
     from aferir.programs.kernels import kernel_path
 
-    kind = options.network
-    if kind == "auto":
-        kind = usual_kind(Bonding(mode="balance-rr"))
+    chosen = read_options(TuneParameters, options)
+    usual = usual_kind(Bonding(mode="balance-rr"))
+    kind = usual if chosen.network == "auto" else chosen.network
     err = console(stderr=True)
     with place(kind, kernel_path(PROGRAM)) as found:
 
         def run(candidate: Candidate) -> Result:
             task = Task(
-                network=network_of(options),
+                network=network_of(chosen),
                 method=candidate.method,
-                traffic=Traffic(seconds=options.seconds),
+                traffic=Traffic(seconds=chosen.seconds),
                 tuning=candidate.tuning,
             )
             return measure(found, task)

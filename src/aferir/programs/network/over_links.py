@@ -19,8 +19,11 @@ from aferir.model.network import METHODS, MOST_HOSTS, MOST_LINKS
 from aferir.model.parameters import names, told, whole
 from aferir.model.record import Series
 from aferir.programs.base import Command
-from aferir.programs.kernels import kernel_path, options
+from aferir.programs.kernels import document, kernel_path
 from aferir.programs.mpi import Mpi
+
+HOSTS, LINKS, RATE_MBIT = 2, 4, 100
+"""Of a test network of which nothing else is said."""
 
 
 class OverLinks(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,11 +41,14 @@ class OverLinks(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    links: Annotated[int, whole("of each host", 1, MOST_LINKS, unset="4")] | None = None
+    links: Annotated[int, whole("of each host", 1, MOST_LINKS, unset=f"{LINKS}")] | None = None
     rate_mbit: (
-        Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s", unset="100")] | None
+        Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s", unset=f"{RATE_MBIT}")]
+        | None
     ) = None
-    hosts: Annotated[int, whole("of the test network", 2, MOST_HOSTS, unset="2")] | None = None
+    hosts: Annotated[int, whole("of the test network", 2, MOST_HOSTS, unset=f"{HOSTS}")] | None = (
+        None
+    )
     ranks_in: (
         Annotated[
             Literal["hosts", "containers"],
@@ -67,7 +73,7 @@ def wrong_over_links(parameters: OverLinks, processes: int, mpi: Mpi | None) -> 
         ]
     if mpi not in (None, "openmpi"):
         return [Wrong("mpi", "only Open MPI is started over links", "leave it out")]
-    hosts = parameters.hosts or 2
+    hosts = parameters.hosts or HOSTS
     if processes < hosts:
         return [
             Wrong("hosts", f"{processes} ranks for {hosts}", "ask for at least as many `processes`")
@@ -82,9 +88,10 @@ def over_links(
 
     Errors: MissingError where it was not built.
     """
-    given = options(parameters, KEYS)
+    network = OverLinks(**{key: getattr(parameters, key) for key in KEYS})
     path = str(kernel_path(f"{program}-openmpi"))
-    run = ["-m", "aferir", "aggregate", "run", "--json", *given, "--ranks", str(processes)]
+    run = ["-m", "aferir", "aggregate", "run", "--json", "--ranks", str(processes)]
+    run += ["--parameters", document(network)]
     return Command(Path(sys.executable), (*run, "--", path, *arguments))
 
 
