@@ -1,6 +1,81 @@
 """What a kind of environment is, and the Protocols of environments and of their instances.
 
-A kind is one value in one module; nothing outside of that module asks which kind it has before it.
+A kind is one value in one module; nothing outside of that module asks for it by its name. This is
+a whole one: programs run on the host, with as many heaps of malloc as one asks for, and have their
+temporary files in a folder of the instance's own.
+
+    import tempfile
+    import time
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Annotated
+
+    from aferir.environments.base import Kind
+    from aferir.environments.native import Native, NativeInstance
+    from aferir.linux import affinity, cleaning, journal
+    from aferir.linux.process import Completed
+    from aferir.model.parameters import whole
+    from aferir.model.plan import EnvironmentKind, EnvironmentSpec
+
+    KIND = "heaps"
+
+    def folder_of(entry: journal.Entry) -> Path:
+        return Path(entry.details["parent"]) / f"aferir-{entry.id}"
+
+    def give_back(entry: journal.Entry) -> None:
+        # Also where the one who made it was killed, and where it was never made.
+        cleaning.remove_marked_folder(entry, folder_of(entry))
+
+    class HeapsSpec(EnvironmentSpec, frozen=True, kw_only=True):
+        kind: EnvironmentKind = KIND
+        heaps: Annotated[int, whole("heaps that threads share (mallopt(3))", 1, 1024)] = 8
+
+    class Heaps(Native):
+        kind = KIND
+
+        def allocate(self, spec: EnvironmentSpec) -> HeapsInstance:
+            assert isinstance(spec, HeapsSpec)
+            clock = time.perf_counter()
+            cpus = affinity.cpu_set(spec, affinity.host_cpus())
+            entry = journal.write(KIND, {"parent": tempfile.gettempdir()})  # before it is made
+            try:
+                folder_of(entry).mkdir(mode=0o700)
+            except BaseException:
+                give_back(entry)
+                raise
+            return HeapsInstance(spec, cpus, entry, time.perf_counter() - clock)
+
+    class HeapsInstance(NativeInstance):
+        def __init__(
+            self, spec: HeapsSpec, cpus: tuple[int, ...], entry: journal.Entry, total_s: float
+        ) -> None:
+            super().__init__(spec, cpus, None, {}, total_s)
+            self._made = entry
+            self._variables = {
+                "MALLOC_ARENA_MAX": str(spec.heaps), "TMPDIR": str(folder_of(entry)),
+            }
+
+        def run(
+            self,
+            command: Sequence[str],
+            *,
+            timeout_s: float | None = None,
+            environment: Mapping[str, str] | None = None,
+            check: bool = True,
+        ) -> Completed:
+            own = {**self._variables, **(environment or {})}
+            return super().run(command, timeout_s=timeout_s, environment=own, check=check)
+
+        def release(self) -> float:
+            clock = time.perf_counter()
+            give_back(self._made)
+            return time.perf_counter() - clock
+
+    HEAPS = Kind(name=KIND, spec=HeapsSpec, make=Heaps, clean={KIND: give_back}, on_host=True)
+
+It is registered by a line in `aferir.registry`, or by an entry point of another package (see
+`aferir.extensions`), and tested by a line in `tests/integration/contract.py`. From then on
+`kind = "heaps"` and `"environment.heaps" = [1, 8]` may stand in experiment files.
 """
 
 from __future__ import annotations
