@@ -8,7 +8,7 @@ A package that adds one declares it in its `pyproject.toml`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeGuard, TypeVar
 
@@ -17,16 +17,19 @@ from aferir.errors import UsageError
 _Thing = TypeVar("_Thing")
 
 
-def added(
-    group: str, is_one: Callable[[object], TypeGuard[_Thing]], name_of: Callable[[_Thing], str]
+def with_added(
+    own: Mapping[str, _Thing],
+    group: str,
+    is_one: Callable[[object], TypeGuard[_Thing]],
+    name_of: Callable[[_Thing], str],
 ) -> dict[str, _Thing]:
-    """By name, what packages add under that group of entry points.
+    """By name, what aferir has itself and what packages add under that group of entry points.
 
     An entry point is called as the thing that it names. Importing is left to here, so that nothing
     is slower for packages whose group is not asked for.
     Errors: UsageError naming the package, where one cannot be imported or is not what it should be.
     """
-    found: dict[str, _Thing] = {}
+    found = dict(own)
     for point in sorted(entry_points(group=group), key=lambda one: one.name):
         try:
             thing = point.load()
@@ -37,7 +40,8 @@ def added(
         if name_of(thing) != point.name:
             raise _wrong(point, f"calls itself `{name_of(thing)}`")
         if point.name in found:
-            raise _wrong(point, "is there twice")
+            whose = "aferir" if point.name in own else "another package"
+            raise _wrong(point, f"{whose} has too")
         found[point.name] = thing
     return found
 

@@ -74,13 +74,7 @@ def kinds() -> dict[str, Kind]:
     Errors: UsageError naming the package that adds one which cannot be used.
     """
     own = {kind.name: kind for kind in _OWN_KINDS}
-    others = extensions.added(ENVIRONMENTS, _is_kind, lambda kind: kind.name)
-    for name in own.keys() & others.keys():
-        raise UsageError(
-            f"an installed package adds the kind `{name}`, which aferir has itself",
-            remedy="remove it: `pip list` names the packages that are installed",
-        )
-    return own | others
+    return extensions.with_added(own, ENVIRONMENTS, _is_kind, lambda kind: kind.name)
 
 
 def by_kind(kind: str, progress: Progress = silent) -> Environment:
@@ -123,13 +117,7 @@ def all_programs() -> dict[str, Program[Any]]:
     Errors: UsageError naming the package that adds one which cannot be used.
     """
     own = {program.name: program for program in _OWN_PROGRAMS}
-    others = extensions.added(PROGRAMS, _is_program, lambda program: program.name)
-    for name in own.keys() & others.keys():
-        raise UsageError(
-            f"an installed package adds the program `{name}`, which aferir has itself",
-            remedy="remove it: `pip list` names the packages that are installed",
-        )
-    return own | others
+    return extensions.with_added(own, PROGRAMS, _is_program, lambda program: program.name)
 
 
 def _is_program(thing: object) -> TypeGuard[Program[Any]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
@@ -47,7 +48,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "site").mkdir()
     yield tmp_path / "site"
-    for name in ("heaps_package", "wrong_package"):
+    for name in ("heaps_package", "mine_package", "wrong_package"):
         sys.modules.pop(name, None)
 
 
@@ -80,7 +81,9 @@ def test_the_kind_that_the_documentation_shows_runs_from_a_package_of_its_own(
 def test_its_key_is_checked_and_is_a_factor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(folder, monkeypatch, name="heaps_package", code=example_kind(), points=POINTS)
     known = registry.kinds()
-    one = EXPERIMENT.replace('name = "native"\nkind = "native"\n', 'name = "native"\nkind = "heaps"\n')
+    one = EXPERIMENT.replace(
+        'name = "native"\nkind = "native"\n', 'name = "native"\nkind = "heaps"\n'
+    )
     levels = '[factors]\n"environment.heaps" = [1, {}]\n'
     plan = parse((one + levels.format(4)).encode(), host_limits(), WORKLOADS, known)
     names = ["native[heaps=1]", "few[heaps=1]", "native[heaps=4]", "few[heaps=4]"]
@@ -117,7 +120,7 @@ def test_what_a_killed_one_left_is_removed_as_of_any_other_kind(
         (
             "from aferir.environments.native import NATIVE",
             "native = wrong_package:NATIVE",
-            "`native`, which aferir has itself",
+            "which aferir has too",
         ),
     ],
 )
@@ -137,6 +140,26 @@ def test_a_package_that_adds_what_cannot_be_used_is_named(
     assert "wrong_package" in f"{caught.value.message} {caught.value.remedy}"
 
 
+PROGRAM = """
+from tests.unit.runner.fakes import Shell
+class Mine(Shell):
+    name = "mine"
+MINE = Mine()
+"""
+
+
+def test_a_program_from_a_package_is_one_of_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = "[aferir.programs]\nmine = mine_package:MINE\n"
+    installed(folder, monkeypatch, name="mine_package", code=PROGRAM, points=points)
+    known = registry.all_programs()
+    assert {"npb", "mine"} <= known.keys()
+    content = EXPERIMENT.replace('"shell"', '"mine"').replace('"heaps"', '"container"').encode()
+    plan = parse(content, host_limits(), known, registry.kinds())
+    assert {cell.workload.program for cell in plan.cells} == {"mine"}
+
+
 def test_every_kind_is_called_as_it_is_found_and_describes_its_keys() -> None:
     for name, kind in registry.kinds().items():
         assert name == kind.name
@@ -146,5 +169,16 @@ def test_every_kind_is_called_as_it_is_found_and_describes_its_keys() -> None:
         ]
 
 
-def test_help_of_the_command_line_imports_no_kind() -> None:
-    assert importlib.util.find_spec("aferir.registry") is not None
+def test_help_of_the_command_line_waits_for_no_kind_and_no_package() -> None:
+    code = "import sys; sys.argv = ['aferir', '--help']; from aferir import cli\n"
+    code += "try: cli.entry()\nfinally: print([m for m in sys.modules if m in %r])"
+    unwanted = ("aferir.registry", "aferir.extensions", "importlib.metadata")
+    done = subprocess.run(
+        [sys.executable, "-c", code % (unwanted,)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "usage" in done.stdout

@@ -74,7 +74,8 @@ temporary files in a folder of the instance's own.
     HEAPS = Kind(name=KIND, spec=HeapsSpec, make=Heaps, clean={KIND: give_back}, on_host=True)
 
 It is registered by a line in `aferir.registry`, or by an entry point of another package (see
-`aferir.extensions`), and tested by a line in `tests/integration/contract.py`. From then on
+`aferir.extensions`), and tested by a class that derives from those in
+`tests/integration/contract.py`. From then on
 `kind = "heaps"` and `"environment.heaps" = [1, 8]` may stand in experiment files.
 """
 
