@@ -141,9 +141,7 @@ def _cell(
         points=points,
         duration=duration,
         metrics=tuple(m for m in metrics if m.side == "program" and m.metric != DURATION),
-        observed=tuple(
-            m for m in metrics if m.side != "program" and not _CPU_STATE.fullmatch(m.metric)
-        ),
+        observed=tuple(m for m in metrics if m.side != "program"),
         cpu=_cpu_splits(good),
         ratio=None,
         verdict=None,
@@ -222,7 +220,9 @@ def _metrics(records: list[Record], rule: Rule) -> tuple[MetricSummary, ...]:
     found: dict[tuple[str, str, Side], list[Sample]] = {}
     for record in records:
         for sample in record.samples:
-            found.setdefault((sample.metric, sample.unit, sample.side), []).append(sample)
+            # What probes say of the states of the CPUs is for `_cpu_splits`.
+            if sample.side == "program" or not _CPU_STATE.fullmatch(sample.metric):
+                found.setdefault((sample.metric, sample.unit, sample.side), []).append(sample)
     return tuple(
         MetricSummary(
             metric=metric,

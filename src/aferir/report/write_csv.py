@@ -84,7 +84,7 @@ def write_summary_csv(path: Path, evaluation: Evaluation) -> None:
             f"{allocation.environment}/allocation",
             "allocation",
             allocation.environment,
-            allocation.emulated,
+            _said(allocation.emulated),
             "environment",
         )
         measured = [(phase.metric, phase.summary) for phase in allocation.phases]
@@ -102,16 +102,12 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) 
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(header)
-        writer.writerows([_field(value) for value in row] for row in rows)
+        # An empty field for None, and `repr` of a float, which keeps every digit, are csv's own.
+        writer.writerows(rows)
 
 
-def _field(value: object) -> object:
-    """Empty for what there is not; true and false in words; `repr` keeps every digit of a float."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else value
+def _said(truth: bool) -> str:
+    return "true" if truth else "false"
 
 
 def _sample_rows(record: Record) -> list[tuple[object, ...]]:
@@ -123,10 +119,10 @@ def _sample_rows(record: Record) -> list[tuple[object, ...]]:
         record.workload,
         msgspec.json.encode(record.factors).decode(),
         record.repetition,
-        record.warmup,
+        _said(record.warmup),
         record.started_unix_ns,
     )
-    after = (EMULATED in codes, " ".join(dict.fromkeys(codes)))
+    after = (_said(EMULATED in codes), " ".join(dict.fromkeys(codes)))
     failure = record.failure.code if record.failure else None
     nowhere = (None, None, None)
     rows: list[tuple[object, ...]] = [
@@ -142,7 +138,7 @@ def _sample_rows(record: Record) -> list[tuple[object, ...]]:
 
 
 def _cell_rows(cell: CellResult) -> list[tuple[object, ...]]:
-    where = (cell.cell, cell.group, cell.environment, cell.emulated)
+    where = (cell.cell, cell.group, cell.environment, _said(cell.emulated))
     ratio, verdict = cell.ratio, cell.verdict
     interval = ratio.interval if ratio else None
     duration = (

@@ -7,13 +7,14 @@ at 5 %: a report makes dozens of checks, and a warning that is often false is no
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import msgspec
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from aferir.model.record import Warning
-from aferir.statistics.arrays import Values, finite
+from aferir.statistics.arrays import Array, Values, finite
 
 SIGNIFICANCE = 0.01
 OUTLIER_SCORE = 3.5
@@ -23,6 +24,8 @@ NORMALITY_MINIMUM, NORMALITY_MAXIMUM = 3, 5000
 """Shapiro-Wilk is defined from 3; its p value is not accurate above 5000."""
 NORMALITY_POWER = 8
 """Below it, Shapiro-Wilk hardly ever rejects: passing says nothing."""
+_KENDALL_EXACT = 33
+"""Beyond it, and with ties, the p value is that of a normal distribution."""
 ORDER_MINIMUM = 10
 """Autocorrelation and drift cannot be told from chance in fewer samples."""
 
@@ -101,8 +104,8 @@ def autocorrelation(values: Values) -> Autocorrelation:
     lags = min(5, n // 4)
     r = [float((centred[k:] * centred[:-k]).sum()) / power for k in range(1, lags + 1)]
     q = n * (n + 2) * sum(x**2 / (n - k) for k, x in enumerate(r, start=1))
-    p_value = float(stats.chi2.sf(q, lags))
-    bound = float(stats.norm.isf(SIGNIFICANCE / 2)) / math.sqrt(n)
+    p_value = float(special.chdtrc(lags, q))
+    bound = -float(special.ndtri(SIGNIFICANCE / 2)) / math.sqrt(n)
     warnings: tuple[Warning, ...] = ()
     if p_value < SIGNIFICANCE:
         warnings = (
@@ -144,8 +147,7 @@ def drift(values: Values) -> Drift:
     array, _ = finite(values)
     if array.size < ORDER_MINIMUM or np.ptp(array) == 0:
         return Drift(None, None)
-    result = stats.kendalltau(np.arange(array.size), array)
-    tau, p_value = float(result.statistic), float(result.pvalue)
+    tau, p_value = _kendall(array)
     warnings: tuple[Warning, ...] = ()
     if p_value < SIGNIFICANCE:
         trend = "rise" if tau > 0 else "fall"
@@ -159,6 +161,31 @@ def drift(values: Values) -> Drift:
             ),
         )
     return Drift(tau, p_value, warnings)
+
+
+def _kendall(array: Array) -> tuple[float, float]:
+    """Tau of the samples against their order, and its p value.
+
+    Up to 33 samples without ties, as nearly all are, the exact distribution is at hand; scipy
+    makes it anew each time, which in a report of thousands of figures takes half of all time.
+    """
+    n = array.size
+    discordant = int((array[:, None] > array[None, :])[np.triu_indices(n, 1)].sum())
+    if n > _KENDALL_EXACT or np.unique(array).size < n:
+        result = stats.kendalltau(np.arange(n), array)
+        return float(result.statistic), float(result.pvalue)
+    pairs = n * (n - 1) // 2
+    tail = _inversions_at_most(n)[min(discordant, pairs - discordant)]
+    return 1 - 2 * discordant / pairs, min(1.0, 2 * tail)
+
+
+@lru_cache(maxsize=_KENDALL_EXACT)
+def _inversions_at_most(n: int) -> tuple[float, ...]:
+    """Shares of the permutations of n that have at most k inversions, by k (Kendall 1938)."""
+    shares = np.ones(1)
+    for k in range(2, n + 1):
+        shares = np.convolve(shares, np.full(k, 1 / k))
+    return tuple(np.cumsum(shares).tolist())
 
 
 def all_warnings(values: Values) -> tuple[Warning, ...]:

@@ -8,6 +8,7 @@ about the distribution.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -80,12 +81,19 @@ def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:
     """
     array, _ = finite(values)
     n = array.size
+    k, covered = _rank(n, level)
+    if k == 0:
+        return None
     ordered = np.sort(array)
+    return Interval(float(ordered[k - 1]), float(ordered[n - k]), covered, "order-statistics")
+
+
+@lru_cache(maxsize=256)
+def _rank(n: int, level: float) -> tuple[int, float]:
+    """K of `median_interval` with its coverage; 0 where there is none. A report asks for few n."""
     for k in range(n // 2, 0, -1):
         # P(X(k) <= median < X(n-k+1)) with B ~ Binomial(n, 1/2).
-        covered = 1 - 2 * float(stats.binom.cdf(k - 1, n, 0.5))
+        covered = 1 - 2 * float(special.bdtr(k - 1, n, 0.5))
         if covered >= level:
-            return Interval(
-                float(ordered[k - 1]), float(ordered[n - k]), covered, "order-statistics"
-            )
-    return None
+            return k, covered
+    return 0, 0.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import kendalltau, norm
 
 from aferir.statistics.checks import (
     all_warnings,
@@ -53,6 +53,16 @@ def test_normality_states_its_limits() -> None:
     assert skewed.warnings[0].code == "not-normal"
     assert normality(np.zeros(20)).p_value is None
     assert normality(np.random.default_rng(1).normal(0, 1, 6000)).p_value is None
+
+
+@pytest.mark.parametrize("n", [10, 11, 33, 34])
+@pytest.mark.parametrize("ties", [False, True])
+def test_drift_is_kendalls_tau(n: int, ties: bool) -> None:
+    values = np.random.default_rng(n).normal(size=n)
+    values = np.round(values, 0 if ties else 12)
+    found, known = drift(values), kendalltau(np.arange(n), values)
+    assert found.tau == pytest.approx(known.statistic)
+    assert found.p_value == pytest.approx(known.pvalue)
 
 
 def test_drift_says_which_way() -> None:

@@ -9,11 +9,11 @@ from aferir.report.sections.words import hatched
 
 def section(subject: Subject) -> Section | None:
     """Where the plan says what the server takes, and something was accounted for."""
-    from aferir.report.charts.io_costs import io_charts
-
     study = subject.evaluation.io
     if study is None:
         return None
+    from aferir.report.charts.io_costs import io_charts
+
     blocks: list[Block] = []
     for chart in io_charts(study):
         blocks += [

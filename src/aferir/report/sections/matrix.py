@@ -57,10 +57,10 @@ def _field(cell: CellResult | None) -> Field:
     outcome = cell.verdict.outcome if cell.verdict else "unknown"
     estimate = cell.ratio.estimate if cell.ratio else None
     if cell.emulated or outcome in ("higher", "lower"):
-        tone: Tone = "none" if cell.emulated else _TONES[outcome]
+        tone: Tone = "none" if cell.emulated else _TONES.get(outcome, "open")
         return Toned(change(estimate).replace(" times", " x") + mark, tone, details)
     text = {"equivalent": "=", "undecided": "?"}.get(outcome, NOTHING)
-    return Toned(text + mark, _TONES[outcome], details)
+    return Toned(text + mark, _TONES.get(outcome, "open"), details)
 
 
 def _details(cell: CellResult, failed: int) -> str:
