@@ -1,6 +1,7 @@
 #include "launch/options.hpp"
 
 #include <charconv>
+#include <cstdlib>
 #include <map>
 
 #include "common/arguments.hpp"
@@ -44,7 +45,7 @@ Job read_options(std::span<char* const> words) {
         {"--input", &job.input_file},   {"--input-text", &job.input_text},
         {"--output", &job.output_file}, {"--prepare", &job.prepare},
         {"--conclude", &job.conclude},  {"--verify", &job.verify},
-        {"--service", &job.service},    {"--echo", &job.echo},
+        {"--service", &job.service},
     };
     std::size_t place = 0;
     for (; place < words.size() && std::string_view(words[place]) != "--"; ++place) {
@@ -73,6 +74,10 @@ Job read_options(std::span<char* const> words) {
     }
     for (++place; place < words.size(); ++place) {
         job.command.emplace_back(words[place]);
+    }
+    if (const char* const echo = std::getenv("AFERIR_ECHO"); echo != nullptr) {
+        job.echo = echo;
+        unsetenv("AFERIR_ECHO");  // it is for whoever reads the report
     }
     if (job.command.empty() || job.command.front().empty()) {
         throw UsageError("no command: write it after --");

@@ -27,7 +27,7 @@ struct Job {
     Ready ready = Ready::kAtOnce;
     std::string ready_when;  ///< port, text of a line, or command
     double ready_limit_s = 60.0;
-    std::string echo;  ///< JSON that is repeated in the report as it is
+    std::string echo;  ///< JSON in AFERIR_ECHO, repeated in the report as it is
     bool hash = false;
     std::size_t keep_bytes = 262144;  ///< of each output, its end
 };

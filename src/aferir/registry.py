@@ -29,6 +29,7 @@ from aferir.image import userland
 from aferir.image.userland import Progress, silent
 from aferir.linux import cleaning, journal
 from aferir.programs.base import Program
+from aferir.programs.command.program import COMMAND
 from aferir.programs.effective_bandwidth import EFFECTIVE_BANDWIDTH
 from aferir.programs.io.checkpoint import CHECKPOINT
 from aferir.programs.io.dedup import DEDUP
@@ -61,6 +62,7 @@ PROGRAMS = "aferir.programs"
 """Group of entry points by which other packages add programs."""
 _OWN_PROGRAMS: tuple[Program[Any], ...] = (
     *(NPB, NPB_MPI, NPB_REFERENCE, MEMORY, PEAK, OCEAN, EFFECTIVE_BANDWIDTH, LATTICE_BOLTZMANN),
+    COMMAND,
     *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
     *(CHECKPOINT, DEDUP, INDEX, WORDCOUNT),
     *(BLAST, HBASE, KEY_VALUE, OLTP, OLTP_SYSBENCH),

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -80,6 +81,13 @@ TEST(Launch, TellsWhatItPrintedAndHowItEnded) {
     expect_in(report, R"("out":")" + base64("out\n") + '"');
     expect_in(report, R"("err":")" + base64("err\n") + '"');
     expect_in(report, R"("left":0)");
+}
+
+TEST(Launch, RepeatsWhatIsToBeEchoed) {
+    setenv("AFERIR_ECHO", R"({"kept":1})", 1);
+    const std::string report = report_of({"--", "sh", "-c", "echo $AFERIR_ECHO"});
+    expect_in(report, R"("echo":{"kept":1})");
+    expect_in(report, R"("out":")" + base64("\n") + '"');
 }
 
 TEST(Launch, TellsTheSignalThatEndedIt) {

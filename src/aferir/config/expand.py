@@ -13,7 +13,7 @@ from aferir.config.environments import EnvironmentTable, specification
 from aferir.config.factors import PREFIX, Factor, Levels, variant
 from aferir.config.problems import Problems
 from aferir.config.sections import Experiment
-from aferir.config.workloads import WorkloadTable, judge_parameters
+from aferir.config.workloads import WorkloadTable, filled, judge_parameters, placeholders
 from aferir.environments.base import Kind
 from aferir.model.parameters import names
 from aferir.model.plan import (
@@ -65,7 +65,7 @@ def expand(
         program = programs[workload.program]
         used = _used(workload, factors, program)
         for chosen in _choices(used):
-            parameters = _parameters(workload, chosen)
+            parameters = _parameters(workload, chosen, program)
             varied = {factor.name for factor, _ in chosen if not factor.field}
             values = judge_parameters(
                 workload, parameters, varied, program=program, problems=problems
@@ -120,7 +120,7 @@ def _used(
     workload: WorkloadTable, factors: Sequence[Factor], program: Program[Any]
 ) -> list[Factor]:
     """Factors that vary this workload; a factor of another program leaves it alone."""
-    known = names(program.parameters)
+    known = {*names(program.parameters), *placeholders(workload, program)}
     return [
         f for f in factors if f.field or (f.name in known and f.name not in workload.parameters)
     ]
@@ -134,8 +134,15 @@ def _combinations(
     )
 
 
-def _parameters(workload: WorkloadTable, chosen: Levels) -> dict[str, Parameter]:
-    return workload.parameters | {f.name: level.value for f, level in chosen if not f.field}
+def _parameters(
+    workload: WorkloadTable, chosen: Levels, program: Program[Any]
+) -> dict[str, Parameter]:
+    levels = {f.name: level.value for f, level in chosen if not f.field}
+    if not program.fills:
+        return workload.parameters | levels
+    declared = names(program.parameters)
+    own = {name: level for name, level in levels.items() if name in declared}
+    return filled(workload.parameters, levels) | own
 
 
 def _cell(

@@ -12,7 +12,7 @@ import msgspec
 from aferir.config.environments import EnvironmentTable, Written, specification
 from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter, is_table
 from aferir.config.problems import Problems
-from aferir.config.workloads import WorkloadTable, as_parameter
+from aferir.config.workloads import WorkloadTable, as_parameter, placeholders
 from aferir.environments.base import Kind
 from aferir.model.checking import Refused, read_value
 from aferir.model.parameters import Field, names
@@ -73,7 +73,9 @@ def read_factors(
     keys: dict[str, Field] = {
         PREFIX + field.key: field for one in reversed(environments) for field in one.kind.keys
     }
-    known = tuple({name: None for rules in programs.values() for name in names(rules.parameters)})
+    own = (name for rules in programs.values() for name in names(rules.parameters))
+    in_braces = (name for w in workloads for name in sorted(placeholders(w, programs[w.program])))
+    known = tuple(dict.fromkeys((*own, *in_braces)))
     elsewhere = {PREFIX + field.key for kind in kinds.values() for field in kind.keys} - {*keys}
     fields.only((*known, *keys, *elsewhere, PINNED))
     factors = []
@@ -114,7 +116,8 @@ def _check_use(
 ) -> None:
     """A factor has to vary something, and nothing that a workload fixes."""
     knowing = [w for w in workloads if name in names(programs[w.program].parameters)]
-    if workloads and not knowing:
+    filled = [w for w in workloads if name in placeholders(w, programs[w.program])]
+    if workloads and not knowing and not filled:
         every = {n for w in workloads for n in names(programs[w.program].parameters)}
         fields.wrong(name, "no workload of this file knows it", choose(name, sorted(every)))
     for workload in knowing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import msgspec
 from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter
 from aferir.config.problems import Problems
 from aferir.config.sections import MONTH_S, Experiment
-from aferir.model.checking import Refused, read_value
+from aferir.model.checking import Refused, quoted, read_value
 from aferir.model.parameters import Field
 from aferir.model.plan import Parameter
 from aferir.model.words import choose, shown
@@ -20,6 +21,7 @@ from aferir.programs.base import Program, declared_by, judge
 RESERVED = "allocation"
 """A workload of that name would share its cells with the records of allocations."""
 _DEFAULT_LIMIT_S = 120.0
+_IN_BRACES = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +108,8 @@ def _parameter(fields: Fields, field: Field) -> Parameter | None:
     value = as_parameter(field, fields.table[field.key])
     if is_parameter(value):
         return value
+    if field.form == "text" and isinstance(value, str):
+        return value  # longer, or of several lines: told when all parameters are looked at
     given = fields.table[field.key]
     fields.wrong(field.key, f"{shown(given)} cannot be a parameter", PARAMETER_REMEDY)
     return None
@@ -118,9 +122,32 @@ def as_parameter(field: Field, written: object) -> object:
             return read_value(field, written)
         except Refused:
             return written  # told when all parameters are looked at together
+    if field.quoted:
+        return quoted(written)
     if field.separator and isinstance(written, list) and all(isinstance(w, str) for w in written):
         return field.separator.join(written)
     return written
+
+
+def placeholders(workload: WorkloadTable, program: Program[Any]) -> frozenset[str]:
+    """Names in braces in the texts of a program that fills in the levels of factors."""
+    if not program.fills:
+        return frozenset()
+    texts = (text for text in workload.parameters.values() if isinstance(text, str))
+    return frozenset(name for text in texts for name in _IN_BRACES.findall(text))
+
+
+def filled(
+    parameters: Mapping[str, Parameter], levels: Mapping[str, Parameter]
+) -> dict[str, Parameter]:
+    """Parameters with the levels of factors in place of their names in braces."""
+
+    def fill(text: Parameter) -> Parameter:
+        if not isinstance(text, str):
+            return text
+        return _IN_BRACES.sub(lambda found: str(levels.get(found[1], found[0])), text)
+
+    return {key: fill(value) for key, value in parameters.items()}
 
 
 def judge_parameters(

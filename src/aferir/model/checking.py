@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -136,9 +137,11 @@ def _word(field: Field, value: object) -> str | int:
 
 
 def _text(field: Field, value: object) -> Any:
+    value = quoted(value) if field.quoted else value
     if not isinstance(value, str):
         raise Refused(f"{shown(value)} is {kind_of(value)}, not text", f"write `{example(field)}`")
-    if not value.strip() or len(value) > field.longest or not value.isprintable():
+    shown_text = value.replace("\n", "").replace("\t", "") if field.lines else value
+    if not value.strip() or len(value) > field.longest or not shown_text.isprintable():
         message = f"{shown(value)} is empty, too long or holds control characters"
         raise Refused(message, f"use 1 to {field.longest} printable characters")
     if field.parse is None:
@@ -147,6 +150,15 @@ def _text(field: Field, value: object) -> Any:
         return field.parse(value)
     except ValueError as reason:
         raise Refused(f"{shown(value)} {reason}", f"write e.g. `{example(field)}`") from None
+
+
+def quoted(value: object) -> object:
+    """A list or a table as the text that a shell would take for it; anything else as it is."""
+    if isinstance(value, Mapping):
+        value = [f"{name}={one}" for name, one in value.items()]
+    if isinstance(value, list | tuple) and all(isinstance(one, str | int | float) for one in value):
+        return shlex.join(map(str, value))
+    return value
 
 
 def _list(field: Field, value: object) -> tuple[Any, ...]:

@@ -57,6 +57,11 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     example: str = ""
     parse: Callable[[str], Any] | None = None
     """Makes the value that travels out of text; ValueError in words where it cannot."""
+    lines: bool = False
+    """Whether text may have line breaks and tabs."""
+    quoted: bool = False
+    """Whether text may be written as a list or a table too, whose items are quoted as for a shell.
+    """
     separator: str = ""
     """Between the items of a list that may be written as text; empty: lists alone."""
     item: Field | None = None
@@ -139,17 +144,22 @@ def text(
     parse: Callable[[str], Any] | None = None,
     pattern: str = "",
     longest: int = _LONGEST,
+    lines: bool = False,
+    quoted: bool = False,
     unset: str = "",
 ) -> msgspec.Meta:
-    """Declare one printable line of text, or what `parse` makes of it.
+    """Declare printable text, or what `parse` makes of it; one line unless `lines`.
 
     `pattern` is a regular expression of the whole text as far as one can tell by it, for editors.
+    Where it is `quoted`, `["a b", "c"]` says the same as `"'a b' c"`, and so does a table of it.
     """
     extra = {
         "example": example,
         "parse": parse,
         "pattern": pattern,
         "longest": longest,
+        "lines": lines,
+        "quoted": quoted,
         "unset": unset,
     }
     return msgspec.Meta(description=help, extra=extra)

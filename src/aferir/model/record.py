@@ -9,6 +9,8 @@ import msgspec
 Side = Literal["program", "host", "instance", "environment"]
 """Who says it: the program's own output, a probe on the host, one inside the instance, or
 the environment's allocation events."""
+Better = Literal["", "lower", "higher"]
+"""In which direction a figure is better; empty: nobody has said."""
 
 
 class Warning(msgspec.Struct, frozen=True, order=True):
@@ -20,13 +22,14 @@ class Warning(msgspec.Struct, frozen=True, order=True):
     advice: str = ""
 
 
-class Sample(msgspec.Struct, frozen=True):
+class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
     """One value. The metric's name ends in its unit's symbol: `duration_s`, `throughput_bps`."""
 
     metric: str
     value: float
     unit: str
     side: Side = "program"
+    better: Better = ""
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):

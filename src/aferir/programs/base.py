@@ -32,6 +32,8 @@ class Command(msgspec.Struct, frozen=True):
     files: tuple[Path, ...] = ()
     """Other files on the host's disk that it reads, put beside it; an argument that names one
     is changed to where it is then."""
+    counts_start: bool = False
+    """Whether the way into the environment is part of `duration_s`."""
 
 
 @runtime_checkable
@@ -53,6 +55,9 @@ class Program(Protocol[_Values]):
     """Parameters of its short forms, seconds to a few minutes each on two cores with 24 GB of
     memory and 20 GB of disk, where its cost per I/O is studied. Such a program reports `VOLUME`,
     and leaves no file behind when it has ended."""
+
+    fills: bool = False
+    """Whether `{name}` in its texts stands for the level of the factor `name`."""
 
     def validate(self, parameters: _Values) -> Sequence[Wrong]:
         """What is wrong between parameters, each of which is right by itself."""
@@ -112,6 +117,9 @@ def image_packages(used: Iterable[tuple[Program[Any], Mapping[str, object]]]) ->
     needed = (program.packages(read_parameters(program, table)) for program, table in used)
     return tuple(sorted({name for names in needed for name in names}))
 
+
+ASIDE = "aside_s"
+"""Sample: seconds that a program took around what it measured, for its files and for checks."""
 
 VOLUME = "io_volume_bytes"
 """Sample of a program of I/O: bytes of its data that it read and wrote, as it knows them itself.

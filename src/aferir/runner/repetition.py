@@ -16,7 +16,7 @@ from aferir.measuring.run import measure
 from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
-from aferir.programs.base import PROGRAM_FOLDER, Command, Program
+from aferir.programs.base import ASIDE, PROGRAM_FOLDER, Command, Program
 from aferir.runner.estimate import ELAPSED
 from aferir.runner.pool import IS_EMULATED
 from aferir.runner.stopping import Round
@@ -67,7 +67,9 @@ def repeat(
             failure = figures
         else:
             elapsed = Sample(ELAPSED, ran.done.duration_s, "s", "environment")
-            own = (figure for figure in figures if isinstance(figure, Sample))
+            own = tuple(figure for figure in figures if isinstance(figure, Sample))
+            if command.counts_start:
+                own = with_start(own, ran.done.duration_s)
             samples = (*own, elapsed, *ran.observed)
             own_series = (figure for figure in figures if isinstance(figure, Series))
             series = (*own_series, *ran.loads)
@@ -86,6 +88,17 @@ def repeat(
         stopped_s=max((o.stopped_s for o in (ran.done, *ran.done.others)), default=0.0)
         if ran.done is not None
         else 0.0,
+    )
+
+
+def with_start(figures: Sequence[Sample], elapsed_s: float) -> tuple[Sample, ...]:
+    """`duration_s` as all that passed from the request on, but for what the program put aside."""
+    aside_s = sum(figure.value for figure in figures if figure.metric == ASIDE)
+    return tuple(
+        msgspec.structs.replace(figure, value=max(0.0, elapsed_s - aside_s))
+        if figure.metric == "duration_s"
+        else figure
+        for figure in figures
     )
 
 

@@ -1,0 +1,192 @@
+"""Figures that a program prints or writes: where each is found, and reading it. Pure.
+
+A figure is written as `NAME=KIND:WHERE`, e.g. `requests_rps=regex:([0-9.]+) requests per second`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal, get_args
+
+import msgspec
+
+from aferir.errors import ProgramError
+from aferir.model.record import Better, Sample
+
+Kind = Literal["regex", "json", "csv", "last"]
+Which = Literal["only", "first", "last"]
+"""`only`: it is an error that there are several."""
+
+_SPEC = re.compile(
+    r"(?P<name>[a-z][a-z0-9_]{0,59})"
+    r"(?:\((?P<said>[^()]{1,40})\))?"
+    r"=(?P<kind>[a-z]+)(?:-(?P<which>first|last))?"
+    r"(?:@(?P<file>[^:]+))?"
+    r"(?::(?P<where>.*))?",
+    re.DOTALL,
+)
+_FORM = "write it as NAME=regex:EXPRESSION, NAME=json:a.b[0], NAME=csv:COLUMN or NAME=last"
+_UNITS = {"s": "s", "bytes": "B", "bps": "B/s", "rps": "1/s", "percent": "%", "hz": "Hz", "w": "W"}
+"""By the end of a figure's name."""
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
+
+
+class FigureSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure: what it is called, and where it is found."""
+
+    name: str
+    kind: Kind
+    where: str = ""
+    """Expression, path or column."""
+    file: str = ""
+    """Which the program writes; empty: its standard output."""
+    which: Which = "only"
+    unit: str = "1"
+    better: Better = ""
+
+
+def read_spec(text: str) -> FigureSpec:
+    """A figure as a user writes it. Errors: ValueError in words."""
+    found = _SPEC.fullmatch(text)
+    kinds = get_args(Kind)
+    if found is None or found["kind"] not in kinds:
+        raise ValueError(f"{text!r} is no figure; {_FORM}")
+    kind: Kind = next(known for known in kinds if known == found["kind"])
+    where = found["where"] or ""
+    if (kind == "last") != (not where):
+        raise ValueError(f"{text!r} does not say where the figure is; {_FORM}")
+    if kind == "regex":
+        _check_expression(where)
+    unit, better = _said(found["name"], found["said"] or "")
+    which: Which = "first" if found["which"] == "first" else "only"
+    if found["which"] == "last":
+        which = "last"
+    return FigureSpec(
+        name=found["name"],
+        kind=kind,
+        where=where,
+        file=found["file"] or "",
+        which=which,
+        unit=unit,
+        better=better,
+    )
+
+
+def read_figures(specs: tuple[FigureSpec, ...], texts: Mapping[str, str | None]) -> list[Sample]:
+    """A sample of each figure; `texts` are the output under "" and files under their names.
+
+    Errors: ProgramError for a figure that is not there, is no number, or is there several times.
+    """
+    return [_sample(spec, texts.get(spec.file)) for spec in specs]
+
+
+def _check_expression(expression: str) -> None:
+    try:
+        groups = re.compile(expression).groups
+    except re.error as error:
+        raise ValueError(f"{expression!r} is no regular expression: {error}") from None
+    if groups > 1:
+        raise ValueError(
+            f"{expression!r} has {groups} groups; keep the one that holds the figure, and write "
+            "(?:...) for the others"
+        )
+
+
+def _said(name: str, said: str) -> tuple[str, Better]:
+    """Unit and direction, of what stands in brackets after the name."""
+    unit, better = _UNITS.get(name.rpartition("_")[2], "1"), ""
+    for word in filter(None, (part.strip() for part in said.split(","))):
+        if word in ("lower", "higher"):
+            better = word
+        else:
+            unit = word
+    return unit, "lower" if better == "lower" else "higher" if better == "higher" else ""
+
+
+def _sample(spec: FigureSpec, text: str | None) -> Sample:
+    place = f"the file `{spec.file}`" if spec.file else "its output"
+    if text is None:
+        raise ProgramError(
+            f"the figure `{spec.name}` is to be in {place}, which the program did not write",
+            remedy="name the file as it is in the working folder",
+        )
+    found = list(_values(spec, text))
+    if not found:
+        raise ProgramError(
+            f"the figure `{spec.name}` is not in {place}: {_excerpt(text)}",
+            remedy="run the program by hand, and compare what it prints with the figure's "
+            f"`{spec.kind}:{spec.where}`",
+        )
+    if len(found) > 1 and spec.which == "only":
+        raise ProgramError(
+            f"the figure `{spec.name}` is in {place} {len(found)} times: "
+            f"{', '.join(found[:4])}{' ...' if len(found) > 4 else ''}",
+            remedy=f"narrow it down, or write {spec.kind}-first or {spec.kind}-last",
+        )
+    chosen = found[-1 if spec.which == "last" else 0]
+    try:
+        value = float(chosen)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ProgramError(
+            f"the figure `{spec.name}` is {chosen[:60]!r}, no number",
+            remedy="let the expression enclose the number alone",
+        )
+    return Sample(spec.name, value, spec.unit, better=spec.better)
+
+
+def _values(spec: FigureSpec, text: str) -> Iterator[str]:
+    if spec.kind == "regex":
+        for match in re.finditer(spec.where, text, re.MULTILINE):
+            yield match[1 if match.re.groups else 0] or ""
+    elif spec.kind == "json":
+        yield from _of_json(spec.where, text)
+    elif spec.kind == "csv":
+        yield from _of_csv(spec.where, text)
+    else:
+        lines = text.strip().splitlines()
+        yield from _NUMBER.findall(lines[-1])[-1:] if lines else ()
+
+
+def _of_json(path: str, text: str) -> Iterator[str]:
+    """The value at a path of the whole text, or else of each line that is JSON."""
+    try:
+        documents = [json.loads(text)]
+    except (ValueError, RecursionError):
+        documents = [read for line in text.splitlines() if (read := _json(line)) is not None]
+    for document in documents:
+        value = document
+        for step in _STEP.finditer(path.removeprefix("$")):
+            key, index = step.groups()
+            try:
+                value = value[key] if key is not None else value[int(index)]
+            except (KeyError, IndexError, TypeError):
+                break
+        else:
+            yield json.dumps(value) if not isinstance(value, str) else value
+
+
+def _json(line: str) -> object:
+    try:
+        return json.loads(line) if line.lstrip()[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _of_csv(column: str, text: str) -> Iterator[str]:
+    for row in csv.DictReader(io.StringIO(text), skipinitialspace=True):
+        if (value := row.get(column)) is not None:
+            yield value
+
+
+def _excerpt(text: str) -> str:
+    last = text.strip().splitlines()[-1:] or ["it is empty"]
+    shown = "".join(c if c.isprintable() else "?" for c in last[0])
+    return shown if len(shown) <= 120 else f"{shown[:117]}..."

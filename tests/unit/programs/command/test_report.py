@@ -1,0 +1,138 @@
+"""What is made of the launcher's report, and how each way of going wrong is told."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import msgspec
+import pytest
+
+from aferir.errors import ProgramError, UnverifiedError
+from aferir.model.record import Sample, Warning
+from aferir.programs.command.figures import read_spec
+from aferir.programs.command.format import explain_file
+from aferir.programs.command.report import Expected, read
+
+
+def text(written: str | bytes) -> str:
+    return base64.b64encode(written if isinstance(written, bytes) else written.encode()).decode()
+
+
+def report(expected: Expected | None = None, **changes: object) -> str:
+    echo = msgspec.json.decode(msgspec.json.encode(expected or Expected()))
+    values = {
+        "program": "command",
+        "duration_s": 0.5,
+        "exit_code": 0,
+        "user_s": 0.25,
+        "system_s": 0.125,
+        "peak_bytes": 4096,
+        "out": text("done\n"),
+        "out_bytes": 5,
+        "err": "",
+        "left": 0,
+        "aside_s": 0.01,
+        "reports": {},
+        "echo": echo,
+        **changes,
+    }
+    return "noise of an attach\n" + json.dumps({k: v for k, v in values.items() if v is not None})
+
+
+def samples(stdout: str) -> dict[str, float]:
+    return {one.metric: one.value for one in read(stdout) if isinstance(one, Sample)}
+
+
+def doubts(stdout: str) -> set[str]:
+    return {one.code for one in read(stdout) if isinstance(one, Warning)}
+
+
+def test_time_and_what_was_used_are_samples() -> None:
+    found = samples(report())
+    assert found["duration_s"] == 0.5
+    assert found["cpu_s"] == 0.375
+    assert found["peak_bytes"] == 4096
+
+
+def test_a_figure_of_that_name_is_the_duration() -> None:
+    expected = Expected(figures=(read_spec("duration_s=regex:in ([0-9.]+)"),))
+    assert samples(report(expected, out=text("in 0.4")))["duration_s"] == 0.4
+
+
+def test_only_what_nothing_verified_is_doubted() -> None:
+    assert doubts(report()) == {"not-verified"}
+    assert doubts(report(Expected(verified=True))) == set()
+    assert doubts(report(Expected(output="done"))) == set()
+    assert doubts(report(Expected(sha256="ab" * 32), out_sha256="ab" * 32)) == set()
+
+
+def test_who_leaves_processes_and_who_prints_too_much_is_doubted() -> None:
+    assert "left-running" in doubts(report(left=2))
+    expected = Expected(figures=(read_spec("x=regex:do(\\d*)"), read_spec("y=last")))
+    with pytest.raises(ProgramError):
+        read(report(expected, out_bytes=10**9))
+    assert "output-cut" in doubts(report(Expected(verified=True), out_bytes=10**9))
+    assert "output-cut" not in doubts(report(out_bytes=10**9))
+
+
+@pytest.mark.parametrize(
+    ("expected", "changes"),
+    [
+        (Expected(output="other"), {}),
+        (Expected(sha256="00" * 32), {"out_sha256": "11" * 32}),
+        (Expected(verified=True), {"stage": "verify", "said": text("exit code 1: ")}),
+    ],
+)
+def test_a_wrong_result_gives_no_figure(expected: Expected, changes: dict[str, object]) -> None:
+    with pytest.raises(UnverifiedError):
+        read(report(expected, **changes))
+
+
+NOT_RUN: dict[str, object] = {"stage": "execute", "duration_s": None, "exit_code": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "remedy"),
+    [
+        ({"exit_code": 3, "err": text("a\nno disk\n")}, "exited with 3: a / no disk", "files"),
+        ({"exit_code": -11}, "ended by SIGSEGV", ""),
+        ({"stage": "prepare", "said": text("exit code 2: no rule"), "exit_code": None},
+         "`prepare` failed before the program ran: exit code 2: no rule", "by hand"),
+        ({"stage": "conclude", "said": text("exit code 1: ")}, "`conclude` failed", ""),
+        ({**NOT_RUN, "errno": 13, "path": text("./it")}, "may not be executed", "chmod +x ./it"),
+        ({**NOT_RUN, "errno": 2}, "no program `sort`", 'packages = ["coreutils"]'),
+        ({**NOT_RUN, "errno": 8, "path": text("./it"), "header": text("text")},
+         "neither a program of this system nor a script", "#!/bin/sh"),
+        ({**NOT_RUN, "errno": 2, "path": text("./it"), "header": text("#!/usr/bin/perl -w\n")},
+         "script of `/usr/bin/perl`", "packages"),
+        ({"exit_code": 127,
+          "err": text("x: error while loading shared libraries: libz.so.1: cannot open shared")},
+         "the library libz.so.1 is not in this environment", 'packages = ["zlib1g"]'),
+    ],
+)  # fmt: skip
+def test_each_way_of_going_wrong_is_told_apart(
+    changes: dict[str, object], said: str, remedy: str
+) -> None:
+    expected = Expected(program="sort", owners={"": "coreutils", "libz.so.1": "zlib1g"})
+    with pytest.raises(ProgramError) as error:
+        read(report(expected, **changes))
+    assert said in error.value.message
+    assert remedy in error.value.remedy
+
+
+def test_what_is_no_report_is_told() -> None:
+    for stdout in ("", "no", '{"program": 1}', "\x00" * 100):
+        with pytest.raises(ProgramError, match="no readable report"):
+            read(stdout)
+
+
+def test_programs_of_other_machines_are_named() -> None:
+    header = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00"
+    wrong = explain_file(header, "x86_64")
+    assert wrong is not None
+    assert "aarch64" in wrong.message
+    own = explain_file(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\x3e\x00", "x86_64")
+    assert own is not None
+    assert "loader" in own.message
+    assert explain_file(b"") is None
