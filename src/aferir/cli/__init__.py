@@ -17,7 +17,20 @@ from types import ModuleType
 
 from aferir import __version__
 from aferir.aggregation import verbs as aggregate
-from aferir.cli import bench, clean, compare, doctor, fetch, list_, mpirun, report, run, streams
+from aferir.cli import (
+    bench,
+    clean,
+    compare,
+    doctor,
+    fetch,
+    gate,
+    list_,
+    measure,
+    mpirun,
+    report,
+    run,
+    streams,
+)
 from aferir.cli.verbs import add_verbs
 from aferir.clock import verbs as clock
 from aferir.cluster import verbs as cluster
@@ -30,6 +43,8 @@ from aferir.power import verbs as power
 VERBS: tuple[ModuleType, ...] = (
     doctor,
     run,
+    measure,
+    gate,
     report,
     compare,
     list_,

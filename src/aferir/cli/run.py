@@ -8,6 +8,8 @@ command that would add it.
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,58 +51,36 @@ def execute(options: argparse.Namespace) -> int:
             print(f"- {text}")
         return 0
 
-    from aferir import probes, registry, runner
-    from aferir.cli.progress import RunProgress
-    from aferir.probes import account, frequency
+    from aferir.cli.running import carry_out
 
-    with RunProgress() as progress:
-        run = runner.run(
-            plan,
-            options.runs,
-            experiment=experiment,
-            kinds=registry.kinds(),
-            workloads=programs,
-            watch=runner.Watch(
-                probes.all_probes(),
-                _program(frequency.PROGRAM),
-                _program(account.PROGRAM) if plan.server is not None else None,
-            ),
-            facts=machine.describe(),
-            context=registry.context(),
-            progress=progress,
-            fresh=options.new,
-            reports=True,
-        )
-    return _report(run, json=options.json)
+    run = carry_out(plan, experiment, options.runs, fresh=options.new, reports=True)
+    return report_run(run, json=options.json)
 
 
-def _program(name: str) -> Path | None:
-    from aferir.errors import MissingError
-    from aferir.programs.kernels import kernel_path
+def report_run(run: Run, *, json: bool, ignored: Collection[str] = ()) -> int:
+    """Say what a run gave, and write the report; 1 where a cell failed in all its repetitions.
 
-    try:
-        return kernel_path(name)
-    except MissingError:
-        return None
-
-
-def _report(run: Run, *, json: bool) -> int:
+    `ignored` are codes of warnings that need not be said. The answer comes before the report's
+    charts are drawn.
+    """
     from aferir.cli.publish import evaluate, write_all
     from aferir.runner.interrupts import ending_signals
 
     with ending_signals():
         evaluation = evaluate(run)
+        if not json:
+            print_verdict(run, evaluation, ignored)
+            sys.stdout.flush()
         written = write_all(run, evaluation)
     if json:
         print(written["json"].read_text(encoding="utf-8"), end="")
     else:
-        print_verdict(run, evaluation)
         print(f"Report: {written['html']}")
     empty = [cell for cell in evaluation.cells if cell.failures and not cell.points]
     return 1 if empty else 0
 
 
-def print_verdict(run: Run, evaluation: Evaluation) -> None:
+def print_verdict(run: Run, evaluation: Evaluation, ignored: Collection[str] = ()) -> None:
     """What the report opens with, and what was left out."""
     from aferir.report.overview import opening
 
@@ -111,4 +91,5 @@ def print_verdict(run: Run, evaluation: Evaluation) -> None:
         if left.finding.remedy:
             print(f"  to add it: {left.finding.remedy}")
     for warning in run.provenance.warnings:
-        print(f"- {warning.message}")
+        if warning.code not in ignored:
+            print(f"- {warning.message}")

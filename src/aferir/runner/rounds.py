@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ from aferir.runner.stopping import (
 )
 from aferir.store import Writer
 
+Enough = Callable[[History, Round], bool]
+
 
 class Session:
     """What the rounds of one start of a run share."""
@@ -53,8 +55,12 @@ class Session:
         progress: Progress,
         clock: Running,
         spent_s: float = 0.0,
+        enough: Enough | None = None,
     ) -> None:
-        """`spent_s`: of the plan's time limit, by earlier starts; `clock` tells the rest."""
+        """`spent_s`: of the plan's time limit, by earlier starts; `clock` tells the rest.
+
+        `enough` may end the run before a round, from what the rounds before it gave alone.
+        """
         self.plan = plan
         self.ready = ready
         self.writer = writer
@@ -64,6 +70,7 @@ class Session:
         self.workloads = workloads
         self.watch = watch
         self.progress = progress
+        self.enough = enough
         self.left_out = ready.without(plan)
         self.history = History(plan.warmup, writer.records)
         self.clock = clock
@@ -134,6 +141,8 @@ def go(session: Session) -> bool:
             break
         if session.done(turn, cells):
             continue
+        if session.enough is not None and not turn.warmup and session.enough(history, turn):
+            break
         if not _time_for(session, turn, cells):
             late = True
             cells = [cell for cell in cells if not history.emulated(cell.environment, turn.slot)]

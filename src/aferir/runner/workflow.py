@@ -27,7 +27,7 @@ from aferir.runner.interrupts import ending_signals
 from aferir.runner.preparation import Ready, prepare, warnings_of
 from aferir.runner.progress import Progress, Silent
 from aferir.runner.repetition import command_line
-from aferir.runner.rounds import Session, go
+from aferir.runner.rounds import Enough, Session, go
 from aferir.runner.stopping import MOST_FAILURES, History, given_up
 from aferir.store import (
     Choice,
@@ -59,6 +59,7 @@ def run(
     fresh: bool = False,
     reports: bool = False,
     clock: Clock = MONOTONIC,
+    enough: Enough | None = None,
 ) -> Run:
     """Carry out `plan` and keep it in a new folder of `runs`, or go on with an unfinished one.
 
@@ -67,7 +68,7 @@ def run(
     and it is a complete run whose report was cut off, if there is one. `kinds` and `workloads` are
     by name; environments are made with `context`, which first undoes what dead owners left in the
     journal. `facts` of the machine go into the provenance. Time limits are counted on `clock`, as
-    far as aferir and its programs run.
+    far as aferir and its programs run. `enough` may end it before any round.
 
     Errors: MissingError where nothing can run here, UsageError where the folder cannot be used,
     RefusedError where the disk takes no more, InterruptedRunError after Ctrl-C or SIGTERM:
@@ -121,6 +122,7 @@ def run(
                     progress=progress,
                     clock=running,
                     spent_s=spent_before_s(provenance.segments, writer.records),
+                    enough=enough,
                 )
                 _carry_out(session, _merged(provenance, ready))
         except KeyboardInterrupt:

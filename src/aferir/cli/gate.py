@@ -1,0 +1,216 @@
+"""Say whether a change made a program slower, in continuous integration: two versions side by side.
+
+Two revisions of a git repository (each built in a worktree of its own, which goes in the end), two
+commands, or two runs that are there already. First base runs beside itself, which tells what this
+machine can see; then base and head, pair by pair, until the answer is clear or the time is over.
+
+Exit codes: 0 head is within the limit; 1 it is beyond it; 5 undecided; others as of any verb.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aferir.cli.list_ import add_runs
+from aferir.errors import ProgramError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aferir.gate.judge import Seen, Verdict
+    from aferir.model.plan import Parameter
+    from aferir.statistics.sequential import Limits
+
+NAME = "gate"
+HELP = "fail where a change made a program slower (for continuous integration)"
+UNDECIDED = 5
+_MOST_PAIRS = 5000
+_EXAMPLES = """\
+examples:
+  aferir gate --base main --head HEAD --build 'make -j2' --at-most 3% -- ./bench
+  aferir gate --base-command './bench-old' --head-command './bench-new'
+  aferir gate --base-run runs/A --head-run runs/B
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir gate`."""
+    parser.epilog = _EXAMPLES
+    add = parser.add_argument
+    add("--base", metavar="REV", help="git revision that head is compared with")
+    add("--head", metavar="REV", help="git revision that is judged")
+    add("--build", default="", metavar="LINE", help="for sh, builds a revision in its worktree")
+    add("--repository", type=Path, default=Path(), metavar="FOLDER", help="default: this folder")
+    add("--base-command", metavar="LINE", help="two commands in place of two revisions")
+    add("--head-command", metavar="LINE", help="the one that is judged")
+    add("--base-run", type=Path, metavar="FOLDER", help="two runs that are there already")
+    add("--head-run", type=Path, metavar="FOLDER", help="the one that is judged")
+    add("--at-most", default="3%", metavar="PERCENT", help="what head may cost (default: 3%%)")
+    add("--metric", default="duration_s", help="what is compared (default: duration_s)")
+    add("--figure", action="append", default=[], metavar="SPEC", help="as of `aferir measure`")
+    add("--verify", metavar="LINE", help="for sh, gets the output, fails where it is wrong")
+    add("--prepare", metavar="LINE", help="for sh, before each repetition, not timed")
+    add("--time", default="5min", metavar="LIMIT", help="for all repetitions (default: 5min)")
+    add("--limit", default="10min", metavar="LIMIT", help="for one repetition, and one build")
+    add(
+        "-n",
+        dest="pairs",
+        type=int,
+        default=_MOST_PAIRS,
+        help="pairs at most (default: %(default)s)",
+    )
+    add("--junit", type=Path, metavar="FILE", help="write JUnit XML")
+    add("--markdown", type=Path, metavar="FILE", help="write a comment for a pull request")
+    add("--github-benchmark", type=Path, metavar="FILE", help="JSON of github-action-benchmark")
+    add("--bencher", type=Path, metavar="FILE", help="JSON in Bencher Metric Format")
+    add("--json", action="store_true", help="print the answer as JSON")
+    add_runs(parser)
+    add("command", nargs="*", help=argparse.SUPPRESS)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Judge, write what is asked for, and give the exit code of the answer."""
+    from aferir.statistics.sequential import Limits
+
+    limits = Limits(at_most=_share(options.at_most))
+    chosen = [
+        word
+        for word, given in (
+            ("--base and --head", options.base or options.head),
+            ("--base-command and --head-command", options.base_command or options.head_command),
+            ("--base-run and --head-run", options.base_run or options.head_run),
+        )
+        if given
+    ]
+    if len(chosen) != 1:
+        raise UsageError(
+            "two versions are wanted, and in one way",
+            remedy="give --base and --head, or --base-command and --head-command, or --base-run "
+            "and --head-run",
+        )
+    if options.base_run or options.head_run:
+        verdict, name = _of_runs(options, limits)
+        seen = None
+    elif options.base or options.head:
+        verdict, seen, name = _of_revisions(options, limits)
+    else:
+        verdict, seen, name = _of_commands(options, limits)
+    return _say(options, name, verdict, seen)
+
+
+def _share(text: str) -> float:
+    """`3%` or `3 %`. Errors: UsageError."""
+    try:
+        share = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 10:
+        raise UsageError(f"--at-most {text} is no percentage", remedy="e.g. --at-most 3%")
+    return share
+
+
+def _of_revisions(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, Seen, str]:
+    from aferir.gate.revisions import built
+
+    if not (options.base and options.head and options.command):
+        raise UsageError(
+            "two revisions and a command are wanted",
+            remedy="aferir gate --base main --head HEAD --build 'make' -- ./bench",
+        )
+    name = shlex.join(options.command)
+    pair = (options.base, options.head)
+    with built(options.repository, pair, options.build, _seconds(options.limit)) as made:
+        arms = [{"command": name, "directory": str(one.folder)} for one in made]
+        verdict, seen = _measured(options, limits, arms[0], arms[1])
+    return verdict, seen, name
+
+
+def _of_commands(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, Seen, str]:
+    if not (options.base_command and options.head_command) or options.command:
+        raise UsageError(
+            "two commands are wanted, and none after --",
+            remedy="aferir gate --base-command './old' --head-command './new'",
+        )
+    here = str(Path.cwd())
+    arms = [
+        {"command": line, "directory": here}
+        for line in (options.base_command, options.head_command)
+    ]
+    return *_measured(options, limits, arms[0], arms[1]), options.head_command
+
+
+def _measured(
+    options: argparse.Namespace,
+    limits: Limits,
+    base: Mapping[str, Parameter],
+    head: Mapping[str, Parameter],
+) -> tuple[Verdict, Seen]:
+    """Base beside itself, then base beside head until it is decided."""
+    from aferir.cli.gate_runs import Ask, beside_itself, side_by_side
+
+    given = {
+        "figures": shlex.join(options.figure),
+        "verify": options.verify,
+        "prepare": options.prepare,
+    }
+    around: dict[str, Parameter] = {"packages": "none"}
+    around |= {key: value for key, value in given.items() if value}
+    ask = Ask(
+        base={**around, **base},
+        head={**around, **head},
+        metric=options.metric,
+        limits=limits,
+        budget_s=_seconds(options.time),
+        limit_s=_seconds(options.limit),
+        most=options.pairs,
+        runs=options.runs,
+    )
+    itself = beside_itself(ask)
+    return side_by_side(ask, itself)
+
+
+def _of_runs(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, str]:
+    from aferir.cli.gate_runs import of_two_runs
+
+    if not (options.base_run and options.head_run):
+        raise UsageError("two runs are wanted", remedy="give both --base-run and --head-run")
+    return of_two_runs(options.base_run, options.head_run, options.metric, limits)
+
+
+def _seconds(text: str) -> float:
+    from aferir.model.units import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no time: {error}", remedy="e.g. 5min") from None
+
+
+def _say(options: argparse.Namespace, name: str, verdict: Verdict, seen: Seen | None) -> int:
+    import msgspec
+
+    from aferir.gate import forms
+    from aferir.gate.words import details, headline
+
+    for path, text in (
+        (options.junit, forms.junit(name, verdict, seen)),
+        (options.markdown, forms.markdown(name, verdict, seen)),
+        (options.github_benchmark, forms.github_benchmark(name, verdict)),
+        (options.bencher, forms.bencher(name, verdict)),
+    ):
+        if path is not None:
+            try:
+                path.write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise ProgramError(f"{path} cannot be written: {error.strerror}") from None
+    if options.json:
+        told = {"name": name, "verdict": verdict, "itself": seen, "said": headline(verdict)}
+        print(msgspec.json.format(msgspec.json.encode(told)).decode())
+    else:
+        print(headline(verdict))
+        for line in details(verdict, seen):
+            print(f"- {line}")
+    return {"pass": 0, "slower": 1}.get(verdict.answer, UNDECIDED)

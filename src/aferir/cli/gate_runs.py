@@ -1,0 +1,180 @@
+"""The runs of a gate: base beside itself, base beside head, and two that are there already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from aferir import machine
+from aferir.cli.running import carry_out
+from aferir.errors import ProgramError
+from aferir.gate.judge import Seen, Values, Verdict, due, judge, judge_itself, values_of
+from aferir.gate.plans import AGAIN, BASE, HEAD, Arm, plan_of
+from aferir.model.plan import Parameter, Plan
+from aferir.model.record import Better, Record
+from aferir.runner import Watch
+from aferir.runner.rounds import Enough
+from aferir.runner.stopping import History, Round
+from aferir.statistics.ratio import unpaired_ratio
+from aferir.statistics.sequential import Limits, look
+from aferir.store import Run, open_run
+
+ITSELF_SHARE = 0.2
+"""Of the time, for base beside itself."""
+ITSELF_PAIRS = 30
+_LEAST_S = 1.0
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be judged, and within which time."""
+
+    base: dict[str, Parameter]
+    head: dict[str, Parameter]
+    metric: str
+    limits: Limits
+    budget_s: float
+    limit_s: float
+    most: int
+    runs: Path
+
+
+class Itself(msgspec.Struct, frozen=True, kw_only=True):
+    """What base beside itself gave."""
+
+    values: Values
+    round_s: float
+    """Seconds that a round took."""
+    spent_s: float
+
+
+def beside_itself(ask: Ask) -> Itself:
+    """Base against the same. Errors: ProgramError where it does not run, or lacks the metric."""
+    arms = {BASE: Arm(parameters=ask.base), AGAIN: Arm(parameters=ask.base)}
+    rounds = min(ITSELF_PAIRS, ask.most)
+    budget_s = max(_LEAST_S, ITSELF_SHARE * ask.budget_s)
+    run = _run(ask, "gate-itself", arms, rounds=rounds, budget_s=budget_s)
+    values = values_of(run.records, ask.metric, (BASE, AGAIN))
+    if not values.base:
+        raise _no_values(run.records, ask.metric)
+    spent = _spent_s(run)
+    return Itself(values=values, round_s=spent / (len(values.base) + 1), spent_s=spent)
+
+
+def side_by_side(ask: Ask, itself: Itself) -> tuple[Verdict, Seen]:
+    """Base and head in pairs until a look decides or the time is over."""
+    arms = {BASE: Arm(parameters=ask.base), HEAD: Arm(parameters=ask.head)}
+    left_s = max(_LEAST_S, ask.budget_s - itself.spent_s)
+    planned = max(2, min(ask.most, int(left_s / itself.round_s)))
+
+    def judged(records: Iterable[Record]) -> Verdict:
+        known = list(records)
+        better, unit = _said_of(known, ask.metric)
+        values = values_of(known, ask.metric)
+        return judge(values, planned, ask.limits, metric=ask.metric, better=better, unit=unit)
+
+    def enough(history: History, _: Round) -> bool:
+        records = [one for name in (BASE, HEAD) for one in history.of(f"{name}/program")]
+        if due(len(values_of(records, ask.metric).base), planned) is None:
+            return False
+        return judged(records).answer != "undecided"
+
+    run = _run(ask, "gate", arms, rounds=planned, budget_s=left_s, enough=enough)
+    verdict = judged(run.records)
+    if not verdict.pairs:
+        raise _no_values(run.records, ask.metric)
+    return verdict, judge_itself(itself.values, planned, ask.limits)
+
+
+def of_two_runs(base: Path, head: Path, metric: str, limits: Limits) -> tuple[Verdict, str]:
+    """Runs that were made one after the other: one look, as of independent samples.
+
+    Errors: ProgramError where they have no cell in common with the metric, or several.
+    """
+    first, second = (_by_cell(open_run(path), metric) for path in (base, head))
+    shared = [cell for cell in first if cell in second]
+    if len(shared) != 1:
+        raise ProgramError(
+            f"the two runs have {len(shared)} cells in common that have `{metric}`, not one",
+            remedy="`aferir compare` judges runs of several cells",
+        )
+    cell = shared[0]
+    values = Values(first[cell], second[cell])
+    better, unit = _said_of(open_run(head).records, metric)
+    worse, good = (values.base, values.head) if better == "higher" else (values.head, values.base)
+    ratio = unpaired_ratio(worse, good)
+    once = look(ratio, 0, (1.0,), limits)
+    n = min(len(values.base), len(values.head))
+    whole = judge(Values((), ()), n, limits, metric=metric, better=better, unit=unit)
+    return (
+        msgspec.structs.replace(
+            whole,
+            answer=once.answer,
+            ratio=ratio,
+            look=once,
+            looks=1,
+            pairs=n,
+            base_value=sorted(values.base)[len(values.base) // 2],
+            head_value=sorted(values.head)[len(values.head) // 2],
+        ),
+        cell,
+    )
+
+
+def _run(
+    ask: Ask,
+    name: str,
+    arms: Mapping[str, Arm],
+    *,
+    rounds: int,
+    budget_s: float,
+    enough: Enough | None = None,
+) -> Run:
+    plan: Plan = plan_of(
+        name,
+        arms,
+        machine.host_limits(),
+        rounds=rounds,
+        warmup=1,
+        budget_s=budget_s,
+        limit_s=ask.limit_s,
+    )
+    content = msgspec.json.encode(plan)
+    return carry_out(plan, content, ask.runs, fresh=True, watch=Watch(), enough=enough)
+
+
+def _by_cell(run: Run, metric: str) -> dict[str, tuple[float, ...]]:
+    found: dict[str, list[float]] = {}
+    for record in run.records:
+        if record.warmup:
+            continue
+        for sample in record.samples:
+            if sample.metric == metric and sample.side == "program":
+                found.setdefault(record.cell, []).append(sample.value)
+    return {cell: tuple(values) for cell, values in found.items()}
+
+
+def _said_of(records: Iterable[Record], metric: str) -> tuple[Better, str]:
+    """Direction and unit of a metric, as the samples have them."""
+    for record in records:
+        for sample in record.samples:
+            if sample.metric == metric:
+                return sample.better, sample.unit
+    return "", "s"
+
+
+def _spent_s(run: Run) -> float:
+    segments = run.provenance.segments
+    return sum(
+        ((one.ended_unix_ns or one.started_unix_ns) - one.started_unix_ns) / 1e9 for one in segments
+    )
+
+
+def _no_values(records: Iterable[Record], metric: str) -> ProgramError:
+    failures = [record.failure for record in records if record.failure is not None]
+    if failures:
+        return ProgramError(failures[0].message, remedy=failures[0].remedy)
+    return ProgramError(
+        f"no repetition gave `{metric}`", remedy="name a metric of `aferir report`, or a --figure"
+    )

@@ -1,0 +1,63 @@
+"""Carrying out a plan with everything that a user's run has around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aferir.model.plan import Plan
+    from aferir.runner import Watch
+    from aferir.runner.rounds import Enough
+    from aferir.store import Run
+
+
+def carry_out(
+    plan: Plan,
+    experiment: bytes,
+    runs: Path,
+    *,
+    fresh: bool = False,
+    reports: bool = False,
+    watch: Watch | None = None,
+    enough: Enough | None = None,
+) -> Run:
+    """Run it with progress on standard error, or go on with an unfinished run of the same content.
+
+    `watch` is everything that there is to be looked at, unless it is given; `reports`: the caller
+    reports the run. Errors: as of `runner.run`.
+    """
+    from aferir import machine, probes, registry, runner
+    from aferir.cli.progress import RunProgress
+    from aferir.probes import account, frequency
+
+    with RunProgress() as progress:
+        return runner.run(
+            plan,
+            runs,
+            experiment=experiment,
+            kinds=registry.kinds(),
+            workloads=registry.all_programs(),
+            watch=watch
+            or runner.Watch(
+                probes.all_probes(),
+                _program(frequency.PROGRAM),
+                _program(account.PROGRAM) if plan.server is not None else None,
+            ),
+            facts=machine.describe(),
+            context=registry.context(),
+            progress=progress,
+            fresh=fresh,
+            reports=reports,
+            enough=enough,
+        )
+
+
+def _program(name: str) -> Path | None:
+    from aferir.errors import MissingError
+    from aferir.programs.kernels import kernel_path
+
+    try:
+        return kernel_path(name)
+    except MissingError:
+        return None

@@ -1,0 +1,81 @@
+"""One command measured in several environments, as the experiment that does it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+import msgspec
+
+from aferir.errors import UsageError
+
+MINIMUM = 3
+_ROUNDS = re.compile(r"(\d+)(?:\.\.(\d+))?")
+_UNFIT = re.compile(r"[^A-Za-z0-9_.+-]+")
+
+
+class Rounds(msgspec.Struct, frozen=True):
+    """How often everything is repeated."""
+
+    least: int = MINIMUM
+    most: int = 100
+    percent: float = 1.0
+    """Sooner than `most` where every mean is known to within so much."""
+
+    @staticmethod
+    def read(text: str) -> Rounds:
+        """`10` or `5..50`. Errors: UsageError."""
+        found = _ROUNDS.fullmatch(text)
+        if found is None:
+            raise UsageError(f"-n {text} is no number of rounds", remedy="e.g. -n 20 or -n 5..50")
+        least, most = int(found[1]), int(found[2] or found[1])
+        if not 1 <= least <= most:
+            raise UsageError(f"-n {text} has its ends the wrong way round", remedy="e.g. -n 5..50")
+        return Rounds(least, most)
+
+
+def experiment(
+    parameters: Mapping[str, object],
+    environments: Sequence[Mapping[str, object]],
+    *,
+    rounds: Rounds,
+    warmup: int,
+    budget_s: float,
+    limit_s: float,
+) -> dict[str, object]:
+    """The document of an experiment file; `parameters` are those of the program `command`.
+
+    `budget_s` is for all rounds together, `limit_s` for one repetition.
+    """
+    name = _name(str(parameters.get("command") or "script"))
+    fixed = rounds.least == rounds.most
+    stop: dict[str, object] = (
+        {"repetitions": rounds.most}
+        if fixed
+        else {"min": rounds.least, "max": rounds.most, "interval_percent": rounds.percent}
+    )
+    return {
+        "experiment": {
+            "name": f"measure-{name}",
+            "baseline": environments[0]["name"],
+            "warmup": warmup,
+            "time_limit": f"{budget_s:g} s",
+        },
+        "stop": stop,
+        "environment": [dict(table) for table in environments],
+        "workload": [
+            {
+                "name": name,
+                "program": "command",
+                "time_limit": f"{min(limit_s, budget_s):g} s",
+                **{key: value for key, value in parameters.items() if value not in ("", [], None)},
+            }
+        ],
+    }
+
+
+def _name(command: str) -> str:
+    words = command.split()
+    name = _UNFIT.sub("-", PurePath(words[0]).name if words else "").strip("-.")
+    return name[:40] or "command"

@@ -1,0 +1,77 @@
+"""Environments in one line, as `podman image=debian:12 network=none`, and the table each means."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+
+from aferir.errors import UsageError
+from aferir.model.words import choose
+
+ALIASES: Mapping[str, Mapping[str, object]] = {
+    "lxc": {"kind": "container"},
+    "qemu": {"kind": "vm"},
+    "podman": {"kind": "oci", "engine": "podman"},
+    "docker": {"kind": "oci", "engine": "docker"},
+    "gvisor": {"kind": "oci", "engine": "podman", "runtime": "runsc"},
+}
+"""Short names of kinds of environment with some of their keys."""
+USUAL = ("native", "container", "podman", "gvisor")
+"""What is measured where nobody says: what starts within a second. Guests are to be named."""
+
+
+def environment_tables(written: Sequence[str], kinds: Collection[str]) -> list[dict[str, object]]:
+    """The `[[environment]]` tables of several lines, each under a name of its own.
+
+    Errors: UsageError where a line names no kind, or has a word that is not KEY=VALUE.
+    """
+    tables: list[dict[str, object]] = []
+    for line in written:
+        table = _table(line, kinds)
+        names = [one["name"] for one in tables]
+        base = str(table["name"])
+        number = 2
+        while table["name"] in names:
+            table["name"], number = f"{base}-{number}", number + 1
+        tables.append(table)
+    return tables
+
+
+def usual(kinds: Collection[str]) -> list[str]:
+    """Those of the usual environments that this aferir has."""
+    return [name for name in USUAL if name in kinds or _kind(name) in kinds]
+
+
+def _kind(name: str) -> object:
+    return ALIASES.get(name, {}).get("kind", name)
+
+
+def _table(line: str, kinds: Collection[str]) -> dict[str, object]:
+    try:
+        name, *rest = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"--in {line!r} is not quoted as for a shell: {error}") from None
+    if name not in kinds and _kind(name) not in kinds:
+        known = sorted({*kinds, *(one for one in ALIASES if _kind(one) in kinds)})
+        raise UsageError(f"there is no environment `{name}`", remedy=choose(name, known))
+    own: Mapping[str, object] = {"kind": name} if name in kinds else ALIASES[name]
+    table: dict[str, object] = {"name": name, **own}
+    for word in rest:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageError(
+                f"--in {line!r}: {word!r} is not KEY=VALUE",
+                remedy="write e.g. --in 'podman image=debian:12 network=none'",
+            )
+        table[key] = _read(value)
+    return table
+
+
+def _read(text: str) -> object:
+    """A number, a truth value or a list where it is one, else text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float | list) else text

@@ -1,0 +1,74 @@
+"""The plans of a gate: the same program twice, and the two versions. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from aferir.model.plan import (
+    Cell,
+    EnvironmentSpec,
+    HostLimits,
+    Parameter,
+    Plan,
+    StoppingRule,
+    WorkloadSpec,
+)
+
+BASE, HEAD, AGAIN = "base", "head", "base-again"
+GROUP = "program"
+
+
+class Arm(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of the program, as the program `command` takes it."""
+
+    parameters: dict[str, Parameter]
+
+
+def plan_of(
+    name: str,
+    arms: Mapping[str, Arm],
+    host: HostLimits,
+    *,
+    rounds: int,
+    warmup: int,
+    budget_s: float,
+    limit_s: float,
+    seed: int = 1,
+) -> Plan:
+    """Each arm natively, under its name as that of an environment: ratios are of neighbours.
+
+    The first arm is the baseline.
+    """
+    specs = tuple(
+        EnvironmentSpec(
+            name=arm, kind="native", cpus=len(host.cpus), memory_bytes=host.memory_bytes
+        )
+        for arm in arms
+    )
+    return Plan(
+        name=name,
+        title=name,
+        baseline=specs[0].name,
+        seed=seed,
+        order="interleaved",
+        warmup=warmup,
+        stop=StoppingRule(minimum=rounds, maximum=rounds, emulated=rounds),
+        time_limit_s=budget_s,
+        environments=specs,
+        cells=tuple(
+            Cell(
+                id=f"{arm}/{GROUP}",
+                group=GROUP,
+                environment=arm,
+                workload=WorkloadSpec(
+                    name=GROUP,
+                    program="command",
+                    parameters=made.parameters,
+                    time_limit_s=limit_s,
+                ),
+            )
+            for arm, made in arms.items()
+        ),
+    )

@@ -1,0 +1,76 @@
+"""What a gate says, in sentences for people. Pure."""
+
+from __future__ import annotations
+
+from aferir.gate.judge import Seen, Verdict
+from aferir.report.formatting import change
+from aferir.statistics.ratio import at_level
+
+TITLES = {"pass": "pass", "slower": "slower", "undecided": "undecided"}
+
+
+def headline(verdict: Verdict) -> str:
+    """The answer in one sentence."""
+    limit = _percent(verdict.limits.at_most)
+    figures = f"{interval(verdict)}, {verdict.pairs} pairs"
+    worse = "worse" if verdict.metric != "duration_s" else "slower"
+    if verdict.answer == "pass":
+        return f"Pass: head is not more than {limit} {worse} than base ({figures})."
+    if verdict.answer == "slower":
+        return f"Failed: head is more than {limit} {worse} than base ({figures})."
+    return f"Undecided: head may or may not be more than {limit} {worse} than base ({figures})."
+
+
+def interval(verdict: Verdict) -> str:
+    """The ratio as a change with its 95 % interval."""
+    return change(verdict.ratio.estimate, at_level(verdict.ratio, 0.95))
+
+
+def details(verdict: Verdict, seen: Seen | None) -> list[str]:
+    """What else a reader wants to know, a sentence each."""
+    said = []
+    if verdict.answer == "undecided":
+        said.append(_what_it_takes(verdict))
+    said.append(
+        f"Looked {verdict.looks} times at {verdict.metric} of up to {verdict.planned} pairs; "
+        f"over all looks a version within the limit fails with a probability of at most "
+        f"{_percent(verdict.limits.alpha)}, and one beyond it passes with at most "
+        f"{_percent(verdict.limits.beta)}."
+    )
+    if seen is not None and seen.visible is not None:
+        said.append(
+            f"This machine, judged by base beside itself ({seen.pairs} pairs): "
+            f"{verdict.planned} pairs find {_percent(seen.visible)} beyond the limit in 19 of 20 "
+            "cases."
+        )
+    if seen is not None and seen.alarm:
+        said.append(
+            "Base seemed slower than itself: something on this machine favours one of two "
+            "neighbours, so do not trust this answer before it is explained."
+        )
+    return said
+
+
+def _what_it_takes(verdict: Verdict) -> str:
+    if verdict.needed is None:
+        return (
+            "The difference is at the limit itself, where no number of pairs decides: choose "
+            "another limit."
+        )
+    more = max(0, verdict.needed - verdict.pairs)
+    if more == 0:
+        return "About as many pairs again would probably decide: raise --time."
+    factor = verdict.needed / max(verdict.pairs, 1)
+    if factor > 100:
+        return (
+            "The difference is so close to the limit that more than a hundred times as many pairs "
+            "would be needed: choose another limit."
+        )
+    return (
+        f"It would probably take {more} more pairs, {factor:.1f} times as many in all: raise "
+        "--time accordingly, or quieten the machine."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
