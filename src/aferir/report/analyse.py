@@ -67,7 +67,6 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
             kind=kinds[cell.environment],
             emulated=cell.environment in emulated,
             baseline=environment_family(cell.environment) == plan.baseline,
-            seed=plan.seed,
             rule=rule,
         )
         for cell in _ordered_cells(plan)
@@ -115,7 +114,6 @@ def _cell(
     kind: EnvironmentKind,
     emulated: bool,
     baseline: bool,
-    seed: int,
     rule: Rule,
 ) -> CellResult:
     good = sorted((r for r in records if r.failure is None), key=lambda r: r.repetition)
@@ -125,7 +123,7 @@ def _cell(
         for sample in record.samples
         if sample.metric == DURATION and sample.side == "program"
     )
-    duration = summarise([p.value for p in points], level=rule.level, seed=seed)
+    duration = summarise([p.value for p in points], level=rule.level)
     metrics = _metrics(good, rule)
     raised = [warning for record in records for warning in record.warnings]
     return CellResult(

@@ -15,6 +15,7 @@ import msgspec
 from aferir.model.plan import environment_family
 from aferir.report.formatting import change, labelled, listing, percent
 from aferir.report.model import CellResult, Evaluation, Rank
+from aferir.report.sentences import stalled
 from aferir.statistics.intervals import Interval
 from aferir.statistics.verdict import Outcome
 
@@ -114,6 +115,7 @@ def lines(evaluation: Evaluation) -> tuple[str, ...]:
     """The overview in words: a handful of lines, however wide the run."""
     seen = overview(evaluation)
     found = [_counts(seen), *_overall(evaluation.ranking), *_costly(seen)]
+    found += _stalling(evaluation.cells)
     found += [_failures(seen.failed)] if seen.failed else []
     emulated = [one.environment for one in seen.environments if one.emulated]
     if emulated:
@@ -188,6 +190,8 @@ def _counts(seen: Overview) -> str:
         "higher": "slower",
         "lower": "faster",
         "equivalent": f"without a difference larger than {percent(seen.margin)}",
+        "stalls": "with other stalls",
+        "alike": f"within {percent(seen.margin)} in typical repetitions",
         "undecided": "undecided",
         "unknown": "without enough results",
     }
@@ -222,6 +226,26 @@ def _costly(seen: Overview) -> list[str]:
         for one in seen.worst
     ]
     return [f"Costs most: {'; '.join(parts)}."]
+
+
+def _stalling(cells: Sequence[CellResult]) -> list[str]:
+    """The cells of which stalls are the verdict, those first whose mean they raise most."""
+    found = [
+        (cell.ratio.costs, cell)
+        for cell in cells
+        if not cell.emulated and _outcome(cell) == "stalls" and cell.ratio and cell.ratio.costs
+    ]
+    if not found:
+        return []
+    found.sort(key=lambda one: -one[0].mean)
+    parts = [
+        f"{cell.environment} on {cell.group}, {stalled(costs.stalls)}, "
+        f"the baseline {stalled(costs.stalls_baseline)}, "
+        f"mean {change(costs.mean, costs.mean_interval)}"
+        for costs, cell in found[:WORST]
+    ]
+    more = f"; {len(found) - WORST} more" if len(found) > WORST else ""
+    return [f"Stalls: {'; '.join(parts)}{more}."]
 
 
 def _failures(failed: Sequence[Failed]) -> str:

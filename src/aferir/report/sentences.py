@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aferir.model.plan import environment_family
-from aferir.report.formatting import change, listing, percent, quantity_interval
+from aferir.report.formatting import change, listing, number, percent, quantity_interval
 from aferir.report.model import CellResult, Sentence
 from aferir.report.ranking import combine
+from aferir.statistics.stalls import Stalls
 from aferir.statistics.verdict import Outcome, Verdict
 
-_ORDER: tuple[Outcome, ...] = ("higher", "lower", "equivalent", "undecided", "unknown")
+_ORDER: tuple[Outcome, ...] = (
+    "stalls",
+    "higher",
+    "lower",
+    "equivalent",
+    "alike",
+    "undecided",
+    "unknown",
+)
+FAILING = 0.1
+"""Where more than this share of the repetitions failed, the failures lead the sentence."""
+LEAST_BOUND = 0.001
+"""No sentence excludes differences below it: nothing here is measured that well."""
 
 
 def sentences(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[Sentence, ...]:
-    """One sentence for each environment and outcome, baseline apart; emulated ones last."""
+    """One sentence for each environment and outcome, baseline apart.
+
+    Stalls come first and emulated environments last.
+    """
     families = dict.fromkeys(environment_family(c.environment) for c in cells if not c.baseline)
+    peers = {cell.group: cell for cell in reversed(cells) if cell.baseline}
     found: list[Sentence] = []
     for family in families:
         own = [c for c in cells if environment_family(c.environment) == family]
@@ -25,11 +42,11 @@ def sentences(cells: Sequence[CellResult], baseline: str, *, level: float) -> tu
         real = [c for c in own if not c.emulated]
         for outcome in _ORDER:
             alike = [c for c in real if outcome_of(c) == outcome]
-            # "Undecided" leans to one side where the interval leaves out 1.
-            for lean in sorted({_lean(c) for c in alike}):
-                leaning = [c for c in alike if _lean(c) == lean]
-                found.append(_real(family, outcome, leaning, baseline))
-    return tuple(sorted(found, key=lambda s: s.emulated))
+            for failing in (True, False):
+                those = [c for c in alike if (failed_share(c) > FAILING) is failing]
+                if those:
+                    found.append(_real(family, outcome, those, baseline, peers))
+    return tuple(sorted(found, key=lambda s: (s.emulated, s.outcome != "stalls")))
 
 
 def outcome_of(cell: CellResult) -> Outcome:
@@ -52,21 +69,85 @@ def _less_or_more(ratio: float) -> str:
     return f"{percent(abs(ratio - 1))} {word}"
 
 
-def _real(family: str, outcome: Outcome, cells: list[CellResult], baseline: str) -> Sentence:
+def failed(cell: CellResult) -> int:
+    """Repetitions of a cell that failed."""
+    return sum(counted.repetitions for counted in cell.failures)
+
+
+def failed_share(cell: CellResult) -> float:
+    """Of all its repetitions; 0 where it has none."""
+    return failed(cell) / max(failed(cell) + len(cell.points), 1)
+
+
+def _real(
+    family: str,
+    outcome: Outcome,
+    cells: list[CellResult],
+    baseline: str,
+    peers: Mapping[str, CellResult],
+) -> Sentence:
+    named = {cell.group: _place(cell, peers.get(cell.group), baseline) for cell in cells}
     build = {
+        "stalls": _stalls,
         "higher": _costs,
         "lower": _saves,
         "equivalent": _no_difference,
+        "alike": _alike,
         "undecided": _undecided,
-        "unknown": _unknown,
-    }[outcome]
+    }
+    if outcome in build:
+        said = f"{_failing(cells)}{build[outcome](cells, baseline, named)}"
+    else:
+        said = _unknown(cells, baseline)
     return Sentence(
         environment=family,
         outcome=outcome,
         emulated=False,
         groups=tuple(cell.group for cell in cells),
-        text=f"{family} {build(cells, baseline)}.",
+        text=f"{family} {said}.",
     )
+
+
+def _failing(cells: list[CellResult]) -> str:
+    """What leads the sentence where many repetitions failed and some did not."""
+    parts = [
+        f"{failed(cell)} of {failed(cell) + len(cell.points)} repetitions of {cell.group}"
+        for cell in cells
+        if failed_share(cell) > FAILING and cell.points
+    ]
+    return f"failed in {listing(parts)}; where it did not, it " if parts else ""
+
+
+def _place(cell: CellResult, peer: CellResult | None, baseline: str) -> str:
+    """`cg (n = 12; 2 of 12 stalled, ...)`: the group with all that qualifies its figure."""
+    notes = [] if cell.ratio is None else [f"n = {cell.ratio.n}"]
+    if failures := failed(cell):
+        notes.append(f"{failures} of {failures + len(cell.points)} failed")
+    if peer is not None and (failures := failed(peer)):
+        notes.append(f"{baseline} failed {failures} of {failures + len(peer.points)} times")
+    if cell.ratio is not None and cell.ratio.worth is not None:
+        notes.append(f"worth {cell.ratio.worth:.0f} independent ones")
+    if cell.verdict is not None and cell.verdict.outcome != "stalls":
+        notes += _stall_notes(cell, baseline)
+        if any(warning.code == "exaggerated" for warning in cell.verdict.warnings):
+            notes.append("likely smaller")
+    return f"{cell.group} ({'; '.join(notes)})" if notes else cell.group
+
+
+def _stall_notes(cell: CellResult, baseline: str) -> list[str]:
+    costs = cell.ratio.costs if cell.ratio else None
+    if costs is None or not (costs.stalls.stalled or costs.stalls_baseline.stalled):
+        return []
+    both = f"{stalled(costs.stalls)}, {baseline} {stalled(costs.stalls_baseline)}"
+    return [f"{both}, mean {change(costs.mean, costs.mean_interval)}"]
+
+
+def stalled(stalls: Stalls) -> str:
+    """`6 of 20 stalled for 3.0 times as long`, or `0 of 20 stalled`."""
+    text = f"{stalls.stalled} of {stalls.n} stalled"
+    if stalls.factor is None:
+        return text
+    return f"{text} for {number(stalls.factor, 2)} times as long"
 
 
 def _emulated(family: str, cells: list[CellResult], baseline: str, level: float) -> Sentence:
@@ -88,38 +169,76 @@ def _emulated(family: str, cells: list[CellResult], baseline: str, level: float)
     )
 
 
-def _costs(cells: list[CellResult], baseline: str) -> str:
-    return f"takes longer than {baseline}: {listing([_figure(cell) for cell in cells])}"
+def _costs(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
+    return f"takes longer than {baseline}: {listing([_figure(cell, named) for cell in cells])}"
 
 
-def _saves(cells: list[CellResult], baseline: str) -> str:
-    return f"takes less time than {baseline}: {listing([_figure(cell) for cell in cells])}"
+def _saves(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
+    return f"takes less time than {baseline}: {listing([_figure(cell, named) for cell in cells])}"
 
 
-def _no_difference(cells: list[CellResult], baseline: str) -> str:
-    bounds = [_smallest_bound(cell) for cell in cells]
-    named = [f"{cell.group} (n = {_n(cell)})" for cell in cells]
+def _stalls(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
+    parts = []
+    for cell in cells:
+        assert cell.ratio is not None
+        assert cell.ratio.costs is not None
+        assert cell.verdict is not None
+        costs = cell.ratio.costs
+        parts.append(
+            f"on {named[cell.group]} {_stalled_how(costs.stalls)} and {baseline} "
+            f"{_stalled_how(costs.stalls_baseline)}, which makes the mean "
+            f"{change(costs.mean, costs.mean_interval)}; a typical repetition takes "
+            f"{between(cell.verdict)}"
+        )
+    more = [c.ratio.costs for c in cells if c.ratio and c.ratio.costs]
+    often = all(
+        c.stalls.stalled * c.stalls_baseline.n > c.stalls_baseline.stalled * c.stalls.n
+        for c in more
+    )
+    head = f"stalls more often than {baseline}" if often else f"and {baseline} do not stall alike"
+    return f"{head}: {'; '.join(parts)}"
+
+
+def _stalled_how(stalls: Stalls) -> str:
+    """`stalled in 6 of 20 repetitions [12 %, 54 %], for 3.0 times as long as usual`."""
+    if stalls.factor is None or stalls.factor_range is None:
+        return f"in none of {stalls.n}"
+    low, high = (percent(end) for end in (stalls.share.low, stalls.share.high))
+    least, most = (number(end, 2) for end in stalls.factor_range)
     return (
-        f"shows no difference from {baseline} larger than {percent(max(bounds))} "
-        f"on {listing(named)}"
+        f"stalled in {stalls.stalled} of {stalls.n} repetitions [{low}, {high}], "
+        f"{number(stalls.factor, 2)} times as long as a typical one ({least} to {most})"
     )
 
 
-def _lean(cell: CellResult) -> str:
-    if outcome_of(cell) != "undecided" or cell.verdict is None or cell.verdict.interval is None:
-        return ""
-    interval = cell.verdict.interval
-    if interval.low > 1:
-        return "longer"
-    return "less time" if interval.high < 1 else ""
+def _no_difference(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
+    bounds = [_smallest_bound(cell) for cell in cells]
+    return (
+        f"shows no difference from {baseline} larger than {percent(max(bounds))} "
+        f"on {listing([named[cell.group] for cell in cells])}"
+    )
 
 
-def _undecided(cells: list[CellResult], baseline: str) -> str:
-    if lean := _lean(cells[0]):
-        figures = listing([_figure(cell) for cell in cells])
-        return f"probably takes {lean} than {baseline}, but not beyond doubt: {figures}"
+def _alike(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
+    """Typical repetitions alone: why no more is said comes with it."""
+    bounds = [_smallest_bound(cell) for cell in cells]
+    text = (
+        f"takes as long as {baseline} to within {percent(max(bounds))} in a typical repetition "
+        f"of {listing([named[cell.group] for cell in cells])}"
+    )
+    unseen = [
+        cell.ratio.costs.stalls.most
+        for cell in cells
+        if cell.ratio and cell.ratio.costs and not cell.ratio.costs.stalls.stalled
+    ]
+    if not unseen:
+        return text
+    return f"{text}; stalls in up to {percent(max(unseen))} of them would not have been seen"
+
+
+def _undecided(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
     parts = [
-        f"{between(cell.verdict)} on {cell.group} (n = {_n(cell)})"
+        f"{between(cell.verdict)} on {named[cell.group]}"
         for cell in cells
         if cell.verdict is not None
     ]
@@ -130,26 +249,24 @@ def _unknown(cells: list[CellResult], baseline: str) -> str:
     parts = []
     for cell in cells:
         if not cell.points:
-            parts.append(f"{cell.group} (no result)")
+            why = f": all {failed(cell)} repetitions failed" if failed(cell) else ""
+            parts.append(f"{cell.group} (no result{why})")
         elif cell.ratio is None:
             parts.append(f"{cell.group} (no result of {baseline} to compare with)")
         else:
-            parts.append(f"{cell.group} (n = {_n(cell)} is too few)")
+            notes = f"; {failed(cell)} failed" if failed(cell) else ""
+            parts.append(f"{cell.group} (n = {cell.ratio.n} is too few{notes})")
     return f"cannot be judged on {listing(parts)}"
 
 
-def _figure(cell: CellResult) -> str:
+def _figure(cell: CellResult, named: Mapping[str, str]) -> str:
     assert cell.verdict is not None
-    text = change(cell.verdict.ratio, cell.verdict.interval)
-    return f"{text} on {cell.group} (n = {_n(cell)})"
+    return f"{change(cell.verdict.ratio, cell.verdict.interval)} on {named[cell.group]}"
 
 
 def _smallest_bound(cell: CellResult) -> float:
     """The margin that was tested, or the tighter one that the shown interval supports anyway."""
     assert cell.verdict is not None
     margin = cell.verdict.rule.margin
-    return margin if cell.verdict.bound is None else min(margin, cell.verdict.bound)
-
-
-def _n(cell: CellResult) -> int:
-    return cell.ratio.n if cell.ratio else cell.duration.n
+    bound = margin if cell.verdict.bound is None else min(margin, cell.verdict.bound)
+    return max(bound, LEAST_BOUND)

@@ -44,8 +44,8 @@ def positive_logs(values: Values) -> tuple[Array, tuple[Warning, ...]]:
     return np.log(kept), warnings
 
 
-def paired_log_ratios(values: Values, baseline: Values) -> tuple[Array, tuple[Warning, ...]]:
-    """ln(values[k] / baseline[k]) for every k where both are finite and above zero.
+def paired_logs(values: Values, baseline: Values) -> tuple[Array, Array, tuple[Warning, ...]]:
+    """ln(values[k]) and ln(baseline[k]) for every k where both are finite and above zero.
 
     Errors: ValueError where the lengths differ: such samples are no pairs.
     """
@@ -54,9 +54,18 @@ def paired_log_ratios(values: Values, baseline: Values) -> tuple[Array, tuple[Wa
     if above.ndim != 1 or above.shape != below.shape:
         raise ValueError(f"pairs need equal lengths, not {above.shape} and {below.shape}")
     good = np.isfinite(above) & np.isfinite(below) & (above > 0) & (below > 0)
-    ratios = np.log(above[good]) - np.log(below[good])
     lost = int(above.size - good.sum())
-    return ratios, (_not_positive(lost, above.size),) if lost else ()
+    warnings = (_not_positive(lost, above.size),) if lost else ()
+    return np.log(above[good]), np.log(below[good]), warnings
+
+
+def paired_log_ratios(values: Values, baseline: Values) -> tuple[Array, tuple[Warning, ...]]:
+    """ln(values[k] / baseline[k]) for every k where both are finite and above zero.
+
+    Errors: ValueError where the lengths differ: such samples are no pairs.
+    """
+    above, below, warnings = paired_logs(values, baseline)
+    return above - below, warnings
 
 
 def _not_positive(lost: int, n: int) -> Warning:

@@ -1,8 +1,7 @@
 """Confidence intervals of one sample's mean and median.
 
-The bootstrap is the bias-corrected and accelerated one (Efron 1987), the interval of the
-median the one from order statistics (Le Boudec 2010, Theorem 2.1), which assumes nothing
-about the distribution.
+The interval of the median is the one from order statistics (Le Boudec 2010, Theorem 2.1), which
+assumes nothing about the distribution.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from aferir.statistics.arrays import Values, finite
 
@@ -49,28 +48,6 @@ def mean_interval(values: Values, *, level: float = 0.95) -> Interval | None:
         return None
     error = float(np.std(array, ddof=1)) / math.sqrt(array.size)
     return around(float(np.mean(array)), error, array.size - 1, level, "t")
-
-
-def bootstrap_interval(
-    values: Values, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
-) -> Interval | None:
-    """BCa bootstrap interval of the mean; the same seed gives the same interval.
-
-    None where n < `BOOTSTRAP_MINIMUM` or the samples are all alike.
-    """
-    array, _ = finite(values)
-    if array.size < BOOTSTRAP_MINIMUM or np.ptp(array) == 0:
-        return None
-    result = stats.bootstrap(
-        (array,),
-        np.mean,
-        confidence_level=level,
-        n_resamples=resamples,
-        method="BCa",
-        rng=np.random.default_rng(seed),
-    )
-    low, high = result.confidence_interval
-    return Interval(float(low), float(high), level, "bootstrap-bca")
 
 
 def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:

@@ -2,7 +2,8 @@
 
 The default works on logarithms, where a ratio is a difference: swapping the two sides inverts
 the estimate and the interval exactly, and noise that multiplies (another load, a lower
-frequency) becomes noise that adds.
+frequency) becomes noise that adds. What each interval and p value rests on is told in
+docs/concepts/statistics.md.
 """
 
 from __future__ import annotations
@@ -15,12 +16,29 @@ import numpy as np
 from scipy import special
 
 from aferir.model.record import Warning
-from aferir.statistics.arrays import Array, Values, finite, paired_log_ratios, positive_logs
-from aferir.statistics.intervals import BOOTSTRAP_MINIMUM, Interval, around
-from aferir.statistics.robust import Location, locate
-from aferir.statistics.student import satterthwaite, two_sided, welch
+from aferir.statistics.arrays import (
+    Array,
+    Values,
+    finite,
+    paired_logs,
+    positive_logs,
+)
+from aferir.statistics.dependence import Dependence, dependence, doubts
+from aferir.statistics.intervals import BOOTSTRAP_MINIMUM, Interval
+from aferir.statistics.resolution import rounding_of_logs, step_of_logs
+from aferir.statistics.robust import Location, locate, mean_location
+from aferir.statistics.shift import MINIMUM as RANK_MINIMUM
+from aferir.statistics.shift import normal_score, rank_p, shift
+from aferir.statistics.stalls import Costs, costs
+from aferir.statistics.student import satterthwaite, welch
+from aferir.statistics.tails import Tail, concentration, critical, two_sided
 
 Statistic = Literal["mean", "median"]
+FREEDOM = 0.8
+"""Degrees of freedom of a biweight for each sample beyond the first: with them Student's t has the
+biweight's quantile at 95 % to within 2 %. For combining ratios; p values have the table."""
+AGREEMENT_ALPHA = 0.05
+"""Where so many samples are ignored that the others might agree by chance, the mean is taken."""
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +60,13 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     freedom: float | None = None
     ignored: int = 0
     """Samples or pairs so far off that they weigh nothing."""
+    worth: float | None = None
+    """Independent pairs (samples of the smaller side) that they are worth, where they resemble
+    their neighbours; None where nothing was found."""
+    rounding: float = 0.0
+    """Largest error of ln(estimate) by the resolution of the clock; part of the interval."""
+    costs: Costs | None = None
+    """What the mean and the slow share of the repetitions cost; None without samples."""
     warnings: tuple[Warning, ...] = ()
 
 
@@ -52,46 +77,53 @@ def paired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ra
     both sides of a pair cancels and a spoilt pair does not count; the mean below n = 8.
     Errors: ValueError where the lengths differ.
     """
-    logs, warnings = paired_log_ratios(values, baseline)
+    above, below, warnings = paired_logs(values, baseline)
+    logs = above - below
     place = locate(logs)
     if place is None:
-        return _no_interval(logs, logs.size, paired=True, warnings=warnings)
-    return _from_location(place, level, n_baseline=place.n, paired=True, warnings=warnings)
+        lone = _no_interval(logs, logs.size, paired=True, warnings=warnings)
+        return _with_costs(lone, above, below, level)
+    guard = concentration(place.n, place.lost)
+    if guard > AGREEMENT_ALPHA and place.method == "biweight":
+        mean = mean_location(logs)
+        place = msgspec.structs.replace(mean, lost=place.lost, ignored=0)
+    found = dependence(logs)
+    rounding = rounding_of_logs(above, below)
+    ratio = _from_location(place, level, found=found, rounding=rounding, warnings=warnings)
+    return _with_costs(ratio, above, below, level)
 
 
 def unpaired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ratio:
-    """Robust ratio of two independent samples: difference of locations of their logarithms.
+    """Ratio of two independent samples: the shift of the whole distribution on logarithms.
 
-    The errors add as in Welch's test, degrees of freedom after Satterthwaite 1946.
+    Hodges-Lehmann with the interval of Mann and Whitney (`aferir.statistics.shift`), which holds
+    for durations of several states too; below n = 5 on a side the ratio of geometric means, with
+    Welch's t.
     """
     above, warnings_above = positive_logs(values)
     below, warnings_below = positive_logs(baseline)
     warnings = (*warnings_above, *warnings_below)
-    a, b = locate(above), locate(below)
-    if a is None or b is None:
-        both = above.size and below.size
-        logs = np.array([above.mean() - below.mean()]) if both else np.empty(0)
-        ratio = _no_interval(logs, below.size, paired=False, warnings=warnings)
-        return msgspec.structs.replace(ratio, n=above.size)
-    squares = a.error**2, b.error**2
-    method = a.method if a.method == b.method else f"{a.method}/{b.method}"
-    difference = Location(
-        a.centre - b.centre,
-        math.sqrt(sum(squares)),
-        satterthwaite(squares, (a.freedom, b.freedom)),
-        method,
-        a.n,
-        a.ignored + b.ignored,
-    )
-    return _from_location(difference, level, n_baseline=b.n, paired=False, warnings=warnings)
+    least = min(above.size, below.size)
+    if least < 2:
+        logs = np.array([above.mean() - below.mean()]) if least else np.empty(0)
+        lone = _no_interval(logs, below.size, paired=False, warnings=warnings)
+        lone = msgspec.structs.replace(lone, n=above.size)
+        return _with_costs(lone, above, below, level)
+    few = least < RANK_MINIMUM
+    ratio = _of_means(above, below, level) if few else _of_ranks(above, below, level)
+    ratio = msgspec.structs.replace(ratio, warnings=(*warnings, *ratio.warnings))
+    return _with_costs(ratio, above, below, level)
 
 
 def at_level(ratio: Ratio, level: float) -> Interval | None:
     """The same ratio's interval at another level; None where it has none."""
-    if ratio.estimate is None or ratio.log_error is None or ratio.freedom is None:
+    shown = ratio.interval
+    if ratio.estimate is None or shown is None or ratio.freedom is None:
         return None
-    logs = around(math.log(ratio.estimate), ratio.log_error, ratio.freedom, level, ratio.method)
-    return Interval(math.exp(logs.low), _exp(logs.high), level, ratio.method)
+    half, given = (float(special.stdtrit(ratio.freedom, (1 + x) / 2)) for x in (level, shown.level))
+    centre = math.log(ratio.estimate)
+    low, high = (centre + (_log(end) - centre) * half / given for end in (shown.low, shown.high))
+    return Interval(_exp(low), _exp(high), level, ratio.method)
 
 
 def fieller_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ratio:
@@ -180,28 +212,142 @@ def _from_location(
     place: Location,
     level: float,
     *,
-    n_baseline: int,
-    paired: bool,
+    found: Dependence,
+    rounding: float,
     warnings: tuple[Warning, ...],
 ) -> Ratio:
-    p_value = two_sided(place.centre, place.error, place.freedom)[1]
-    if place.error == 0:
-        warnings = (*warnings, _constant())
-    method = f"{place.method} of {'paired ' if paired else ''}log-ratios"
-    logs = around(place.centre, place.error, place.freedom, level, method)
+    """Of pairs. Neighbours that resemble each other make the error larger and n smaller."""
+    tail: Tail = "biweight" if place.method == "biweight" else "t"
+    worth = max(found.worth(place.n), 1.5)
+    error = place.error * math.sqrt(place.n / worth)
+    # What is worth fewer samples than the biweight needs has Student's t.
+    shape: Tail = tail if worth >= min(place.n, 8) else "t"
+    distance = max(abs(place.centre) - rounding, 0.0)
+    p_value = _p_value(shape, worth, distance, error)
+    p_value = max(p_value, concentration(place.n, place.lost))
+    if distance == 0:
+        p_value = 1.0
+    half = critical(shape, worth, level) * error + rounding
+    method = f"{place.method} of paired log-ratios"
+    freedom = (FREEDOM if tail == "biweight" else 1.0) * (worth - 1)
     return Ratio(
-        estimate=math.exp(place.centre),
-        interval=Interval(math.exp(logs.low), _exp(logs.high), level, method),
+        estimate=_exp(place.centre),
+        interval=Interval(_exp(place.centre - half), _exp(place.centre + half), level, method),
         p_value=p_value,
         n=place.n,
-        n_baseline=n_baseline,
-        paired=paired,
+        n_baseline=place.n,
+        paired=True,
         method=method,
-        log_error=place.error,
-        freedom=place.freedom,
+        log_error=error,
+        freedom=freedom,
         ignored=place.ignored,
-        warnings=warnings,
+        worth=worth if found.certain else None,
+        rounding=rounding,
+        warnings=(
+            *warnings,
+            *_doubts(found, place.n, "pairs of repetitions", p_value, _over(distance, place.error)),
+            *((_constant(),) if place.error == 0 else ()),
+        ),
     )
+
+
+def _p_value(tail: Tail, worth: float, distance: float, error: float) -> float:
+    if error == 0:
+        return 0.0 if distance else 1.0
+    return two_sided(tail, worth, distance / error)
+
+
+def _of_ranks(above: Array, below: Array, level: float) -> Ratio:
+    """Both n >= 5. Its error is that of a normal distribution with the same interval."""
+    n, m = above.size, below.size
+    rounding = rounding_of_logs(above, below)
+    place = shift(above, below, level=level, step=step_of_logs(above, below))
+    found = max(
+        dependence(above), dependence(below), key=lambda d: (d.certain, d.suspected, d.upper)
+    )
+    share = found.worth(1.0)
+    stretch = 1 / math.sqrt(share)
+    low = place.centre - (place.centre - place.low) * stretch - rounding
+    high = place.centre + (place.high - place.centre) * stretch + rounding
+    distance = max(abs(place.centre) - rounding, 0.0)
+    p_value = rank_p(above, below, math.copysign(rounding, place.centre)) if distance else 1.0
+    if found.certain:
+        p_value = _normal_p(normal_score(p_value) / stretch)
+    error = (place.high - place.low) / 2 / _normal_quantile(level)
+    method = "Hodges-Lehmann shift of logarithms"
+    return Ratio(
+        estimate=_exp(place.centre),
+        interval=Interval(_exp(low), _exp(high), level, method),
+        p_value=p_value,
+        n=n,
+        n_baseline=m,
+        paired=False,
+        method=method,
+        log_error=error * stretch,
+        freedom=float(n + m - 2) * share,
+        worth=min(n, m) * share if found.certain else None,
+        rounding=rounding,
+        warnings=(
+            *_doubts(found, min(n, m), "repetitions", p_value, _over(distance, error)),
+            *((_constant(),) if np.ptp(above) == np.ptp(below) == 0 else ()),
+        ),
+    )
+
+
+def _of_means(above: Array, below: Array, level: float) -> Ratio:
+    """Both n >= 2, one below 5: Welch's t, but no p value that no permutation could give."""
+    n, m = above.size, below.size
+    centre = float(above.mean() - below.mean())
+    parts = float(above.var(ddof=1)) / n, float(below.var(ddof=1)) / m
+    error, freedom = math.sqrt(sum(parts)), satterthwaite(parts, (n - 1, m - 1))
+    rounding = rounding_of_logs(above, below)
+    distance = max(abs(centre) - rounding, 0.0)
+    p_value = _p_value("t", freedom + 1, distance, error)
+    half = critical("t", freedom + 1, level) * error + rounding
+    method = "means of logarithms"
+    return Ratio(
+        estimate=_exp(centre),
+        interval=Interval(_exp(centre - half), _exp(centre + half), level, method),
+        p_value=max(p_value, 2 / math.comb(n + m, n)) if distance else 1.0,
+        n=n,
+        n_baseline=m,
+        paired=False,
+        method=method,
+        log_error=error,
+        freedom=freedom,
+        rounding=rounding,
+        warnings=(_constant(),) if error == 0 else (),
+    )
+
+
+def _with_costs(ratio: Ratio, above: Array, below: Array, level: float) -> Ratio:
+    if not (above.size and below.size):
+        return ratio
+    found = costs(np.exp(above), np.exp(below), paired=ratio.paired, level=level)
+    return msgspec.structs.replace(ratio, costs=found)
+
+
+def _doubts(
+    found: Dependence, n: int, what: str, p_value: float, score: float
+) -> tuple[Warning, ...]:
+    """Of independence, where a difference depends on it."""
+    return doubts(found, n, what, score if p_value <= AGREEMENT_ALPHA else None)
+
+
+def _over(distance: float, error: float) -> float:
+    return distance / error if error else math.inf
+
+
+def _normal_quantile(level: float) -> float:
+    return float(special.ndtri((1 + level) / 2))
+
+
+def _normal_p(score: float) -> float:
+    return 2 * float(special.ndtr(-score))
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -745.0
 
 
 def _exp(x: float) -> float:

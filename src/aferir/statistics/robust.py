@@ -2,8 +2,7 @@
 
 A shared machine now and then makes a repetition 20 to 100 % slower. One such value among
 ten ruins a t test and nearly ruins a rank test. Tukey's biweight gives values far from the
-centre no weight at all, and with the standard error and the degrees of freedom of Mosteller
-and Tukey 1977 (chapter 10) its t interval keeps its level at n >= 8.
+centre no weight at all, with the standard error of Mosteller and Tukey 1977 (chapter 10).
 """
 
 from __future__ import annotations
@@ -12,28 +11,35 @@ import math
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from aferir.statistics.arrays import Array
 
 BIWEIGHT_MINIMUM = 8
-"""Below it the scale is too uncertain: at n = 5 a nominal 1 % test would reject 4 %."""
-TUNING = 9.0
-"""Values more than this many median absolute deviations away weigh nothing."""
-FREEDOM = 0.7
-"""Degrees of freedom for each sample beyond the first."""
+"""Below it the scale is too uncertain, and the mean is taken."""
+SCALE_LEVEL = 0.6
+"""The scale is this quantile of the distances from the median. The median of the distances would
+let five of eight values that happen to share a state outvote the others; a higher quantile would
+let three spikes among ten spoil the scale."""
+REACH = 6.07 / 0.8416
+"""Values more than this many scales away weigh nothing: 6.07 standard deviations of a normal
+distribution, whose quantile 0.6 of the distances is 0.8416 of them."""
+NORMAL_LOSS = 0.054
+"""Share of the weight that values of a normal distribution lose."""
 ITERATIONS = 50
 
 
 class Location(msgspec.Struct, frozen=True):
-    """A centre with its standard error; `freedom` degrees of freedom go with it."""
+    """A centre with its standard error."""
 
     centre: float
     error: float
-    freedom: float
     method: str
     n: int
     ignored: int
     """Samples that weigh nothing."""
+    lost: float
+    """Samples' worth of weight that is missing beyond what a normal distribution loses."""
 
 
 def locate(array: Array) -> Location | None:
@@ -42,38 +48,54 @@ def locate(array: Array) -> Location | None:
     if n < 2:
         return None
     if n >= BIWEIGHT_MINIMUM:
-        distances = np.abs(array - np.median(array))
-        spread = float(np.median(distances))
-        # More than half the samples alike, but for rounding: there is no scale to judge by.
-        if spread > 1e-9 * float(distances.max()):
-            return _biweight(array, spread)
-    error = float(np.std(array, ddof=1)) / math.sqrt(n)
-    return Location(float(np.mean(array)), error, n - 1.0, "mean", n, 0)
+        centre, error, ignored, lost = biweight(array[None, :])
+        if np.isfinite(error[0]):
+            return Location(
+                float(centre[0]), float(error[0]), "biweight", n, int(ignored[0]), float(lost[0])
+            )
+    return mean_location(array)
 
 
-def _biweight(array: Array, spread: float) -> Location:
-    scale = TUNING * spread
-    centre = float(np.median(array))
+def mean_location(array: Array) -> Location:
+    """The plain mean with its standard error; n >= 2."""
+    error = float(np.std(array, ddof=1)) / math.sqrt(array.size)
+    return Location(float(np.mean(array)), error, "mean", array.size, 0, 0.0)
+
+
+def biweight(rows: Array) -> tuple[Array, Array, NDArray[np.int64], Array]:
+    """Centre, standard error, ignored samples and lost weight of each row of a matrix.
+
+    The error is NaN where more than `SCALE_LEVEL` of a row are alike but for rounding: there is
+    no scale to judge by.
+    """
+    n = rows.shape[1]
+    centre = np.median(rows, axis=1, keepdims=True)
+    distances = np.sort(np.abs(rows - centre), axis=1)
+    at, share = divmod(SCALE_LEVEL * (n - 1), 1.0)
+    low, high = distances[:, int(at), None], distances[:, min(int(at) + 1, n - 1), None]
+    spread = low + share * (high - low)
+    flat = spread[:, 0] <= 1e-9 * distances[:, -1]
+    scale = REACH * np.where(flat[:, None], 1.0, spread)
     for _ in range(ITERATIONS):
-        u2 = _squares(array, centre, scale)
-        weight = np.where(u2 < 1, (1 - u2) ** 2, 0.0)
-        moved = float((weight * array).sum() / weight.sum())
-        done = abs(moved - centre) <= 1e-12 * scale
+        weight = (1 - _squares(rows, centre, scale)) ** 2
+        moved = (weight * rows).sum(axis=1, keepdims=True) / np.maximum(
+            weight.sum(axis=1, keepdims=True), 1e-300
+        )
+        done = bool((np.abs(moved - centre) <= 1e-12 * scale).all())
         centre = moved
         if done:
             break
-    u2 = _squares(array, centre, scale)
-    inside = u2 < 1
-    above = float(((array - centre) ** 2 * (1 - u2) ** 4)[inside].sum())
-    below = abs(float(((1 - u2) * (1 - 5 * u2))[inside].sum()))
-    error = math.sqrt(above / (below * max(below - 1, 1.0)))
-    n = array.size
-    ignored = int(n - inside.sum())
-    return Location(centre, error, FREEDOM * (n - 1), "biweight", n, ignored)
+    u2 = _squares(rows, centre, scale)
+    above = ((rows - centre) ** 2 * (1 - u2) ** 4).sum(axis=1)
+    below = np.abs(((1 - u2) * (1 - 5 * u2)).sum(axis=1))
+    error = np.sqrt(above / np.maximum(below * np.maximum(below - 1, 1.0), 1e-300))
+    missing = n - ((1 - u2) ** 2).sum(axis=1)
+    lost = np.maximum((missing - NORMAL_LOSS * n) / (1 - NORMAL_LOSS), 0.0)
+    return centre[:, 0], np.where(flat, np.nan, error), (u2 >= 1).sum(axis=1), lost
 
 
-def _squares(array: Array, centre: float, scale: float) -> Array:
-    """((array - centre) / scale)^2, at most 1, so that nothing overflows far outside."""
-    distance = np.minimum(np.abs(array - centre), scale)
+def _squares(rows: Array, centre: Array, scale: Array) -> Array:
+    """((row - centre) / scale)^2, at most 1, so that nothing overflows far outside."""
+    distance = np.minimum(np.abs(rows - centre), scale)
     squares: Array = (distance / scale) ** 2
     return squares

@@ -10,7 +10,6 @@ from aferir.statistics.arrays import Values, finite
 from aferir.statistics.checks import all_warnings
 from aferir.statistics.intervals import (
     Interval,
-    bootstrap_interval,
     mean_interval,
     median_interval,
 )
@@ -37,14 +36,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     maximum: float | None = None
     mean_interval: Interval | None = None
     """Student's t."""
-    bootstrap_interval: Interval | None = None
-    """Of the mean, BCa."""
     median_interval: Interval | None = None
     """From order statistics; its level is the one reached."""
     warnings: tuple[Warning, ...] = ()
 
 
-def summarise(values: Values, *, level: float = 0.95, seed: int = 0) -> Summary:
+def summarise(values: Values, *, level: float = 0.95) -> Summary:
     """Describe samples in the order in which they were measured.
 
     Quantiles interpolate linearly between order statistics (numpy's default, type 7 of
@@ -70,7 +67,6 @@ def summarise(values: Values, *, level: float = 0.95, seed: int = 0) -> Summary:
         quantile_95=q95,
         maximum=float(array.max()),
         mean_interval=mean_interval(array, level=level),
-        bootstrap_interval=bootstrap_interval(array, level=level, seed=seed),
         median_interval=median_interval(array, level=level),
         warnings=warnings,
     )

@@ -2,7 +2,8 @@
 
 Two thresholds are kept apart. *Significant* says that the ratio is not 1; *practically
 different* that it is far enough from 1 to matter. And not finding a difference is not
-finding none: only two one-sided tests (Schuirmann 1987) allow "no difference beyond x %".
+finding none: only two one-sided tests (Schuirmann 1987) allow "no difference beyond x %". They
+are made of the typical repetition and of the mean, and neither side may stall.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from aferir.model.record import Warning
 from aferir.statistics.intervals import Interval
 from aferir.statistics.ratio import Ratio
 
-Outcome = Literal["higher", "lower", "equivalent", "undecided", "unknown"]
-"""`undecided`: the samples allow both a difference that matters and none. `unknown`: there is
-no ratio, or no interval."""
+Outcome = Literal["higher", "lower", "stalls", "equivalent", "alike", "undecided", "unknown"]
+"""`stalls`: one side has far slower repetitions more often than the other, while nothing is claimed
+of typical ones. `equivalent`: no difference beyond the margin in typical repetitions
+and in the mean, and no stalls in enough repetitions to see them. `alike`: only the typical
+repetitions were shown to be so. `undecided`: the samples allow both a difference that matters and
+none. `unknown`: there is no ratio, or no interval."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +40,15 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     margin: float = 0.03
     """"No difference beyond": both one-sided tests must reject at 5 %."""
     equivalence_alpha: float = 0.05
+    stall_share: float = 0.10
+    """"No difference" needs so many repetitions that stalls in more than this share of them would
+    have been seen, with 95 % confidence: 29 without a stall for 10 %."""
+    stall_alpha: float = 0.05
+    """Largest p value (Fisher) with which one side is said to stall more often."""
+
+
+PRECISE = 0.5
+"""A claimed size whose interval reaches farther than this share of it carries a warning."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +63,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     practically_different: bool
     """The estimate is beyond the threshold, whether significant or not."""
     equivalent: bool
+    """In typical repetitions, in the mean, and without stalls."""
     equivalence_p: float | None
-    """Larger p value of the two one-sided tests against the margin."""
+    """Larger p value of the two one-sided tests of typical repetitions against the margin."""
+    mean_equivalence_p: float | None
+    """The same of the means."""
     bound: float | None
     """The interval lies within 1/(1 + bound) and 1 + bound: the largest difference that the
     samples allow at its level."""
@@ -63,8 +79,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 def decide(ratio: Ratio, rule: Rule | None = None, *, p_adjusted: float | None = None) -> Verdict:
     """Apply `rule`; `p_adjusted` is this ratio's p value after Holm over the family.
 
-    A difference is claimed where p <= alpha, adjusted p <= family_alpha, and the estimate is
-    beyond the threshold. Otherwise equivalence is tried, and failing that nothing is claimed.
+    A difference is claimed where p <= alpha, adjusted p <= family_alpha, the interval leaves out 1
+    and the estimate is beyond the threshold. Otherwise stalls and equivalence are looked at, and
+    failing that nothing is claimed.
     """
     rule = rule or Rule()
     p_value = ratio.p_value
@@ -77,8 +94,12 @@ def decide(ratio: Ratio, rule: Rule | None = None, *, p_adjusted: float | None =
     )
     estimate = ratio.estimate
     different = estimate is not None and _distance(estimate) > math.log1p(rule.threshold)
+    claimed = significant and different and not _holds_one(ratio.interval)
     equivalence_p = equivalence(ratio, rule.margin)
-    equivalent = equivalence_p is not None and equivalence_p <= rule.equivalence_alpha
+    mean_p = mean_equivalence(ratio, rule.margin)
+    alike = equivalence_p is not None and equivalence_p <= rule.equivalence_alpha
+    mean_alike = mean_p is not None and mean_p <= rule.equivalence_alpha
+    equivalent = alike and mean_alike and stalls_excluded(ratio, rule)
     return Verdict(
         ratio=estimate,
         interval=ratio.interval,
@@ -88,10 +109,11 @@ def decide(ratio: Ratio, rule: Rule | None = None, *, p_adjusted: float | None =
         practically_different=different,
         equivalent=equivalent,
         equivalence_p=equivalence_p,
+        mean_equivalence_p=mean_p,
         bound=_bound(ratio.interval),
-        outcome=_outcome(estimate, p_value, significant and different, equivalent),
+        outcome=_outcome(ratio, rule, claimed=claimed, alike=alike, equivalent=equivalent),
         rule=rule,
-        warnings=ratio.warnings,
+        warnings=(*ratio.warnings, *(_exaggerated(ratio) if claimed else ())),
     )
 
 
@@ -102,10 +124,35 @@ def equivalence(ratio: Ratio, margin: float) -> float | None:
     """
     if ratio.estimate is None or ratio.log_error is None or ratio.freedom is None:
         return None
-    inside = math.log1p(margin) - _distance(ratio.estimate)
-    if ratio.log_error == 0:
+    distance = _distance(ratio.estimate) + ratio.rounding
+    return _inside(distance, ratio.log_error, ratio.freedom, margin)
+
+
+def mean_equivalence(ratio: Ratio, margin: float) -> float | None:
+    """The same of the ratio of means; None where there are too few samples."""
+    if ratio.costs is None or ratio.costs.mean_error is None:
+        return None
+    costs = ratio.costs
+    distance = _distance(costs.mean) + ratio.rounding
+    return _inside(distance, ratio.costs.mean_error, costs.mean_freedom, margin)
+
+
+def stalls_excluded(ratio: Ratio, rule: Rule) -> bool:
+    """Neither side stalls in more than `rule.stall_share` of its repetitions, at 95 %."""
+    if ratio.costs is None:
+        return False
+    return max(ratio.costs.stalls.most, ratio.costs.stalls_baseline.most) <= rule.stall_share
+
+
+def _inside(distance: float, error: float, freedom: float, margin: float) -> float:
+    inside = math.log1p(margin) - distance
+    if error == 0:
         return 0.0 if inside > 0 else 1.0
-    return float(special.stdtr(ratio.freedom, -inside / ratio.log_error))
+    return float(special.stdtr(freedom, -inside / error))
+
+
+def _holds_one(interval: Interval | None) -> bool:
+    return interval is not None and interval.low <= 1 <= interval.high
 
 
 def _distance(ratio: float) -> float:
@@ -119,11 +166,31 @@ def _bound(interval: Interval | None) -> float | None:
     return max(interval.high, low) - 1
 
 
-def _outcome(
-    estimate: float | None, p_value: float | None, differs: bool, equivalent: bool
-) -> Outcome:
-    if estimate is None or p_value is None:
+def _outcome(ratio: Ratio, rule: Rule, *, claimed: bool, alike: bool, equivalent: bool) -> Outcome:
+    if ratio.estimate is None or ratio.p_value is None:
         return "unknown"
-    if differs:
-        return "higher" if estimate > 1 else "lower"
-    return "equivalent" if equivalent else "undecided"
+    if claimed:
+        return "higher" if ratio.estimate > 1 else "lower"
+    if ratio.costs is not None and ratio.costs.stalls_p <= rule.stall_alpha:
+        return "stalls"
+    if equivalent:
+        return "equivalent"
+    return "alike" if alike else "undecided"
+
+
+def _exaggerated(ratio: Ratio) -> tuple[Warning, ...]:
+    """Gelman and Carlin 2014: what is only just significant is on average overstated."""
+    if ratio.interval is None or ratio.estimate is None or ratio.interval.low <= 0:
+        return ()
+    centre = math.log(ratio.estimate)
+    half = max(math.log(ratio.interval.high) - centre, centre - math.log(ratio.interval.low))
+    if half <= abs(centre) * PRECISE:
+        return ()
+    return (
+        Warning(
+            "exaggerated",
+            "the difference is only just larger than chance: of such differences those that were "
+            "overstated by chance are reported more often, so the true one is likely to be smaller",
+            "repeat more often for its size; take the end of the interval nearer to 1 as certain",
+        ),
+    )

@@ -57,7 +57,7 @@ def test_the_planted_slowdown_is_found_and_the_rest_is_not(made_up: Any) -> None
         (c.environment, c.workload): c.verdict.outcome for c in evaluation.cells if c.verdict
     }
     assert outcomes["container", "cg"] == "higher"
-    assert outcomes["container", "ep"] == "equivalent"
+    assert outcomes["container", "ep"] == "alike"
     assert not any(c.verdict or c.ratio for c in evaluation.cells if c.baseline)
 
 
@@ -249,10 +249,10 @@ def test_sentences_say_what_was_found(made_up: Any) -> None:
     texts = [s.text for s in evaluation.sentences]
     found = cell(evaluation, "container", "cg")
     assert any(
-        t.startswith("container takes longer than native: +1") and "on cg/threads=2 (n = 12)" in t
+        t.startswith("container takes longer than native: +1") and "on cg/threads=2 (n = 12" in t
         for t in texts
     )
-    assert any("shows no difference from native larger than" in t and "ep/" in t for t in texts)
+    assert any("takes as long as native to within" in t and "ep/" in t for t in texts)
     assert found.ratio is not None
     assert all("n = " in t for t in texts)
 
@@ -313,7 +313,7 @@ def test_comparing_two_runs(made_up: Any) -> None:
     assert len(comparison.cells) == 9
     outcomes = {(c.environment, c.group): c.verdict.outcome for c in comparison.cells}
     assert outcomes["container", "cg/threads=2"] == "higher"
-    assert outcomes["native", "ep/threads=2"] in {"equivalent", "undecided"}
+    assert outcomes["native", "ep/threads=2"] in {"alike", "undecided"}
     text = next(c.text for c in comparison.cells if c.group.startswith("cg") and "vm" in c.text)
     assert text.startswith("vm (emulated) on cg/threads=2")
     assert text.endswith("(n = 3 and 3)")

@@ -173,10 +173,20 @@ def test_bad_samples_are_left_out_with_a_warning() -> None:
 def test_samples_that_never_vary() -> None:
     same = paired_ratio([1.0] * 10, [1.0] * 10)
     assert (same.estimate, same.p_value) == (1.0, 1.0)
-    other = unpaired_ratio([2.0] * 10, [1.0] * 10)
-    assert other.estimate == pytest.approx(2.0)
-    assert other.p_value == 0.0
+    other = unpaired_ratio([2.125] * 10, [1.125] * 10)
+    assert other.estimate == pytest.approx(2.125 / 1.125)
+    assert other.p_value is not None
+    assert other.p_value < 1e-4
     assert [w.code for w in other.warnings] == ["constant"]
+
+
+def test_a_difference_below_the_resolution_is_none() -> None:
+    """A clock that counts whole seconds says 1 and 2 of durations of 1.49 and 1.51 s."""
+    for ratio in (paired_ratio([2.0] * 10, [1.0] * 10), unpaired_ratio([2.0] * 10, [1.0] * 10)):
+        assert ratio.p_value == 1.0
+        low, high = ends(ratio)
+        assert low <= 1.5 / 1.5
+        assert high >= 2.5 / 1.0
 
 
 def test_wild_pairs_do_not_overflow() -> None:

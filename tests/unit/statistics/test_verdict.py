@@ -39,7 +39,7 @@ def test_equivalence_by_hand() -> None:
 def test_each_outcome() -> None:
     assert decide(ratio(1.10, 0.01, p_value=1e-5)).outcome == "higher"
     assert decide(ratio(0.90, 0.01, p_value=1e-5)).outcome == "lower"
-    assert decide(ratio(1.002, 0.002)).outcome == "equivalent"
+    assert decide(ratio(1.002, 0.002)).outcome == "alike"
     assert decide(ratio(1.05, 0.10)).outcome == "undecided"
     assert decide(paired_ratio([1.0], [1.0])).outcome == "unknown"
 
@@ -48,7 +48,7 @@ def test_significant_but_too_small_to_matter() -> None:
     verdict = decide(ratio(1.005, 0.0005, p_value=1e-6))
     assert verdict.significant
     assert not verdict.practically_different
-    assert verdict.outcome == "equivalent"
+    assert verdict.outcome == "alike"
 
 
 def test_the_family_counts() -> None:
@@ -60,7 +60,7 @@ def test_the_family_counts() -> None:
 
 def test_the_threshold_is_the_callers() -> None:
     small = ratio(1.03, 0.001, p_value=1e-6)
-    assert decide(small, Rule(threshold=0.05, margin=0.05)).outcome == "equivalent"
+    assert decide(small, Rule(threshold=0.05, margin=0.05)).outcome == "alike"
     assert decide(small, Rule(threshold=0.01)).outcome == "higher"
 
 

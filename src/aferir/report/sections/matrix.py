@@ -9,10 +9,13 @@ from aferir.report.model import CellResult
 from aferir.statistics.verdict import Outcome
 
 _FAILED = "✗"
+_SIGNS: dict[Outcome, str] = {"stalls": "!", "equivalent": "=", "alike": "~", "undecided": "?"}
 _TONES: dict[Outcome, Tone] = {
     "higher": "slower",
     "lower": "faster",
+    "stalls": "slower",
     "equivalent": "alike",
+    "alike": "alike",
     "undecided": "open",
     "unknown": "none",
 }
@@ -38,6 +41,7 @@ def section(subject: Subject) -> Section | None:
             Paragraph(
                 f"Duration against {evaluation.baseline}. A figure is a difference that is "
                 f"claimed (slower with +, faster with -); = no difference larger than {margin}; "
+                f"~ none in a typical repetition, too few to exclude stalls; ! stalls differ; "
                 f"? undecided; {NOTHING} no result to compare; {_FAILED} repetitions failed.",
                 quiet=True,
             ),
@@ -59,7 +63,7 @@ def _field(cell: CellResult | None) -> Field:
     if cell.emulated or outcome in ("higher", "lower"):
         tone: Tone = "none" if cell.emulated else _TONES.get(outcome, "open")
         return Toned(change(estimate).replace(" times", " x") + mark, tone, details)
-    text = {"equivalent": "=", "undecided": "?"}.get(outcome, NOTHING)
+    text = _SIGNS.get(outcome, NOTHING)
     return Toned(text + mark, _TONES.get(outcome, "open"), details)
 
 

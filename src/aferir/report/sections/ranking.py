@@ -11,7 +11,9 @@ from aferir.statistics.verdict import Outcome
 _COUNTED: dict[Outcome, str] = {
     "higher": "slower",
     "lower": "faster",
+    "stalls": "stalls differ",
     "equivalent": "no difference",
+    "alike": "typically alike",
     "undecided": "undecided",
     "unknown": "not judged",
 }

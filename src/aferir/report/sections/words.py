@@ -31,6 +31,8 @@ def verdict(cell: CellResult) -> str:
         "higher": "slower",
         "lower": "faster",
         "equivalent": f"no difference > {percent(cell.verdict.rule.margin)}",
+        "stalls": "stalls differ",
+        "alike": f"typical within {percent(cell.verdict.rule.margin)}",
         "undecided": "undecided",
         "unknown": "too few",
     }[cell.verdict.outcome]

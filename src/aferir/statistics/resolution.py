@@ -1,0 +1,58 @@
+"""What the steps of a program's clock hide.
+
+A duration printed as 0.05 s may be anything from 0.045 to 0.055 s. Noise that is larger than the
+step makes the mean right again (Widrow 1956); without noise the error is half a step, however
+often the program is repeated.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from aferir.statistics.arrays import Array
+
+DIGITS = 9
+"""Values with more decimals count as continuous."""
+
+
+def step(values: Array) -> float:
+    """The decimal step that all values are multiples of, at most 1; 0 where there is none."""
+    if values.size == 0:
+        return 0.0
+    largest = float(np.abs(values).max())
+    for digits in range(DIGITS):
+        scaled = values * 10.0**digits
+        tolerance = 1e-7 + 8 * np.finfo(float).eps * largest * 10.0**digits
+        if np.abs(scaled - np.round(scaled)).max() <= tolerance:
+            return float(10.0**-digits)
+    return 0.0
+
+
+def rounding_error(values: Array, of: float) -> float:
+    """Largest error that rounding to steps `of` leaves in the mean, as a share of it.
+
+    Half a step where the values do not vary; it falls with the square of their spread as the
+    first harmonic of the rounding error does (Widrow 1956).
+    """
+    mean = float(np.mean(values)) if values.size else 0.0
+    if of == 0 or mean <= 0:
+        return 0.0
+    spread = float(np.std(values / mean, ddof=1)) * (mean / of) if values.size > 1 else 0.0
+    noise = max(min(spread, 1e9) ** 2 - 1 / 12, 0.0)
+    return of / 2 * math.exp(-2 * math.pi**2 * noise) / mean
+
+
+def rounding_of_logs(above: Array, below: Array) -> float:
+    """Largest error that rounding leaves in the difference of two samples' logarithms."""
+    a, b = np.exp(above), np.exp(below)
+    resolution = step(np.concatenate([a, b]))
+    # More than a value itself would be no bound.
+    return sum(min(rounding_error(side, resolution), 0.9) for side in (a, b))
+
+
+def step_of_logs(above: Array, below: Array) -> float:
+    """The step of two samples' values, on the scale of their logarithms."""
+    both = np.exp(np.concatenate([above, below]))
+    return step(both) / float(np.median(both))

@@ -1,0 +1,195 @@
+"""What the slow share of repetitions costs: how many stall, by what factor, what the mean pays.
+
+A robust centre says what a typical repetition costs. It may not say that nothing happened where one
+repetition in three takes three times as long: that is said here, from the same samples.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+from scipy import special
+
+from aferir.statistics.arrays import Array
+from aferir.statistics.intervals import Interval
+from aferir.statistics.student import satterthwaite
+
+LEAST_FACTOR = 1.1
+"""Repetitions less than 10 % slower than a typical one are noise, not stalls."""
+DEVIATIONS = 6.0
+"""And they lie so many standard deviations of typical repetitions above."""
+UPPERS = (0.9, 0.75)
+"""Upper quantiles that are compared, the first that n repetitions can bound."""
+MINIMUM = 5
+
+
+class Stalls(msgspec.Struct, frozen=True, kw_only=True):
+    """The repetitions of one side that are far slower than its typical one."""
+
+    n: int
+    stalled: int
+    share: Interval
+    """Of all repetitions (Clopper and Pearson 1934)."""
+    most: float
+    """One-sided 95 % limit of the share: what n repetitions do not exclude."""
+    factor: float | None = None
+    """Median stalled repetition over a typical one; None where none stalled."""
+    factor_range: tuple[float, float] | None = None
+    """Smallest and largest factor of a stalled repetition."""
+
+
+class Costs(msgspec.Struct, frozen=True, kw_only=True):
+    """Beyond what is typical: both sides' stalls, ratios of means and of upper quantiles."""
+
+    stalls: Stalls
+    stalls_baseline: Stalls
+    stalls_p: float
+    """That both sides stall equally often (Fisher's exact test, two-sided)."""
+    mean: float
+    """Mean duration over the baseline's: what all repetitions together cost."""
+    mean_interval: Interval | None
+    mean_error: float | None
+    """Standard error of ln(mean)."""
+    mean_freedom: float
+    upper_quantile: float
+    upper: float
+    """Ratio of these quantiles of both sides."""
+    upper_interval: Interval | None
+    """Distribution-free and therefore wide; None where n is too small to bound any of `UPPERS`."""
+
+
+def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Costs:
+    """Of positive samples, at least one on each side; where `paired`, of one length."""
+    scale = max(_scale(values), _scale(baseline))
+    one, other = (find_stalls(side, scale=scale, level=level) for side in (values, baseline))
+    mean = float(values.mean() / baseline.mean())
+    error, freedom = _mean_error(values, baseline, paired=paired)
+    interval = None
+    if error is not None:
+        reach = float(special.stdtrit(freedom, (1 + level) / 2)) * error
+        interval = Interval(mean * math.exp(-reach), mean * _exp(reach), level, "delta of means")
+    quantile, bounds = _upper(values, baseline, level)
+    return Costs(
+        stalls=one,
+        stalls_baseline=other,
+        stalls_p=fisher(one.stalled, one.n, other.stalled, other.n),
+        mean=mean,
+        mean_interval=interval,
+        mean_error=error,
+        mean_freedom=freedom,
+        upper_quantile=quantile,
+        upper=float(np.quantile(values, quantile) / np.quantile(baseline, quantile)),
+        upper_interval=bounds,
+    )
+
+
+def find_stalls(values: Array, *, scale: float, level: float = 0.95) -> Stalls:
+    """Repetitions beyond `LEAST_FACTOR` and `DEVIATIONS` of `scale` (on logarithms)."""
+    n = values.size
+    logs = np.log(values)
+    typical = _mode(logs)
+    limit = max(math.log(LEAST_FACTOR), DEVIATIONS * scale)
+    slow = np.exp(logs[logs > typical + limit] - typical)
+    share = _clopper_pearson(slow.size, n, level)
+    most = float(special.betaincinv(slow.size + 1, n - slow.size, 0.95)) if slow.size < n else 1.0
+    return Stalls(
+        n=n,
+        stalled=int(slow.size),
+        share=share,
+        most=most,
+        factor=float(np.median(slow)) if slow.size else None,
+        factor_range=(float(slow.min()), float(slow.max())) if slow.size else None,
+    )
+
+
+def fisher(k: int, n: int, j: int, m: int) -> float:
+    """Two-sided p value of k of n against j of m (Fisher 1935): tables as rare and rarer."""
+    both = k + j
+    if both in (0, n + m):
+        return 1.0
+    least = max(0, both - m)
+    x = np.arange(least, min(both, n) + 1, dtype=np.float64)
+    chances = np.exp(_choose(n, x) + _choose(m, both - x) - _choose(n + m, np.array([both * 1.0])))
+    here = chances[k - least]
+    return float(min(1.0, chances[chances <= here * (1 + 1e-9)].sum()))
+
+
+def _choose(n: int, k: Array) -> Array:
+    """Logarithms of n over k."""
+    logs: Array = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return logs
+
+
+def _shortest_half(logs: Array) -> tuple[float, float]:
+    ordered = np.sort(logs)
+    h = logs.size // 2 + 1
+    widths = ordered[h - 1 :] - ordered[: logs.size - h + 1]
+    at = int(np.argmin(widths))
+    return float(ordered[at]), float(ordered[at + h - 1])
+
+
+def _mode(logs: Array) -> float:
+    """Middle of the shortest half: the level of the fuller state, whatever the rest does."""
+    low, high = _shortest_half(logs)
+    return (low + high) / 2
+
+
+def _scale(values: Array) -> float:
+    """Standard deviation of typical repetitions on logarithms, from the shortest half.
+
+    The factor for few samples was found by simulation of normal ones.
+    """
+    if values.size < MINIMUM:
+        return math.inf
+    low, high = _shortest_half(np.log(values))
+    return (high - low) / (2 * 0.6745) * (1 + 1.5 / values.size)
+
+
+def _clopper_pearson(k: int, n: int, level: float) -> Interval:
+    tail = (1 - level) / 2
+    low = float(special.betaincinv(k, n - k + 1, tail)) if k else 0.0
+    high = float(special.betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
+    return Interval(low, high, level, "Clopper-Pearson")
+
+
+def _mean_error(a: Array, b: Array, *, paired: bool) -> tuple[float | None, float]:
+    """Standard error of ln(mean a / mean b) by the delta method, and degrees of freedom."""
+    if min(a.size, b.size) < 2:
+        return None, 0.0
+    above, below = a / a.mean(), b / b.mean()
+    if paired:
+        return float(np.std(above - below, ddof=1)) / math.sqrt(a.size), a.size - 1.0
+    parts = float(above.var(ddof=1)) / a.size, float(below.var(ddof=1)) / b.size
+    return math.sqrt(sum(parts)), satterthwaite(parts, (a.size - 1, b.size - 1))
+
+
+def _upper(a: Array, b: Array, level: float) -> tuple[float, Interval | None]:
+    """A quantile, and its ratio's interval: order statistics of each side that hold together."""
+    each = math.sqrt(level)
+    for quantile in UPPERS:
+        one = _quantile_interval(a, quantile, each)
+        other = _quantile_interval(b, quantile, each)
+        if one is not None and other is not None:
+            ends = one[0] / other[1], one[1] / other[0]
+            return quantile, Interval(*ends, level, "order-statistics")
+    return UPPERS[-1], None
+
+
+def _quantile_interval(values: Array, quantile: float, level: float) -> tuple[float, float] | None:
+    """Distribution-free (David and Nagaraja 2003, section 7.1); None where n is too small."""
+    n = values.size
+    tail = (1 - level) / 2
+    ordered = np.sort(values)
+    covered = special.bdtr(np.arange(n), n, quantile)
+    # X(low) > quantile with probability P(B < low); X(high) < quantile with P(B >= high).
+    high = int(np.searchsorted(covered, 1 - tail)) + 1
+    low = int(np.searchsorted(covered, tail, side="right"))
+    if high > n or low < 1:
+        return None
+    return float(ordered[low - 1]), float(ordered[high - 1])
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 709 else math.inf

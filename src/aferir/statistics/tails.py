@@ -1,0 +1,78 @@
+"""P values and critical values of a centre over its error, for each way of finding the centre.
+
+A mean has Student's t. The biweight of few values has a heavier tail than any t with a usual
+number of degrees of freedom, so its own quantiles were found by simulation
+(`aferir.statistics.tails_table`). Normal samples are the worst case among shapes with one mode:
+heavier tails make the biweight's error larger, not its centre. Samples of several states are
+bounded by `concentration`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from aferir.statistics.arrays import Array
+from aferir.statistics.tails_table import LEVELS, QUANTILES
+
+Tail = Literal["t", "biweight"]
+
+SMALLEST = 1e-12
+"""P values below it are not told apart."""
+
+
+def two_sided(tail: Tail, n: float, value: float) -> float:
+    """P(|centre| / error >= value) where the true centre is zero, from n samples."""
+    if tail == "t":
+        return 2 * float(special.stdtr(max(n - 1, 1e-3), -abs(value)))
+    logs, levels = np.log(_row(n)), np.log(LEVELS)
+    at = np.log(max(abs(value), 1e-300))
+    if at <= logs[0]:
+        # Between p = 1 at zero and the first column.
+        return float(1 - (1 - LEVELS[0]) * np.exp(at - logs[0]))
+    if at >= logs[-1]:
+        slope = (levels[-1] - levels[-5]) / (logs[-1] - logs[-5])
+        return float(max(np.exp(levels[-1] + slope * (at - logs[-1])), SMALLEST))
+    return float(np.exp(np.interp(at, logs, levels)))
+
+
+def critical(tail: Tail, n: float, level: float) -> float:
+    """Value that |centre| / error exceeds with probability 1 - level, from n samples."""
+    if tail == "t":
+        return float(special.stdtrit(max(n - 1, 1e-3), (1 + level) / 2))
+    logs, levels = np.log(_row(n)), np.log(LEVELS)
+    wanted = np.log(1 - level)
+    if wanted >= levels[0]:
+        return float(np.exp(logs[0]) * level / (1 - LEVELS[0]))
+    if wanted <= levels[-1]:
+        slope = (logs[-1] - logs[-5]) / (levels[-1] - levels[-5])
+        return float(np.exp(logs[-1] + slope * (wanted - levels[-1])))
+    return float(np.exp(np.interp(wanted, levels[::-1], logs[::-1])))
+
+
+def concentration(n: float, lost: float) -> float:
+    """Largest chance that n - lost of n independent log-ratios agree on one value that is not 0.
+
+    Of two independent values of *any* one distribution the difference falls into a window [a, 2a)
+    with a probability of at most 1/4: values as vertices, joined where their difference lies in
+    the window, make a graph without triangles, and Motzkin and Straus 1965 bound its weight. So,
+    where both sides have the same distribution, the number of pairs that agree is at most binomial
+    with 1/4, on either side of zero. This is what keeps durations of two or three states from
+    being taken for a shift.
+    """
+    agreeing = max(n - lost, 1e-9)
+    return min(1.0, 2 * float(special.betainc(agreeing, max(lost, 0.0) + 1, 0.25)))
+
+
+@lru_cache(maxsize=4096)
+def _row(n: float) -> Array:
+    """The table's row, interpolated in 1 / n; the last one beyond the largest n."""
+    sizes = np.array(list(QUANTILES))
+    table = np.array(list(QUANTILES.values()))
+    if n in QUANTILES:
+        return np.array(QUANTILES[int(n)])
+    inverse = 1 / max(n, 1e-9)
+    return np.array([np.interp(inverse, 1 / sizes[::-1], column[::-1]) for column in table.T])
