@@ -29,6 +29,7 @@ from aferir.cli import (
     mpirun,
     report,
     run,
+    schema,
     streams,
 )
 from aferir.cli.verbs import add_verbs
@@ -49,6 +50,7 @@ VERBS: tuple[ModuleType, ...] = (
     compare,
     list_,
     clean,
+    schema,
     bench,
     clock,
     aggregate,

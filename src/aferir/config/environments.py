@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from aferir.config.fields import Fields
+from aferir.config.fields import Fields, Name
 from aferir.config.problems import Problems
 from aferir.environments.base import Kind
 from aferir.model.checking import Refused, Wrong, read_value
+from aferir.model.parameters import told
 from aferir.model.plan import EnvironmentSpec, HostLimits
 from aferir.model.units import format_size
 from aferir.model.words import choose, printable
@@ -19,6 +20,12 @@ MOST_ENVIRONMENTS = 16
 COMMON = ("name", "kind")
 """Keys that no kind declares: each table has them."""
 _DEFAULT_MEMORY = 2**30
+
+
+class EnvironmentKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys of each `[[environment]]` table, whatever its kind."""
+
+    name: Annotated[Name, told("each name once")]
 
 
 class EnvironmentTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,9 +54,8 @@ def read_table(
 ) -> EnvironmentTable | None:
     """A table with its kind; None where its name or kind is wrong."""
     fields = Fields(table, path, problems)
-    name = fields.name("name", 'name = "native"')
-    fields.require("kind", 'kind = "native"')
-    kind = kinds.get(fields.choice("kind", tuple(kinds)) or "")
+    name = fields.read(EnvironmentKeys, tuple(table)).get("name")
+    kind = kinds.get(fields.choice("kind", tuple(kinds), 'kind = "native"') or "")
     if name is None or kind is None:
         return None
     return EnvironmentTable(path=path, name=name, kind=kind, table=dict(table))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeGuard, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, TypeGuard
+
+import msgspec
 
 from aferir.config.problems import Problems
+from aferir.model.checking import read_fields
+from aferir.model.parameters import names, text
 from aferir.model.plan import Parameter
-from aferir.model.units import parse_duration, parse_size
-from aferir.model.words import choose, kind_of, printable, shown
+from aferir.model.words import choose, printable, shown
 
 NAME_LENGTH = 40
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _INTEGER_LIMIT = 2**63
-_Value = TypeVar("_Value", int, float)
 
 
 class Fields:
@@ -50,120 +52,39 @@ class Fields:
                     self.at(printable(key)), "is not a key of this table", choose(key, known)
                 )
 
-    def text(self, key: str, *, longest: int = 200) -> str | None:
-        """A line of text without control characters."""
-        value = self.table.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            self.wrong(key, f"{shown(value)} is {kind_of(value)}, not text", 'write it in "quotes"')
-        elif not value.strip() or len(value) > longest or not value.isprintable():
-            self.wrong(
-                key,
-                f"{shown(value)} is empty, too long or holds control characters",
-                f"use 1 to {longest} printable characters",
-            )
-        else:
-            return value
-        return None
+    def read(self, struct: type[msgspec.Struct], others: Collection[str] = ()) -> dict[str, Any]:
+        """By attribute what the table says rightly of the keys that the struct declares.
 
-    def name(self, key: str, example: str) -> str | None:
-        """A name that may stand in paths and in identifiers of cells."""
+        `others` are keys that somebody else reads.
+        """
+        self.only((*names(struct), *others))
+        values, wrong = read_fields(struct, self.table)
+        for one in wrong:
+            self.wrong(one.key, one.message, one.remedy)
+        return values
+
+    def choice(self, key: str, known: Sequence[str], example: str) -> str | None:
+        """One of some words, which has to be there."""
         self.require(key, example)
         value = self.table.get(key)
-        if value is None:
-            return None
-        if isinstance(value, str) and len(value) <= NAME_LENGTH and _NAME.fullmatch(value):
-            return value
-        self.wrong(
-            key,
-            f"{shown(value)} is no name",
-            f"use 1 to {NAME_LENGTH} letters, digits, `.`, `_` or `-`, a letter or digit first",
-        )
-        return None
-
-    def choice(self, key: str, known: Sequence[str]) -> str | None:
-        """One of a few words."""
-        value = self.table.get(key)
-        if value is None:
-            return None
-        if isinstance(value, str) and value in known:
+        if value is None or (isinstance(value, str) and value in known):
             return value
         remedy = choose(value if isinstance(value, str) else "", known)
         self.wrong(key, f"{shown(value)} is not known here", remedy)
         return None
 
-    def flag(self, key: str) -> bool | None:
-        """True or false."""
-        value = self.table.get(key)
-        if value is None or isinstance(value, bool):
-            return value
-        self.wrong(key, f"{shown(value)} is {kind_of(value)}", "write `true` or `false`")
-        return None
 
-    def integer(self, key: str, low: int, high: int) -> int | None:
-        """A whole number, low <= it <= high."""
-        value = self.table.get(key)
-        if value is None:
-            return None
-        between = f"write a whole number from {low} to {high}"
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.wrong(key, f"{shown(value)} is {kind_of(value)}, not a whole number", between)
-        elif not low <= value <= high:
-            self.wrong(key, f"{shown(value)} is out of range", between)
-        else:
-            return value
-        return None
+def name_of(written: str) -> str:
+    """A name that may stand in paths and in identifiers of cells. Errors: ValueError in words."""
+    if _NAME.fullmatch(written):
+        return written
+    raise ValueError("is no name: letters, digits, `.`, `_` or `-`, a letter or digit first")
 
-    def number(self, key: str, low: float, high: float) -> float | None:
-        """A number, low < it <= high."""
-        value = self.table.get(key)
-        if value is None:
-            return None
-        between = f"write a number above {low:g} and up to {high:g}"
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            self.wrong(key, f"{shown(value)} is {kind_of(value)}, not a number", between)
-        elif not low < value <= high:  # NaN compares false, and so is refused too
-            self.wrong(key, f"{shown(value)} is out of range", between)
-        else:
-            return float(value)
-        return None
 
-    def size(self, key: str) -> int | None:
-        """A size with its unit, in bytes."""
-        return self._with_unit(key, parse_size, "1 GiB", "size")
-
-    def duration(self, key: str, low_s: float, high_s: float) -> float | None:
-        """A duration with its unit, in seconds, low <= it <= high."""
-        value = self._with_unit(key, parse_duration, "90 s", "duration")
-        if value is None or low_s <= value <= high_s:
-            return value
-        self.wrong(
-            key,
-            f"{shown(self.table[key])} is out of range",
-            f"write a duration from {low_s:g} s to {high_s:g} s",
-        )
-        return None
-
-    def _with_unit(
-        self, key: str, parse: Callable[[str], _Value], example: str, what: str
-    ) -> _Value | None:
-        value = self.table.get(key)
-        if value is None:
-            return None
-        remedy = f'write a number and a unit, e.g. `{key} = "{example}"`'
-        if not isinstance(value, str):
-            self.wrong(key, f"{shown(value)} is {kind_of(value)}, not a {what}", remedy)
-            return None
-        try:
-            parsed = parse(value)
-        except ValueError as reason:
-            self.wrong(key, f"{shown(value)} is not a {what}: {reason}", remedy)
-            return None
-        if parsed <= 0:
-            self.wrong(key, f"{shown(value)} is nothing", remedy)
-            return None
-        return parsed
+Name = Annotated[
+    str,
+    text("name", "ep", parse=name_of, pattern=f"^{_NAME.pattern}$", longest=NAME_LENGTH),
+]
 
 
 def is_parameter(value: object) -> TypeGuard[Parameter]:

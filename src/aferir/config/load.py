@@ -133,14 +133,14 @@ def plan_of(
         raise problems.error(source)
     return Plan(
         name=experiment.name,
-        title=experiment.title,
+        title=experiment.title or experiment.name,
         baseline=experiment.baseline,
         seed=experiment.seed,
         order=experiment.order,
         warmup=experiment.warmup,
         stop=stop,
         time_limit_s=experiment.time_limit_s,
-        metric=experiment.metric,
+        metric=experiment.metric or "",
         server=server,
         load_period_s=experiment.load_period_s,
         environments=specs,

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from aferir.config.environments import MOST_ENVIRONMENTS, EnvironmentKeys
+from aferir.config.factors import MOST_FACTORS, MOST_LEVELS, PREFIX
+from aferir.config.sections import MOST_WORKLOADS, Experiment, Stop
+from aferir.config.server import MOST_IDLE, Server
+from aferir.config.workloads import RESERVED, WorkloadKeys
+from aferir.environments.base import Kind
 from aferir.model import units
 from aferir.model.parameters import Field, fields, spelled
+from aferir.programs.base import Program, declared_by
 
 _NUMBER = r"[0-9]+(\.[0-9]+)?\s*"
 SIZE = rf"^\s*{_NUMBER}({'|'.join(units.SIZE_UNITS)})\s*$"
-DURATION = rf"^\s*({_NUMBER}({'|'.join(units.DURATION_UNITS)})\s*)+$"
-
-
-def properties(struct: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
-    """One schema for each key that the struct declares."""
-    return {field.key: value_schema(field) for field in fields(struct)}
-
-
-def required(struct: type[msgspec.Struct]) -> list[str]:
-    """The keys that have to be there."""
-    return [field.key for field in fields(struct) if field.required]
+PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+DURATION = "^(?=.*[0-9])" + "".join(rf"\s*({_NUMBER}{u})?" for u in units.DURATION_UNITS) + r"\s*$"
 
 
 def value_schema(field: Field) -> dict[str, Any]:
@@ -47,7 +46,7 @@ def _of_form(field: Field) -> dict[str, Any]:
     if field.form == "list" and field.item is not None:
         return _list(field, field.item)
     schema: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": field.longest}
-    return schema | ({"pattern": field.pattern} if field.pattern else {})
+    return schema | {"pattern": field.pattern or PRINTABLE}
 
 
 def _number(field: Field) -> dict[str, Any]:
@@ -77,3 +76,159 @@ def _builtin(field: Field) -> Any:
     if field.form in ("text", "list"):
         return spelled(field, field.default) or None
     return field.default
+
+
+def document(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """The schema of a whole experiment file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "aferir experiment",
+        "description": "What is measured, where, how often: docs/reference/experiment-file.md",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["experiment", "environment", "workload"],
+        "properties": {
+            "experiment": table(fields(Experiment)),
+            "stop": {**table(fields(Stop)), **_EITHER},
+            "server": _server(),
+            "environment": _tables(_by("kind", _kinds(kinds)), MOST_ENVIRONMENTS),
+            "workload": _tables(_by("program", _programs(programs)), MOST_WORKLOADS),
+            "factors": _factors(programs, kinds),
+        },
+        "allOf": [_needed(key, programs) for key in _ever_needed(programs)],
+    }
+
+
+def table(
+    declared: Sequence[Field], tag: Mapping[str, Any] = {}, *, described: str = ""
+) -> dict[str, Any]:
+    """A table with these keys and no others; `tag` are keys that say which table it is."""
+    needed = [*tag, *(field.key for field in declared if field.required)]
+    schema: dict[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**tag, **{field.key: value_schema(field) for field in declared}},
+    }
+    if needed:
+        schema["required"] = needed
+    return schema | ({"description": described} if described else {})
+
+
+_RULE = ("min", "max", "interval_percent")
+_EITHER: Mapping[str, Any] = {
+    "dependentRequired": {key: [other for other in _RULE if other != key] for key in _RULE},
+    "if": {"required": ["repetitions"]},
+    "then": {"properties": dict.fromkeys(_RULE, False)},
+}
+"""`repetitions`, or all of the three keys of a rule."""
+
+
+def _server() -> dict[str, Any]:
+    schema = table(fields(Server))
+    schema["properties"]["idle"]["maxItems"] = MOST_IDLE
+    return schema
+
+
+def _kinds(kinds: Mapping[str, Kind]) -> dict[str, dict[str, Any]]:
+    common = fields(EnvironmentKeys)
+    # What a kind has no default for itself, the host says: nothing but its name has to be written.
+    own = {
+        name: [msgspec.structs.replace(field, required=False) for field in kind.keys]
+        for name, kind in kinds.items()
+    }
+    return {name: table((*common, *own[name]), {"kind": {"const": name}}) for name in kinds}
+
+
+def _programs(programs: Mapping[str, Program[Any]]) -> dict[str, dict[str, Any]]:
+    """What a workload does not say, a factor may: see `_needed`."""
+    common = fields(WorkloadKeys)
+    own = {
+        name: [msgspec.structs.replace(field, required=False) for field in declared_by(program)]
+        for name, program in programs.items()
+    }
+    made = {name: table((*common, *own[name]), {"program": {"const": name}}) for name in programs}
+    for schema in made.values():
+        schema["properties"]["name"]["not"] = {"const": RESERVED}
+    return made
+
+
+def _ever_needed(programs: Mapping[str, Program[Any]]) -> list[str]:
+    found = (f.key for one in programs.values() for f in declared_by(one) if f.required)
+    return list(dict.fromkeys(found))
+
+
+def _needed(key: str, programs: Mapping[str, Program[Any]]) -> dict[str, Any]:
+    """Programs that need the parameter have it in their tables, unless there is a factor of it."""
+    needing = [
+        name
+        for name, program in programs.items()
+        if any(field.key == key and field.required for field in declared_by(program))
+    ]
+    one_of_them = {"properties": {"program": {"enum": needing}}, "required": ["program"]}
+    factor = {"properties": {"factors": {"required": [key]}}, "required": ["factors"]}
+    has_it = {"if": one_of_them, "then": {"required": [key]}}
+    return {
+        "if": {"not": factor},
+        "then": {"properties": {"workload": {"items": has_it}}},
+    }
+
+
+def _by(key: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """A union tagged by that key: an editor asks for the tag, and then knows the other keys."""
+    return {
+        "type": "object",
+        "required": [key],
+        "properties": {key: {"enum": list(tables)}},
+        "allOf": [
+            {"if": {"properties": {key: {"const": name}}, "required": [key]}, "then": schema}
+            for name, schema in tables.items()
+        ],
+    }
+
+
+def _tables(one: dict[str, Any], most: int) -> dict[str, Any]:
+    return {"type": "array", "minItems": 1, "maxItems": most, "items": one}
+
+
+def _factors(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Levels of what any program or kind takes; which of them is used, the whole file says."""
+    levels: dict[str, list[dict[str, Any]]] = {}
+    for program in programs.values():
+        for field in declared_by(program):
+            levels.setdefault(field.key, []).append(_of_form(field))
+    inner: dict[str, list[dict[str, Any]]] = {"pinned": [{"type": "boolean"}]}
+    for kind in kinds.values():
+        for field in kind.keys:
+            inner.setdefault(field.key, []).append(_of_form(field))
+    lists = {key: _levels(forms) for key, forms in levels.items()}
+    environments = {key: _levels(forms) for key, forms in inner.items()}
+    dotted = {f"{PREFIX}{key}": schema for key, schema in environments.items()}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "maxProperties": MOST_FACTORS,
+        "properties": {
+            **lists,
+            **dotted,
+            PREFIX[:-1]: {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": environments,
+            },
+        },
+    }
+
+
+def _levels(forms: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    different: list[dict[str, Any]] = []
+    for form in forms:
+        if form not in different:
+            different.append(form)
+    level = different[0] if len(different) == 1 else {"anyOf": different}
+    return {
+        "type": "array",
+        "items": level,
+        "minItems": 1,
+        "maxItems": MOST_LEVELS,
+        "uniqueItems": True,
+    }

@@ -1,90 +1,115 @@
-"""The sections of an experiment file, each read for itself into a frozen value."""
+"""The sections of an experiment file, each declared and read for itself into a frozen value."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Annotated
 
 import msgspec
 
-from aferir.config.fields import (
-    Fields,
-    is_table,
-)
+from aferir.config.fields import Fields, Name, is_table
 from aferir.config.problems import Problems
-from aferir.model.plan import (
-    Order,
-    StoppingRule,
-)
+from aferir.model.parameters import duration, number, text, told, whole
+from aferir.model.plan import Order, StoppingRule
 from aferir.model.words import kind_of
 
-ORDERS: tuple[Order, ...] = get_args(Order)
-MOST_REPETITIONS = 1000
-MOST_WARMUPS = 20
-LEAST_LOAD_PERIOD_S = 0.05
-"""The kernel counts ticks of 10 ms."""
 MOST_WORKLOADS = 64
-_DEFAULT_TIME_LIMIT_S = 3600.0
 MONTH_S = 30 * 24 * 3600.0
 _EMULATED = 3
+_REPETITIONS = 10
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
-    """The `[experiment]` table."""
+    """`[experiment]`."""
 
-    name: str
-    title: str
-    baseline: str
-    seed: int
-    order: Order
-    warmup: int
-    time_limit_s: float
-    oversubscribe: bool
-    shrink: bool = False
-    metric: str = ""
-    load_period_s: float | None = None
-
-
-_EXPERIMENT_KEYS = (
-    "name", "title", "baseline", "seed", "order", "warmup", "time_limit", "oversubscribe", "metric",
-    "load_period", "shrink",
-)  # fmt: skip
+    name: Annotated[Name, told("names the folder of the run")]
+    title: Annotated[str, text("heading of the report", "My machine", unset="the name")] | None = (
+        None
+    )
+    baseline: Annotated[str, text("environment of the file that ratios refer to", "native")] = (
+        "native"
+    )
+    seed: Annotated[int, whole("of the order: the same one gives the same", 0, 2**63 - 1)] = 1
+    order: Annotated[
+        Order,
+        told(
+            "`interleaved`: group after group, its environments next to each other; `random`: every"
+            " round shuffled as a whole"
+        ),
+    ] = "interleaved"
+    warmup: Annotated[int, whole("rounds before the first, which are kept and marked", 0, 20)] = 1
+    time_limit_s: Annotated[
+        float,
+        duration(
+            "of the whole run; what is not done by then is left out", 1.0, MONTH_S, bare=False
+        ),
+    ] = msgspec.field(name="time_limit", default=3600.0)
+    oversubscribe: Annotated[
+        bool, told("a program may have more threads or processes than its environment has CPUs")
+    ] = False
+    shrink: Annotated[
+        bool, told("ask for no more CPUs and memory than the machine has, and say what was lowered")
+    ] = False
+    metric: (
+        Annotated[str, text("figure that the report opens with", "gap_s", unset="none")] | None
+    ) = None
+    load_period_s: (
+        Annotated[
+            float,
+            duration(
+                "how often the load of each core is looked at; the kernel counts ticks of 10 ms",
+                *(0.05, 60.0),
+                bare=False,
+                unset="never",
+            ),
+        ]
+        | None
+    ) = msgspec.field(name="load_period", default=None)
 
 
 def read_experiment(table: Mapping[str, object], problems: Problems) -> Experiment:
     """Defaults stand in for what is wrong, so that the rest of the file is looked at too."""
     fields = Fields(table, "experiment", problems)
-    fields.only(_EXPERIMENT_KEYS)
-    name = fields.name("name", 'name = "my-experiment"') or "unnamed"
-    order = fields.choice("order", ORDERS)
-    seed = fields.integer("seed", 0, 2**63 - 1)
-    warmup = fields.integer("warmup", 0, MOST_WARMUPS)
-    return Experiment(
-        name=name,
-        title=fields.text("title") or name,
-        baseline=fields.text("baseline") or "native",
-        seed=1 if seed is None else seed,
-        order=next((known for known in ORDERS if known == order), "interleaved"),
-        warmup=1 if warmup is None else warmup,
-        time_limit_s=fields.duration("time_limit", 1.0, MONTH_S) or _DEFAULT_TIME_LIMIT_S,
-        oversubscribe=fields.flag("oversubscribe") or False,
-        shrink=fields.flag("shrink") or False,
-        metric=fields.text("metric") or "",
-        load_period_s=fields.duration("load_period", LEAST_LOAD_PERIOD_S, 60.0),
+    return Experiment(**{"name": "unnamed"} | fields.read(Experiment))
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """`[stop]`: either `repetitions`, or `min`, `max` and `interval_percent`."""
+
+    repetitions: Annotated[int, whole("of each cell", 1, 1000, unset="10")] | None = None
+    minimum: Annotated[int, whole("repetitions at least", 2, 1000, unset="none")] | None = (
+        msgspec.field(name="min", default=None)
     )
-
-
-_STOP_KEYS = ("repetitions", "min", "max", "interval_percent", "emulated")
+    maximum: Annotated[int, whole("repetitions at most", 2, 1000, unset="none")] | None = (
+        msgspec.field(name="max", default=None)
+    )
+    interval_percent: (
+        Annotated[
+            float,
+            number(
+                "a group goes on until each of its environments has a 95 % confidence interval of"
+                " its mean duration within this share of it",
+                above=0.0,
+                most=100.0,
+                unit="%",
+                unset="none",
+            ),
+        ]
+        | None
+    ) = None
+    emulated: (
+        Annotated[
+            int,
+            whole("repetitions where all is emulated in software", 1, 1000, unset="3, or fewer"),
+        ]
+        | None
+    ) = None
 
 
 def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
-    """Either `repetitions`, or `min`, `max` and `interval_percent`."""
+    """Either a number of repetitions, or when to stop."""
     fields = Fields(table, "stop", problems)
-    fields.only(_STOP_KEYS)
-    fixed = fields.integer("repetitions", 1, MOST_REPETITIONS)
-    minimum = fields.integer("min", 2, MOST_REPETITIONS)
-    maximum = fields.integer("max", 2, MOST_REPETITIONS)
-    percent = fields.number("interval_percent", 0.0, 100.0)
+    stop = Stop(**fields.read(Stop))
     adaptive = [key for key in ("min", "max", "interval_percent") if key in table]
     if adaptive and "repetitions" in table:
         fields.wrong(
@@ -96,15 +121,17 @@ def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
         fields.require("min", "min = 5")
         fields.require("max", "max = 20")
         fields.require("interval_percent", "interval_percent = 2.0")
-    if minimum is not None and maximum is not None and minimum > maximum:
-        fields.wrong("min", f"{minimum} is above `max`, {maximum}", "swap them or raise `max`")
-    most = (maximum if adaptive else fixed) or 10
-    emulated = fields.integer("emulated", 1, most)
+    least, most = stop.minimum, (stop.maximum if adaptive else stop.repetitions) or _REPETITIONS
+    if least is not None and stop.maximum is not None and least > stop.maximum:
+        fields.wrong("min", f"{least} is above `max`, {stop.maximum}", "swap them or raise `max`")
+    if stop.emulated is not None and stop.emulated > most:
+        said = f"{stop.emulated} is more than the {most} that are made"
+        fields.wrong("emulated", said, f"write a whole number from 1 to {most}")
     return StoppingRule(
-        minimum=(minimum or most) if adaptive else most,
+        minimum=(least or most) if adaptive else most,
         maximum=most,
-        interval_percent=percent if adaptive else None,
-        emulated=min(_EMULATED, most) if emulated is None else emulated,
+        interval_percent=stop.interval_percent if adaptive else None,
+        emulated=min(_EMULATED, most) if stop.emulated is None else stop.emulated,
     )
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from aferir.config.fields import PARAMETER_REMEDY, Fields, is_parameter
+from aferir.config.fields import PARAMETER_REMEDY, Fields, Name, is_parameter
 from aferir.config.problems import Problems
 from aferir.config.sections import MONTH_S, Experiment
+<<<<<<< HEAD
 from aferir.model.checking import Refused, quoted, read_value
 from aferir.model.parameters import Field
+=======
+from aferir.model.checking import Refused, read_value
+from aferir.model.parameters import Field, duration, several, text, told
+>>>>>>> 1d5e468 (aferir schema prints what an experiment file may say as a JSON Schema, and the programs' parameters as a page)
 from aferir.model.plan import Parameter
 from aferir.model.words import choose, shown
 from aferir.programs.base import Program, declared_by, judge
@@ -37,7 +42,30 @@ class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
     skip_emulated: bool
 
 
-_WORKLOAD_KEYS = ("name", "program", "time_limit", "environments", "emulated")
+class WorkloadKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys of each `[[workload]]` table, whatever its program."""
+
+    name: Annotated[Name, told("each name once")]
+    time_limit_s: (
+        Annotated[
+            float,
+            duration(
+                "of one repetition; past it the repetition counts as failed",
+                *(0.1, MONTH_S),
+                bare=False,
+                unset="2 min, or the experiment's if that is shorter",
+            ),
+        ]
+        | None
+    ) = msgspec.field(name="time_limit", default=None)
+    environments: Annotated[
+        tuple[Annotated[str, text("name of an environment", "native")], ...],
+        several("names of the environments that it runs in", unset="all"),
+    ] = ()
+    emulated: Annotated[
+        Literal["run", "skip"],
+        told("`skip`: not where all is emulated in software, which would take minutes"),
+    ] = "run"
 
 
 def read_workload(
@@ -51,57 +79,35 @@ def read_workload(
 ) -> WorkloadTable | None:
     """One `[[workload]]` table; None where its name or program is wrong."""
     fields = Fields(table, path, problems)
-    name = fields.name("name", 'name = "ep"')
-    if name == RESERVED:
+    program = fields.choice("program", tuple(programs), f'program = "{next(iter(programs))}"')
+    own = declared_by(programs[program]) if program is not None else ()
+    # Without its program, nobody knows what else the table may say.
+    others = ("program", *(f.key for f in own)) if program is not None else tuple(table)
+    keys = WorkloadKeys(**{"name": ""} | fields.read(WorkloadKeys, others))
+    if keys.name == RESERVED:
         fields.wrong("name", f"`{RESERVED}` is what allocations are recorded as", "rename it")
-    fields.require("program", f'program = "{next(iter(programs), "npb")}"')
-    program = fields.choice("program", tuple(programs))
-    limit = fields.duration("time_limit", 0.1, MONTH_S)
-    if limit is not None and limit > experiment.time_limit_s:
+    if keys.time_limit_s is not None and keys.time_limit_s > experiment.time_limit_s:
         fields.wrong(
             "time_limit",
             f"is longer than the whole experiment's, {experiment.time_limit_s:g} s",
             "shorten it, or raise `experiment.time_limit`",
         )
-    chosen = _read_subset(fields, environments)
-    emulated = fields.choice("emulated", ("run", "skip"))
-    if program is None:
-        return None
-    known = declared_by(programs[program])
-    fields.only((*_WORKLOAD_KEYS, *(field.key for field in known)))
-    parameters = {field.key: _parameter(fields, field) for field in known if field.key in table}
-    if name is None or None in parameters.values():
+    for name in keys.environments:
+        if name not in environments:
+            remedy = choose(name, environments)
+            fields.wrong("environments", f"there is no environment {shown(name)}", remedy)
+    parameters = {field.key: _parameter(fields, field) for field in own if field.key in table}
+    if program is None or not keys.name or None in parameters.values():
         return None
     return WorkloadTable(
         path=path,
-        name=name,
+        name=keys.name,
         program=program,
         parameters={key: value for key, value in parameters.items() if value is not None},
-        time_limit_s=limit or min(_DEFAULT_LIMIT_S, experiment.time_limit_s),
-        environments=chosen,
-        skip_emulated=emulated == "skip",
+        time_limit_s=keys.time_limit_s or min(_DEFAULT_LIMIT_S, experiment.time_limit_s),
+        environments=tuple(name for name in keys.environments if name in environments),
+        skip_emulated=keys.emulated == "skip",
     )
-
-
-def _read_subset(fields: Fields, environments: Sequence[str]) -> tuple[str, ...]:
-    value = fields.table.get("environments")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not value:
-        fields.wrong(
-            "environments",
-            f"{shown(value)} is not a list of names of environments",
-            "name at least one, or remove the key for all of them",
-        )
-        return ()
-    for name in value:
-        if name not in environments:
-            remedy = choose(name if isinstance(name, str) else "", environments)
-            fields.wrong("environments", f"there is no environment {shown(name)}", remedy)
-            return ()
-    if len(set(value)) != len(value):
-        fields.wrong("environments", "names an environment twice", "name each once")
-    return tuple(value)
 
 
 def _parameter(fields: Fields, field: Field) -> Parameter | None:

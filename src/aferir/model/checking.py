@@ -42,12 +42,22 @@ def convert(
 ) -> tuple[_Values | None, tuple[Wrong, ...]]:
     """The struct that a table describes, or everything that is wrong with the table."""
     known = names(struct)
-    wrong = [
+    values, wrong = read_fields(struct, table)
+    strangers = [
         Wrong(printable(key), "is not a key of this table", choose(key, known))
         for key in table
         if key not in known
     ]
+    wrong = (*strangers, *wrong)
+    return (None, wrong) if wrong else (struct(**values), ())
+
+
+def read_fields(
+    struct: type[msgspec.Struct], table: Mapping[str, object]
+) -> tuple[dict[str, Any], tuple[Wrong, ...]]:
+    """By attribute what the table says rightly, and what is wrong; its other keys do not count."""
     values: dict[str, Any] = {}
+    wrong = []
     for field in fields(struct):
         if field.key not in table:
             if field.required:
@@ -58,7 +68,7 @@ def convert(
             values[field.attribute] = read_value(field, table[field.key])
         except Refused as refused:
             wrong.append(Wrong(field.key, refused.message, refused.remedy))
-    return (None, tuple(wrong)) if wrong else (struct(**values), ())
+    return values, tuple(wrong)
 
 
 def check(struct: type[msgspec.Struct], table: Mapping[str, object]) -> tuple[Wrong, ...]:
@@ -165,7 +175,9 @@ def _list(field: Field, value: object) -> tuple[Any, ...]:
     assert field.item is not None
     if field.separator and isinstance(value, str):
         value = [part.strip() for part in value.split(field.separator)]
-    if not isinstance(value, list | tuple) or not value:
+    if value in ([], ()):
+        raise Refused(f"{shown(value)} is empty", f"write `{example(field)}`, or remove the key")
+    if not isinstance(value, list | tuple):
         raise Refused(
             f"{shown(value)} is {kind_of(value)}, not a list", f"write `{example(field)}`"
         )

@@ -1,0 +1,92 @@
+"""The page of what every program takes, written from the programs' own declarations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from aferir.model.checking import bounds
+from aferir.model.parameters import Field, default_text
+from aferir.programs.base import Program, declared_by
+
+_HEAD = """\
+# Programs and their parameters
+
+What may stand in a `[[workload]]` table besides [the keys of each](experiment-file.md#workload), by
+`program`. Sizes may be written with a unit (`"2 GiB"`) or as bytes, durations as `"90 s"` or as
+seconds. A parameter that is `needed` may come from a factor instead.
+
+This page is written by `aferir schema --markdown`, and so is what an installed package adds;
+`aferir schema` prints the same as a JSON Schema, [for editors](experiment-file.md#editors).
+"""
+
+
+def page(programs: Mapping[str, Program[Any]]) -> str:
+    """Markdown: one section and one table a program."""
+    return "\n".join([_HEAD, *(_section(program) for program in programs.values())])
+
+
+def _section(program: Program[Any]) -> str:
+    kinds = "wherever programs run"
+    if program.kinds:
+        kinds = "in environments of kind " + " or ".join(f"`{kind}`" for kind in program.kinds)
+    rows = [_row(field) for field in declared_by(program)]
+    return "\n".join(
+        [
+            f"## `{program.name}`",
+            "",
+            f"{_described(program)} Runs {kinds}.",
+            "",
+            "| parameter | what may be written | default | meaning |",
+            "| --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _described(program: Program[Any]) -> str:
+    """The first sentence of the module that the program is declared in."""
+    module = sys.modules[program.parameters.__module__]
+    first = (module.__doc__ or "").strip().partition("\n")[0]
+    return first if first.endswith(".") else f"{first}."
+
+
+def _row(field: Field) -> str:
+    cells = (f"`{field.key}`", _allowed(field), _default(field), _escaped(field.help))
+    return f"| {' | '.join(cells)} |"
+
+
+def _allowed(field: Field) -> str:
+    if field.form == "flag":
+        return "`true`, `false`"
+    if field.form == "word":
+        return ", ".join(f"`{_literal(word)}`" for word in field.words)
+    if field.form == "list" and field.item is not None:
+        between = f", with `{field.separator}` between them" if field.separator else ""
+        return f"some of {_allowed(field.item)}{between}"
+    if field.form == "text":
+        return f"text, e.g. `{_literal(field.example)}`"
+    kind = field.spelling or ("whole number" if field.form == "whole" else "number")
+    unit = field.unit if not field.spelling else ""
+    return _escaped(" ".join(filter(None, (kind, bounds(field), unit))))
+
+
+def _default(field: Field) -> str:
+    if field.required:
+        return "needed"
+    text = default_text(field)
+    if field.default is None or field.default == ():
+        return _escaped(text)
+    quoted = field.form in ("word", "text", "list") and not isinstance(field.default, int)
+    return f"`{_literal(text) if quoted or field.spelling else text}`"
+
+
+def _literal(value: object) -> str:
+    """A value as TOML has it."""
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
