@@ -1,6 +1,6 @@
 # `make run` and `make test` are all that a user needs; both set up what is missing first.
 SHELL := /bin/sh
-.PHONY: run test test-openstack lint setup setup-dev format pins clean
+.PHONY: run test test-openstack lint setup setup-dev format reference pins clean
 
 run: setup
 	@.venv/bin/aferir run experiments/this-machine.toml
@@ -25,6 +25,11 @@ format: setup-dev
 	@.venv/bin/ruff check --fix --quiet src tests benchmarks
 	@.venv/bin/ruff format --quiet src tests benchmarks
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs -r .venv/bin/clang-format -i
+
+# Pages and the schema that are written from declarations in the code.
+reference: setup-dev
+	@.venv/bin/aferir schema > docs/reference/experiment.schema.json
+	@.venv/bin/aferir schema --markdown > docs/reference/programs.md
 
 # Takes newer versions of everything; `uv` must be on the path.
 pins:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import textwrap
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from aferir.environments import base
+from aferir.environments import base as environments
+from aferir.programs import base as programs
 
 
 def installed(
@@ -26,6 +28,15 @@ def installed(
 
 def example_kind() -> str:
     """The module that the documentation of kinds shows, as it stands there."""
-    said = inspect.getdoc(base) or ""
+    return _example(environments)
+
+
+def example_program() -> str:
+    """The module that the documentation of programs shows."""
+    return _example(programs)
+
+
+def _example(module: ModuleType) -> str:
+    said = inspect.getdoc(module) or ""
     lines = [line for line in said.splitlines() if line.startswith("    ") or not line]
     return "from __future__ import annotations\n" + textwrap.dedent("\n".join(lines))

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from aferir import registry, runner
-from aferir.config import parse
+from aferir.config import parse, reference, schema
 from aferir.environments.base import Context
 from aferir.errors import UsageError
 from aferir.linux import journal
 from aferir.machine import host_limits
-from tests.packages import example_kind, installed
+from tests.packages import example_kind, example_program, installed
 from tests.unit.runner.fakes import WORKLOADS
 
 POINTS = "[aferir.environments]\nheaps = heaps_package:HEAPS\n"
@@ -48,7 +48,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "site").mkdir()
     yield tmp_path / "site"
-    for name in ("heaps_package", "mine_package", "wrong_package"):
+    for name in ("heaps_package", "sorting_package", "wrong_package"):
         sys.modules.pop(name, None)
 
 
@@ -140,24 +140,70 @@ def test_a_package_that_adds_what_cannot_be_used_is_named(
     assert "wrong_package" in f"{caught.value.message} {caught.value.remedy}"
 
 
-PROGRAM = """
-from tests.unit.runner.fakes import Shell
-class Mine(Shell):
-    name = "mine"
-MINE = Mine()
+SORTING = """
+[experiment]
+name = "sorting"
+warmup = 0
+[stop]
+repetitions = 1
+[[environment]]
+name = "native"
+kind = "native"
+[[workload]]
+name = "sorted"
+program = "sorting"
+numbers = 1000
+[factors]
+down = [false, true]
 """
 
 
-def test_a_program_from_a_package_is_one_of_all(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_program_that_the_documentation_shows_runs_from_a_package_of_its_own(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    points = "[aferir.programs]\nmine = mine_package:MINE\n"
-    installed(folder, monkeypatch, name="mine_package", code=PROGRAM, points=points)
-    known = registry.all_programs()
-    assert {"npb", "mine"} <= known.keys()
-    content = EXPERIMENT.replace('"shell"', '"mine"').replace('"heaps"', '"container"').encode()
-    plan = parse(content, host_limits(), known, registry.kinds())
-    assert {cell.workload.program for cell in plan.cells} == {"mine"}
+    points = "[aferir.programs]\nsorting = sorting_package:SORTING\n"
+    installed(folder, monkeypatch, name="sorting_package", code=example_program(), points=points)
+    known, kinds = registry.all_programs(), registry.kinds()
+    assert {"npb", "sorting"} <= known.keys()
+    assert "## `sorting`" in reference.page(known)
+    made = schema.document(known, kinds)
+    assert "sorting" in made["properties"]["workload"]["items"]["properties"]["program"]["enum"]
+    with pytest.raises(UsageError, match="numbers: 0 is out of range"):
+        parse(SORTING.replace("1000", "0").encode(), host_limits(), known, kinds)
+    content = SORTING.encode()
+    run = runner.run(
+        parse(content, host_limits(), known, kinds),
+        tmp_path / "runs",
+        experiment=content,
+        kinds=kinds,
+        workloads=known,
+        context=registry.context(),
+    )
+    measured = [record for record in run.records if record.workload == "sorted"]
+    assert [record.factors for record in measured] == [{"down": False}, {"down": True}]
+    assert all(record.failure is None and record.samples for record in measured)
+
+
+@pytest.mark.parametrize(
+    ("code", "points", "said"),
+    [
+        ("MINE = 7", "mine = wrong_package:MINE", "is int, which has no place in"),
+        (
+            "from aferir.programs.npb.threads import NPB",
+            "npb = wrong_package:NPB",
+            "which aferir has too",
+        ),
+    ],
+)
+def test_a_package_that_adds_a_program_that_is_none_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, code: str, points: str, said: str
+) -> None:
+    points = f"[aferir.programs]\n{points}\n"
+    installed(folder, monkeypatch, name="wrong_package", code=code, points=points)
+    with pytest.raises(UsageError) as caught:
+        registry.all_programs()
+    assert said in caught.value.message
+    assert "wrong_package" in f"{caught.value.message} {caught.value.remedy}"
 
 
 def test_every_kind_is_called_as_it_is_found_and_describes_its_keys() -> None:

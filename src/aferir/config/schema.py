@@ -20,6 +20,7 @@ from aferir.programs.base import Program, declared_by
 
 _NUMBER = r"[0-9]+(\.[0-9]+)?\s*"
 SIZE = rf"^\s*{_NUMBER}({'|'.join(units.SIZE_UNITS)})\s*$"
+PRINTABLE_LINES = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 DURATION = "^(?=.*[0-9])" + "".join(rf"\s*({_NUMBER}{u})?" for u in units.DURATION_UNITS) + r"\s*$"
 
@@ -45,8 +46,7 @@ def _of_form(field: Field) -> dict[str, Any]:
         return _number(field)
     if field.form == "list" and field.item is not None:
         return _list(field, field.item)
-    schema: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": field.longest}
-    return schema | {"pattern": field.pattern or PRINTABLE}
+    return _text(field)
 
 
 def _number(field: Field) -> dict[str, Any]:
@@ -57,6 +57,17 @@ def _number(field: Field) -> dict[str, Any]:
         return number
     spelled_out = {"type": "string", "pattern": SIZE if field.spelling == "size" else DURATION}
     return {"anyOf": [number, spelled_out]} if field.bare else spelled_out
+
+
+def _text(field: Field) -> dict[str, Any]:
+    usual = PRINTABLE_LINES if field.lines else PRINTABLE
+    text = {"type": "string", "minLength": 1, "maxLength": field.longest}
+    text["pattern"] = field.pattern or usual
+    if not field.quoted:
+        return text
+    word = {"type": ["string", "number"]}
+    several = {"type": "array", "items": word, "minItems": 1}
+    return {"anyOf": [text, several, {"type": "object", "additionalProperties": word}]}
 
 
 def _list(field: Field, item: Field) -> dict[str, Any]:

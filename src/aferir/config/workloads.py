@@ -12,13 +12,8 @@ import msgspec
 from aferir.config.fields import PARAMETER_REMEDY, Fields, Name, is_parameter
 from aferir.config.problems import Problems
 from aferir.config.sections import MONTH_S, Experiment
-<<<<<<< HEAD
 from aferir.model.checking import Refused, quoted, read_value
-from aferir.model.parameters import Field
-=======
-from aferir.model.checking import Refused, read_value
 from aferir.model.parameters import Field, duration, several, text, told
->>>>>>> 1d5e468 (aferir schema prints what an experiment file may say as a JSON Schema, and the programs' parameters as a page)
 from aferir.model.plan import Parameter
 from aferir.model.words import choose, shown
 from aferir.programs.base import Program, declared_by, judge

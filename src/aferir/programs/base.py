@@ -1,4 +1,57 @@
-"""The Protocol of programs: what one takes and needs, its command, and how its figures are read."""
+"""The Protocol of programs: what one takes and needs, its command, and how its figures are read.
+
+A program is one value in one module. This is a whole one, which measures how Python sorts:
+
+    import sys
+    from pathlib import Path
+    from typing import Annotated
+
+    import msgspec
+
+    from aferir.model.finding import Finding
+    from aferir.model.parameters import told, whole
+    from aferir.model.record import Sample
+    from aferir.programs.base import Command, Program
+    from aferir.programs.kernels import positive, read_figures
+
+    CODE = '''
+    import json, random, sys, time
+    numbers = random.Random(1).sample(range(10**9), int(sys.argv[1]))
+    begin = time.perf_counter()
+    found = sorted(numbers, reverse=sys.argv[2] == "down")
+    figures = {"duration_s": time.perf_counter() - begin, "verified": set(found) == set(numbers)}
+    print(json.dumps({"program": "sorting", **figures}))
+    '''
+
+    class SortingParameters(msgspec.Struct, frozen=True, kw_only=True):
+        numbers: Annotated[int, whole("that are sorted", 1, 10**7)] = 100_000
+        down: Annotated[bool, told("from the largest to the smallest")] = False
+
+    class Sorting(Program[SortingParameters]):
+        name = "sorting"
+        parameters = SortingParameters
+        kinds = ("native",)  # where this Python is
+
+        def memory_bytes(self, parameters: SortingParameters) -> int:
+            return 2**25 + 128 * parameters.numbers
+
+        def check(self) -> list[Finding]:
+            return [Finding(self.name, "ok", "Python is here")]
+
+        def command(self, parameters: SortingParameters) -> Command:
+            order = "down" if parameters.down else "up"
+            return Command(Path(sys.executable), ("-c", CODE, str(parameters.numbers), order))
+
+        def parse(self, stdout: str) -> tuple[Sample, ...]:
+            figures = read_figures(stdout, self.name)
+            return (Sample("duration_s", positive(figures, "duration_s"), "s"),)
+
+    SORTING = Sorting()
+
+Its parameters are checked in experiment files, are factors, and stand in `aferir schema` by their
+declarations. In aferir it is registered by one name in `aferir.registry`, in another package by an
+entry point of `aferir.programs`.
+"""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     ),
     "pin empty": (
         EXPERIMENT + NATIVE + "pin = []\n" + EP,
-        "environment[1].pin", "not a list", "pin = [1]",
+        "environment[1].pin", "is empty", "pin = [1]",
     ),
     "pin true": (
         EXPERIMENT + NATIVE + "pin = [true]\n" + EP,

@@ -1,0 +1,120 @@
+"""The JSON Schema of experiment files, judged by a validator that is not ours; and the pages."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+
+from aferir.cli import main
+from aferir.config import reference, schema
+from aferir.model.parameters import names
+from aferir.registry import all_programs, kinds
+from tests.checkout import ROOT
+from tests.unit.config import test_errors_environments as environments
+from tests.unit.config.broken_files import GOOD
+from tests.unit.config.test_errors import BROKEN
+
+EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
+BEYOND_A_SCHEMA = 32
+"""Broken files whose fault is in the host, between two tables, or in a sum of durations."""
+
+
+@pytest.fixture(scope="module")
+def validator() -> Any:
+    jsonschema = pytest.importorskip("jsonschema")
+    made = json.loads(json.dumps(schema.document(all_programs(), kinds())))
+    jsonschema.Draft202012Validator.check_schema(made)
+    return jsonschema.Draft202012Validator(made)
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_every_experiment_is_valid(validator: Any, path: Any) -> None:
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert [error.message for error in validator.iter_errors(document)] == []
+
+
+def test_what_is_broken_is_refused_as_far_as_a_schema_can_tell(validator: Any) -> None:
+    accepted: list[str] = []
+    refused: list[str] = []
+    for name, (content, *_) in {**BROKEN, **environments.BROKEN}.items():
+        try:
+            document = tomllib.loads(content)
+        except (ValueError, RecursionError):
+            continue
+        (accepted if validator.is_valid(document) else refused).append(name)
+    assert len(accepted) <= BEYOND_A_SCHEMA, accepted
+    assert len(refused) >= 84
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "array_bytes = 1",
+        'program = "npbb"',
+        "threads = 0",
+        'kernel = "epp"',
+        'threads = "2"',
+        'class = "s"',
+        "unknown = 1",
+        'time_limit = "90"',
+        'time_limit = "1 s 2 h"',
+        "environments = []",
+        'environments = ["native", "native"]',
+        'emulated = "perhaps"',
+    ],
+)
+def test_a_table_of_a_program_has_its_keys_alone(validator: Any, lines: str) -> None:
+    key = lines.partition(" ")[0]
+    kept = [line for line in GOOD.splitlines() if not line.startswith(f"{key} =")]
+    document = tomllib.loads("\n".join([*kept, lines]))
+    assert validator.is_valid(tomllib.loads(GOOD))
+    assert not validator.is_valid(document)
+
+
+def test_what_a_program_needs_may_come_from_a_factor(validator: Any) -> None:
+    bare = GOOD.replace('kernel = "ep"\n', "")
+    assert not validator.is_valid(tomllib.loads(bare))
+    assert validator.is_valid(tomllib.loads(bare + '[factors]\nkernel = ["ep", "cg"]\n'))
+    assert not validator.is_valid(tomllib.loads(bare + '[factors]\nkernel = ["ep", "cq"]\n'))
+
+
+def test_every_program_and_kind_is_offered_with_all_its_keys() -> None:
+    made = schema.document(all_programs(), kinds())["properties"]
+    for section, known in (("workload", all_programs()), ("environment", kinds())):
+        rules = made[section]["items"]["allOf"]
+        offered = [rule["then"]["properties"] for rule in rules]
+        assert len(offered) == len(known)
+    for program, rule in zip(
+        all_programs().values(), made["workload"]["items"]["allOf"], strict=True
+    ):
+        keys = rule["then"]["properties"]
+        assert {*names(program.parameters), "name", "time_limit", "program"} <= keys.keys()
+        assert all("description" in keys[name] for name in names(program.parameters))
+
+
+def test_the_committed_page_and_schema_are_what_the_declarations_say() -> None:
+    """Run `make reference` where this fails."""
+    folder = ROOT / "docs/reference"
+    page = (folder / "programs.md").read_text(encoding="utf-8")
+    assert page == reference.page(all_programs())
+    made = json.loads((folder / "experiment.schema.json").read_text(encoding="utf-8"))
+    assert made == json.loads(json.dumps(schema.document(all_programs(), kinds())))
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_editors_find_the_schema_of_every_experiment(path: Any) -> None:
+    first = path.read_text(encoding="utf-8").partition("\n")[0]
+    key, _, target = first.partition(" ")
+    assert key == "#:schema"
+    assert (path.parent / target).resolve() == ROOT / "docs/reference/experiment.schema.json"
+
+
+def test_the_verb_prints_both(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["$schema"].endswith("2020-12/schema")
+    assert main(["schema", "--markdown"]) == 0
+    assert "## `memory-bandwidth`" in capsys.readouterr().out
