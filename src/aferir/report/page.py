@@ -6,10 +6,12 @@ from pathlib import Path
 
 from aferir.model.provenance import Provenance
 from aferir.report.blocks import Maker, Section, Subject
+from aferir.report.causes import Explanation
 from aferir.report.model import Evaluation
 from aferir.report.published import load
 from aferir.report.sections import (
     allocations,
+    causes,
     cpu,
     curves,
     durations,
@@ -34,6 +36,7 @@ PAGE: tuple[Maker, ...] = (
     verdict.section,
     ranking.section,
     ratios.section,
+    causes.section,
     matrix.section,
     failures.section,
     io.section,
@@ -59,7 +62,17 @@ def sections(
     *,
     provenance: Provenance | None = None,
     reference: Path | None = None,
+    explanations: tuple[Explanation, ...] = (),
 ) -> tuple[Section, ...]:
-    """Those that have something to say; `reference` is the folder of published results."""
-    subject = Subject(evaluation=evaluation, provenance=provenance, published=load(reference))
+    """Those that have something to say.
+
+    `reference` is the folder of published results; `explanations` are comparisons whose causes are
+    known.
+    """
+    subject = Subject(
+        evaluation=evaluation,
+        provenance=provenance,
+        published=load(reference),
+        explanations=explanations,
+    )
     return tuple(section for make in PAGE if (section := make(subject)) is not None)

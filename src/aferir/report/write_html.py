@@ -11,11 +11,13 @@ from markupsafe import Markup
 from aferir.model.provenance import Provenance
 from aferir.report import formatting, page
 from aferir.report.blocks import Block, Field, Picture, Section, Table
+from aferir.report.causes import Explanation
 from aferir.report.marks import MARKS, mark, places
 from aferir.report.model import Evaluation
 
 WIDE = 100
 """Cells from which on a printed report leaves its folded sections folded."""
+_UNIT = re.compile(r"(\d) (%|[mµn]?s\b|times\b)")
 _FIGURE = re.compile(r"[-+]?[\d.,]+( |$)|< |–$|∞")  # noqa: RUF001 - the sign of an empty field
 
 
@@ -36,9 +38,12 @@ def html(
     *,
     provenance: Provenance | None = None,
     reference: Path | None = None,
+    explanations: tuple[Explanation, ...] = (),
 ) -> str:
     """The page as text. Every name and message is escaped: they come from other people's files."""
-    sections = page.sections(evaluation, provenance=provenance, reference=reference)
+    sections = page.sections(
+        evaluation, provenance=provenance, reference=reference, explanations=explanations
+    )
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -46,6 +51,7 @@ def html(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["unbroken"] = unbroken
     return environment.get_template("report.html.j2").render(
         evaluation=evaluation,
         provenance=provenance,
@@ -90,10 +96,15 @@ def _table_rows(table: Table) -> list[tuple[Field | None, tuple[Field, ...]]]:
     return rows
 
 
-def _keep(section: Section) -> int:
-    """How many blocks stay on one printed page with the heading: up to the first picture."""
+def _keep(section: Section) -> int | None:
+    """The first picture's place: it stays on one printed page with all that introduces it."""
     kinds = [isinstance(block, Picture) for block in section.blocks]
-    return kinds.index(True) if True in kinds else 0
+    return kinds.index(True) if True in kinds else None
+
+
+def unbroken(text: str) -> str:
+    """Figures that no line breaks: `+6.9 %` and `n = 12`."""
+    return _UNIT.sub("\\1\u00a0\\2", text.replace("n = ", "n\u00a0=\u00a0"))
 
 
 def _started(provenance: Provenance | None) -> str:

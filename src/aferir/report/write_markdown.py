@@ -22,6 +22,7 @@ from aferir.report.blocks import (
     Table,
     Toned,
 )
+from aferir.report.causes import Explanation
 from aferir.report.formatting import labelled
 from aferir.report.model import Evaluation
 
@@ -43,9 +44,12 @@ def markdown(
     *,
     provenance: Provenance | None = None,
     reference: Path | None = None,
+    explanations: tuple[Explanation, ...] = (),
 ) -> str:
     """The report as Markdown text; names from other people's files cannot become markup."""
-    sections = page.sections(evaluation, provenance=provenance, reference=reference)
+    sections = page.sections(
+        evaluation, provenance=provenance, reference=reference, explanations=explanations
+    )
     parts = [
         f"# {escape(evaluation.title)}",
         _lead(evaluation, provenance),

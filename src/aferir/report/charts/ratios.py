@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from aferir.report.charts.rows import Bar, Drawn, Line, Panel, Point, Row, rows_chart
 from aferir.report.charts.scales import Axis
 from aferir.report.formatting import change, labelled
@@ -13,6 +15,10 @@ from aferir.report.model import CellResult, Evaluation, Rank
 FAR = 2.0
 """From this ratio on (or below its inverse) a row goes to a logarithmic panel of its own: on
 one axis with 38 times, the difference between +1 % and +5 % would not be seen."""
+
+
+_SMALL = (0.02, 0.98)
+"""Quantiles of the small marks that the axis reaches to; those beyond lie at its edge."""
 
 
 def ratio_chart(
@@ -121,9 +127,11 @@ def _axis(drawn: Sequence[Drawn], logarithmic: bool) -> Axis:
     """Room for every estimate and for reasonable intervals; wilder ones run off the axis."""
     ends = [1.0]
     reach = 4.0 if logarithmic else 1.6
-    points = [one.at for one in drawn if isinstance(one, Point)]
+    points = [one.at for one in drawn if isinstance(one, Point) and one.size >= 1]
     usual = max(points), min(points)
     ends += points
+    small = [one.at for one in drawn if isinstance(one, Point) and one.size < 1]
+    ends += np.quantile(small, _SMALL).tolist() if small else []
     for one in drawn:
         if isinstance(one, Line):
             ends += [max(one.low, usual[1] / reach), min(one.high, usual[0] * reach)]

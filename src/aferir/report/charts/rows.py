@@ -159,6 +159,10 @@ def _right(rows: Iterable[Row]) -> float:
     return max(max(map(letters, row.note.split("\n"))) for row in rows) + _GAP + 4
 
 
+def _height(row: Row) -> float:
+    return ROW + 6 * row.note.count("\n")
+
+
 def _legend(keys: Sequence[Key], name: str) -> tuple[list[str], float]:
     """Entries one after the other, on as many lines as they need."""
     body, x, y = [], 2.0, 4.0
@@ -183,7 +187,8 @@ def _panel(
     if panel.title:
         body.append(_text(2, y + 12, panel.title, "title"))
         y += 20
-    top, bottom = y, y + ROW * len(panel.rows)
+    heights = [_height(row) for row in panel.rows]
+    top, bottom = y, y + sum(heights)
     place = _Placing(panel.axis, left, right, name)
     ticks = panel.axis.ticks()
     for tick in ticks:
@@ -198,8 +203,10 @@ def _panel(
     if panel.zero is not None:
         x = place.x(panel.zero)
         body.append(f'<path class="zero" d="M{x:.1f} {top:.0f}V{bottom:.0f}"/>')
-    for k, row in enumerate(panel.rows):
-        body += place.row(row, top + ROW * (k + 0.5))
+    middle = top
+    for row, height in zip(panel.rows, heights, strict=True):
+        body += place.row(row, middle + height / 2)
+        middle += height
     body += _tick_words(panel, ticks, place, bottom + 16)
     y = bottom + 22
     if panel.below:

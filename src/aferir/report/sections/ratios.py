@@ -51,6 +51,7 @@ def _over_all(evaluation: Evaluation) -> str:
     level = percent(evaluation.rule.level)
     return (
         "Duration over the baseline's: a small mark for each group, a large one for their "
-        f"geometric mean with its {level} interval; to the right of the line at 1 is slower."
+        f"geometric mean with its {level} interval; to the right of the line at 1 is slower. "
+        "Marks at the edge lie beyond it."
         f"{hatched(evaluation)}"
     )
