@@ -67,8 +67,9 @@ def sentence(explained: Explanation) -> str:
     if not e.causes:
         return f"{whole}; no cause is known."
     ordered = sorted(e.causes, key=lambda cause: -abs(cause.effect))
-    named = [_said(cause) for cause in ordered[:_NAMED]]
-    others = ordered[_NAMED:]
+    most = len(ordered) if len(ordered) == _NAMED + 1 else _NAMED  # one alone has its name
+    named = [_said(cause) for cause in ordered[:most]]
+    others = ordered[most:]
     if others:
         together = math.fsum(cause.effect for cause in others)
         named.append(f"{percent(together, sign=True)} from {len(others)} smaller causes")
