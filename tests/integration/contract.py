@@ -1,7 +1,7 @@
-"""What every kind of environment whose instances are the host's processes has to keep.
+"""What every kind of environment has to keep.
 
-One test file for a kind derives a class from `Contract` and says its name; what is particular to
-the kind it tests beside that.
+One test file for a kind derives a class from `EveryKind`, or from `Contract` where its instances
+are the host's processes, and says its name; what is particular to the kind it tests beside that.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ import pytest
 
 from aferir import registry
 from aferir.environments import tenants
-from aferir.environments.base import Environment, Instance
+from aferir.environments.base import Accounting, Environment, Instance
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import cgroup, journal
 from aferir.model.plan import EnvironmentSpec
@@ -36,7 +36,6 @@ from tests.integration.support import (
 )
 
 SEED = 34
-KILLS = 10
 ALLOCATING = """
 import json, sys
 from aferir import registry
@@ -52,20 +51,28 @@ while True:
 """
 
 
-class Contract:
+class EveryKind:
     """Derive from it, and say the `kind`; the class's name begins with Test."""
 
     kind: str
     keys: ClassVar[Mapping[str, Any]] = {}
     """Of its own, that the instances of these tests have."""
+    inside: ClassVar[PurePosixPath | None] = None
+    """A folder of the instance for programs; None: any will do."""
+    kills = 10
+    """How often its maker is killed; 0 for a kind that makes nothing."""
     longest_start_s = 0.4
     """Within which a kill comes: about what one allocation takes here, and its end."""
-    own_processes = True
-    own_kernel = False
+    entries: ClassVar[Collection[str]] = ()
+    """Kinds of entries that it writes into the journal; empty: those of its own name."""
 
     def spec(self, **changes: object) -> EnvironmentSpec:
         values = {"name": "one", "kind": self.kind, "cpus": 1, "memory_bytes": 2**28, **self.keys}
         return registry.kinds()[self.kind].spec(**(values | changes))
+
+    def used(self, instance: Instance) -> float:
+        """What the host says that the instance has used of its CPUs."""
+        return cpu_ns(instance.accounting)
 
     @pytest.fixture(autouse=True)
     def state(
@@ -88,7 +95,48 @@ class Contract:
         check_timeout(instance)
 
     def test_files_go_in_and_out(self, instance: Instance, tmp_path: Path) -> None:
-        check_files(instance, tmp_path)
+        check_files(instance, tmp_path, self.inside)
+
+    def test_a_paused_one_uses_no_cpu(self, instance: Instance) -> None:
+        if registry.kinds()[self.kind].on_host:
+            pytest.skip("nothing runs on the host between two commands")
+        check_pause(instance, lambda: self.used(instance))
+
+    def test_releasing_twice_and_while_paused_is_fine(self, environment: Environment) -> None:
+        before = {entry.id for entry in journal.entries()}
+        instance = environment.allocate(self.spec())
+        ids = [entry.id for entry in journal.entries() if entry.id not in before]
+        instance.pause()
+        assert instance.release() > 0
+        instance.release()
+        assert groups_of(ids) == []
+        assert {entry.id for entry in journal.entries()} == before
+        if not registry.kinds()[self.kind].on_host:
+            with pytest.raises(ProgramError):
+                instance.run(["true"])
+
+    def test_whatever_a_kill_leaves_is_removed(
+        self, environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whenever it comes: while an instance is made, used, or given back."""
+        if not self.kills:
+            pytest.skip("it makes nothing")
+        assert environment.kind == self.kind
+        monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+        kill_at_random_moments(
+            self.kind, self.keys, self.longest_start_s, kills=self.kills, entries=self.entries
+        )
+        self.check_nothing_left()
+
+    def check_nothing_left(self) -> None:
+        """What the tool itself might keep."""
+
+
+class Contract(EveryKind):
+    """For kinds whose instances are the host's processes, in control groups."""
+
+    own_processes = True
+    own_kernel = False
 
     def test_a_link_of_the_instance_does_not_lead_to_the_host(
         self, instance: Instance, tmp_path: Path
@@ -139,9 +187,6 @@ class Contract:
         for folder in groups.values():
             assert set(instance.accounting.processes) <= cgroup.members(folder)
 
-    def test_a_paused_one_uses_no_cpu(self, instance: Instance) -> None:
-        check_pause(instance, lambda: _cpu_ns(instance))
-
     def test_tenants_do_the_same_at_once(self, environment: Environment) -> None:
         together = tenants.allocate(environment, self.spec(tenants=2))
         try:
@@ -151,36 +196,24 @@ class Contract:
             together.release()
         assert leftovers() == []
 
-    def test_releasing_twice_and_while_paused_is_fine(self, environment: Environment) -> None:
-        instance = environment.allocate(self.spec())
-        ids = [entry.id for entry in journal.entries()]
-        instance.pause()
-        assert instance.release() > 0
-        assert instance.release() < 0.01
-        assert groups_of(ids) == []
-        assert leftovers() == []
-        with pytest.raises(ProgramError):
-            instance.run(["true"])
-
     def test_a_failed_start_leaves_nothing(self, environment: Environment) -> None:
         with pytest.raises(MissingError):
             environment.allocate(self.spec(cpus=9999))
         assert leftovers() == []
 
-    def test_whatever_a_kill_leaves_is_removed(self, environment: Environment) -> None:
-        assert environment.kind == self.kind
-        kill_at_random_moments(self.kind, self.keys, self.longest_start_s)
-        self.check_nothing_left()
 
-    def check_nothing_left(self) -> None:
-        """What the tool itself might keep."""
-
-
-def kill_at_random_moments(kind: str, keys: Mapping[str, Any], longest_s: float) -> None:
-    """Kill whoever makes instances, `KILLS` times, and see that cleaning removes all there is."""
+def kill_at_random_moments(
+    kind: str,
+    keys: Mapping[str, Any],
+    longest_s: float,
+    *,
+    kills: int = 10,
+    entries: Collection[str] = (),
+) -> None:
+    """Kill whoever makes instances again and again, and see that cleaning removes all there is."""
     draw = random.Random(SEED)  # noqa: S311 - not cryptography
     seen: set[str] = set()
-    for _ in range(KILLS):
+    for _ in range(kills):
         killed_after(draw.uniform(0, longest_s), ALLOCATING, kind, json.dumps(dict(keys)))
         orphans = journal.orphans()
         seen.update(entry.kind for entry in orphans)
@@ -188,11 +221,13 @@ def kill_at_random_moments(kind: str, keys: Mapping[str, Any], longest_s: float)
             assert registry.clean(orphans) == []
             assert leftovers() == []
             assert groups_of([entry.id for entry in orphans]) == []
-    assert seen == {kind}, "no kill found anything half made: the test tests nothing"
+    assert seen, "no kill found anything half made: the test tests nothing"
+    assert seen <= set(entries or [kind])
 
 
-def _cpu_ns(instance: Instance) -> int:
-    groups = instance.accounting.cgroups
+def cpu_ns(accounting: Accounting) -> int:
+    """What an instance, or a member of one, has used, by its control group."""
+    groups = accounting.cgroups
     if "cpuacct" in groups:
         return int((groups["cpuacct"] / "cpuacct.usage").read_text(encoding="ascii"))
     text = (groups["unified"] / "cpu.stat").read_text(encoding="ascii")

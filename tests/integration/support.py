@@ -113,12 +113,12 @@ def check_timeout(instance: Runs) -> None:
     assert not [line for line in lines if line.startswith("sleep 4321")]
 
 
-def check_files(instance: Runs, tmp_path: Path) -> None:
+def check_files(instance: Runs, tmp_path: Path, inside: PurePosixPath | None = None) -> None:
     """A file goes in with its mode, runs there, and comes back unchanged."""
     source = tmp_path / "script"
     source.write_bytes(b"#!/bin/sh\nwc -c < $0\nexit 0\n" + bytes(range(256)) * 8192)
     source.chmod(0o755)
-    target = PurePosixPath(tmp_path) / "deep/script"
+    target = (inside or PurePosixPath(tmp_path) / "deep") / "script"
     instance.put(source, target)
     assert instance.run([str(target)]).stdout.strip() == str(source.stat().st_size)
     instance.get(target, tmp_path / "back/script")

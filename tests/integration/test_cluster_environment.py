@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 import msgspec
 import pytest
@@ -17,11 +18,12 @@ from aferir import registry
 from aferir.cluster import manager, storing
 from aferir.cluster.instance import Cluster, ClusterSpec
 from aferir.environments import tenants
-from aferir.environments.base import Instance
+from aferir.environments.base import Environment, Instance
 from aferir.errors import ProgramError
 from aferir.image import userland
-from aferir.linux import journal
-from tests.integration.support import allocated, check_timeout, leftovers, own_state
+from aferir.linux import journal, namespace
+from tests.integration.contract import EveryKind, cpu_ns
+from tests.integration.support import allocated, leftovers, own_state, usable
 
 pytestmark = pytest.mark.integration
 SPEC = ClusterSpec(name="lab", cpus=1, memory_bytes=2**28, nodes=2)
@@ -35,21 +37,48 @@ time.sleep(600)
 """
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+@pytest.fixture(scope="module", autouse=True)
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
-        own_state(tmp_path_factory, patch)
-        made = Cluster()
-        for finding in made.check():
-            if finding.status == "missing":
-                pytest.skip(f"{finding.message}; {finding.remedy}")
-        made.prepare()
-        yield made
+        yield own_state(tmp_path_factory, patch)
 
 
 @pytest.fixture(scope="module")
-def lab(environment: Cluster) -> Iterator[Instance]:
-    yield from allocated(environment, SPEC)
+def clusters(own: Path) -> Cluster:  # noqa: ARG001 - its state is ours
+    made = usable("cluster")
+    assert isinstance(made, Cluster)
+    return made
+
+
+@pytest.fixture(scope="module")
+def lab(clusters: Cluster) -> Iterator[Instance]:
+    yield from allocated(clusters, SPEC)
+
+
+class TestClusterKind(EveryKind):
+    """With one cluster for all that leaves it as it was."""
+
+    kind = "cluster"
+    keys: ClassVar = {"nodes": 2}
+    inside = PurePosixPath("/opt/aferir")
+    kills = 3
+    longest_start_s = 3.0
+    entries = (manager.KIND, namespace.KIND, "container", "process", "mount")
+
+    @pytest.fixture(autouse=True)
+    def state(self, own: Path) -> Path:
+        return own
+
+    @pytest.fixture
+    def environment(self, clusters: Cluster) -> Environment:
+        return clusters
+
+    @pytest.fixture
+    def instance(self, lab: Instance) -> Instance:
+        return lab
+
+    def used(self, instance: Instance) -> float:
+        return sum(cpu_ns(node) for node in instance.accounting.members.values())
 
 
 def test_mpi_runs_on_all_nodes(lab: Instance) -> None:
@@ -66,25 +95,15 @@ def test_programs_are_on_all_nodes(lab: Instance, tmp_path: Path) -> None:
         lab.put(tmp_path / "who", PurePosixPath("/etc/who"))
 
 
-def test_a_paused_cluster_goes_on_where_it_was(lab: Instance) -> None:
-    lab.pause()
-    lab.resume()
-    assert lab.run(["hostname"]).stdout == "front\n"
-
-
-def test_a_time_limit_ends_what_runs(lab: Instance) -> None:
-    check_timeout(lab)
-
-
 def test_it_is_listed_nowhere_and_each_node_has_its_accounts(lab: Instance) -> None:
     assert storing.names() == []
     assert list(lab.accounting.members) == ["front", "node1"]
     assert all(own.processes for own in lab.accounting.members.values())
 
 
-def test_two_at_once_do_not_see_one_another(environment: Cluster) -> None:
+def test_two_at_once_do_not_see_one_another(clusters: Cluster) -> None:
     two = ClusterSpec(name="two", cpus=1, memory_bytes=2**28, nodes=2, tenants=2)
-    instance = tenants.allocate(environment, two)
+    instance = tenants.allocate(clusters, two)
     try:
         done = instance.run(WHO)
         for one in (done, *done.others):
@@ -94,11 +113,11 @@ def test_two_at_once_do_not_see_one_another(environment: Cluster) -> None:
         instance.release()
 
 
-def test_a_later_userland_with_another_open_mpi_uses_all_nodes(environment: Cluster) -> None:
+def test_a_later_userland_with_another_open_mpi_uses_all_nodes(clusters: Cluster) -> None:
     """On an image that takes a minute to build: only where it is there already."""
     if userland.find(userland.host_recipe(manager.PACKAGES, "trixie")) is None:
         pytest.skip("the image of Debian 13 is not built; see experiments/cluster-distributions")
-    instance = environment.allocate(msgspec.structs.replace(SPEC, suite="trixie"))
+    instance = clusters.allocate(msgspec.structs.replace(SPEC, suite="trixie"))
     try:
         assert sorted(instance.run(WHO).stdout.splitlines()) == ["2 front", "2 node1"]
         assert 'VERSION_ID="13"' in instance.run(["cat", "/etc/os-release"]).stdout
@@ -106,7 +125,7 @@ def test_a_later_userland_with_another_open_mpi_uses_all_nodes(environment: Clus
         instance.release()
 
 
-@pytest.mark.usefixtures("environment")
+@pytest.mark.usefixtures("clusters")
 def test_one_whose_maker_was_killed_is_removed_by_cleaning() -> None:
     before = {entry.id for entry in journal.entries()}
     child = subprocess.Popen([sys.executable, "-c", ALLOCATING], stdout=subprocess.PIPE, text=True)

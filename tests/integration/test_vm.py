@@ -13,12 +13,9 @@ from aferir.errors import ProgramError
 from aferir.image import userland
 from aferir.linux import cgroup, journal
 from aferir.model.plan import EnvironmentSpec
+from tests.integration.contract import EveryKind
 from tests.integration.support import (
     allocated,
-    check_commands,
-    check_files,
-    check_pause,
-    check_timeout,
     cpu_s,
     groups_of,
     leftovers,
@@ -31,19 +28,19 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module", autouse=True)
-def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         yield own_state(tmp_path_factory, patch)
 
 
 @pytest.fixture(scope="module")
-def environment(state: Path) -> Environment:  # noqa: ARG001 - its state is ours
+def guests(own: Path) -> Environment:  # noqa: ARG001 - its state is ours
     return usable("vm")
 
 
 @pytest.fixture(scope="module")
-def instance(environment: Environment) -> Iterator[Instance]:
-    yield from allocated(environment, spec())
+def guest(guests: Environment) -> Iterator[Instance]:
+    yield from allocated(guests, spec())
 
 
 def spec(**changes: object) -> EnvironmentSpec:
@@ -51,40 +48,52 @@ def spec(**changes: object) -> EnvironmentSpec:
     return EnvironmentSpec(**values)  # type: ignore[arg-type]
 
 
-def test_phases_add_up_and_it_boots_soon(instance: Instance) -> None:
-    phases = instance.phases
+class TestGuest(EveryKind):
+    """With one guest for all that leaves it as it was: to boot takes long where it is emulated."""
+
+    kind = "vm"
+    kills = 5
+    longest_start_s = 5.0
+    entries = ("vm", "trial")
+
+    @pytest.fixture(autouse=True)
+    def state(self, own: Path) -> Path:
+        return own
+
+    @pytest.fixture
+    def environment(self, guests: Environment) -> Environment:
+        return guests
+
+    @pytest.fixture
+    def instance(self, guest: Instance) -> Instance:
+        return guest
+
+    def used(self, instance: Instance) -> float:
+        return cpu_s(instance.accounting.processors)
+
+
+def test_phases_add_up_and_it_boots_soon(guest: Instance) -> None:
+    phases = guest.phases
     parts = (phases.copied_s, phases.booted_s, phases.ready_s)
     assert all(part is not None and part > 0 for part in parts)
     assert sum(part or 0 for part in parts) == pytest.approx(phases.total_s)
 
 
-def test_programs_run_as_anywhere_else(instance: Instance) -> None:
-    check_commands(instance)
-
-
-def test_a_time_limit_ends_everything(instance: Instance) -> None:
-    check_timeout(instance)
-
-
-def test_files_go_in_and_out(instance: Instance, tmp_path: Path) -> None:
-    check_files(instance, tmp_path)
-
-
-def test_it_has_its_own_kernel_cpus_and_memory(instance: Instance) -> None:
+def test_it_has_its_own_kernel_cpus_and_memory(guest: Instance) -> None:
     base = userland.find(userland.host_recipe())
     assert base is not None
-    assert instance.run(["uname", "-r"]).stdout.strip() == base.metadata.kernel_release
-    assert instance.run(["nproc"]).stdout.strip() == "2"
-    kib = int(instance.run(["grep", "MemTotal", "/proc/meminfo"]).stdout.split()[1])
+    assert guest.run(["uname", "-r"]).stdout.strip() == base.metadata.kernel_release
+    assert guest.run(["nproc"]).stdout.strip() == "2"
+    kib = int(guest.run(["grep", "MemTotal", "/proc/meminfo"]).stdout.split()[1])
     assert 2**28 * 0.6 < kib * 1024 < 2**28
-    assert instance.accounting.own_kernel
+    assert guest.accounting.own_kernel
 
 
-def test_two_threads_may_run_programs_at_a_time(instance: Instance) -> None:
+def test_two_threads_may_run_programs_at_a_time(guest: Instance) -> None:
     found: list[str] = []
 
     def run(word: str) -> None:
-        found.append(instance.run(["sh", "-c", f"sleep 0.3; echo {word}"]).stdout)
+        found.append(guest.run(["sh", "-c", f"sleep 0.3; echo {word}"]).stdout)
 
     threads = [threading.Thread(target=run, args=(word,)) for word in ("one", "two")]
     for thread in threads:
@@ -94,13 +103,9 @@ def test_two_threads_may_run_programs_at_a_time(instance: Instance) -> None:
     assert sorted(found) == ["one\n", "two\n"]
 
 
-def test_a_paused_one_uses_no_cpu(instance: Instance) -> None:
-    check_pause(instance, lambda: cpu_s(instance.accounting.processors))
-
-
-def test_a_guest_is_limited_pinned_and_gone_after_release(environment: Environment) -> None:
+def test_a_guest_is_limited_pinned_and_gone_after_release(guests: Environment) -> None:
     last = max(os.sched_getaffinity(0))
-    limited = environment.allocate(spec(cpus=1, pin=(last,), cpu_quota=0.5))
+    limited = guests.allocate(spec(cpus=1, pin=(last,), cpu_quota=0.5))
     ids = [entry.id for entry in journal.entries()]
     (qemu,) = limited.accounting.processes
     assert os.sched_getaffinity(qemu) == {last}
@@ -117,10 +122,10 @@ def test_a_guest_is_limited_pinned_and_gone_after_release(environment: Environme
 
 
 def test_a_guest_that_dies_is_an_error_and_leaves_nothing(
-    environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    guests: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
-    dying = environment.allocate(spec())
+    dying = guests.allocate(spec())
     os.kill(dying.accounting.processes[0], 9)
     with pytest.raises(ProgramError):
         dying.run(["sleep", "5"])
@@ -129,7 +134,7 @@ def test_a_guest_that_dies_is_an_error_and_leaves_nothing(
 
 
 def test_the_verdict_on_kvm_is_asked_for_once(
-    environment: Environment,  # noqa: ARG001
+    guests: Environment,  # noqa: ARG001
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     base = userland.find(userland.host_recipe())

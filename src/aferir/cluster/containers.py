@@ -23,6 +23,9 @@ _VARIABLES = {"LANG": "C.UTF-8", "TERM": "xterm-256color"}
 class ContainerNodes:
     """Makes, finds and removes them; root may."""
 
+    own_kernel = False
+    kept_bytes = 0
+
     def check(self) -> list[Finding]:
         """As of containers."""
         return container.Container().check()

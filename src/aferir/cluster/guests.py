@@ -59,6 +59,9 @@ Few programs: emulated, each takes 50 ms to start."""
 class GuestNodes:
     """Makes, finds and removes them; on a bridge, and so root alone may."""
 
+    own_kernel = True
+    kept_bytes = vm.KEPT_BYTES
+
     def check(self) -> list[Finding]:
         """As of guests, and what shares folders with them."""
         found = vm.VirtualMachine().check()

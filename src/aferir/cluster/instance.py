@@ -19,11 +19,11 @@ from aferir.cluster.description import Description, NodeKind, Placement, State
 from aferir.environments import rooted
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.lxc import container
-from aferir.environments.qemu import kvm, vm
+from aferir.environments.qemu import kvm
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
 from aferir.linux import affinity, journal, undo
-from aferir.linux.process import Completed
+from aferir.linux.process import Completed, explain_exit
 from aferir.machine import privileges
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
@@ -33,8 +33,6 @@ from aferir.model.plan import Cpus, EnvironmentKind, EnvironmentSpec, Tenants
 KIND = "cluster"
 _SHARED = PurePosixPath("/home")
 _RELEASE = "[a-z]{1,30}"
-_KEPT_BYTES: Mapping[NodeKind, int] = {"container": 0, "vm": vm.KEPT_BYTES}
-_OTHER_RELEASES: tuple[NodeKind, ...] = ("container",)
 
 
 def _release(name: str) -> str:
@@ -76,11 +74,11 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
 
     def kept_bytes(self) -> int:
         """Of each node."""
-        return _KEPT_BYTES[self.node_kind]
+        return manager.of_kind(self.node_kind).kept_bytes
 
     def conflicts(self) -> tuple[Wrong, ...]:
         """A release is of containers."""
-        if self.suite is not None and self.node_kind not in _OTHER_RELEASES:
+        if self.suite is not None and manager.of_kind(self.node_kind).own_kernel:
             said = "guests have the host's release"
             return (Wrong("suite", said, "remove it, or `node_kind`"),)
         return ()
@@ -126,7 +124,7 @@ class Cluster:
         state = manager.create_from(
             description, lambda _: base.folder, self._progress, host=host, keep=False
         )
-        emulated = spec.node_kind == "vm" and not kvm.verdict(base).works
+        emulated = manager.backend(description).own_kernel and not kvm.verdict(base).works
         return ClusterInstance(spec, state, emulated, time.perf_counter() - clock)
 
 
@@ -159,7 +157,16 @@ class ClusterInstance:
         inside = configuration.user_command(command, root=False)
         variables = {**(environment or {}), undo.MARK: mark}
         line = self._made.enter(self._place, front, inside, variables)
-        return container.run_marked(line, command, mark=mark, timeout_s=timeout_s, check=check)
+        done = container.run_marked(line, command, mark=mark, timeout_s=timeout_s, check=False)
+        not_run = re.compile(rf"^sh: \d+: exec: {re.escape(command[0])}: (.+)$", re.MULTILINE)
+        if done.exit_code in (126, 127) and (found := not_run.search(done.stderr)):
+            raise MissingError(
+                f"the program `{command[0]}` cannot be run on the cluster: {found[1]}",
+                remedy=f"put it below {_SHARED} or into {configuration.PROGRAMS} first",
+            )
+        if check and done.exit_code != 0:
+            raise ProgramError(f"`{' '.join(command)}` {explain_exit(done)}")
+        return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into a folder that all nodes share."""
@@ -189,7 +196,7 @@ class ClusterInstance:
 
     def entering(self, command: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Into guests; containers share the host's kernel."""
-        if self.spec.node_kind == "container":
+        if not self._made.own_kernel:
             return {}
         return {node.name: self._made.enter(self._place, node, command, {}) for node in self._nodes}
 
@@ -209,7 +216,7 @@ class ClusterInstance:
             raise ProgramError(said)
 
     def _accounting(self, entry: journal.Entry) -> Accounting:
-        if self.spec.node_kind == "container":
+        if not self._made.own_kernel:
             return container.accounting(container.name_of(entry))
         pid = self._made.process(entry)
         return Accounting(processes=() if pid is None else (pid,), own_kernel=True)

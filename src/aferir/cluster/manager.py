@@ -45,9 +45,14 @@ _BACK = {
 }
 
 
+def of_kind(kind: NodeKind) -> Nodes:
+    """What makes nodes of that kind."""
+    return _BACKENDS[kind]()
+
+
 def backend(description: Description) -> Nodes:
     """What its nodes are made of."""
-    return _BACKENDS[description.kind]()
+    return of_kind(description.kind)
 
 
 def create(asked: Description, progress: Progress = silent) -> State:

@@ -28,6 +28,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 class Nodes(Protocol):
     """Makes nodes of one kind. Started in one call and waited for in another, all boot at once."""
 
+    own_kernel: bool
+    """Whether a node has one; else it is processes of the host's."""
+    kept_bytes: int
+    """What a kernel of its own and its user land keep of a node's memory, about."""
+
     def check(self) -> list[Finding]:
         """What this machine lacks for them. Changes nothing."""
         ...

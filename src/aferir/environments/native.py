@@ -13,7 +13,7 @@ import msgspec
 
 from aferir.environments.base import Accounting, Context, Kind, Phases
 from aferir.environments.limited import LimitedSpec
-from aferir.errors import MissingError, TimeoutExpired
+from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, scratch, undo
 from aferir.linux.process import Completed
 from aferir.machine import facts
@@ -191,10 +191,13 @@ class NativeInstance:
 
 
 def _copy(source: Path, destination: Path) -> None:
-    if destination.exists() and destination.samefile(source):
-        return
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(source, destination)
+    try:
+        if destination.exists() and destination.samefile(source):
+            return
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, destination)
+    except OSError as error:
+        raise ProgramError(f"{source} cannot be copied to {destination}: {error}") from None
 
 
 NATIVE = Kind(name=Native.kind, spec=NativeSpec, make=Native, on_host=True)
