@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from aferir import registry
+from aferir.environments.qemu.vm import GuestSpec
 from aferir.environments.uml import guest, machine
 from aferir.environments.uml.guest import Guest, Wanted
 from aferir.environments.uml.machine import Share
@@ -27,6 +28,7 @@ from tests.integration.support import (
     check_timeout,
     leftovers,
     own_state,
+    usable,
 )
 
 pytestmark = pytest.mark.integration
@@ -165,6 +167,21 @@ def test_a_folder_of_the_host_is_seen_and_two_guests_hear_each_other(
             host.release()
         for end in pair:
             end.close()
+    assert leftovers() == []
+
+
+def test_a_guest_under_qemu_starts_from_the_same_image_beside_it(
+    instance: Guest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """User-Mode Linux locks the image, which is all right as long as both only read it."""
+    qemu = usable("vm")
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
+    beside = qemu.allocate(GuestSpec(name="beside", cpus=1, memory_bytes=2**28))
+    try:
+        kernels = {one.run(["uname", "-r"]).stdout for one in (instance, beside)}
+        assert len(kernels) == 2
+    finally:
+        beside.release()
     assert leftovers() == []
 
 

@@ -40,6 +40,10 @@ class Wire(msgspec.Struct, frozen=True):
     remote: Path
 
 
+_DRIVE = "if=none,id=disk,format=qcow2,backing.file.locking=off"
+"""The image below is only ever read, and a guest under User-Mode Linux has locked it."""
+
+
 def command(
     *,
     name: str,
@@ -63,7 +67,7 @@ def command(
         *("-smp", f"{cpus},sockets=1,cores={cpus},threads=1"),
         *("-m", f"{-(-memory_bytes // 2**20)}M"),
         *("-append", _KERNEL),
-        *("-drive", f"if=none,id=disk,format=qcow2,file={escaped(disk(folder))}"),
+        *("-drive", f"{_DRIVE},file={escaped(disk(folder))}"),
         *("-device", "virtio-blk-pci,drive=disk"),
         *("-device", "virtio-serial-pci"),
         *("-chardev", f"socket,id=agent,server=on,wait=off,path={escaped(agent(folder))}"),
