@@ -20,7 +20,7 @@ from aferir.environments import tenants
 from aferir.environments.base import Accounting, Environment, Instance
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import cgroup, journal
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import SCRATCH, EnvironmentSpec
 from tests.integration.support import (
     allocated,
     check_commands,
@@ -165,6 +165,17 @@ class Contract(EveryKind):
     def test_a_quota_holds_it(self, environment: Environment) -> None:
         for instance in allocated(environment, self.spec(cpu_quota=0.1)):
             check_quota(instance, 0.1)
+
+    def test_it_may_have_a_disk_of_its_own(self, environment: Environment) -> None:
+        if "disk" not in [key.key for key in registry.kinds()[self.kind].keys]:
+            pytest.skip("a guest's disk is its own anyway")
+        for instance in allocated(environment, self.spec(disk_bytes=2**27)):
+            look = f"df -P ${SCRATCH} | tail -1; echo ${SCRATCH} ${SCRATCH}/*; : > ${SCRATCH}/x"
+            for _ in range(2):  # the second finds none of the first one's files
+                wants = {SCRATCH: "/tmp"}
+                words = instance.run(["sh", "-c", look], environment=wants).stdout.split()
+                assert 2**26 < int(words[1]) * 1024 < 2**27
+                assert words[-1] == f"{words[-2]}/*"
 
     def test_more_memory_than_allowed_is_refused(self, environment: Environment) -> None:
         for instance in allocated(environment, self.spec(memory_bytes=2**27)):

@@ -18,14 +18,18 @@ def name_of(entry: Entry) -> str:
     return f"aferir-{entry.id}"
 
 
-def make(entry: Entry, spec: EnvironmentSpec, cpus: Sequence[int]) -> dict[str, Path]:
-    """Controller (or `unified`) to folder, with the limits of `spec`.
+def make(
+    entry: Entry, spec: EnvironmentSpec, cpus: Sequence[int], *, memory: bool = True
+) -> dict[str, Path]:
+    """Controller (or `unified`) to folder, with the limits of `spec`, but for its `memory` if not.
 
     Errors: MissingError where it is not allowed, or a controller that a limit takes is missing.
     """
     have = cgroup.layout()
     limits = cgroup.Limits(
-        cpus=affinity.cpu_limit(spec), memory_bytes=spec.memory_bytes, accounted=True
+        cpus=affinity.cpu_limit(spec),
+        memory_bytes=spec.memory_bytes if memory else None,
+        accounted=True,
     )
     folders = cgroup.make(name_of(entry), limits, have)
     try:

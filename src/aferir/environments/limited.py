@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Annotated
 
+from aferir.linux import limited_disk
 from aferir.model.checking import Wrong
 from aferir.model.parameters import size
-from aferir.model.plan import CpuQuota, EnvironmentSpec, HugePages, MergePages, Tenants
+from aferir.model.plan import SCRATCH, CpuQuota, EnvironmentSpec, HugePages, MergePages, Tenants
+
+DISK = PurePosixPath("/srv/aferir")
+"""Where an instance with files of its own has its own disk."""
 
 
 class LimitedSpec(EnvironmentSpec, frozen=True, kw_only=True):
@@ -51,3 +58,15 @@ class LimitedSpec(EnvironmentSpec, frozen=True, kw_only=True):
             said = "is of a disk of its own"
             return (Wrong("disk_rate", said, 'add its size: `disk = "2 GiB"`'),)
         return ()
+
+
+@contextlib.contextmanager
+def files(
+    environment: Mapping[str, str], disk: limited_disk.Disk | None
+) -> Iterator[dict[str, str]]:
+    """Variables of a run; a folder that is wanted for files is on the disk, which is at `DISK`."""
+    if disk is None or SCRATCH not in environment:
+        yield dict(environment)
+        return
+    with limited_disk.private(disk) as name:
+        yield {**environment, SCRATCH: str(DISK / name)}

@@ -17,13 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import installed
-from aferir.environments import groups
+from aferir.environments import groups, limited
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.inside import PROGRAM, Inside
+from aferir.environments.limited import DISK, LimitedSpec
 from aferir.environments.tool import INSIDE, Place, Tool
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
-from aferir.linux import affinity, cgroup, journal, mounts, pages, process, undo, wait
+from aferir.linux import affinity, cgroup, journal, limited_disk, mounts, pages, process, undo, wait
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
 from aferir.machine import packages, privileges
@@ -76,16 +77,37 @@ class Sandbox:
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
+        self._tool.ready(spec)
+        if not (isinstance(spec, LimitedSpec) and spec.disk_bytes):
+            return self._allocate(spec)
+        clock = time.perf_counter()
+        disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)
+        try:
+            return self._allocate(spec, disk, time.perf_counter() - clock)
+        except BaseException:
+            limited_disk.give_back(disk.entry)
+            raise
+
+    def _allocate(
+        self, spec: EnvironmentSpec, disk: limited_disk.Disk | None = None, before_s: float = 0.0
+    ) -> SandboxInstance:
+        """With a `disk` of its own, which took `before_s` to make."""
         tool = self._tool
-        tool.ready(spec)
         tree = userland.ensure(self._progress, spec.packages).tree if tool.layered(spec) else None
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         program = installed.program(PROGRAM)
-        clock = time.perf_counter()
+        clock = time.perf_counter() - before_s
         entry = journal.write(tool.kind, {"instances": str(journal.state_folder() / tool.kind)})
         child: subprocess.Popen[str] | None = None
         try:
-            place = Place(entry=entry, spec=spec, root=_root(entry), cpus=cpus, program=program)
+            place = Place(
+                entry=entry,
+                spec=spec,
+                root=_root(entry),
+                cpus=cpus,
+                program=program,
+                disk=None if disk is None else disk.folder,
+            )
             _make_root(place, tool, tree)
             folders = groups.make(entry, spec, cpus)
             copied = time.perf_counter()
@@ -111,6 +133,7 @@ class Sandbox:
             inside=inside,
             phases=phases,
             folders=folders,
+            disk=disk,
         )
 
 
@@ -129,7 +152,9 @@ class SandboxInstance:
         inside: Inside,
         phases: Phases,
         folders: Mapping[str, Path],
+        disk: limited_disk.Disk | None = None,
     ) -> None:
+        """`disk` is seen at `DISK` in it, and given back with it."""
         self.spec = spec
         self.phases = phases
         self.accounting = _accounting(folders, tool, own_kernel=tool.own_kernel(spec))
@@ -138,6 +163,9 @@ class SandboxInstance:
         self._child = child
         self._inside = inside
         self._folders = dict(folders)
+        self._disk = disk
+        if disk is not None:
+            disk.hold(self.accounting.cgroups)
 
     def run(
         self,
@@ -149,7 +177,8 @@ class SandboxInstance:
     ) -> Completed:
         """Run a program inside; its duration is the one in there."""
         self._alive()
-        return self._inside.run(command, timeout_s=timeout_s, environment=environment, check=check)
+        with limited.files(environment or {}, self._disk) as own:
+            return self._inside.run(command, timeout_s=timeout_s, environment=own, check=check)
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into it, keeping its mode."""
@@ -177,6 +206,8 @@ class SandboxInstance:
         entry, self._entry = self._entry, None
         if entry is not None:
             give_back(entry, self._tool, self._child)
+        if entry is not None and self._disk is not None:
+            limited_disk.give_back(self._disk.entry)
         return time.perf_counter() - clock
 
     def _alive(self) -> None:
@@ -209,7 +240,7 @@ def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = No
     journal.erase(entry)
 
 
-def kind(tool: Tool, spec: type[EnvironmentSpec] = EnvironmentSpec) -> Kind:
+def kind(tool: Tool, spec: type[LimitedSpec] = LimitedSpec) -> Kind:
     """The kind of environment that a tool makes."""
     return Kind(
         name=tool.kind,
@@ -244,6 +275,10 @@ def _make_root(place: Place, tool: Tool, tree: Path | None) -> None:
             mounts.fresh("proc", place.root / "proc")
             for name in ("dev", "sys"):
                 mounts.bind(Path("/", name), place.root / name)
+        if place.disk is not None:
+            at = place.root / DISK.relative_to("/")
+            at.mkdir(parents=True)
+            mounts.bind(place.disk, at)
     except OSError as error:
         raise MissingError(
             f"the files of environment `{place.spec.name}` cannot be mounted: {error}",

@@ -29,6 +29,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     cpus: tuple[int, ...]
     program: Path
     """`aferir-inside` on the host; in a layered instance it is at `INSIDE` already."""
+    disk: Path | None = None
+    """Folder of a disk of its own; in a layered instance it is at `limited.DISK` already."""
 
     @property
     def name(self) -> str:

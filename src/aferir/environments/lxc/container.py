@@ -7,14 +7,14 @@ import re
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from aferir.environments import rooted
+from aferir.environments import limited, rooted
 from aferir.environments.base import Accounting, Kind, Phases
-from aferir.environments.limited import LimitedSpec
+from aferir.environments.limited import DISK, LimitedSpec
 from aferir.environments.lxc import config_file
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
 from aferir.image import initramfs, userland
@@ -22,14 +22,12 @@ from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
-from aferir.model.plan import SCRATCH, EnvironmentKind, EnvironmentSpec
+from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 
 KIND = "container"
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
 _CONTROLLERS = ("cpu", "cpuset", "memory")
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
-_DISK = PurePosixPath("/srv/aferir")
-"""Where a container's own disk is mounted."""
 _START_LIMIT_S = 20.0
 _NOT_RUN = re.compile(r"^lxc-attach: .* (.+) - Failed to exec ", re.MULTILINE)
 
@@ -151,7 +149,7 @@ def _write_config(
         cpus=cpus,
         have=cgroup.layout(),
         seccomp=seccomp(),
-        mounts=[] if disk is None else [config_file.bound(disk.folder, _DISK)],
+        mounts=[] if disk is None else [config_file.bound(disk.folder, DISK)],
     )
     (folder / "config").write_text(text, encoding="utf-8")
 
@@ -201,7 +199,7 @@ class ContainerInstance:
         monitor: subprocess.Popen[str],
         disk: limited_disk.Disk | None = None,
     ) -> None:
-        """`disk` is bound at `_DISK` in it, and given back with it."""
+        """`disk` is bound at `DISK` in it, and given back with it."""
         self.spec = spec
         self._disk = disk
         self.phases = Phases(total_s=0.0)
@@ -222,7 +220,7 @@ class ContainerInstance:
         """Run a program inside; `lxc-attach` reports signal N as 128 + N, as a shell does."""
         entry = self._alive()
         mark = uuid.uuid4().hex
-        with self._files(environment or {}) as own:
+        with limited.files(environment or {}, self._disk) as own:
             variables = {"HOME": "/root", "LANG": "C.UTF-8", **own, undo.MARK: mark}
             return run_marked(
                 config_file.attach_command(
@@ -260,15 +258,6 @@ class ContainerInstance:
         if entry is not None and self._disk is not None:
             limited_disk.give_back(self._disk.entry)
         return time.perf_counter() - clock
-
-    @contextlib.contextmanager
-    def _files(self, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        """Variables of a run; one that wants a folder for files gets it on the own disk."""
-        if self._disk is None or SCRATCH not in environment:
-            yield dict(environment)
-            return
-        with limited_disk.private(self._disk) as name:
-            yield {**environment, SCRATCH: str(_DISK / name)}
 
     def _alive(self) -> journal.Entry:
         if self._entry is None or self._monitor.poll() is not None:

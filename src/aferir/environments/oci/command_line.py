@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from aferir.environments.limited import DISK
 from aferir.environments.oci.spec import OciSpec
 
 _MOST_FILES, _MOST_PROCESSES = 1_048_576, 32_768
@@ -28,6 +29,7 @@ def run(
     inside: PurePosixPath,
     root: Path,
     files: Path,
+    disk: Path | None,
     variables: Sequence[str],
 ) -> list[str]:
     """Start a container in the foreground, with its first program on our standard input and output.
@@ -44,6 +46,7 @@ def run(
         *(f"--ulimit=nproc={min(limits[1], _MOST_PROCESSES)}:{min(limits[1], _MOST_PROCESSES)}",),
         *_isolation(spec),
         *_folders(spec, files),
+        *((f"--volume={disk}:{DISK}",) if disk is not None and spec.image else ()),
         *_started(spec, program, inside, root, variables),
     ]
 

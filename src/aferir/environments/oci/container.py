@@ -101,6 +101,7 @@ def command(place: Place) -> list[str]:
         inside=INSIDE,
         root=place.root,
         files=files,
+        disk=place.disk,
         variables=VARIABLES,
     )
 

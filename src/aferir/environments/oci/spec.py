@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from aferir.environments.limited import LimitedSpec
 from aferir.model import parameters
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import EnvironmentKind
 
 Engine = Literal["podman"]
 
 
-class OciSpec(EnvironmentSpec, frozen=True, kw_only=True):
+class OciSpec(LimitedSpec, frozen=True, kw_only=True):
     """One container."""
 
+    kind: EnvironmentKind = "oci"
     engine: Annotated[Engine, parameters.told("program that makes the containers")] = "podman"
     runtime: Annotated[
         str,
@@ -65,5 +67,5 @@ class OciSpec(EnvironmentSpec, frozen=True, kw_only=True):
     ] = ""
     shm_bytes: Annotated[
         int,
-        parameters.size("shared memory at /dev/shm; 0: as the engine has it", 0, 2**50),
+        parameters.size("size of /dev/shm; 0: as the engine has it", 0, 2**50, key="shm"),
     ] = 0

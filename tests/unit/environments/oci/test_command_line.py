@@ -24,6 +24,7 @@ def line(**keys: object) -> list[str]:
         inside=PurePosixPath("/.aferir-inside"),
         root=Path("/state/root"),
         files=Path("/state/volume"),
+        disk=Path("/state/disk"),
         variables=["A=b"],
     )
 
@@ -34,6 +35,8 @@ def test_the_userland_is_the_root_unless_an_image_is_named() -> None:
     assert named[-1] == "debian:12"
     assert "--rootfs" not in named
     assert "--volume=/host/aferir-inside:/.aferir-inside:ro" in named
+    assert "--volume=/state/disk:/srv/aferir" in named
+    assert not [word for word in line() if word.startswith("--volume")]
 
 
 def test_limits_are_what_podman_may_set() -> None:
