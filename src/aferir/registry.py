@@ -23,7 +23,7 @@ from aferir.environments.native import NATIVE
 from aferir.environments.nspawn import NSPAWN
 from aferir.environments.oci.container import OCI
 from aferir.environments.qemu.vm import VIRTUAL_MACHINE
-from aferir.environments.uml import guest
+from aferir.environments.uml.kind import UML
 from aferir.errors import UsageError
 from aferir.image import userland
 from aferir.image.userland import Progress, silent
@@ -53,7 +53,7 @@ ENVIRONMENTS = "aferir.environments"
 """Group of entry points by which other packages add kinds of environment."""
 _OWN_KINDS = (
     *(NATIVE, CHROOT, BUBBLEWRAP, NSPAWN, CHARLIECLOUD),
-    *(CONTAINER, OCI, VIRTUAL_MACHINE, CLOUD, CLUSTER),
+    *(CONTAINER, OCI, UML, VIRTUAL_MACHINE, CLOUD, CLUSTER),
 )
 """A kind that is made of others comes after them: its things are removed before theirs."""
 
@@ -97,7 +97,7 @@ def clean(entries: Sequence[journal.Entry]) -> list[str]:
 def image_users() -> frozenset[str]:
     """Kinds of journal entries whose things may read from an image."""
     kept = (kind.clean for kind in kinds().values() if kind.has_image)
-    return frozenset({guest.KIND}.union(*kept))
+    return frozenset[str]().union(*kept)
 
 
 def _cleaners(chosen: Sequence[Kind]) -> dict[str, cleaning.Cleaner]:
@@ -105,7 +105,7 @@ def _cleaners(chosen: Sequence[Kind]) -> dict[str, cleaning.Cleaner]:
     found: dict[str, cleaning.Cleaner] = {}
     for kind in reversed(chosen):
         found.update(kind.clean)
-    own = {guest.KIND: guest.give_back, userland.BUILDING: userland.give_back}
+    own = {userland.BUILDING: userland.give_back}
     return {**found, **own, **cleaning.LINUX}
 
 

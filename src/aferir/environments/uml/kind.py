@@ -1,0 +1,199 @@
+"""The kind `uml`: guests whose Linux is a program in user space, real and with one processor.
+
+Neither emulated nor by KVM: a program computes at the host's speed, and pays for a system call with
+two switches of process, since its kernel traces it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from aferir.environments import groups
+from aferir.environments.base import Accounting, Kind, Phases
+from aferir.environments.uml import guest, machine
+from aferir.errors import MissingError
+from aferir.image import userland
+from aferir.linux import affinity, cgroup, journal, pages
+from aferir.linux.journal import Entry
+from aferir.linux.process import Completed
+from aferir.machine import privileges
+from aferir.model.finding import Finding
+from aferir.model.plan import (
+    CpuQuota,
+    EnvironmentKind,
+    EnvironmentSpec,
+    HugePages,
+    MergePages,
+    Tenants,
+)
+
+KEPT_BYTES = 32 * 2**20
+"""What a guest's kernel and user land keep of its memory, about."""
+GROUP = "uml-group"
+"""Of the journal's entry of a guest's control groups."""
+_SAYS = "a Linux kernel in user space: real figures, neither emulated nor by KVM"
+
+
+class UmlSpec(EnvironmentSpec, frozen=True, kw_only=True):
+    """A guest under User-Mode Linux."""
+
+    kind: EnvironmentKind = guest.KIND
+    cpu_quota: CpuQuota = None
+    huge_pages: HugePages = True
+    merge_pages: MergePages = False
+    tenants: Tenants = 1
+
+    def kept_bytes(self) -> int:
+        """As all guests with a kernel of their own."""
+        return KEPT_BYTES
+
+
+class Uml:
+    """Makes guests; an ordinary user may too, without a quota."""
+
+    kind = guest.KIND
+
+    def __init__(self, progress: userland.Progress = userland.silent) -> None:
+        self._progress = progress
+
+    def check(self) -> list[Finding]:
+        """The kernel, and an image or the means to build one."""
+        try:
+            kernel = machine.find()
+        except MissingError as error:
+            return [Finding(self.kind, "missing", error.message, error.remedy)]
+        if found := userland.check():
+            return [Finding(self.kind, f.status, f.message, f.remedy) for f in found]
+        return [Finding(self.kind, "ok", f"User-Mode Linux {kernel.release}, {_SAYS}")]
+
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
+        """Build or find the image; its content hash."""
+        return userland.ensure(self._progress, packages).metadata.hash
+
+    def allocate(self, spec: EnvironmentSpec) -> UmlInstance:
+        """Boot a guest; from the main thread, see `aferir.process.start`.
+
+        Errors: MissingError where `check` says so or it is to have more than one CPU or a quota
+        without root, ProgramError where it does not boot.
+        """
+        for finding in self.check():
+            if finding.status == "missing":
+                raise MissingError(finding.message, remedy=finding.remedy)
+        if spec.cpus > 1:
+            raise MissingError(
+                f"environment `{spec.name}` asks for {spec.cpus} CPUs, and a guest of User-Mode "
+                "Linux has one processor",
+                remedy="set its `cpus` to 1, and compare it with others of one CPU",
+            )
+        base = userland.ensure(self._progress, spec.packages)
+        cpus = affinity.cpu_set(spec, affinity.host_cpus())
+        entry, folders = _groups(spec, cpus)
+        try:
+            placing = guest.Placing(
+                cpus=cpus, cgroups=tuple(folders.values()), controls=pages.controls(spec)
+            )
+            made = guest.boot(base, guest.Wanted(memory_bytes=spec.memory_bytes), placing)
+        except BaseException:
+            give_back(entry)
+            raise
+        return UmlInstance(spec, made, entry, folders)
+
+
+class UmlInstance:
+    """A running guest within its control groups."""
+
+    emulated = False
+
+    def __init__(
+        self, spec: EnvironmentSpec, made: guest.Guest, entry: Entry, folders: Mapping[str, Path]
+    ) -> None:
+        self.spec = spec
+        self.phases: Phases = made.phases
+        self.accounting = Accounting(cgroups=dict(folders), processes=(made.pid,), own_kernel=True)
+        self._guest = made
+        self._folders = dict(folders)
+        self._entry: Entry | None = entry
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program in the guest; its duration is the host's, to within 20 ms."""
+        return self._guest.run(command, timeout_s=timeout_s, environment=environment, check=check)
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy one host file into the guest, keeping its mode."""
+        self._guest.put(source, destination)
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Copy one file of the guest to the host."""
+        self._guest.get(source, destination)
+
+    def pause(self) -> None:
+        """Freeze its processes where we are root.
+
+        Else stop its kernel, which now and then misses that it is to go on: the interrupt of
+        its control socket takes that request (mconsole_stop() of the kernel's mconsole_kern.c).
+        """
+        if self._folders:
+            groups.freeze(self._folders, frozen=True)
+        else:
+            self._guest.pause()
+
+    def resume(self) -> None:
+        """Let it run again."""
+        if self._folders:
+            groups.freeze(self._folders, frozen=False)
+        else:
+            self._guest.resume()
+
+    def release(self) -> float:
+        """Switch it off and remove everything; seconds that it took."""
+        clock = time.perf_counter()
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            for folder in self._folders.values():
+                cgroup.let_die(folder)
+            self._guest.release()
+            give_back(entry)
+        return time.perf_counter() - clock
+
+
+def give_back(entry: Entry) -> None:
+    """Remove a guest's control groups, and the entry. Errors: OSError where one stays."""
+    if privileges.is_root():
+        cgroup.remove(groups.name_of(entry), cgroup.layout())
+    journal.erase(entry)
+
+
+def _groups(spec: EnvironmentSpec, cpus: Sequence[int]) -> tuple[Entry, dict[str, Path]]:
+    """Groups that account for a guest, hold its quota and freeze it; none without root.
+
+    Its memory is what its kernel has been given.
+    Errors: MissingError for a quota without root.
+    """
+    entry = journal.write(GROUP, {})
+    try:
+        if privileges.is_root():
+            return entry, groups.make(entry, spec, cpus, memory=False)
+        limits = cgroup.Limits(cpus=affinity.cpu_limit(spec))
+        return entry, cgroup.make(groups.name_of(entry), limits, cgroup.layout())
+    except BaseException:
+        give_back(entry)
+        raise
+
+
+UML = Kind(
+    name=guest.KIND,
+    spec=UmlSpec,
+    make=lambda context: Uml(context.progress),
+    clean={GROUP: give_back, guest.KIND: guest.give_back},
+    least_memory_bytes=2**26,
+    has_image=True,
+)
