@@ -13,6 +13,7 @@ from benchmarks.colocation import bench as colocation
 from benchmarks.elastic import bench as elastic
 from benchmarks.io import bench as io
 from benchmarks.network import bench as network
+from benchmarks.report import bench as report
 
 BENCHES = {
     "clock": clock,
@@ -21,6 +22,7 @@ BENCHES = {
     "elastic": elastic,
     "io": io,
     "network": network,
+    "report": report,
 }
 
 

@@ -35,6 +35,20 @@ def finite(values: Values) -> tuple[Array, tuple[Warning, ...]]:
     )
 
 
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """Of sorted samples, interpolated linearly: what `numpy.quantile` gives, to the last digit.
+
+    Plain numbers: a report asks thousands of times for quantiles of a dozen samples, where numpy's
+    call takes ten times as long. Errors: IndexError where there are no samples.
+    """
+    place = share * (len(ordered) - 1)
+    below = min(int(place), max(len(ordered) - 2, 0))
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    part = place - below
+    # From the nearer end, as numpy does.
+    return high - (high - low) * (1 - part) if part >= 0.5 else low + (high - low) * part
+
+
 def positive_logs(values: Values) -> tuple[Array, tuple[Warning, ...]]:
     """Natural logarithms of the finite samples above zero, and warnings for the others."""
     array, warnings = finite(values)

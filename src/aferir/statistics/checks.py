@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special, stats
 
 from aferir.model.record import Warning
-from aferir.statistics.arrays import Array, Values, finite
+from aferir.statistics.arrays import Array, Values, finite, quantile
 
 SIGNIFICANCE = 0.01
 _shapiro = inspect.unwrap(stats.shapiro)
@@ -81,12 +81,13 @@ def outliers(values: Values) -> Outliers:
     array, _ = finite(values)
     if array.size < OUTLIER_MINIMUM:
         return Outliers((), 0)
-    median = float(np.median(array))
-    deviation = float(np.median(np.abs(array - median)))
+    ordered = sorted(array.tolist())
+    median = quantile(ordered, 0.5)
+    deviation = quantile(sorted(np.abs(array - median).tolist()), 0.5)
     if deviation > 0:
         far = 0.6745 * np.abs(array - median) > OUTLIER_SCORE * deviation
     else:
-        low, high = np.quantile(array, [0.25, 0.75])
+        low, high = quantile(ordered, 0.25), quantile(ordered, 0.75)
         reach = 3 * (high - low)
         far = (array < low - reach) | (array > high + reach)
     indices = tuple(int(i) for i in np.flatnonzero(far))
@@ -173,10 +174,12 @@ def _kendall(array: Array) -> tuple[float, float]:
     makes it anew each time, which in a report of thousands of figures takes half of all time.
     """
     n = array.size
-    discordant = int((array[:, None] > array[None, :])[np.triu_indices(n, 1)].sum())
-    if n > _KENDALL_EXACT or np.unique(array).size < n:
+    values = array.tolist()
+    if n > _KENDALL_EXACT or len(set(values)) < n:
         result = stats.kendalltau(np.arange(n), array)
         return float(result.statistic), float(result.pvalue)
+    # Plain numbers: numpy's calls take longer than so few comparisons.
+    discordant = sum(before > after for k, before in enumerate(values) for after in values[k:])
     pairs = n * (n - 1) // 2
     tail = _inversions_at_most(n)[min(discordant, pairs - discordant)]
     return 1 - 2 * discordant / pairs, min(1.0, 2 * tail)

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from aferir.model.record import Warning
-from aferir.statistics.arrays import Values, finite
+from aferir.statistics.arrays import Values, finite, quantile
 from aferir.statistics.checks import all_warnings
 from aferir.statistics.intervals import (
     Interval,
@@ -53,19 +53,20 @@ def summarise(values: Values, *, level: float = 0.95) -> Summary:
         return Summary(n=0, warnings=warnings)
     mean = float(np.mean(array))
     sd = float(np.std(array, ddof=1)) if array.size > 1 else None
-    q05, q25, q50, q75, q95 = (float(q) for q in np.quantile(array, [0.05, 0.25, 0.5, 0.75, 0.95]))
+    ordered = sorted(array.tolist())
+    q05, q25, q50, q75, q95 = (quantile(ordered, q) for q in (0.05, 0.25, 0.5, 0.75, 0.95))
     return Summary(
         n=array.size,
         mean=mean,
         sd=sd,
         variation=sd / abs(mean) if sd is not None and mean != 0 else None,
-        minimum=float(array.min()),
+        minimum=ordered[0],
         quantile_05=q05,
         quantile_25=q25,
         median=q50,
         quantile_75=q75,
         quantile_95=q95,
-        maximum=float(array.max()),
+        maximum=ordered[-1],
         mean_interval=mean_interval(array, level=level),
         median_interval=median_interval(array, level=level),
         warnings=warnings,

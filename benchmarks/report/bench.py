@@ -1,0 +1,63 @@
+"""Reports of made-up runs, timed as a user has them: a new process, all forms written."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from aferir.linux import process
+from aferir.model.bench import BenchResult, Figure
+from aferir.selftest.options import BenchOptions, Note
+from benchmarks.report.made_up import write_run
+
+HELP = "time of `aferir report` for a usual run and for one of 16 environments and 62 programs"
+PEERS = ()
+
+_WIDTHS = {"usual": (3, 8, None), "wide": (16, 62, 5.0)}
+"""Environments, programs, and the most seconds that a report may take."""
+_REPETITIONS = 10
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """The fastest of several: whatever else the machine does can only make it slower."""
+    figures = []
+    n = 2 if options.quick else 5
+    for place, (name, (environments, programs, most)) in enumerate(_WIDTHS.items()):
+        with tempfile.TemporaryDirectory(prefix="aferir-bench-report-") as folder:
+            note(f"a run of {environments} x {programs}", place / len(_WIDTHS))
+            made = write_run(
+                Path(folder),
+                environments=environments,
+                programs=programs,
+                repetitions=_REPETITIONS,
+            )
+            timed = []
+            for k in range(n):
+                note(f"report {name}", (place + (k + 1) / (n + 1)) / len(_WIDTHS))
+                timed.append(_report(made))
+        elapsed = min(seconds for seconds, _ in timed)
+        figures.append(
+            Figure(
+                name=f"{name}.duration",
+                value=elapsed,
+                unit="s",
+                n=n,
+                target=f"<= {most}" if most else "",
+                holds=elapsed <= most if most else None,
+                note=f"{environments} environments, {programs} programs, all forms; "
+                f"{min(cpu for _, cpu in timed):.2f} s of CPU time",
+            )
+        )
+    return BenchResult(bench="report", quick=options.quick, figures=tuple(figures))
+
+
+def _report(folder: Path) -> tuple[float, float]:
+    """Seconds on the clock, and of CPU time, of one `aferir report`."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    process.run([sys.executable, "-m", "aferir", "report", str(folder)])
+    elapsed = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return elapsed, sum((after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime))
