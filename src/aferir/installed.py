@@ -14,7 +14,13 @@ _REBUILD = "install aferir again with `make run`, or name their folder in AFERIR
 
 
 def installed(name: str) -> Path | None:
-    """Path of `aferir/<name>` in the installation; None where aferir is not installed."""
+    """Path of `aferir/<name>` beside these modules or in the installation; None: there is neither.
+
+    Modules may be those of a checkout while the rest is installed; an agent has all in one folder.
+    """
+    beside = Path(__file__).parent / name
+    if beside.exists():
+        return beside
     try:
         return Path(str(metadata.distribution("aferir").locate_file(f"aferir/{name}")))
     except metadata.PackageNotFoundError:

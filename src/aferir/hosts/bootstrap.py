@@ -1,0 +1,114 @@
+"""From a bare shell to an agent, in three steps that each end with a line of their own.
+
+1. The shell says what the host is and which Python it has.
+2. That Python says whether it has this very agent, and unpacks it where it has not.
+3. It becomes the agent, and messages begin.
+
+Nothing is sent before the step before has answered: a shell may read ahead. What the host prints
+of its own, banners and greetings of profiles, is skipped.
+"""
+
+from __future__ import annotations
+
+from aferir.hosts import bundle
+
+SHELL = "aferir-shell"
+PYTHON = "aferir-python"
+AGENT = "aferir-agent"
+
+_FIND = r"""
+a_python=-
+for a_one in python{version} python3 python; do
+  if "$a_one" -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "{version}")' \
+      >/dev/null 2>&1; then a_python=$(command -v "$a_one"); break; fi
+done
+a_other=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none)
+printf '\n%s %s %s %s %s\n' {mark} {token} "$(uname -m)" "$a_python" "$a_other"
+"""
+
+_START = """exec "$a_python" -c 'import os, sys
+os.write(1, b"\\n{mark} {token} started\\n")
+exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))'
+"""
+
+_UNPACK = r"""
+import hashlib, io, os, shutil, sys, tempfile, zipfile
+digest, token = {digest!r}, {token!r}
+def say(*words):
+    os.write(1, ("\n{mark} " + " ".join((token, *words)) + "\n").encode())
+def usable(folder):
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.stat(folder).st_uid != os.geteuid():
+            return False
+        handle, name = tempfile.mkstemp(dir=folder)
+        os.write(handle, b"#!/bin/sh\nexit 0\n")
+        os.fchmod(handle, 0o700)
+        os.close(handle)
+        try:
+            return os.spawnv(os.P_WAIT, name, [name]) == 0
+        finally:
+            os.unlink(name)
+    except OSError:
+        return False
+root = os.geteuid() == 0
+places = ["/var/cache/aferir"] if root else []
+places += [os.path.join(os.environ.get("XDG_CACHE_HOME") or
+                        os.path.join(os.path.expanduser("~"), ".cache"), "aferir")]
+places += ["/var/tmp/aferir-%d" % os.geteuid(), "/tmp/aferir-%d" % os.geteuid()]
+place = next((one for one in places if usable(one)), None)
+if place is None:
+    say("nowhere", "no folder of " + ", ".join(places) + " takes programs and lets them run")
+    sys.exit(0)
+folder = os.path.join(place, "agents", digest)
+try:
+    if os.path.exists(os.path.join(folder, ".whole")):
+        say("have", folder)
+    else:
+        say("need", folder)
+        content = sys.stdin.buffer.read(int(sys.stdin.buffer.readline()))
+        if hashlib.sha256(content).hexdigest() != digest:
+            say("broken", "the agent did not arrive whole")
+            sys.exit(0)
+        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+        making = tempfile.mkdtemp(dir=os.path.dirname(folder))
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                for one in archive.infolist():
+                    os.chmod(archive.extract(one, making), one.external_attr >> 16)
+            open(os.path.join(making, ".whole"), "w").close()
+            try:
+                os.rename(making, folder)
+            except OSError:
+                if not os.path.exists(os.path.join(folder, ".whole")):
+                    raise
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+        say("unpacked", folder)
+    os.environ["PYTHONPATH"] = folder
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.execv(sys.executable, [sys.executable, "-s", "-m", "aferir.hosts.agent", token])
+except OSError as error:
+    say("failed", str(error))
+"""
+
+
+def shell_script(token: str) -> bytes:
+    """Ask the shell for its machine, a fitting Python, and which one there is besides."""
+    return _FIND.format(version=bundle.PYTHON, mark=SHELL, token=token).encode()
+
+
+def start_script(token: str) -> bytes:
+    """Have the shell become that Python, which says that it has started."""
+    return _START.format(mark=PYTHON, token=token).encode()
+
+
+def unpack_script(token: str, digest: str) -> bytes:
+    """Have that Python become the agent of this digest."""
+    code = _UNPACK.format(digest=digest, token=token, mark=PYTHON).encode()
+    return f"{len(code)}\n".encode() + code
+
+
+def bundle_bytes(content: bytes) -> bytes:
+    """The archive as the unpacking Python reads it."""
+    return f"{len(content)}\n".encode() + content

@@ -1,0 +1,155 @@
+"""Environments of another host, which look like those here."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from aferir.environments.base import Accounting
+from aferir.errors import AferirError
+from aferir.hosts import messages
+from aferir.hosts.line import Line
+from aferir.linux.process import Completed
+from aferir.measuring.run import Measured
+from aferir.measuring.snapshots import Watch
+from aferir.model.finding import Finding
+from aferir.model.host import HostSpec
+from aferir.model.plan import EnvironmentSpec
+
+_PIECE = 4 * 2**20
+_GRACE_S = 60.0
+"""Beyond a program's own time limit, for what its agent does about it."""
+
+
+class Host:
+    """A host, reached when it is first asked, and again after its line broke."""
+
+    def __init__(self, spec: HostSpec) -> None:
+        self.spec = spec
+        self._line: Line | None = None
+
+    def line(self) -> Line:
+        """The line to it. Errors: MissingError where it cannot be reached."""
+        if self._line is None:
+            self._line = Line(self.spec)
+        return self._line
+
+    def lose(self) -> None:
+        """Forget a line that broke: what was made over it is given back there."""
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def describe(self) -> messages.Host:
+        """What it is and can do."""
+        return self.line().ask(messages.Describe(), messages.Host)
+
+    def clean(self) -> list[str]:
+        """Undo what ended agents left there; what could not be undone, in words."""
+        return self.line().ask(messages.Clean(), list[str])
+
+
+class RemoteEnvironment:
+    """One kind of environment on a host."""
+
+    def __init__(self, host: Host, kind: str) -> None:
+        self.kind = kind
+        self._host = host
+
+    def check(self) -> list[Finding]:
+        """What that host lacks for it; that it cannot be reached is a finding, too."""
+        try:
+            found = self._host.line().ask(messages.Check(self.kind), list[Finding])
+        except AferirError as error:
+            return [Finding(self._host.spec.name, "missing", error.message, error.remedy)]
+        name = self._host.spec.name
+        return [msgspec.structs.replace(one, message=f"{name}: {one.message}") for one in found]
+
+    def prepare(self, packages: tuple[str, ...] = ()) -> str:
+        """Build or find the image there; its hash."""
+        return self._host.line().ask(messages.Prepare(self.kind, packages), str, within_s=3600.0)
+
+    def allocate(self, spec: EnvironmentSpec) -> RemoteInstance:
+        """Make an instance there. Errors: as of the kind itself; the host is reached anew."""
+        request = messages.Allocate(self.kind, msgspec.json.encode(spec))
+        try:
+            made = self._host.line().ask(request, messages.Allocated)
+        except AferirError:
+            self._host.lose()
+            made = self._host.line().ask(request, messages.Allocated)
+        return RemoteInstance(spec, self._host.line(), made)
+
+
+class RemoteInstance:
+    """An instance on a host. It measures there, so that nothing crosses the line meanwhile."""
+
+    def __init__(self, spec: EnvironmentSpec, line: Line, made: messages.Allocated) -> None:
+        self.spec = spec
+        self.phases = made.phases
+        self.emulated = made.emulated
+        self.accounting = Accounting(own_kernel=made.own_kernel)
+        self._line = line
+        self._number = made.instance
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program there; same errors as `aferir.linux.process.run`."""
+        told = dict(environment or {})
+        request = messages.Run(self._number, tuple(command), timeout_s, told, check)
+        return self._line.ask(request, Completed, within_s=(timeout_s or 1e6) + _GRACE_S)
+
+    def measure(
+        self, line: tuple[str, ...], environment: Mapping[str, str], watch: Watch, timeout_s: float
+    ) -> Measured:
+        """Run a program between two looks of the probes there."""
+        request = messages.Measure(
+            self._number,
+            line,
+            timeout_s,
+            dict(environment),
+            watch.load_period_s,
+            accounted=watch.account is not None,
+        )
+        return self._line.ask(request, Measured, within_s=timeout_s + _GRACE_S)
+
+    def put(self, source: Path, destination: PurePosixPath) -> None:
+        """Copy a file; its content crosses the line once, however often it is put."""
+        content = source.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        mode = source.stat().st_mode & 0o777
+        if not self._line.ask(messages.Offer(digest), bool):
+            for start in range(0, len(content), _PIECE):
+                piece = content[start : start + _PIECE]
+                self._line.tell(messages.Upload(digest, mode, piece))
+            self._line.tell(messages.Upload(digest, mode, b""))
+        self._line.tell(messages.Put(self._number, digest, str(destination)))
+
+    def get(self, source: PurePosixPath, destination: Path) -> None:
+        """Fetch a file."""
+        destination.write_bytes(self._line.ask(messages.Get(self._number, str(source)), bytes))
+
+    def pause(self) -> None:
+        """Keep it from using any CPU."""
+        self._line.tell(messages.Pause(self._number))
+
+    def resume(self) -> None:
+        """Undo `pause`."""
+        self._line.tell(messages.Resume(self._number))
+
+    def release(self) -> float:
+        """Give it back; where the line broke, the agent has done so by itself."""
+        clock = time.perf_counter()
+        try:
+            return self._line.ask(messages.Release(self._number), float)
+        except AferirError:
+            return time.perf_counter() - clock

@@ -1,0 +1,79 @@
+"""Messages of a line: each a length of four bytes, the most significant first, and its content."""
+
+from __future__ import annotations
+
+import os
+import select
+
+from aferir.errors import ProgramError
+
+LONGEST = 64 * 2**20
+"""Bytes of one message; files go in pieces."""
+_LENGTH_BYTES = 4
+_PIECE = 2**18
+
+
+class Silence(Exception):
+    """Nothing has come for as long as somebody was willing to wait."""
+
+
+def write(descriptor: int, content: bytes) -> None:
+    """Write one message. Errors: OSError where nobody reads any more."""
+    if len(content) > LONGEST:
+        raise ProgramError(f"a message of {len(content)} bytes is too long for a line to a host")
+    left = memoryview(len(content).to_bytes(_LENGTH_BYTES, "big") + content)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+class Reader:
+    """What comes over a line, in lines of text first and in messages then."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._kept = bytearray()
+
+    def line(self, silence_s: float) -> bytes | None:
+        """Return the next line of text without its end; None where there is none any more.
+
+        Errors: Silence where nothing comes for `silence_s`.
+        """
+        while b"\n" not in self._kept:
+            if len(self._kept) > _PIECE or not self._fill(silence_s):
+                return None
+        line, _, rest = bytes(self._kept).partition(b"\n")
+        self._kept = bytearray(rest)
+        return line
+
+    def message(self, silence_s: float) -> bytes | None:
+        """Return the next message; None where the line has ended, in the middle of one too.
+
+        Errors: Silence as of `line`, ProgramError where what comes is no message.
+        """
+        head = self._take(_LENGTH_BYTES, silence_s)
+        if head is None:
+            return None
+        length = int.from_bytes(head, "big")
+        if length > LONGEST:
+            raise ProgramError(
+                "what comes over the line to a host is no message",
+                remedy="see whether something there prints to standard output",
+            )
+        return self._take(length, silence_s)
+
+    def _take(self, count: int, silence_s: float) -> bytes | None:
+        while len(self._kept) < count:
+            if not self._fill(silence_s):
+                return None
+        taken = bytes(self._kept[:count])
+        del self._kept[:count]
+        return taken
+
+    def _fill(self, silence_s: float) -> bool:
+        """Wait for something; False where the line has ended."""
+        ready, _, _ = select.select([self._descriptor], [], [], max(0.0, silence_s))
+        if not ready:
+            raise Silence(f"nothing has come for {silence_s:.0f} s")
+        piece = os.read(self._descriptor, _PIECE)
+        self._kept += piece
+        return bool(piece)

@@ -1,0 +1,194 @@
+"""A line to the agent of a host: reached, asked, and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import subprocess
+import threading
+import time
+from typing import TypeVar
+
+import msgspec
+
+from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.hosts import bootstrap, frames
+from aferir.hosts.bundle import MACHINE, PYTHON, bundle
+from aferir.hosts.messages import Alive, Answer, AnyRequest, raised
+from aferir.linux import process
+from aferir.model.host import HostSpec
+
+_Value = TypeVar("_Value")
+STEP_S = 10.0
+"""The longest that a host may say nothing while it is reached."""
+_UNPACKING_S = 60.0
+_ALIVE_S = 3.0
+_SSH_OPTIONS = (
+    *("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"),
+    *("-o", "ServerAliveInterval=3", "-o", "ServerAliveCountMax=2"),
+)
+_SAID = (
+    (
+        r"HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
+        "its key is unknown or has changed: see who it is, `ssh-keygen -R` it and connect once",
+    ),
+    (r"Permission denied", "its user does not accept our key: ssh-copy-id, or name another user"),
+    (r"Could not resolve|Name or service not known", "its name is unknown: see ~/.ssh/config"),
+    (r"Connection refused|No route|timed out|unreachable", "is it up, and does sshd run there?"),
+    (r"sudo: ", "allow sudo without a password there, or leave `sudo` out"),
+    (r"not found|No such file|cannot open network namespace", "see the host's `reach`"),
+)
+"""What ssh and others say, and what to do about it."""
+
+
+class Line:
+    """One agent. Its methods are called from one thread; from the main one when it is reached."""
+
+    def __init__(self, host: HostSpec) -> None:
+        """Reach the host. Errors: MissingError with the reason and a remedy."""
+        self.host = host
+        self._token = secrets.token_hex(8)
+        self._child = process.start(
+            _command(host),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._sink = self._child.stdin.fileno()
+        self._reader = frames.Reader(self._child.stdout.fileno())
+        self._turn = threading.Lock()
+        self._said: list[str] = []
+        threading.Thread(target=self._hear, daemon=True).start()
+        try:
+            self._reach()
+        except BaseException:
+            self.close()
+            raise
+        self._ended = threading.Event()
+        threading.Thread(target=self._stay, daemon=True).start()
+
+    def ask(self, request: AnyRequest, answer: type[_Value], *, within_s: float = 600.0) -> _Value:
+        """Ask the agent. Errors: what it answers with, ProgramError where the line has broken."""
+        try:
+            with self._turn:
+                frames.write(self._sink, msgspec.msgpack.encode(request))
+            content = self._reader.message(within_s)
+        except (OSError, frames.Silence) as error:
+            raise self._broken(str(error)) from None
+        if content is None:
+            raise self._broken("it has ended")
+        told = msgspec.msgpack.decode(content, type=Answer)
+        if told.error:
+            raise raised(told, self.host.name)
+        return msgspec.msgpack.decode(told.value, type=answer)
+
+    def tell(self, request: AnyRequest) -> None:
+        """Ask for something that has no value. Errors: as of `ask`."""
+        self.ask(request, object)
+
+    def close(self) -> None:
+        """End the line; the agent gives everything back by itself. Twice is fine."""
+        if hasattr(self, "_ended"):
+            self._ended.set()
+        if self._child.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._child.stdin.close()
+        try:
+            self._child.wait(STEP_S)
+        except subprocess.TimeoutExpired:
+            process.end(self._child)
+
+    def _broken(self, why: str) -> ProgramError:
+        said = self._said[-1] if self._said else why
+        return ProgramError(
+            f"the line to host {self.host.name} is broken: {said}",
+            remedy=f"see whether it is up: aferir hosts check {self.host.name}",
+        )
+
+    def _reach(self) -> None:
+        self._send(bootstrap.shell_script(self._token))
+        machine, python, other = self._await(bootstrap.SHELL, 3)
+        if machine != MACHINE:
+            raise self._refused(
+                f"its processor is {machine}, and the programs here are for {MACHINE}",
+                "install aferir on a machine like it, and start the experiment there",
+            )
+        if python == "-":
+            found = "there is no Python" if other == "none" else f"its Python is {other}"
+            raise self._refused(
+                f"{found}, and the agent needs {PYTHON} as here",
+                f"install python{PYTHON} there, or run aferir with the Python that it has",
+            )
+        self._send(bootstrap.start_script(self._token))
+        self._await(bootstrap.PYTHON, 1)
+        ours = bundle()
+        self._send(bootstrap.unpack_script(self._token, ours.digest))
+        state, where = self._await(bootstrap.PYTHON, 2)
+        if state == "need":
+            self._send(bootstrap.bundle_bytes(ours.content))
+            state, where = self._await(bootstrap.PYTHON, 2, within_s=_UNPACKING_S)
+        if state not in ("have", "unpacked"):
+            raise self._refused(
+                f"the agent cannot be put there: {where}", "see its disk and mounts"
+            )
+        self._await(bootstrap.AGENT, 1, within_s=_UNPACKING_S)
+
+    def _send(self, content: bytes) -> None:
+        left = memoryview(content)
+        try:
+            while left:
+                left = left[os.write(self._sink, left) :]
+        except OSError:
+            raise self._refused("it ends at once", "") from None
+
+    def _await(self, mark: str, words: int, *, within_s: float = STEP_S) -> list[str]:
+        """What follows that mark and our token; other lines are what the host says of its own."""
+        until_s = time.monotonic() + within_s
+        try:
+            while (line := self._reader.line(until_s - time.monotonic())) is not None:
+                told = line.decode("utf-8", "replace").strip().split(" ", words + 1)
+                if told[:2] == [mark, self._token]:
+                    return (told[2:] + [""] * words)[:words]
+        except frames.Silence:
+            raise self._refused(f"it says nothing within {within_s:g} s", "is it up?") from None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._child.wait(1)
+        raise self._refused("it ends at once", "")
+
+    def _refused(self, why: str, remedy: str) -> AferirError:
+        time.sleep(0.05)  # for what it says last
+        said = next((line for line in reversed(self._said) if line.strip()), "")
+        known = next(
+            (to_do for words, to_do in _SAID if re.search(words, "\n".join(self._said))), ""
+        )
+        reason = f"{why} ({said})" if said else why
+        return MissingError(
+            f"host {self.host.name} cannot be used: {reason}",
+            remedy=known or remedy or f"try by hand: {' '.join(_command(self.host))}",
+        )
+
+    def _hear(self) -> None:
+        stderr = self._child.stderr
+        assert stderr is not None
+        with contextlib.suppress(OSError, ValueError):
+            for line in stderr:
+                self._said = [*self._said[-50:], line.rstrip("\n")]
+
+    def _stay(self) -> None:
+        """Tell the agent every few seconds that we are there."""
+        content = msgspec.msgpack.encode(Alive())
+        while not self._ended.wait(_ALIVE_S):
+            with self._turn, contextlib.suppress(OSError):
+                frames.write(self._sink, content)
+
+
+def _command(host: HostSpec) -> list[str]:
+    """The command with a shell behind it; ssh is kept from asking and from waiting for long."""
+    first, *rest = host.reach
+    options = _SSH_OPTIONS if first.rpartition("/")[2] == "ssh" else ()
+    shell = ("sudo", "-n", "sh") if host.sudo else ("sh",)
+    return [first, *options, *rest, *shell]

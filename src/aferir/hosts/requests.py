@@ -1,0 +1,205 @@
+"""How an agent carries requests out: by the code that does the same without a line."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from aferir import machine, probes
+from aferir.environments import tenants
+from aferir.environments.base import Context, Environment, Instance, Kind
+from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.hosts import frames, messages
+from aferir.linux import journal, undo
+from aferir.linux.process import Completed
+from aferir.measuring.run import Measured, measure
+from aferir.measuring.snapshots import Watch
+from aferir.probes import account, frequency
+from aferir.programs.base import PROGRAM_FOLDER
+from aferir.programs.kernels import kernel_path
+
+
+class Made(msgspec.Struct, frozen=True):
+    """An instance and what is known of its kind."""
+
+    instance: Instance
+    kind: Kind
+
+
+class Service:
+    """Environments, instances and files of one agent."""
+
+    def __init__(
+        self,
+        folder: Path,
+        kinds: Mapping[str, Kind],
+        context: Context,
+        describe: Callable[[], dict[str, Any]],
+    ) -> None:
+        """Files that come over the line are kept in `folder`."""
+        self._folder = folder
+        self._kinds = kinds
+        self._context = context
+        self._describe = describe
+        self._environments: dict[str, Environment] = {}
+        self._made: dict[int, Made] = {}
+        self._count = 0
+
+    def answer(self, request: messages.AnyRequest) -> object:  # noqa: C901, PLR0911
+        """Carry out one request; None where it has no value. Errors: AferirError, OSError."""
+        match request:
+            case messages.Describe():
+                return self._host()
+            case messages.Check(kind):
+                return self._environment(kind).check()
+            case messages.Prepare(kind, packages):
+                return self._environment(kind).prepare(packages)
+            case messages.Allocate(kind, spec):
+                return self._allocate(kind, spec)
+            case messages.Offer(digest):
+                return self._file(digest).exists()
+            case messages.Get(number, source):
+                return self._get(number, source)
+            case messages.Run():
+                return self._run(request)
+            case messages.Measure():
+                return self._measure(request)
+            case messages.Release(number):
+                return self._release(number)
+            case messages.Clean():
+                return self._context.clean(journal.orphans())
+        self._act(request)
+        return None
+
+    def _act(self, request: messages.AnyRequest) -> None:
+        match request:
+            case messages.Upload(digest, mode, content):
+                self._receive(digest, mode, content)
+            case messages.Put(number, digest, destination):
+                made = self._of(number)
+                made.instance.put(self._file(digest), self._here(made, destination))
+            case messages.Pause(number):
+                self._of(number).instance.pause()
+            case messages.Resume(number):
+                self._of(number).instance.resume()
+
+    def release_all(self) -> None:
+        """Give everything back, whatever becomes of one; what stays is in the journal."""
+        undo.each(self._release_quietly, tuple(self._made))
+
+    def _host(self) -> messages.Host:
+        return messages.Host(
+            limits=machine.host_limits(),
+            facts=self._describe(),
+            findings=tuple(machine.findings()),
+        )
+
+    def _environment(self, kind: str) -> Environment:
+        if kind not in self._kinds:
+            raise MissingError(f"there is no kind `{kind}` of environment")
+        if kind not in self._environments:
+            self._environments[kind] = self._kinds[kind].make(self._context)
+        return self._environments[kind]
+
+    def _allocate(self, kind: str, given: bytes) -> messages.Allocated:
+        environment = self._environment(kind)
+        spec = msgspec.json.decode(given, type=self._kinds[kind].spec)
+        instance = tenants.allocate(environment, spec)
+        self._count += 1
+        self._made[self._count] = Made(instance, self._kinds[kind])
+        return messages.Allocated(
+            instance=self._count,
+            phases=instance.phases,
+            emulated=instance.emulated,
+            own_kernel=instance.accounting.own_kernel,
+        )
+
+    def _of(self, number: int) -> Made:
+        if number not in self._made:
+            raise ProgramError("the instance is not there any more")
+        return self._made[number]
+
+    def _release(self, number: int) -> float:
+        return self._made.pop(number).instance.release() if number in self._made else 0.0
+
+    def _release_quietly(self, number: int) -> None:
+        try:
+            self._release(number)
+        except (AferirError, OSError):
+            return
+
+    def _file(self, digest: str) -> Path:
+        if len(digest) != 64 or not digest.isalnum():
+            raise ProgramError("the name of a file is not its SHA-256")
+        return self._folder / digest
+
+    def _receive(self, digest: str, mode: int, content: bytes) -> None:
+        coming = self._file(digest).with_suffix(".coming")
+        if content:
+            with coming.open("ab") as stream:
+                stream.write(content)
+            return
+        coming.touch()
+        found = hashlib.sha256(coming.read_bytes()).hexdigest()
+        if found != digest:
+            coming.unlink()
+            raise ProgramError("a file did not arrive whole")
+        coming.chmod(mode)
+        coming.rename(self._file(digest))
+
+    def _get(self, number: int, source: str) -> bytes:
+        made = self._of(number)
+        fetched = self._folder / "fetched"
+        made.instance.get(self._here(made, source), fetched)
+        content = fetched.read_bytes()
+        fetched.unlink()
+        if len(content) > frames.LONGEST // 2:
+            raise ProgramError(f"{source} has {len(content)} bytes, too many to be fetched")
+        return content
+
+    def _run(self, request: messages.Run) -> Completed:
+        made = self._of(request.instance)
+        return made.instance.run(
+            self._line(made, request.command),
+            timeout_s=request.timeout_s,
+            environment=request.environment,
+            check=request.check,
+        )
+
+    def _measure(self, request: messages.Measure) -> Measured:
+        made = self._of(request.instance)
+        watch = Watch(
+            probes.all_probes(),
+            _program(frequency.PROGRAM),
+            _program(account.PROGRAM) if request.accounted else None,
+            request.load_period_s,
+        )
+        if watch.frequency is not None and made.instance.accounting.own_kernel:
+            made.instance.put(watch.frequency, PROGRAM_FOLDER / watch.frequency.name)
+        line = self._line(made, request.command)
+        return measure(made.instance, line, request.environment, watch, request.timeout_s)
+
+    def _line(self, made: Made, command: tuple[str, ...]) -> tuple[str, ...]:
+        """The command with paths where files are put here."""
+        return tuple(
+            str(self._here(made, word)) if word.startswith(f"{PROGRAM_FOLDER}/") else word
+            for word in command
+        )
+
+    def _here(self, made: Made, path: str) -> PurePosixPath:
+        """Where programs run on the host itself, ours are in a folder that goes with the agent."""
+        given = PurePosixPath(path)
+        if made.kind.on_host and given.is_relative_to(PROGRAM_FOLDER):
+            return PurePosixPath(self._folder) / "programs" / given.relative_to(PROGRAM_FOLDER)
+        return given
+
+
+def _program(name: str) -> Path | None:
+    try:
+        return kernel_path(name)
+    except MissingError:
+        return None

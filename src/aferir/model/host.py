@@ -1,0 +1,16 @@
+"""A host that environments may be on, as an experiment file describes it."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """How a host is reached, and what its results are weighed by."""
+
+    name: str
+    reach: tuple[str, ...]
+    """The command that, with a shell's name behind it, gives us that shell's standard input and
+    output there: `("ssh", "node1")`, `("podman", "exec", "-i", "box")`."""
+    sudo: bool = False
+    """Whether the agent is to be root by sudo(8), which must not ask for a password."""
