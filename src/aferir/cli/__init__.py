@@ -38,6 +38,7 @@ from aferir.cluster import verbs as cluster
 from aferir.colocation import verbs as colocate
 from aferir.elastic import verbs as elastic
 from aferir.errors import AferirError, RefusedError
+from aferir.hosts import verbs as hosts
 from aferir.linux.refusal import is_refusal, refused
 from aferir.power import verbs as power
 
@@ -57,6 +58,7 @@ VERBS: tuple[ModuleType, ...] = (
     elastic,
     fetch,
     cluster,
+    hosts,
     power,
     mpirun,
     colocate,

@@ -42,6 +42,13 @@ def execute(options: argparse.Namespace) -> int:
     programs = registry.all_programs()
     experiment = config.read_bytes(options.experiment)
     limits = machine.host_limits()
+    others = None
+    if b"[[host]]" in experiment:
+        from aferir.hosts import reaching
+
+        specs = config.hosts_of(experiment, source=str(options.experiment))
+        others = None if options.check else reaching.reach(specs)
+        limits = limits if others is None else others.limits(limits)
     plan = config.parse(
         experiment, limits, programs, registry.kinds(), source=str(options.experiment)
     )
@@ -53,7 +60,7 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir.cli.running import carry_out
 
-    run = carry_out(plan, experiment, options.runs, fresh=options.new, reports=True)
+    run = carry_out(plan, experiment, options.runs, fresh=options.new, reports=True, others=others)
     return report_run(run, json=options.json)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aferir.hosts.reaching import Reached
     from aferir.model.plan import Plan
     from aferir.runner import Watch
     from aferir.runner.rounds import Enough
@@ -21,11 +22,13 @@ def carry_out(
     reports: bool = False,
     watch: Watch | None = None,
     enough: Enough | None = None,
+    others: Reached | None = None,
 ) -> Run:
     """Run it with progress on standard error, or go on with an unfinished run of the same content.
 
     `watch` is everything that there is to be looked at, unless it is given; `reports`: the caller
-    reports the run. Errors: as of `runner.run`.
+    reports the run; `others` are the hosts that its environments are on. Errors: as of
+    `runner.run`.
     """
     from aferir import machine, probes, registry, runner
     from aferir.cli.progress import RunProgress
@@ -44,7 +47,8 @@ def carry_out(
                 _program(frequency.PROGRAM),
                 _program(account.PROGRAM) if plan.server is not None else None,
             ),
-            facts=machine.describe(),
+            facts=machine.describe() | ({} if others is None else {"hosts": others.facts()}),
+            elsewhere={} if others is None else others.hosts,
             context=registry.context(),
             progress=progress,
             fresh=fresh,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aferir.config.hosts import hosts_of
 from aferir.config.load import load, parse, plan_of, read_bytes
 
-__all__ = ["load", "parse", "plan_of", "read_bytes"]
+__all__ = ["hosts_of", "load", "parse", "plan_of", "read_bytes"]

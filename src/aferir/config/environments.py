@@ -12,9 +12,9 @@ from aferir.config.problems import Problems
 from aferir.environments.base import Kind
 from aferir.model.checking import Refused, Wrong, read_value
 from aferir.model.parameters import told
-from aferir.model.plan import EnvironmentSpec, HostLimits
+from aferir.model.plan import UNASKED, EnvironmentSpec, HostLimits
 from aferir.model.units import format_size
-from aferir.model.words import choose, printable
+from aferir.model.words import choose, printable, shown
 
 MOST_ENVIRONMENTS = 16
 COMMON = ("name", "kind")
@@ -74,6 +74,7 @@ def specification(
     A level is read by the same code as what stands in the table.
     """
     kind = environment.kind
+    host, stranger = _host_of(environment, levels, host)
     known = {field.key: field for field in kind.keys}
     table = environment.table | {key: level.value for key, level in levels.items()}
     values: dict[str, Any] = {}
@@ -88,7 +89,7 @@ def specification(
             values[known[key].attribute] = read_value(known[key], written)
         except Refused as refused:
             wrong.append(Wrong(key, refused.message, refused.remedy))
-    wrong += _beyond(values, kind, host)
+    wrong += [stranger] if stranger else _beyond(values, kind, host)
     spec: EnvironmentSpec | None = None
     if not wrong:
         found = _defaults(values, kind, host) | values
@@ -100,6 +101,20 @@ def specification(
         place = levels[one.key].path if one.key in levels else f"{environment.path}.{one.key}"
         problems.add(place, one.message, one.remedy)
     return None if wrong else spec
+
+
+def _host_of(
+    environment: EnvironmentTable, levels: Mapping[str, Written], here: HostLimits
+) -> tuple[HostLimits, Wrong | None]:
+    """What the environment's host has, and what is wrong with its name."""
+    name = levels["host"].value if "host" in levels else environment.table.get("host", "")
+    if not isinstance(name, str) or not name:
+        return here, None
+    if name in here.others:
+        return here.others[name], None
+    known = tuple(here.others)
+    remedy = choose(name, known) if known else 'add [[host]] with `name` and `reach = "ssh NODE"`'
+    return UNASKED, Wrong("host", f"there is no [[host]] {shown(name)}", remedy)
 
 
 def _stranger(
@@ -118,6 +133,8 @@ def _stranger(
 def _defaults(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> dict[str, int]:
     """Of what has none in the kind's own struct."""
     memory = host.memory_bytes if kind.on_host else min(_DEFAULT_MEMORY, host.memory_bytes)
+    if host.unknown:
+        host, memory = HostLimits(cpus=(0,), memory_bytes=_DEFAULT_MEMORY), _DEFAULT_MEMORY
     every = {"cpus": len(values.get("pin", ())) or host.most_cpus, "memory_bytes": memory}
     return {field.attribute: every[field.attribute] for field in kind.keys if field.required}
 

@@ -211,7 +211,7 @@ def _judge_fit(
         cell,
         spec,
         kind=kind,
-        host_bytes=host.memory_bytes,
+        host_bytes=host.at(spec.host).memory_bytes,
         oversubscribe=experiment.oversubscribe,
     )
     for message, remedy in fit:

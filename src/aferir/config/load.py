@@ -13,6 +13,7 @@ from aferir.config.environments import MOST_ENVIRONMENTS, EnvironmentTable, read
 from aferir.config.expand import expand
 from aferir.config.factors import read_factors
 from aferir.config.fields import Fields, is_table
+from aferir.config.hosts import read_hosts
 from aferir.config.problems import REFERENCE, Problems
 from aferir.config.sections import (
     MOST_WORKLOADS,
@@ -30,7 +31,7 @@ from aferir.model.plan import HostLimits, Plan
 from aferir.model.words import choose, kind_of, shown
 from aferir.programs.base import Program
 
-_SECTIONS = ("experiment", "stop", "server", "environment", "workload", "factors")
+_SECTIONS = ("experiment", "stop", "server", "host", "environment", "workload", "factors")
 _LARGEST_FILE = 2**20
 
 
@@ -103,6 +104,9 @@ def plan_of(
     for key in document:
         if key not in _SECTIONS:
             problems.add(shown(key).strip('"'), "is not a section", choose(key, _SECTIONS))
+    hosts = read_hosts(document, problems)
+    known = {one.name: host.at(one.name) for one in hosts}
+    host = msgspec.structs.replace(host, others=known)
     document, shrunk = msgspec.structs.astuple(shrink(document, host, kinds))
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
@@ -143,6 +147,7 @@ def plan_of(
         metric=experiment.metric or "",
         server=server,
         load_period_s=experiment.load_period_s,
+        hosts=tuple(one for one in hosts if any(one.name == spec.host for spec in specs)),
         environments=specs,
         cells=cells,
         shrunk=(*shrunk, *too_large),

@@ -6,6 +6,7 @@ ended or nothing has come over it for a while, what runs is ended and everything
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -72,7 +73,8 @@ class Agent:
                 if not isinstance(request, Alive):
                     self._requests.put(request)
         except (frames.Silence, ProgramError, msgspec.DecodeError, OSError) as error:
-            print(f"aferir: the controller has gone: {error}", file=sys.stderr)  # noqa: T201
+            with contextlib.suppress(OSError):  # nobody may read any more
+                print(f"aferir: the controller has gone: {error}", file=sys.stderr)  # noqa: T201
         self._requests.put(None)
         if self._busy.locked():
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

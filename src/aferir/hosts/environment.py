@@ -44,6 +44,10 @@ class Host:
             self._line.close()
             self._line = None
 
+    def environment(self, kind: str) -> RemoteEnvironment:
+        """Return that kind of environment there; nothing is made yet."""
+        return RemoteEnvironment(self, kind)
+
     def describe(self) -> messages.Host:
         """What it is and can do."""
         return self.line().ask(messages.Describe(), messages.Host)

@@ -44,25 +44,21 @@ _SAID = (
 
 
 class Line:
-    """One agent. Its methods are called from one thread; from the main one when it is reached."""
+    """One agent. Its methods are called from one thread at a time."""
 
     def __init__(self, host: HostSpec) -> None:
         """Reach the host. Errors: MissingError with the reason and a remedy."""
         self.host = host
         self._token = secrets.token_hex(8)
-        self._child = process.start(
-            _command(host),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        self._child = _start(host)
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         self._sink = self._child.stdin.fileno()
         self._reader = frames.Reader(self._child.stdout.fileno())
         self._turn = threading.Lock()
         self._said: list[str] = []
-        threading.Thread(target=self._hear, daemon=True).start()
+        self._hearing = threading.Thread(target=self._hear, daemon=True)
+        self._hearing.start()
         try:
             self._reach()
         except BaseException:
@@ -101,12 +97,16 @@ class Line:
             self._child.wait(STEP_S)
         except subprocess.TimeoutExpired:
             process.end(self._child)
+        self._hearing.join(STEP_S)
+        for stream in (self._child.stdout, self._child.stderr):
+            if stream is not None:
+                stream.close()
 
     def _broken(self, why: str) -> ProgramError:
         said = self._said[-1] if self._said else why
         return ProgramError(
             f"the line to host {self.host.name} is broken: {said}",
-            remedy=f"see whether it is up: aferir hosts check {self.host.name}",
+            remedy="see whether it is up: aferir hosts check FILE",
         )
 
     def _reach(self) -> None:
@@ -184,6 +184,21 @@ class Line:
         while not self._ended.wait(_ALIVE_S):
             with self._turn, contextlib.suppress(OSError):
                 frames.write(self._sink, content)
+
+
+def _start(host: HostSpec) -> subprocess.Popen[str]:
+    """Errors: MissingError where there is no such command here."""
+    try:
+        return process.start(
+            _command(host),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            survives_us=True,  # for a moment: it ends with its standard input
+        )
+    except MissingError as error:
+        said = f"host {host.name} cannot be used: {error.message}"
+        raise MissingError(said, remedy="see the host's `reach`") from None
 
 
 def _command(host: HostSpec) -> list[str]:

@@ -14,7 +14,7 @@ from aferir.environments import tenants
 from aferir.environments.base import Context, Environment, Instance, Kind
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.hosts import frames, messages
-from aferir.linux import journal, undo
+from aferir.linux import journal, pages, undo
 from aferir.linux.process import Completed
 from aferir.measuring.run import Measured, measure
 from aferir.measuring.snapshots import Watch
@@ -28,6 +28,8 @@ class Made(msgspec.Struct, frozen=True):
 
     instance: Instance
     kind: Kind
+    merging: journal.Entry | None = None
+    """Where the kernel merges equal pages for its sake."""
 
 
 class Service:
@@ -108,9 +110,15 @@ class Service:
     def _allocate(self, kind: str, given: bytes) -> messages.Allocated:
         environment = self._environment(kind)
         spec = msgspec.json.decode(given, type=self._kinds[kind].spec)
-        instance = tenants.allocate(environment, spec)
+        merging = pages.begin(spec)
+        try:
+            instance = tenants.allocate(environment, spec)
+        except BaseException:
+            if merging is not None:
+                pages.give_back(merging)
+            raise
         self._count += 1
-        self._made[self._count] = Made(instance, self._kinds[kind])
+        self._made[self._count] = Made(instance, self._kinds[kind], merging)
         return messages.Allocated(
             instance=self._count,
             phases=instance.phases,
@@ -124,7 +132,14 @@ class Service:
         return self._made[number]
 
     def _release(self, number: int) -> float:
-        return self._made.pop(number).instance.release() if number in self._made else 0.0
+        made = self._made.pop(number, None)
+        if made is None:
+            return 0.0
+        try:
+            return made.instance.release()
+        finally:
+            if made.merging is not None:
+                pages.give_back(made.merging)
 
     def _release_quietly(self, number: int) -> None:
         try:

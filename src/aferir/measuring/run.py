@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -17,6 +18,17 @@ from aferir.model.record import Failure, Sample, Series
 from aferir.probes import account
 
 _ALIVE_LIMIT_S = 30.0
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """An instance of another host, which measures there."""
+
+    def measure(
+        self, line: tuple[str, ...], environment: Mapping[str, str], watch: Watch, timeout_s: float
+    ) -> Measured:
+        """As `measure` does here."""
+        ...
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -41,6 +53,21 @@ def measure(
     timeout_s: float,
 ) -> Measured:
     """Resume a paused instance, run `line` in it with those variables, and pause it again."""
+    if not isinstance(instance, Elsewhere):
+        return _measure(instance, line, environment, watch, timeout_s)
+    try:
+        return instance.measure(line, environment, watch, timeout_s)
+    except AferirError as error:
+        return Measured(failure=failure_of("instance", error), lost=True)
+
+
+def _measure(
+    instance: Instance,
+    line: tuple[str, ...],
+    environment: Mapping[str, str],
+    watch: Watch,
+    timeout_s: float,
+) -> Measured:
     try:
         instance.resume()
         with watching(watch.account, instance.accounting) as watched:

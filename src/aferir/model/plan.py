@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from aferir.model.checking import Wrong
-from aferir.model.parameters import number, several, size, told, whole
+from aferir.model.host import HostSpec
+from aferir.model.parameters import number, several, size, text, told, whole
 
 Parameter = str | int | float | bool
 """A workload parameter or a factor level, as TOML gives it."""
@@ -33,6 +34,14 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Of the machine, or what a control group around us leaves of it."""
     cpu_quota: float | None = None
     """CPUs that all we start may use together, by a control group around us; None: no limit."""
+    others: dict[str, HostLimits] = {}
+    """By the name of another host, what that has."""
+    unknown: bool = False
+    """Nobody has asked the host: nothing is refused for its sake before it is reached."""
+
+    def at(self, host: str) -> HostLimits:
+        """What another host has; of this one where `host` is empty."""
+        return self.others.get(host, UNASKED) if host else self
 
     @property
     def most_cpus(self) -> int:
@@ -40,6 +49,9 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
         have = len(self.cpus)
         return have if self.cpu_quota is None else max(1, min(have, math.ceil(self.cpu_quota)))
 
+
+UNASKED = HostLimits(cpus=tuple(range(4096)), memory_bytes=2**62, unknown=True)
+"""Of a host that could not be asked."""
 
 Cpus = Annotated[
     int,
@@ -66,9 +78,10 @@ Pin = Annotated[
     tuple[Annotated[int, whole("number of a CPU", 0, 2**16)], ...],
     several("numbers of the host's CPUs that it may use, at least as many as `cpus`", unset="all"),
 ]
-CpuQuota = Annotated[
-    float | None, number("share of its CPUs that it may use", above=0, most=1, unset="no limit")
-]
+CpuQuota = (
+    Annotated[float, number("share of its CPUs that it may use", above=0, most=1, unset="no limit")]
+    | None
+)
 HugePages = Annotated[
     bool, told("whether its memory may get transparent huge pages, if the host has them on")
 ]
@@ -87,6 +100,11 @@ Tenants = Annotated[
 ]
 
 
+Host = Annotated[
+    str, text("name of the [[host]] that it is on", example="node1", unset="where aferir runs")
+]
+
+
 class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One environment as an instance of it will be allocated.
 
@@ -100,6 +118,7 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     cpus: Cpus
     memory_bytes: Memory
     pin: Pin = ()
+    host: Host = ""
     cpu_quota: float | None = None
     huge_pages: bool = True
     merge_pages: bool = False
@@ -109,6 +128,11 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     packages: tuple[str, ...] = ()
     """Debian packages that its image needs for the programs of the experiment; natively the host
     has them or the program is left out."""
+
+    @property
+    def place(self) -> str:
+        """Its kind, and its host where that is another one."""
+        return f"{self.kind}@{self.host}" if self.host else self.kind
 
     def machines(self) -> int:
         """How many there are in one instance, each with these CPUs and this memory."""
@@ -197,6 +221,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Where it is given, what each program costs per I/O is accounted for."""
     load_period_s: float | None = None
     """How often the load of each core is looked at during runs; None: never."""
+    hosts: tuple[HostSpec, ...] = ()
+    """Those that environments name."""
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
     shrunk: tuple[str, ...] = ()

@@ -94,9 +94,7 @@ class Pool:
         stayed = before.failure if before is not None else None
         self._allocations[name] = Allocation(started_unix_ns=started, failure=stayed)
         try:
-            if (merging := pages.begin(spec)) is not None:
-                self._merging[name] = merging
-            instance = allocate(self._environments[spec.kind], spec)
+            instance = self._make(name, spec)
             self._live[name] = instance
             self._allocations[name] = Allocation(
                 started_unix_ns=started,
@@ -104,7 +102,7 @@ class Pool:
                 emulated=instance.emulated,
                 failure=stayed,
             )
-            if spec.kind not in self._on_host:
+            if spec.host or spec.kind not in self._on_host:
                 for program in self._programs.get(name, ()):
                     instance.put(program, PROGRAM_FOLDER / program.name)
             instance.pause()
@@ -116,6 +114,15 @@ class Pool:
             )
             return failure
         return instance
+
+    def _make(self, name: str, spec: EnvironmentSpec) -> Instance:
+        """As many tenants as it has; on another host its agent sees to them."""
+        environment = self._environments[spec.place]
+        if spec.host:
+            return environment.allocate(spec)
+        if (merging := pages.begin(spec)) is not None:
+            self._merging[name] = merging
+        return allocate(environment, spec)
 
     def _note_release(self, name: str, instance: Instance) -> None:
         allocation = self._allocations[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -50,25 +51,26 @@ def prepare(
     findings: list[Finding] = []
     images: dict[str, str] = {}
     packages: dict[str, tuple[str, ...]] = {
-        spec.kind: spec.packages
-        for spec in plan.environments  # all of a kind have the same
+        spec.place: spec.packages
+        for spec in plan.environments  # all of a kind on a host have the same
     }
-    for kind, names in _by_kind(plan, left_out).items():
-        progress.preparing(f"checking {kind}")
-        found, image, lacking = _environment(environments.get(kind), kind, packages[kind])
+    for place, names in _by_place(plan, left_out).items():
+        progress.preparing(f"checking {place}")
+        found, image, lacking = _environment(environments.get(place), place, packages[place])
         findings += [finding for finding in found if finding.status != "ok"]
         if lacking is None:
-            images[kind] = image
+            images[place] = image
             continue
         for name in names:
             left_out["environment", name] = LeftOut(kind="environment", name=name, finding=lacking)
     commands: dict[str, Command] = {}
     mpi = {spec.name: kinds[spec.kind].mpi for spec in plan.environments}
+    hosts = {spec.name: spec.host for spec in plan.environments}
     for cell in plan.cells:
         if ("environment", cell.environment) in left_out:
             continue
         program = programs.get(cell.workload.program)
-        command = _command(cell, program, mpi=mpi[cell.environment])
+        command = _command(cell, program, mpi=mpi[cell.environment], host=hosts[cell.environment])
         if isinstance(command, Finding):
             left_out["workload", cell.workload.name] = LeftOut(
                 kind="workload", name=cell.workload.name, finding=command
@@ -110,12 +112,12 @@ def warnings_of(plan: Plan, ready: Ready) -> tuple[Warning, ...]:
     )
 
 
-def _by_kind(plan: Plan, left_out: Mapping[tuple[str, str], LeftOut]) -> dict[str, list[str]]:
-    kinds: dict[str, list[str]] = {}
+def _by_place(plan: Plan, left_out: Mapping[tuple[str, str], LeftOut]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
     for spec in plan.environments:
         if ("environment", spec.name) not in left_out:
-            kinds.setdefault(spec.kind, []).append(spec.name)
-    return kinds
+            places.setdefault(spec.place, []).append(spec.name)
+    return places
 
 
 def _environment(
@@ -134,7 +136,7 @@ def _environment(
         return findings, "", Finding(kind, "missing", error.message, error.remedy)
 
 
-def _command(cell: Cell, program: Program[Any] | None, *, mpi: str) -> Command | Finding:
+def _command(cell: Cell, program: Program[Any] | None, *, mpi: str, host: str) -> Command | Finding:
     name = cell.workload.program
     if program is None:
         return Finding(name, "missing", f"this aferir has no program `{name}`")
@@ -142,9 +144,13 @@ def _command(cell: Cell, program: Program[Any] | None, *, mpi: str) -> Command |
     if mpi and "mpi" in parameter_names(program.parameters):
         parameters = {**parameters, "mpi": mpi}  # whatever `mpirun` is on the host
     try:
-        return program.command(read_parameters(program, parameters))
+        command = program.command(read_parameters(program, parameters))
     except AferirError as error:
         return Finding(name, "missing", error.message, error.remedy)
+    if host and str(command.program) == sys.executable:
+        said = f"`{name}` is aferir itself and runs where aferir runs, not on {host}"
+        return Finding(name, "missing", said, "name other environments: environments = [...]")
+    return command
 
 
 def _nothing(left_out: Iterable[LeftOut]) -> MissingError:

@@ -54,7 +54,7 @@ def repeat(
 ) -> Repetition:
     """Run the cell once in a paused instance, and pause it again."""
     started = time.time_ns()
-    line = command_line(kind, command)
+    line = command_line(kind, command, elsewhere=bool(instance.spec.host))
     told = {**command.environment, REPETITION: str(turn.number)}
     ran = measure(instance, line, told, watch, timeout_s)
     samples: tuple[Sample, ...] = ()
@@ -117,12 +117,12 @@ def blank(cell: Cell, turn: Round, started_unix_ns: int, line: tuple[str, ...] =
     )
 
 
-def command_line(kind: Kind, command: Command) -> tuple[str, ...]:
+def command_line(kind: Kind, command: Command, *, elsewhere: bool = False) -> tuple[str, ...]:
     """On the host a program runs where it is; elsewhere it was put into `PROGRAM_FOLDER`.
 
     Instances of several nodes have an mpirun of their own.
     """
-    if kind.on_host:
+    if kind.on_host and not elsewhere:
         return (str(command.program), *command.arguments)
     launched = command.launched if kind.mpi else None
     paths = (launched or command.program, *command.files)

@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from aferir import __version__
-from aferir.environments.base import Context, Kind
+from aferir.environments.base import Context, Environment, Kind
 from aferir.errors import InterruptedRunError, RefusedError
 from aferir.linux import journal
 from aferir.linux.running import Running
@@ -41,6 +41,17 @@ from aferir.store import (
 )
 
 _LARGER_MACHINE = "do not set it beside figures of larger machines; there it runs as it is written"
+
+
+class OtherHost(Protocol):
+    """A host that is reached over a line."""
+
+    def environment(self, kind: str) -> Environment:
+        """Return that kind of environment there; nothing is made yet."""
+        ...
+
+
+_NOWHERE: Mapping[str, OtherHost] = {}
 _SILENT = Silent()
 _NOTHING = Watch()
 
@@ -53,6 +64,7 @@ def run(
     kinds: Mapping[str, Kind],
     workloads: Mapping[str, Program[Any]],
     context: Context | None = None,
+    elsewhere: Mapping[str, OtherHost] = _NOWHERE,
     watch: Watch = _NOTHING,
     facts: Mapping[str, Any] | None = None,
     progress: Progress = _SILENT,
@@ -67,15 +79,21 @@ def run(
     and version is continued, unless `fresh`. With `reports` the caller reports what is returned,
     and it is a complete run whose report was cut off, if there is one. `kinds` and `workloads` are
     by name; environments are made with `context`, which first undoes what dead owners left in the
-    journal. `facts` of the machine go into the provenance. Time limits are counted on `clock`, as
-    far as aferir and its programs run. `enough` may end it before any round.
+    journal, or by the host of `elsewhere` that they are on. `facts` of the machine go into the
+    provenance. Time limits are counted on `clock`, as far as aferir and its programs run. `enough`
+    may end it before any round.
 
     Errors: MissingError where nothing can run here, UsageError where the folder cannot be used,
     RefusedError where the disk takes no more, InterruptedRunError after Ctrl-C or SIGTERM:
     everything is given back by then, and the run can be continued.
     """
     used = {spec.kind: kinds[spec.kind] for spec in plan.environments}
-    environments = {name: kind.make(context or Context()) for name, kind in used.items()}
+    environments = {
+        spec.place: elsewhere[spec.host].environment(spec.kind)
+        if spec.host
+        else used[spec.kind].make(context or Context())
+        for spec in plan.environments
+    }
     folder: Path | None = None
     running = Running(clock)
     with ending_signals():
@@ -171,12 +189,17 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
 def _describe(
     plan: Plan, kinds: Mapping[str, Kind], ready: Ready, facts: dict[str, Any]
 ) -> Provenance:
+    elsewhere = {spec.name for spec in plan.environments if spec.host}
     by_name = {spec.name: kinds[spec.kind] for spec in plan.environments}
     return Provenance(
         version=__version__,
         facts=facts,
         commands={
-            cell.id: command_line(by_name[cell.environment], ready.commands[cell.id])
+            cell.id: command_line(
+                by_name[cell.environment],
+                ready.commands[cell.id],
+                elsewhere=cell.environment in elsewhere,
+            )
             for cell in plan.cells
             if cell.id in ready.commands
         },

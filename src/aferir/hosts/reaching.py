@@ -1,0 +1,84 @@
+"""Reaching all hosts of an experiment at once, and what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from aferir.errors import AferirError
+from aferir.hosts import messages
+from aferir.hosts.environment import Host
+from aferir.model.host import HostSpec
+from aferir.model.plan import HostLimits
+
+_AT_ONCE = 16
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a host said of itself, or why it did not."""
+
+    found: messages.Host | None = None
+    error: str = ""
+    remedy: str = ""
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """Hosts of an experiment, and what they said; one that cannot be used is among them."""
+
+    hosts: dict[str, Host]
+    asked: dict[str, Asked]
+
+    def limits(self, here: HostLimits) -> HostLimits:
+        """What this host has, with what the others have that answered."""
+        others = {name: one.limits for name, one in self._found()}
+        return msgspec.structs.replace(here, others=others)
+
+    def facts(self) -> dict[str, dict[str, object]]:
+        """By name, facts of those that answered."""
+        return {name: one.facts for name, one in self._found()}
+
+    def _found(self) -> Iterator[tuple[str, messages.Host]]:
+        for name, one in self.asked.items():
+            if one.found is not None:
+                yield name, one.found
+
+
+def reach(specs: Sequence[HostSpec]) -> Reached:
+    """Reach all of them at once."""
+    hosts = connect(specs)
+    return Reached({host.spec.name: host for host in hosts}, ask(hosts))
+
+
+def ask(hosts: Sequence[Host]) -> dict[str, Asked]:
+    """Ask all of them, several at once; by name, in their order."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = list(pool.map(_ask, hosts))
+    return {host.spec.name: answer for host, answer in zip(hosts, answers, strict=True)}
+
+
+def clean(hosts: Sequence[Host]) -> dict[str, list[str]]:
+    """Undo what ended agents left on each; what could not be undone, by name."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = list(pool.map(_clean, hosts))
+    return {host.spec.name: answer for host, answer in zip(hosts, answers, strict=True)}
+
+
+def connect(specs: Sequence[HostSpec]) -> list[Host]:
+    """Hosts that are not reached yet."""
+    return [Host(spec) for spec in specs]
+
+
+def _ask(host: Host) -> Asked:
+    try:
+        return Asked(host.describe())
+    except AferirError as error:
+        return Asked(None, error.message, error.remedy)
+
+
+def _clean(host: Host) -> list[str]:
+    try:
+        return host.clean()
+    except AferirError as error:
+        return [error.message]

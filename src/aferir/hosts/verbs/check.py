@@ -1,0 +1,77 @@
+"""Reach every host and say what it is, side by side, and what differs between them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from aferir.hosts.verbs.options import add_file, chosen
+
+if TYPE_CHECKING:
+    from aferir.hosts.reaching import Asked
+
+NAME = "check"
+HELP = "reach every host and say what it is"
+_SHOWN = ("cpu_model", "cpus", "memory", "kernel", "distribution", "clock_source")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_file(parser)
+    parser.add_argument("--json", action="store_true", help="print what each host says as JSON")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Exit code 3 where a host cannot be used."""
+    import msgspec
+
+    from aferir.hosts import reaching
+
+    hosts = reaching.connect(chosen(options))
+    try:
+        asked = reaching.ask(hosts)
+    finally:
+        for host in hosts:
+            host.lose()
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(asked)).decode())
+    else:
+        _show(asked)
+    return 0 if all(one.found is not None for one in asked.values()) else 3
+
+
+def _show(asked: Mapping[str, Asked]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from aferir.cli.console import console
+
+    rows = {name: _row(one) for name, one in asked.items()}
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for title in ("host", *(title.replace("_", " ") for title in _SHOWN)):
+        table.add_column(title)
+    for name, row in rows.items():
+        table.add_row(name, *(escape(row.get(key, "-")) for key in _SHOWN))
+    console().print(table)
+    for name, one in asked.items():
+        if one.found is None:
+            console().print(f"[red]{escape(name)}[/]: {escape(one.error)}")
+            console().print(f"  remedy: {escape(one.remedy)}")
+    for key in _SHOWN:
+        values = {row[key] for row in rows.values() if key in row}
+        if len(values) > 1:
+            said = ", ".join(f"{n}: {row[key]}" for n, row in rows.items() if key in row)
+            console().print(f"[yellow]differ in {key.replace('_', ' ')}[/]: {escape(said)}")
+
+
+def _row(one: Asked) -> dict[str, str]:
+    if one.found is None:
+        return {}
+    facts: Any = one.found.facts.get("machine", {})
+    told = {key: str(facts[key]) for key in _SHOWN if facts.get(key)}
+    limits = one.found.limits
+    return told | {
+        "cpus": str(limits.most_cpus),
+        "memory": f"{limits.memory_bytes / 2**30:.1f} GiB",
+    }

@@ -1,0 +1,168 @@
+"""Lines to agents: through shells that print, hosts that lack something, and ends of all sorts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.hosts import reaching
+from aferir.hosts.environment import Host, RemoteEnvironment
+from aferir.hosts.line import Line
+from aferir.linux import journal, process, wait
+from aferir.measuring.snapshots import Watch
+from aferir.model.host import HostSpec
+from aferir.model.plan import EnvironmentSpec
+from aferir.programs.kernels import kernel_path
+
+pytestmark = pytest.mark.integration
+SPEC = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28)
+HOLDING = """
+import sys
+from aferir.hosts.environment import Host, RemoteEnvironment
+from aferir.model.host import HostSpec
+from aferir.model.plan import EnvironmentSpec
+host = Host(HostSpec(name="x", reach=tuple(sys.argv[1:])))
+spec = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28, cpu_quota=0.5)
+instance = RemoteEnvironment(host, "native").allocate(spec)
+print("held", flush=True)
+instance.run(["sleep", "4343"])
+"""
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def host(state: Path) -> Iterator[Host]:
+    made = Host(HostSpec(name="x", reach=("env", f"AFERIR_STATE={state}")))
+    yield made
+    made.lose()
+
+
+def script(folder: Path, text: str) -> tuple[str, ...]:
+    """A command that is that script of the shell, with a shell's name behind it."""
+    path = folder / "reach"
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return (str(path),)
+
+
+def test_what_runs_there_is_as_it_is_here(host: Host, tmp_path: Path) -> None:
+    environment = RemoteEnvironment(host, "native")
+    assert [finding.status for finding in environment.check()] == ["ok"]
+    instance = environment.allocate(SPEC)
+    done = instance.run(["sh", "-c", "echo out; echo err >&2; exit 3"], check=False)
+    assert (done.stdout, done.stderr, done.exit_code) == ("out\n", "err\n", 3)
+    with pytest.raises(ProgramError, match="x: `false`"):
+        instance.run(["false"])
+    with pytest.raises(MissingError, match="x: "):
+        instance.run(["no-such-program"])
+    with pytest.raises(TimeoutExpired):
+        instance.run(["sleep", "100"], timeout_s=0.2)
+    fetched = tmp_path / "fetched"
+    instance.get(PurePosixPath("/etc/hostname"), fetched)
+    assert fetched.read_bytes() == Path("/etc/hostname").read_bytes()
+    instance.release()
+    assert instance.release() >= 0.0
+
+
+def test_a_program_of_ours_is_measured_there(host: Host) -> None:
+    instance = RemoteEnvironment(host, "native").allocate(SPEC)
+    program = kernel_path("npb-ep")
+    for _ in range(2):  # its content crosses the line once
+        instance.put(program, PurePosixPath("/opt/aferir/npb-ep"))
+    instance.pause()
+    line = ("/opt/aferir/npb-ep", "--class", "S", "--threads", "1")
+    measured = instance.measure(line, {}, Watch(), 60.0)
+    assert measured.failure is None
+    assert measured.done is not None
+    assert '"verified":true' in measured.done.stdout
+    assert measured.observed
+    assert not Path("/opt/aferir/npb-ep").exists()
+    instance.release()
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [
+        "echo 'Welcome to node1'; printf 'no newline at the end'",
+        "printf '\\377\\376 binary\\n'; seq 1 5000",
+        "echo 'Message of the day' >&2; stty sane 2>/dev/null",
+    ],
+)
+def test_what_a_host_prints_of_its_own_is_skipped(
+    tmp_path: Path, state: Path, greeting: str
+) -> None:
+    reach = script(tmp_path, f'{greeting}\nAFERIR_STATE={state} exec "$@"')
+    line = Line(HostSpec(name="x", reach=reach))
+    line.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("exit 1", "ends at once"),
+        ("echo 'Permission denied (publickey).' >&2; exit 255", "Permission denied"),
+        ("echo 'Host key verification failed.' >&2; exit 255", "Host key verification failed"),
+        ('PATH={bin}:$PATH exec "$@"', "its processor is riscv64"),
+        ("PATH={bin} exec /bin/sh", "there is no Python"),
+    ],
+)
+def test_a_host_that_cannot_be_used_says_why(tmp_path: Path, text: str, said: str) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    machine = os.uname().machine if "Python" in said else "riscv64"
+    (tools / "uname").write_text(f"#!/bin/sh\necho {machine}\n", encoding="utf-8")
+    (tools / "uname").chmod(0o755)
+    reach = script(tmp_path, text.replace("{bin}", str(tools)))
+    with pytest.raises(MissingError, match=said) as refused:
+        Line(HostSpec(name="x", reach=reach))
+    assert refused.value.remedy
+
+
+def test_a_host_that_is_not_there_leaves_the_others(state: Path) -> None:
+    there = HostSpec(name="there", reach=("env", f"AFERIR_STATE={state}"))
+    gone = HostSpec(name="gone", reach=("no-such-command",))
+    hosts = reaching.connect([there, gone])
+    try:
+        asked = reaching.ask(hosts)
+    finally:
+        for host in hosts:
+            host.lose()
+    assert asked["there"].found is not None
+    assert asked["gone"].found is None
+    assert "gone" in asked["gone"].error
+
+
+@pytest.mark.parametrize("end", ["controller", "line"])
+def test_what_was_made_is_given_back_when_the_controller_has_gone(state: Path, end: str) -> None:
+    reach = ("env", f"AFERIR_STATE={state}")
+    child = process.start(
+        [sys.executable, "-c", HOLDING, *reach], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "held\n"
+    assert [entry.kind for entry in journal.entries()] == ["cgroup"]
+    if end == "controller":
+        child.kill()
+    else:
+        os.kill(child.pid, signal.SIGSTOP)  # as when a cable is cut: nothing ends, nothing comes
+    assert wait.until(lambda: not list(journal.entries()), wait.after(60.0))
+    assert not _sleepers()
+    child.kill()
+    child.communicate()
+
+
+def _sleepers() -> list[str]:
+    done = process.run(["ps", "-eo", "args"])
+    return [line for line in done.stdout.splitlines() if line.startswith("sleep 4343")]

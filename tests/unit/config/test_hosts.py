@@ -1,0 +1,97 @@
+"""`[[host]]` tables, and environments that name them."""
+
+from __future__ import annotations
+
+import pytest
+
+from aferir import config, registry
+from aferir.errors import UsageError
+from aferir.model.host import HostSpec
+from aferir.model.plan import HostLimits, Plan
+
+SMALL = HostLimits(cpus=(0,), memory_bytes=2**30)
+LARGE = HostLimits(cpus=tuple(range(64)), memory_bytes=2**38)
+HOSTS = """
+[[host]]
+name = "node1"
+reach = "ssh -p 2222 me@node1"
+sudo = true
+[[host]]
+name = "node2"
+reach = ["podman", "exec", "-i", "two words"]
+"""
+EXPERIMENT = (
+    HOSTS
+    + """
+[experiment]
+name = "x"
+[[environment]]
+name = "native"
+kind = "native"
+[[environment]]
+name = "there"
+kind = "container"
+host = "node1"
+cpus = 32
+memory = "16 GiB"
+[[workload]]
+name = "ep"
+program = "npb"
+kernel = "ep"
+class = "S"
+"""
+)
+
+
+def plan_of(text: str, **others: HostLimits) -> Plan:
+    here = HostLimits(cpus=SMALL.cpus, memory_bytes=SMALL.memory_bytes, others=others)
+    return config.parse(text.encode(), here, registry.all_programs(), registry.kinds())
+
+
+def test_a_host_is_a_name_and_a_command() -> None:
+    assert config.hosts_of(HOSTS.encode(), source="hosts.toml") == (
+        HostSpec(name="node1", reach=("ssh", "-p", "2222", "me@node1"), sudo=True),
+        HostSpec(name="node2", reach=("podman", "exec", "-i", "two words")),
+    )
+
+
+def test_an_environment_may_have_what_its_own_host_has() -> None:
+    plan = plan_of(EXPERIMENT, node1=LARGE)
+    here, there = plan.environments
+    assert (here.host, here.cpus, here.place) == ("", 1, "native")
+    assert (there.host, there.cpus, there.place) == ("node1", 32, "container@node1")
+    assert [host.name for host in plan.hosts] == ["node1"]
+
+
+def test_more_than_its_host_has_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"environment\[2\].cpus: asks for 32 CPUs"):
+        plan_of(EXPERIMENT, node1=SMALL)
+
+
+def test_a_host_that_was_not_asked_refuses_nothing() -> None:
+    assert plan_of(EXPERIMENT).environments[1].cpus == 32
+
+
+def test_the_host_is_a_factor_too() -> None:
+    text = EXPERIMENT.replace('host = "node1"\n', "")
+    text += '[factors]\n"environment.host" = ["node1", "node2"]\n'
+    plan = plan_of(text, node1=LARGE, node2=LARGE)
+    assert {spec.host for spec in plan.environments} == {"node1", "node2"}
+    assert "there[host=node2]" in {spec.name for spec in plan.environments}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('host = "node1"', 'host = "nod1"', "did you mean `node1`"),
+        ('name = "node2"', 'name = "node1"', "is there twice"),
+        ('reach = "ssh -p 2222 me@node1"', "reach = 'ssh \"x'", "is no command"),
+        ('reach = "ssh -p 2222 me@node1"', "", "is not the command"),
+        ('reach = "ssh -p 2222 me@node1"', "reach = [1]", "is not the command"),
+        ("sudo = true", "sudo = 1", "sudo"),
+        ("sudo = true", "password = 'x'", "is not a key"),
+    ],
+)
+def test_what_is_wrong_with_a_host_is_said(old: str, new: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        plan_of(EXPERIMENT.replace(old, new), node1=LARGE, node2=LARGE)

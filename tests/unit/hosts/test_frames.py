@@ -1,0 +1,53 @@
+"""Messages and lines of text over a pipe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from aferir.errors import ProgramError
+from aferir.hosts import frames
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    source, sink = os.pipe()
+    yield source, sink
+    os.close(source)
+
+
+def test_text_comes_first_and_messages_then(pipe: tuple[int, int]) -> None:
+    source, sink = pipe
+    os.write(sink, b"Welcome to node1\nready\n")
+    frames.write(sink, b"one")
+    frames.write(sink, b"")
+    os.close(sink)
+    reader = frames.Reader(source)
+    assert [reader.line(1.0), reader.line(1.0)] == [b"Welcome to node1", b"ready"]
+    assert [reader.message(1.0), reader.message(1.0), reader.message(1.0)] == [b"one", b"", None]
+
+
+def test_a_message_that_breaks_off_is_the_end(pipe: tuple[int, int]) -> None:
+    source, sink = pipe
+    os.write(sink, (100).to_bytes(4, "big") + b"half")
+    os.close(sink)
+    assert frames.Reader(source).message(1.0) is None
+
+
+def test_silence_is_not_the_end(pipe: tuple[int, int]) -> None:
+    source, sink = pipe
+    with pytest.raises(frames.Silence):
+        frames.Reader(source).message(0.0)
+    os.close(sink)
+
+
+def test_what_is_no_message_is_refused(pipe: tuple[int, int]) -> None:
+    source, sink = pipe
+    os.write(sink, b"Last login: yesterday\n")
+    os.close(sink)
+    with pytest.raises(ProgramError, match="no message"):
+        frames.Reader(source).message(1.0)
+    with pytest.raises(ProgramError, match="too long"):
+        frames.write(source, bytes(frames.LONGEST + 1))
