@@ -5,14 +5,41 @@ from __future__ import annotations
 import shlex
 import tomllib
 from collections.abc import Mapping
+from typing import Annotated
 
-from aferir.config.fields import Fields, is_table
+import msgspec
+
+from aferir.config.fields import Fields, Name, is_table
 from aferir.config.problems import Problems
 from aferir.errors import UsageError
 from aferir.model.host import HostSpec
+from aferir.model.parameters import text, told
 
 MOST_HOSTS = 1000
-_KEYS = ("name", "reach", "sudo")
+
+
+def _words(written: str) -> tuple[str, ...]:
+    """Errors: ValueError in words where it is not quoted as for a shell, or nothing at all."""
+    words = tuple(shlex.split(written))
+    if not words:
+        raise ValueError("is not the command that reaches the host")
+    return words
+
+
+class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """`[[host]]`."""
+
+    name: Annotated[Name, told("what `host` of an environment says")]
+    reach: Annotated[
+        str,
+        text(
+            "the command that gives a shell's standard input and output there",
+            "ssh node1",
+            parse=_words,
+            quoted=True,
+        ),
+    ]
+    sudo: Annotated[bool, told("whether the agent becomes root by `sudo -n`")] = False
 
 
 def hosts_of(content: bytes, *, source: str) -> tuple[HostSpec, ...]:
@@ -55,28 +82,5 @@ def read_hosts(document: Mapping[str, object], problems: Problems) -> tuple[Host
 
 
 def _read(table: Mapping[str, object], path: str, problems: Problems) -> HostSpec | None:
-    fields = Fields(table, path, problems)
-    fields.only(_KEYS)
-    name = fields.name("name", 'name = "node1"')
-    reach = _command(fields)
-    sudo = fields.flag("sudo") or False
-    return HostSpec(name=name, reach=reach, sudo=sudo) if name and reach else None
-
-
-def _command(fields: Fields) -> tuple[str, ...]:
-    """As one text, split as a shell would, or as a list of words."""
-    value = fields.table.get("reach")
-    remedy = 'write e.g. `reach = "ssh node1"`'
-    words: list[str] = []
-    if isinstance(value, str):
-        try:
-            words = shlex.split(value)
-        except ValueError as error:
-            fields.wrong("reach", f"is no command: {error}", remedy)
-            return ()
-    elif isinstance(value, list) and all(isinstance(word, str) for word in value):
-        words = [str(word) for word in value]
-    if not words or not all(words) or not all(word.isprintable() for word in words):
-        fields.wrong("reach", "is not the command that reaches the host", remedy)
-        return ()
-    return tuple(words)
+    found = Fields(table, path, problems).read(HostKeys)
+    return HostSpec(**found) if found.keys() >= {"name", "reach"} else None

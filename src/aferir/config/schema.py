@@ -10,6 +10,7 @@ import msgspec
 
 from aferir.config.environments import MOST_ENVIRONMENTS, EnvironmentKeys
 from aferir.config.factors import MOST_FACTORS, MOST_LEVELS, PREFIX
+from aferir.config.hosts import MOST_HOSTS, HostKeys
 from aferir.config.sections import MOST_WORKLOADS, Experiment, Stop
 from aferir.config.server import MOST_IDLE, Server
 from aferir.config.workloads import RESERVED, WorkloadKeys
@@ -102,6 +103,7 @@ def document(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) ->
             "experiment": table(fields(Experiment)),
             "stop": {**table(fields(Stop)), **_EITHER},
             "server": _server(),
+            "host": {"type": "array", "maxItems": MOST_HOSTS, "items": table(fields(HostKeys))},
             "environment": _tables(_by("kind", _kinds(kinds)), MOST_ENVIRONMENTS),
             "workload": _tables(_by("program", _programs(programs)), MOST_WORKLOADS),
             "factors": _factors(programs, kinds),
