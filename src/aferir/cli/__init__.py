@@ -108,7 +108,8 @@ def _unexpected(options: argparse.Namespace, error: Exception) -> int:
     """What nobody has foreseen: the operating system's doing, or our own fault."""
     if isinstance(error, OSError) and is_refusal(error):
         return _complain(options, refused(error))
-    if isinstance(error, MemoryError):
+    # A library that finds no room for its code is told by words alone.
+    if isinstance(error, MemoryError) or "failed to map segment" in str(error):
         remedy = "end what else uses the memory, or raise the limit (`ulimit -v`)"
         return _complain(options, RefusedError("there is no memory left", remedy=remedy))
     return _own_fault(options, error)

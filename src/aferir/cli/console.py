@@ -6,8 +6,8 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-_WIDTH = 160
-"""Columns of a table that goes into a file or a pipe."""
+_WIDTH, _NARROWEST = 160, 20
+"""Columns of a table that goes into a file or a pipe; and the fewest that anything fits into."""
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,8 +18,11 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _WIDTH
-    return Console(stderr=stderr, highlight=False, width=width)
+    if not stream.isatty():
+        return Console(stderr=stderr, highlight=False, width=_WIDTH)
+    made = Console(stderr=stderr, highlight=False)
+    made.width = max(made.width, _NARROWEST)  # COLUMNS=0, or a terminal that does not know
+    return made
 
 
 def status(text: str) -> AbstractContextManager[Any]:

@@ -29,12 +29,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Evaluate what is recorded so far and write the files."""
     from aferir.cli.publish import evaluate, write_all
+    from aferir.report import write_json
     from aferir.runner.interrupts import ending_signals
     from aferir.store import open_run
 
     run = open_run(options.run)
     with ending_signals():
-        written = write_all(run, evaluate(run), options.to or _place(run.folder))
+        evaluation = evaluate(run)
+        place = options.to or _place(run.folder)
+        if options.json and place is None and options.parquet is None:
+            print(write_json.document(evaluation, provenance=run.provenance), end="")
+            return 0
+        written = write_all(run, evaluation, place)
         if options.parquet is not None:
             from aferir.store.export import export_parquet
 
@@ -48,12 +54,12 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _place(folder: Path) -> Path:
-    """The run's own folder, or one of its name where we are if that may not be written."""
+def _place(folder: Path) -> Path | None:
+    """The run's own folder, or one of its name where we are; None: neither may be written."""
     if os.access(folder, os.W_OK | os.X_OK):
         return folder
     here = Path(folder.resolve().name)
     if not os.access(Path(), os.W_OK | os.X_OK) or here.resolve() == folder.resolve():
-        return folder
+        return None
     print(f"aferir: {folder} may not be written: the report goes to {here}", file=sys.stderr)
     return here

@@ -71,14 +71,19 @@ def report_run(run: Run, *, json: bool, ignored: Collection[str] = ()) -> int:
     charts are drawn.
     """
     from aferir.cli.publish import evaluate, write_all
+    from aferir.errors import RefusedError
     from aferir.runner.interrupts import ending_signals
 
-    with ending_signals():
-        evaluation = evaluate(run)
-        if not json:
-            print_verdict(run, evaluation, ignored)
-            sys.stdout.flush()
-        written = write_all(run, evaluation)
+    try:
+        with ending_signals():
+            evaluation = evaluate(run)
+            if not json:
+                print_verdict(run, evaluation, ignored)
+                sys.stdout.flush()
+            written = write_all(run, evaluation)
+    except RefusedError as error:
+        remedy = f"{error.remedy}, and run the same command again: only the report is left to do"
+        raise RefusedError(error.message, remedy=remedy) from None
     if json:
         print(written["json"].read_text(encoding="utf-8"), end="")
     else:

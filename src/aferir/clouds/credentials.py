@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.errors import UsageError
+from aferir.linux.refusal import expanded
 
 
 class Secret:
@@ -62,7 +63,7 @@ def eucalyptus() -> Key:
     """What `eucarc` exports, else ~/.euca/*.ini. Errors: UsageError where there is neither."""
     users: dict[str, str] = {}
     regions: dict[str, str] = {}
-    for path in sorted(Path("~/.euca").expanduser().glob("*.ini")):
+    for path in sorted(expanded("~/.euca").glob("*.ini")):
         parser = _parsed(path)
         for name in parser.sections():
             (users if name.startswith("user ") else regions).update(parser[name])
@@ -80,7 +81,7 @@ def cloudstack() -> Key:
 
     Errors: UsageError where there is neither.
     """
-    path = Path("~/.cmk/config").expanduser()
+    path = expanded("~/.cmk/config")
     profile = _section(path, "").get("profile", "localcloud")
     kept = _section(path, profile)
     return _key(
@@ -137,7 +138,7 @@ def _key(
 
 
 def _path(variable: str, usual: str) -> Path:
-    return Path(os.environ.get(variable) or usual).expanduser()
+    return expanded(os.environ.get(variable) or usual)
 
 
 def _section(path: Path, name: str) -> dict[str, str]:

@@ -98,3 +98,14 @@ def home() -> Path:
             f"there is no home folder: HOME is not set, and user {os.getuid()} has no account",
             remedy="set HOME, or AFERIR_STATE and AFERIR_CACHE, to folders that you may write in",
         ) from None
+
+
+def expanded(path: str) -> Path:
+    """A path with `~` as the home folder; as it is where there is none, and then it is not there.
+
+    For files that need not be there; whoever wants to write one asks for `home`.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

@@ -26,5 +26,10 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_json(path: Path, evaluation: Evaluation, *, provenance: Provenance | None = None) -> None:
     """Write the file; infinite ends of an interval become null. Errors: OSError."""
+    path.write_text(document(evaluation, provenance=provenance), encoding="utf-8")
+
+
+def document(evaluation: Evaluation, *, provenance: Provenance | None = None) -> str:
+    """What the file holds, as text."""
     export = Export(overview=overview(evaluation), evaluation=evaluation, provenance=provenance)
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(export), indent=2) + b"\n")
+    return msgspec.json.format(msgspec.json.encode(export), indent=2).decode() + "\n"

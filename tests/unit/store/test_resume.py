@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -257,17 +258,18 @@ def test_a_mark_of_completeness_that_is_damaged_is_seen(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root may read whatever it likes: the child is none")
-def test_what_others_may_not_read_or_write_is_left_with_a_word(tmp_path: Path, plan: Plan) -> None:
-    readable = unfinished(tmp_path / "runs", plan)
-    private = unfinished(tmp_path / "runs", plan)
-    private.chmod(0o700)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    told = as_nobody(tmp_path / "runs", plan, tmp_path)
+def test_what_others_may_not_read_or_write_is_left_with_a_word(plan: Plan) -> None:
+    with tempfile.TemporaryDirectory(prefix="aferir-test-") as name:  # where others may look
+        place = Path(name)
+        place.chmod(0o755)
+        readable = unfinished(place / "runs", plan)
+        private = unfinished(place / "runs", plan)
+        private.chmod(0o700)
+        told = as_nobody(place / "runs", plan, place)
     assert told["step"] == ["begin"]
+    assert f"{readable} is left as it is: you may not write there" in told["notes"][0]
     assert str(private) in told["notes"][1]
     assert "Permission denied" in told["notes"][1]
-    assert f"{readable} is left as it is: you may not write there" in told["notes"][0]
     assert told["status"] == ["unfinished", "unreadable"]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aferir.errors import MissingError
+from aferir.linux.refusal import home
 
 if TYPE_CHECKING:
     from aferir.clock.rgap import ServerInfo
@@ -21,9 +22,9 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 
 def key_path() -> Path:
-    """Give the file of the key unless another is named."""
-    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / "aferir" / "clock.key"
+    """Give the file of the key unless another is named. Errors: RefusedError without a home."""
+    settings = os.environ.get("XDG_CONFIG_HOME") or home() / ".config"
+    return Path(settings) / "aferir" / "clock.key"
 
 
 def add_common(parser: argparse.ArgumentParser, *, interval_s: float) -> None:
@@ -31,9 +32,8 @@ def add_common(parser: argparse.ArgumentParser, *, interval_s: float) -> None:
     parser.add_argument(
         "--key",
         type=Path,
-        default=key_path(),
         metavar="FILE",
-        help="shared by all nodes, its owner's alone (default: %(default)s)",
+        help="shared by all nodes, its owner's alone (default: ~/.config/aferir/clock.key)",
     )
     parser.add_argument(
         "--interval",

@@ -8,12 +8,14 @@ is made where there is none yet: copy it to the other nodes, where `aferir clock
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aferir.clock.verbs.options import (
     PORT,
     add_common,
     endings_held,
+    key_path,
     port,
     print_line,
     require_counter,
@@ -49,24 +51,25 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.clock.rgap import Server
 
     require_counter(options)
-    is_new = not options.key.exists()
-    key = create_key(options.key) if is_new else read_key(options.key)
+    path = options.key or key_path()
+    is_new = not path.exists()
+    key = create_key(path) if is_new else read_key(path)
     with endings_held(), Server(key, address=options.address, port=options.port) as server:
-        _begin(options, server.info(), is_new=is_new)
+        _begin(options, path, server.info(), is_new=is_new)
         _report(options, server)
     return 0
 
 
-def _begin(options: argparse.Namespace, info: ServerInfo, *, is_new: bool) -> None:
+def _begin(options: argparse.Namespace, key: Path, info: ServerInfo, *, is_new: bool) -> None:
     if options.json:
-        about = {"event": "serving", "address": options.address, "key": str(options.key)}
+        about = {"event": "serving", "address": options.address, "key": str(key)}
         print_line(
             {**about, "key_is_new": is_new, "timeline": info.timeline, **server_document(info)}
         )
         return
     print(f"serving on {options.address} port {info.port}", flush=True)
     made = " (new: copy it to the nodes that are to ask)" if is_new else ""
-    print(f"key {options.key}{made}", flush=True)
+    print(f"key {key}{made}", flush=True)
 
 
 def _report(options: argparse.Namespace, server: Server) -> None:

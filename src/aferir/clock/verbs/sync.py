@@ -16,6 +16,7 @@ from aferir.clock.verbs.options import (
     PORT,
     add_common,
     endings_held,
+    key_path,
     port,
     print_line,
     require_counter,
@@ -55,7 +56,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.clock.rgap import GlobalClock, Server
 
     require_counter(options)
-    key = read_key(options.key)
+    key = read_key(options.key or key_path())
     with endings_held(), ExitStack() as stack:
         clock = GlobalClock.synchronise(options.host, options.port, key=key, background=False)
         if not options.once and not _waited():

@@ -1,0 +1,163 @@
+"""A disk that refuses at any write: the store says which file, and keeps what it had."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aferir.errors import AferirError
+from aferir.linux import journal
+from aferir.model.plan import Plan
+from aferir.model.provenance import Provenance
+from aferir.model.record import Record
+from aferir.store import continue_run, create_run, list_runs, open_run
+from tests.unit.runner.fakes import experiment, plan_of
+
+CONTENT = experiment(environments=["native"])
+FIRST = Provenance(version="0.1.0")
+LATER = Provenance(version="0.1.0", images={"vm": "abc"})
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return plan_of(CONTENT)
+
+
+def record(repetition: int) -> Record:
+    return Record(
+        cell="native/a",
+        group="a",
+        environment="native",
+        workload="a",
+        repetition=repetition,
+        started_unix_ns=repetition,
+    )
+
+
+class Disk:
+    """Refuses the n-th call that writes, and all after it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, number: int) -> None:
+        self.left = number
+        self.refused = 0
+        self._open = os.open
+        for name in ("fsync", "pwrite", "open", "replace", "ftruncate"):
+            patch.setattr(os, name, self._refusing(getattr(os, name)))
+
+    def _refusing(self, real: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: Any, **options: Any) -> object:
+            if real is self._open and not arguments[1] & os.O_CREAT:
+                return real(*arguments, **options)  # reading a folder takes no room
+            self.left -= 1
+            if self.left < 0:
+                self.refused += 1
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return real(*arguments, **options)
+
+        return call
+
+
+def error_of(act: Callable[[], object]) -> AferirError | None:
+    try:
+        act()
+    except AferirError as error:
+        return error
+    return None
+
+
+def until_it_is_not_refused(act: Callable[[], object], check: Callable[[], None]) -> int:
+    """Let each call in turn be the first that is refused; how many there were."""
+    for number in range(200):
+        with pytest.MonkeyPatch.context() as patch:
+            disk = Disk(patch, number)
+            error = error_of(act)
+        assert error is None or "No space left on device" in error.message
+        assert error is None or "room" in error.remedy
+        check()
+        if disk.refused == 0:
+            return number
+    pytest.fail("it is refused for ever")
+
+
+def test_a_run_that_cannot_be_made_whole_leaves_nothing(tmp_path: Path, plan: Plan) -> None:
+    made: list[Path] = []
+
+    def act() -> None:
+        with create_run(tmp_path, plan, CONTENT, FIRST) as writer:
+            made.append(writer.folder)
+
+    def check() -> None:
+        assert [path for path in tmp_path.iterdir() if path not in made] == []
+
+    assert until_it_is_not_refused(act, check) > 10
+    assert made
+
+
+def test_records_and_conditions_stay_whole(tmp_path: Path, plan: Plan) -> None:
+    with create_run(tmp_path, plan, CONTENT, FIRST) as writer:
+        writer.append(record(0))
+    folder = writer.folder
+
+    def act() -> None:
+        with continue_run(folder)[0] as writer:
+            writer.write_provenance(LATER)
+            writer.append(record(1))
+            writer.finish()
+
+    def check() -> None:
+        run = open_run(folder)
+        assert run.records[0] == record(0)
+        assert run.records[1:] in ((), (record(1),))
+        assert run.provenance in (FIRST, LATER)
+        assert list_runs(tmp_path)[0].status == ("complete" if run.complete else "unfinished")
+        if run.records[1:]:  # once it is kept, it may not be appended again
+            (folder / "records.jsonl").write_bytes(
+                (folder / "records.jsonl").read_bytes().splitlines(keepends=True)[0]
+            )
+            (folder / "complete.json").unlink(missing_ok=True)
+
+    assert until_it_is_not_refused(act, check) > 5
+
+
+def test_the_journal_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+
+    def check() -> None:
+        assert not list(tmp_path.glob("state/journal/.writing-*"))
+
+    def act() -> None:
+        journal.erase(journal.write("container", {}))
+
+    assert until_it_is_not_refused(act, check) > 2
+
+
+def test_what_a_killed_writer_has_left_is_swept(tmp_path: Path) -> None:
+    dead = tmp_path / ".writing-999999999-abcdef01"
+    dead.write_bytes(b"half")
+    mine = tmp_path / journal.unique(".writing-")
+    mine.write_bytes(b"half")
+    other = tmp_path / ".writing-by-somebody"
+    other.write_bytes(b"")
+    journal.write_durably(tmp_path / "file", b"whole")
+    assert {*tmp_path.iterdir()} == {mine, other, tmp_path / "file"}
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077, 0o002])
+def test_all_files_of_a_run_are_as_the_umask_wants_them(
+    tmp_path: Path, plan: Plan, mask: int
+) -> None:
+    before = os.umask(mask)
+    try:
+        with create_run(tmp_path / "runs", plan, CONTENT, FIRST) as writer:
+            writer.append(record(0))
+            writer.finish()
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o777 for path in writer.folder.iterdir()}
+    assert modes == {0o666 & ~mask}
+    assert writer.folder.stat().st_mode & 0o777 == 0o777 & ~mask
