@@ -67,8 +67,10 @@ class EveryKind:
     """Kinds of entries that it writes into the journal; empty: those of its own name."""
 
     def spec(self, **changes: object) -> EnvironmentSpec:
-        values = {"name": "one", "kind": self.kind, "cpus": 1, "memory_bytes": 2**28, **self.keys}
-        return registry.kinds()[self.kind].spec(**(values | changes))
+        kind = registry.kinds()[self.kind]
+        values = {"cpus": 1, "memory_bytes": 2**28, **self.keys, **changes}
+        assert values.keys() <= {field.attribute for field in kind.keys}
+        return kind.spec(name="one", kind=self.kind, **values)
 
     def used(self, instance: Instance) -> float:
         """What the host says that the instance has used of its CPUs."""

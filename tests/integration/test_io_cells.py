@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from aferir import probes, registry, runner
-from aferir.environments.limited import LimitedSpec
+from aferir.environments.limited import DiskSpec
 from aferir.environments.lxc.container import ContainerSpec
 from aferir.linux import cgroup, journal
 from aferir.model.plan import (
@@ -108,7 +108,7 @@ def test_a_disk_of_its_own_is_held_to_its_rate_where_use_is_accounted_for(
     kind: EnvironmentKind,
 ) -> None:
     rate = 16_000_000
-    limited = LimitedSpec(
+    limited = DiskSpec(
         name="e",
         kind=kind,
         cpus=1,
@@ -174,7 +174,7 @@ def test_what_ranks_have_in_common_counts_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["native", "container"])
 def test_a_full_disk_is_told_and_empty_for_the_next(kind: EnvironmentKind, tmp_path: Path) -> None:
-    environment = LimitedSpec(name="e", kind=kind, cpus=1, memory_bytes=2**30, disk_bytes=64 * _MIB)
+    environment = DiskSpec(name="e", kind=kind, cpus=1, memory_bytes=2**30, disk_bytes=64 * _MIB)
     failure = run(environment, "dedup", tmp_path, file_bytes=256 * _MIB)
     assert failure.code == "disk-full"
     assert "no space left on the device" in failure.message

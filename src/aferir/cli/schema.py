@@ -4,7 +4,8 @@ It is of this installation, with the kinds of environment and the programs that 
 
 examples:
   aferir schema > experiment.schema.json
-  aferir schema --markdown            every parameter of every program, as a page
+  aferir schema --markdown                  every parameter of every program, as a page
+  aferir schema --markdown environments     every key of every kind of environment
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ HELP = "what an experiment file may say, as a JSON Schema"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir schema`."""
     parser.add_argument(
-        "--markdown", action="store_true", help="print the page of the programs' parameters instead"
+        "--markdown",
+        nargs="?",
+        const="programs",
+        choices=("programs", "environments"),
+        help="print the page of the programs' parameters instead, or of the environments' keys",
     )
 
 
@@ -30,7 +35,9 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.config import reference, schema
 
     programs = registry.all_programs()
-    if options.markdown:
+    if options.markdown == "environments":
+        print(reference.environments(registry.kinds()), end="")
+    elif options.markdown:
         print(reference.page(programs), end="")
     else:
         print(json.dumps(schema.document(programs, registry.kinds()), indent=1))

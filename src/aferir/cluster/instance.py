@@ -52,13 +52,19 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
         NodeKind, told("what nodes are: containers, or guests with kernels of their own")
     ] = "container"
     placement: Annotated[
-        Placement, told("how nodes get the host's CPUs, or those of `pin`: see the guide")
+        Placement,
+        told(
+            "how nodes get the host's CPUs, or those of `pin`: `spread`, each its own as far as "
+            "they suffice, far from one another; `packed`, close together; `reserve`, spread, and "
+            "the host's first core left alone; `free`, each may use all, and the kernel decides"
+        ),
     ] = "spread"
     suite: (
         Annotated[
             str,
             text(
-                "another release of the host's distribution as the userland of containers",
+                "another release of the host's distribution as the userland of containers, a later "
+                "one, since programs are built on the host",
                 "trixie",
                 parse=_release,
                 pattern=_RELEASE,

@@ -1,13 +1,17 @@
-"""The page of what every program takes, written from the programs' own declarations."""
+"""Pages of what programs and kinds of environment take, written from their own declarations."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from aferir.environments.base import Kind
 from aferir.model.checking import bounds
 from aferir.model.parameters import Field, default_text
+from aferir.model.units import format_size
 from aferir.programs.base import Program, declared_by
 
 _HEAD = """\
@@ -20,6 +24,49 @@ seconds. A parameter that is `needed` may come from a factor instead.
 This page is written by `aferir schema --markdown`, and so is what an installed package adds;
 `aferir schema` prints the same as a JSON Schema, [for editors](experiment-file.md#editors).
 """
+
+
+_ENVIRONMENTS_HEAD = """\
+# Keys of environments
+
+What may stand in an `[[environment]]` table besides its `name` and its [`kind`](environments.md),
+and as `"environment.KEY" = [...]` in `[factors]`. A key that a kind does not have is refused, as a
+factor too.
+
+This page is written by `aferir schema --markdown environments`, and so is what an installed package
+adds.
+
+| key | what may be written | default | meaning | kinds |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def environments(kinds: Mapping[str, Kind]) -> str:
+    """Markdown: one table, with one row for all kinds that declare a key alike."""
+    rows: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        for field in kind.keys:
+            needed = msgspec.structs.replace(field, required=False)
+            rows.setdefault(_row(needed).removesuffix(" |"), []).append(name)
+    lines = (f"{row} | {_of_kinds(names, tuple(kinds))} |\n" for row, names in rows.items())
+    return _ENVIRONMENTS_HEAD + "".join(lines) + _least_memory(kinds)
+
+
+def _of_kinds(names: Sequence[str], every: Sequence[str]) -> str:
+    others = [f"`{name}`" for name in every if name not in names]
+    if len(others) < len(names):
+        return " but ".join(filter(None, ("all", ", ".join(others))))
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _least_memory(kinds: Mapping[str, Kind]) -> str:
+    least = min(kind.least_memory_bytes for kind in kinds.values())
+    more = (
+        f"{format_size(kind.least_memory_bytes)} for `{name}`"
+        for name, kind in kinds.items()
+        if kind.least_memory_bytes > least
+    )
+    return f"\nThe least memory is {', '.join((format_size(least), *more))}.\n"
 
 
 def page(programs: Mapping[str, Program[Any]]) -> str:
@@ -77,8 +124,8 @@ def _default(field: Field) -> str:
     if field.required:
         return "needed"
     text = default_text(field)
-    if field.default is None or field.default == ():
-        return _escaped(text)
+    if field.default in (None, ()) or (field.default == "" and field.unset):
+        return _escaped(field.unset or text)
     quoted = field.form in ("word", "text", "list") and not isinstance(field.default, int)
     return f"`{_literal(text) if quoted or field.spelling else text}`"
 

@@ -1,4 +1,4 @@
-"""What kinds have in common whose programs run on the host's kernel, within control groups."""
+"""What kinds have in common that control groups of the host hold to their limits."""
 
 from __future__ import annotations
 
@@ -17,17 +17,23 @@ DISK = PurePosixPath("/srv/aferir")
 
 
 class LimitedSpec(EnvironmentSpec, frozen=True, kw_only=True):
-    """An environment with limits and perhaps a disk of its own."""
+    """An environment with a limit of its CPUs, and a say in how its memory is kept."""
 
     cpu_quota: CpuQuota = None
     huge_pages: HugePages = True
     merge_pages: MergePages = False
     tenants: Tenants = 1
+
+
+class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
+    """One that may have a disk of its own besides."""
+
     disk_bytes: (
         Annotated[
             int,
             size(
-                "size of a disk of its own, on which programs of I/O have their files",
+                "size of a disk of its own, on which programs of I/O have their files (their "
+                "parameter `folder` says nothing then); takes root",
                 64 * 2**20,
                 2**50,
                 bare=False,

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.environments.base import Accounting, Context, Kind, Phases
-from aferir.environments.limited import LimitedSpec
+from aferir.environments.limited import DiskSpec
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, scratch, undo
 from aferir.linux.process import Completed
@@ -23,7 +23,7 @@ from aferir.model.plan import SCRATCH, EnvironmentKind, EnvironmentSpec
 _ALONE = Context()
 
 
-class NativeSpec(LimitedSpec, frozen=True, kw_only=True):
+class NativeSpec(DiskSpec, frozen=True, kw_only=True):
     """Programs on the host itself."""
 
     kind: EnvironmentKind = "native"
@@ -53,7 +53,7 @@ class Native:
         clock = time.perf_counter()
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         limits = limits_of(spec, facts.usable_memory_bytes(), root=os.geteuid() == 0)
-        if isinstance(spec, LimitedSpec) and spec.disk_bytes:
+        if isinstance(spec, DiskSpec) and spec.disk_bytes:
             return self._with_disk(spec, spec.disk_bytes)
         entry: journal.Entry | None = None
         folders: dict[str, Path] = {}
@@ -63,7 +63,7 @@ class Native:
             spec, cpus, entry, folders, time.perf_counter() - clock, context=self._context
         )
 
-    def _with_disk(self, spec: LimitedSpec, disk_bytes: int) -> NativeInstance:
+    def _with_disk(self, spec: DiskSpec, disk_bytes: int) -> NativeInstance:
         """An instance whose programs have their files on a disk of its own."""
         clock = time.perf_counter()
         disk = limited_disk.mounted(disk_bytes, spec.disk_bps or 0)

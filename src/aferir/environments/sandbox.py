@@ -20,7 +20,7 @@ from aferir import installed
 from aferir.environments import groups, limited
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.inside import PROGRAM, Inside
-from aferir.environments.limited import DISK, LimitedSpec
+from aferir.environments.limited import DISK, DiskSpec
 from aferir.environments.tool import INSIDE, Place, Tool
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
@@ -78,7 +78,7 @@ class Sandbox:
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
         self._tool.ready(spec)
-        if not (isinstance(spec, LimitedSpec) and spec.disk_bytes):
+        if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
             return self._allocate(spec)
         clock = time.perf_counter()
         disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)
@@ -240,7 +240,7 @@ def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = No
     journal.erase(entry)
 
 
-def kind(tool: Tool, spec: type[LimitedSpec] = LimitedSpec) -> Kind:
+def kind(tool: Tool, spec: type[DiskSpec] = DiskSpec) -> Kind:
     """The kind of environment that a tool makes."""
     return Kind(
         name=tool.kind,

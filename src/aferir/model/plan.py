@@ -56,7 +56,7 @@ UNASKED = HostLimits(cpus=tuple(range(4096)), memory_bytes=2**62, unknown=True)
 Cpus = Annotated[
     int,
     whole(
-        "CPUs that its programs find",
+        "CPUs that its programs find, up to the host's; of a cluster, in each node",
         1,
         4096,
         unit="CPUs",
@@ -66,7 +66,7 @@ Cpus = Annotated[
 Memory = Annotated[
     int,
     size(
-        "memory",
+        "memory, up to the host's; of a cluster, in each node",
         1,
         2**62,
         bare=False,
@@ -83,16 +83,20 @@ CpuQuota = (
     | None
 )
 HugePages = Annotated[
-    bool, told("whether its memory may get transparent huge pages, if the host has them on")
+    bool, told("whether its memory may get transparent huge pages, as the host has it set")
 ]
 MergePages = Annotated[
     bool,
-    told("whether the kernel may merge its equal pages, with each other and with others' (KSM)"),
+    told(
+        "whether the kernel may merge its equal pages, with each other and with those of other "
+        "instances (KSM); takes root, and the host's switch is set back afterwards"
+    ),
 ]
 Tenants = Annotated[
     int,
     whole(
-        "instances that run each program at the same time, every one with these CPUs and memory",
+        "instances that run each program at the same time, every one with these CPUs and this "
+        "memory; CPUs are shared where the host has too few",
         1,
         64,
         unit="instances",

@@ -100,6 +100,8 @@ def test_the_committed_page_and_schema_are_what_the_declarations_say() -> None:
     folder = ROOT / "docs/reference"
     page = (folder / "programs.md").read_text(encoding="utf-8")
     assert page == reference.page(all_programs())
+    keys = (folder / "environment-keys.md").read_text(encoding="utf-8")
+    assert keys == reference.environments(kinds())
     made = json.loads((folder / "experiment.schema.json").read_text(encoding="utf-8"))
     assert made == json.loads(json.dumps(schema.document(all_programs(), kinds())))
 

@@ -14,7 +14,7 @@ import msgspec
 
 from aferir.environments import limited, rooted
 from aferir.environments.base import Accounting, Kind, Phases
-from aferir.environments.limited import DISK, LimitedSpec
+from aferir.environments.limited import DISK, DiskSpec
 from aferir.environments.lxc import config_file
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
 from aferir.image import initramfs, userland
@@ -42,7 +42,7 @@ def folder_of(entry: journal.Entry) -> Path:
     return Path(entry.details["containers"]) / name_of(entry)
 
 
-class ContainerSpec(LimitedSpec, frozen=True, kw_only=True):
+class ContainerSpec(DiskSpec, frozen=True, kw_only=True):
     """A container by LXC."""
 
     kind: EnvironmentKind = KIND
@@ -88,7 +88,7 @@ class Container:
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
-        if not (isinstance(spec, LimitedSpec) and spec.disk_bytes):
+        if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
             return self._allocate(spec)
         clock = time.perf_counter()
         disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from aferir.environments.limited import LimitedSpec
+from aferir.environments.limited import DiskSpec
 from aferir.model import parameters
 from aferir.model.plan import EnvironmentKind
 
 Engine = Literal["podman"]
 
 
-class OciSpec(LimitedSpec, frozen=True, kw_only=True):
+class OciSpec(DiskSpec, frozen=True, kw_only=True):
     """One container."""
 
     kind: EnvironmentKind = "oci"

@@ -17,6 +17,7 @@ import msgspec
 from aferir.environments import agent
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.jsonsocket import JsonSocket
+from aferir.environments.limited import LimitedSpec
 from aferir.environments.qemu import command_line, kvm
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
@@ -24,14 +25,7 @@ from aferir.linux import affinity, cgroup, journal, pages, process, undo, wait
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages
 from aferir.model.finding import Finding
-from aferir.model.plan import (
-    CpuQuota,
-    EnvironmentKind,
-    EnvironmentSpec,
-    HugePages,
-    MergePages,
-    Tenants,
-)
+from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 
 KIND = "vm"
 KEPT_BYTES = 64 * 2**20
@@ -61,14 +55,10 @@ class GuestNetwork(msgspec.Struct, frozen=True):
     hardware_address: str
 
 
-class GuestSpec(EnvironmentSpec, frozen=True, kw_only=True):
+class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
     """A guest under QEMU."""
 
     kind: EnvironmentKind = KIND
-    cpu_quota: CpuQuota = None
-    huge_pages: HugePages = True
-    merge_pages: MergePages = False
-    tenants: Tenants = 1
 
     def kept_bytes(self) -> int:
         """As all guests with a kernel of their own."""
