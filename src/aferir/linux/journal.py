@@ -20,6 +20,8 @@ from aferir.linux.refusal import home, refusals
 
 _ROOT_CACHE = Path("/var/cache/aferir")
 _ID_DIGITS, _FAMILY_DIGITS = 12, 6
+_FIRST_NAMESPACE = 0xEFFFFFFC
+"""Number of the first namespace of process numbers (include/linux/proc_ns.h)."""
 _WRITING = ".writing-"
 _ELSEWHERE = "set AFERIR_STATE to a folder that you may write in, on a disk with room"
 
@@ -34,6 +36,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     owner_started: int
     """Start time of the owner in clock ticks since boot: a process id alone comes back."""
     boot_id: str
+    pid_namespace: int = 0
+    """In which the owner's number holds (pid_namespaces(7)); 0: nobody wrote it down."""
     details: dict[str, str]
     kept_by: str = ""
     """A file: as long as it names this entry's id, the thing is to outlive its owner."""
@@ -81,6 +85,7 @@ def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) ->
         owner_pid=pid,
         owner_started=start_time(pid) or 0,
         boot_id=boot_id(),
+        pid_namespace=pid_namespace(),
         details=details,
         kept_by="" if kept_by is None else str(kept_by),
     )
@@ -134,9 +139,15 @@ def is_kept(entry: Entry) -> bool:
 
 
 def owner_lives(entry: Entry) -> bool:
-    """Whether the process that wrote `entry` still runs, on this boot."""
+    """Whether the process that wrote `entry` still runs, on this boot.
+
+    That of another namespace of process numbers, as a container has, cannot be seen from here: it
+    is taken to live as long as anybody of its namespace may.
+    """
     if entry.boot_id != boot_id():
         return False
+    if entry.pid_namespace not in (0, pid_namespace()):
+        return _may_live(entry.pid_namespace)
     return start_time(entry.owner_pid) == entry.owner_started
 
 
@@ -211,6 +222,22 @@ def start_time(pid: int) -> int | None:
         return None
     fields = text.rpartition(")")[2].split()
     return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def pid_namespace(pid: str = "self") -> int:
+    """Which namespace of process numbers a process is in; 0 where we may not know."""
+    try:
+        return Path(f"/proc/{pid}/ns/pid").stat().st_ino
+    except OSError:
+        return 0
+
+
+def _may_live(namespace: int) -> bool:
+    """Whether somebody may be in that namespace: all are seen from the first one alone."""
+    if pid_namespace() != _FIRST_NAMESPACE:
+        return True
+    everybody = (path.name for path in Path("/proc").iterdir() if path.name.isdecimal())
+    return any(pid_namespace(pid) == namespace for pid in everybody)
 
 
 def boot_id() -> str:

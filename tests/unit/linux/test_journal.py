@@ -77,6 +77,18 @@ def test_a_process_id_that_came_back_is_not_the_owner() -> None:
     assert not journal.owner_lives(impostor)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a namespace of process numbers needs root")
+def test_who_runs_in_another_namespace_of_process_numbers_sees_no_orphan() -> None:
+    """A container that shares the state folder must not undo what the host is using."""
+    journal.write("vm", {})
+    look = "from aferir.linux import journal; print(len(journal.orphans()))"
+    inside = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", look]
+    assert subprocess.run(inside, capture_output=True, text=True, check=True).stdout == "0\n"
+    make = "from aferir.linux import journal; journal.write('container', {})"
+    subprocess.run([*inside[:-1], make], check=True)
+    assert [entry.kind for entry in journal.orphans()] == ["container"]
+
+
 def test_a_torn_entry_hides_no_other(own_state: Path) -> None:
     entry = journal.write("vm", {})
     (own_state / "journal" / "torn.json").write_text('{"id": "a')
