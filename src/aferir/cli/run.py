@@ -94,7 +94,7 @@ def report_run(run: Run, *, json: bool, ignored: Collection[str] = ()) -> int:
 
 def print_verdict(run: Run, evaluation: Evaluation, ignored: Collection[str] = ()) -> None:
     """What the report opens with, and what was left out."""
-    from aferir.report.overview import opening
+    from aferir.report.opening import opening
 
     for line in opening(evaluation):
         print(f"- {line}")

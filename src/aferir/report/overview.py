@@ -1,30 +1,20 @@
-"""A run at a glance: how many comparisons came to what, the worst of them, and what failed.
-
-A run with a dozen environments and sixty workloads has hundreds of comparisons; all of them in
-sentences fill several screens. Then these few lines are the first thing that is read, and the
-sentences follow as details.
-"""
+"""A run at a glance: how many comparisons came to what, the worst of them, stalls, failures."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import msgspec
 
 from aferir.model.plan import environment_family
-from aferir.report.formatting import change, labelled, listing, percent
-from aferir.report.model import CellResult, Evaluation, Rank
-from aferir.report.sentences import stalled
+from aferir.report.model import CellResult, Evaluation
+from aferir.report.sentences import outcome_of
 from aferir.statistics.intervals import Interval
+from aferir.statistics.stalls import fisher
 from aferir.statistics.verdict import Outcome
 
 WORST = 3
 """So many are named."""
-_LETTERS = 110
-"""Of a line of the page."""
-_LINES = 10
-"""What takes more than these to say in sentences is summarised first."""
 
 
 class Costly(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +39,22 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     of: int
     """Repetitions in those groups, the good ones included."""
     codes: tuple[str, ...]
+
+
+class Stalling(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment that stalls more often than the baseline, over all groups together.
+
+    One group's repetitions are often too few to tell; hundreds of them are not.
+    """
+
+    environment: str
+    stalled: int
+    of: int
+    """Repetitions, of all groups that were compared."""
+    baseline_stalled: int
+    baseline_of: int
+    p_value: float
+    """Fisher's, of equal shares; claimed where it survives Bonferroni over the environments."""
 
 
 class EnvironmentOverview(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +83,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     environments: tuple[EnvironmentOverview, ...]
     worst: tuple[Costly, ...]
     """The largest ratios that are claimed, largest first; at most `WORST`."""
+    stalling: tuple[Stalling, ...]
+    """The largest share first."""
     failed: tuple[Failed, ...]
     """Most repetitions first."""
 
@@ -94,47 +102,15 @@ def overview(evaluation: Evaluation) -> Overview:
         margin=evaluation.rule.margin,
         environments=tuple(_environment(family, compared) for family in families),
         worst=_worst(real),
+        stalling=_stalling(real, evaluation.rule.family_alpha),
         failed=_failed(evaluation.cells),
     )
-
-
-def too_long(evaluation: Evaluation) -> bool:
-    """Whether the sentences of a comparison take more than a first screen should."""
-    lines = sum(math.ceil(len(sentence.text) / _LETTERS) for sentence in evaluation.sentences)
-    return lines > _LINES and not all(cell.baseline for cell in evaluation.cells)
-
-
-def opening(evaluation: Evaluation) -> tuple[str, ...]:
-    """What is said first: the sentences, or the lines of the overview where those are too long."""
-    if too_long(evaluation):
-        return lines(evaluation)
-    return tuple(sentence.text for sentence in evaluation.sentences)
-
-
-def lines(evaluation: Evaluation) -> tuple[str, ...]:
-    """The overview in words: a handful of lines, however wide the run."""
-    seen = overview(evaluation)
-    found = [_counts(seen), *_overall(evaluation.ranking), *_costly(seen)]
-    found += _stalling(evaluation.cells)
-    found += [_failures(seen.failed)] if seen.failed else []
-    emulated = [one.environment for one in seen.environments if one.emulated]
-    if emulated:
-        verb = "is" if len(emulated) == 1 else "are"
-        found.append(
-            f"{listing(emulated)} {verb} emulated in software, which says nothing about virtual "
-            "machines under KVM; no claim is made."
-        )
-    return tuple(found)
-
-
-def _outcome(cell: CellResult) -> Outcome:
-    return cell.verdict.outcome if cell.verdict else "unknown"
 
 
 def _outcomes(cells: Sequence[CellResult]) -> dict[Outcome, int]:
     found: dict[Outcome, int] = {}
     for cell in cells:
-        found[_outcome(cell)] = found.get(_outcome(cell), 0) + 1
+        found[outcome_of(cell)] = found.get(outcome_of(cell), 0) + 1
     return found
 
 
@@ -160,9 +136,40 @@ def _worst(cells: Sequence[CellResult]) -> tuple[Costly, ...]:
             n=cell.ratio.n,
         )
         for cell in cells
-        if cell.ratio is not None and cell.ratio.estimate is not None and _outcome(cell) == "higher"
+        if cell.ratio is not None
+        and cell.ratio.estimate is not None
+        and outcome_of(cell) == "higher"
     ]
     return tuple(sorted(found, key=lambda one: -one.ratio)[:WORST])
+
+
+def _stalling(cells: Sequence[CellResult], family_alpha: float) -> tuple[Stalling, ...]:
+    found = []
+    families = dict.fromkeys(environment_family(cell.environment) for cell in cells)
+    for family in families:
+        seen = [
+            cell.ratio.costs
+            for cell in cells
+            if environment_family(cell.environment) == family and cell.ratio and cell.ratio.costs
+        ]
+        stalled, of = sum(one.stalls.stalled for one in seen), sum(one.stalls.n for one in seen)
+        other = sum(one.stalls_baseline.stalled for one in seen)
+        other_of = sum(one.stalls_baseline.n for one in seen)
+        if stalled * other_of <= other * of:
+            continue
+        p_value = fisher(stalled, of, other, other_of)
+        if p_value * len(families) <= family_alpha:
+            found.append(
+                Stalling(
+                    environment=family,
+                    stalled=stalled,
+                    of=of,
+                    baseline_stalled=other,
+                    baseline_of=other_of,
+                    p_value=p_value,
+                )
+            )
+    return tuple(sorted(found, key=lambda one: -one.stalled / one.of))
 
 
 def _failed(cells: Sequence[CellResult]) -> tuple[Failed, ...]:
@@ -183,83 +190,3 @@ def _failed(cells: Sequence[CellResult]) -> tuple[Failed, ...]:
             )
         )
     return tuple(sorted(found, key=lambda one: -one.repetitions))
-
-
-def _counts(seen: Overview) -> str:
-    said: dict[Outcome, str] = {
-        "higher": "slower",
-        "lower": "faster",
-        "equivalent": f"without a difference larger than {percent(seen.margin)}",
-        "stalls": "with other stalls",
-        "alike": f"within {percent(seen.margin)} in typical repetitions",
-        "undecided": "undecided",
-        "unknown": "without enough results",
-    }
-    parts = [f"{seen.outcomes[o]} {words}" for o, words in said.items() if seen.outcomes.get(o)]
-    count = len([one for one in seen.environments if not one.emulated])
-    return (
-        f"{count} {_plural(count, 'environment')} against {seen.baseline} on {seen.groups} "
-        f"{_plural(seen.groups, 'group')}, {seen.comparisons} comparisons: {listing(parts)}."
-    )
-
-
-def _overall(ranking: Sequence[Rank]) -> list[str]:
-    real = [rank for rank in ranking if not rank.baseline and not rank.emulated]
-    real.sort(key=lambda rank: -rank.ratio)
-    if not real:
-        return []
-    if len(real) <= WORST + 1:
-        return [f"Over all groups (geometric mean): {listing([_rank(rank) for rank in real])}."]
-    most = listing([_rank(rank) for rank in real[:WORST]])
-    return [f"Over all groups (geometric mean), most: {most}; least: {_rank(real[-1])}."]
-
-
-def _rank(rank: Rank) -> str:
-    return f"{rank.environment} {change(rank.ratio, rank.interval)}"
-
-
-def _costly(seen: Overview) -> list[str]:
-    if not seen.worst:
-        return ["No environment surely takes longer than the baseline in any group."]
-    parts = [
-        f"{one.environment} on {one.group}, {change(one.ratio, one.interval)} (n = {one.n})"
-        for one in seen.worst
-    ]
-    return [f"Costs most: {'; '.join(parts)}."]
-
-
-def _stalling(cells: Sequence[CellResult]) -> list[str]:
-    """The cells of which stalls are the verdict, those first whose mean they raise most."""
-    found = [
-        (cell.ratio.costs, cell)
-        for cell in cells
-        if not cell.emulated and _outcome(cell) == "stalls" and cell.ratio and cell.ratio.costs
-    ]
-    if not found:
-        return []
-    found.sort(key=lambda one: -one[0].mean)
-    parts = [
-        f"{cell.environment} on {cell.group}, {stalled(costs.stalls)}, "
-        f"the baseline {stalled(costs.stalls_baseline)}, "
-        f"mean {change(costs.mean, costs.mean_interval)}"
-        for costs, cell in found[:WORST]
-    ]
-    more = f"; {len(found) - WORST} more" if len(found) > WORST else ""
-    return [f"Stalls: {'; '.join(parts)}{more}."]
-
-
-def _failures(failed: Sequence[Failed]) -> str:
-    parts = []
-    for one in failed[:WORST]:
-        where = one.groups[0] if len(one.groups) == 1 else f"{len(one.groups)} groups"
-        none = f", {one.without_result} without any result" if one.without_result else ""
-        parts.append(
-            f"{labelled(one.environment, emulated=False)} on {where}{none}: {one.repetitions} of "
-            f"{one.of} repetitions ({listing(list(one.codes))})"
-        )
-    more = f"; {len(failed) - WORST} more environments" if len(failed) > WORST else ""
-    return f"Failed: {'; '.join(parts)}{more}."
-
-
-def _plural(count: int, word: str) -> str:
-    return word if count == 1 else f"{word}s"

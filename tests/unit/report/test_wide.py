@@ -9,11 +9,12 @@ import pytest
 from aferir.report.analyse import analyse
 from aferir.report.marks import MARKS, mark, places
 from aferir.report.model import Evaluation
-from aferir.report.overview import lines, overview, too_long
+from aferir.report.opening import lines, too_long
+from aferir.report.overview import overview
 from aferir.report.page import sections
 from aferir.report.write_html import html, unbroken
 from aferir.report.write_markdown import markdown
-from tests.unit.report.wide_run import plan, records
+from tests.unit.report.wide_run import STALLING, plan, records
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +64,9 @@ def test_the_first_ten_lines_say_what_matters(wide: Evaluation) -> None:
 def test_sentences_of_a_wide_run_are_details(wide: Evaluation, page: str) -> None:
     assert too_long(wide)
     longest = max(wide.sentences, key=lambda sentence: len(sentence.text)).text
-    shown = unbroken(longest[:300])
+    shown = unbroken(longest)
     assert page.index("Costs most") < page.index("<figure") < page.index(shown)
-    assert longest[:300] not in markdown(wide)
+    assert longest not in markdown(wide)
 
 
 def test_sentences_of_a_small_run_stay_first() -> None:
@@ -125,3 +126,12 @@ def test_twelve_environments_are_told_apart_in_every_table(wide: Evaluation, pag
     }
     classes = {found[1] for found in used.values() if found is not None}
     assert len(classes) == len(wide.environments) == 12
+
+
+def test_stalls_are_seen_over_all_groups_where_none_tells_alone(wide: Evaluation) -> None:
+    (stalling,) = overview(wide).stalling
+    assert (stalling.environment, stalling.of, stalling.baseline_of) == (STALLING, 480, 480)
+    assert stalling.stalled > 60
+    assert stalling.baseline_stalled < 20
+    (line,) = [line for line in lines(wide) if line.startswith("Stalls: ")]
+    assert f"{STALLING} in {stalling.stalled} of 480 repetitions" in line

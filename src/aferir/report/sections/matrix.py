@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aferir.report import overview
 from aferir.report.blocks import Field, Named, Paragraph, Section, Subject, Table, Tone, Toned
 from aferir.report.formatting import NOTHING, change, percent
 from aferir.report.model import CellResult
+from aferir.report.opening import too_long
 from aferir.statistics.verdict import Outcome
 
 _FAILED = "✗"
@@ -24,7 +24,7 @@ _TONES: dict[Outcome, Tone] = {
 def section(subject: Subject) -> Section | None:
     """Where sentences about each comparison would fill the first screen."""
     evaluation = subject.evaluation
-    if not overview.too_long(evaluation):
+    if not too_long(evaluation):
         return None
     compared = [cell for cell in evaluation.cells if not cell.baseline]
     emulated = {cell.environment: cell.emulated for cell in compared}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from aferir.report import overview
 from aferir.report.blocks import Field, Named, Paragraph, Section, Subject, Table
 from aferir.report.formatting import NOTHING, change, percent
 from aferir.report.model import Evaluation, Rank
+from aferir.report.opening import too_long
+from aferir.report.overview import overview
 from aferir.statistics.verdict import Outcome
 
 _COUNTED: dict[Outcome, str] = {
@@ -67,12 +68,12 @@ def fastest_in(rank: Rank) -> str:
 
 def _counts(evaluation: Evaluation) -> dict[str, tuple[Field, ...]]:
     """By environment: comparisons by outcome and failed repetitions; empty for a small run."""
-    if not overview.too_long(evaluation):
+    if not too_long(evaluation):
         return {}
     return {
         one.environment: (
             *(str(one.outcomes.get(o, 0)) if one.outcomes else NOTHING for o in _COUNTED),
             str(one.failed),
         )
-        for one in overview.overview(evaluation).environments
+        for one in overview(evaluation).environments
     }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from aferir.model.provenance import Provenance
 from aferir.model.record import Warning
-from aferir.report import overview
 from aferir.report.blocks import Alerts, Block, Paragraph, Section, Statement, Statements, Subject
 from aferir.report.model import Evaluation
+from aferir.report.opening import lines, too_long
 
 
 def section(subject: Subject) -> Section:
@@ -34,8 +34,8 @@ def alerts(provenance: Provenance | None) -> tuple[Warning, ...]:
 
 
 def _said(evaluation: Evaluation) -> Block:
-    if overview.too_long(evaluation):
-        return Statements(tuple(map(Statement, overview.lines(evaluation))))
+    if too_long(evaluation):
+        return Statements(tuple(map(Statement, lines(evaluation))))
     if evaluation.sentences:
         return Statements(
             tuple(
