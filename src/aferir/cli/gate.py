@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aferir.cli.list_ import add_runs
-from aferir.errors import ProgramError, UsageError
+from aferir.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,6 +192,7 @@ def _seconds(text: str) -> float:
 def _say(options: argparse.Namespace, name: str, verdict: Verdict, seen: Seen | None) -> int:
     import msgspec
 
+    from aferir.cli.measure import write_text
     from aferir.gate import forms
     from aferir.gate.words import details, headline
 
@@ -202,10 +203,7 @@ def _say(options: argparse.Namespace, name: str, verdict: Verdict, seen: Seen | 
         (options.bencher, forms.bencher(name, verdict)),
     ):
         if path is not None:
-            try:
-                path.write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise ProgramError(f"{path} cannot be written: {error.strerror}") from None
+            write_text(path, text)
     if options.json:
         told = {"name": name, "verdict": verdict, "itself": seen, "said": headline(verdict)}
         print(msgspec.json.format(msgspec.json.encode(told)).decode())

@@ -10,10 +10,16 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aferir.cli.list_ import add_runs
 from aferir.errors import UsageError
+
+if TYPE_CHECKING:
+    from aferir.runner.rounds import Enough
+    from aferir.runner.stopping import History, Round
 
 NAME = "measure"
 HELP = "measure any command natively against containers, sandboxes and guests"
@@ -86,34 +92,64 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.config import quick
     from aferir.config.document import write_toml
     from aferir.config.shorthand import environment_tables, usual
-    from aferir.model.units import parse_duration
 
     kinds = registry.kinds()
+    budget_s = _seconds("--time", options.time)
     document = quick.experiment(
         _parameters(options),
         environment_tables(options.environments or usual(kinds), kinds),
         rounds=quick.Rounds.read(options.rounds),
         warmup=options.warmup,
-        budget_s=_seconds(parse_duration, "--time", options.time),
-        limit_s=_seconds(parse_duration, "--limit", options.limit),
+        budget_s=budget_s,
+        limit_s=_seconds("--limit", options.limit),
     )
     text = write_toml(document)
     plan = config.plan_of(
         document, machine.host_limits(), registry.all_programs(), kinds, source="the command line"
     )
     if options.save is not None:
-        options.save.write_text(text, encoding="utf-8")
-    # The core's frequency is not measured: that takes longer than many a program.
-    watch = runner.Watch(probes.all_probes())
-    run = carry_out(plan, text.encode(), options.runs, fresh=options.new, reports=True, watch=watch)
+        write_text(options.save, text)
+    run = carry_out(
+        plan,
+        text.encode(),
+        options.runs,
+        fresh=options.new,
+        reports=True,
+        # The core's frequency is not measured: that takes longer than many a program.
+        watch=runner.Watch(probes.all_probes()),
+        enough=_within(budget_s, plan.stop.minimum),
+    )
     return report_run(run, json=options.json, ignored=("time-limit",))
 
 
-def _seconds(parse: object, option: str, text: str) -> float:
+def _seconds(option: str, text: str) -> float:
+    from aferir.model.units import parse_duration
+
     try:
-        return float(parse(text))  # type: ignore[operator]
+        return parse_duration(text)
     except ValueError as error:
         raise UsageError(f"{option} {text}: {error}", remedy="e.g. 30s or 5min") from None
+
+
+def _within(budget_s: float, least: int) -> Enough:
+    """No more rounds than fit into the time, but so many at least."""
+    begun: list[float] = []
+
+    def enough(_: History, turn: Round) -> bool:
+        begun.append(time.monotonic())
+        spent_s = begun[-1] - begun[0]
+        rounds = len(begun) - 1
+        return turn.number >= least and rounds > 0 and spent_s * (rounds + 1) / rounds > budget_s
+
+    return enough
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that was asked for. Errors: UsageError where that cannot be done."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _parameters(options: argparse.Namespace) -> dict[str, object]:

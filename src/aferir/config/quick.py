@@ -11,6 +11,8 @@ import msgspec
 from aferir.errors import UsageError
 
 MINIMUM = 3
+_PATIENCE = 4
+"""Times the budget after which a run ends, whatever it has."""
 _ROUNDS = re.compile(r"(\d+)(?:\.\.(\d+))?")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.+-]+")
 
@@ -46,7 +48,8 @@ def experiment(
 ) -> dict[str, object]:
     """The document of an experiment file; `parameters` are those of the program `command`.
 
-    `budget_s` is for all rounds together, `limit_s` for one repetition.
+    `budget_s` is for all rounds together, which a busy machine may exceed for its least number of
+    rounds; `limit_s` is for one repetition.
     """
     name = _name(str(parameters.get("command") or "script"))
     fixed = rounds.least == rounds.most
@@ -60,7 +63,7 @@ def experiment(
             "name": f"measure-{name}",
             "baseline": environments[0]["name"],
             "warmup": warmup,
-            "time_limit": f"{budget_s:g} s",
+            "time_limit": f"{max(_PATIENCE * budget_s, limit_s):g} s",
         },
         "stop": stop,
         "environment": [dict(table) for table in environments],
@@ -68,7 +71,7 @@ def experiment(
             {
                 "name": name,
                 "program": "command",
-                "time_limit": f"{min(limit_s, budget_s):g} s",
+                "time_limit": f"{limit_s:g} s",
                 **{key: value for key, value in parameters.items() if value not in ("", [], None)},
             }
         ],

@@ -76,7 +76,10 @@ class Running:
 
 def is_stopped(pid: int) -> bool:
     """Whether somebody has stopped that child of ours, or a process that descends from it."""
-    told = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+    try:
+        told = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # it has just ended, and so will never be stopped again
+        return False
     if told is not None:
         return told.si_status not in _OWN_FAULT
     return any(_state(process) == _STOPPED for process in _descendants(pid))

@@ -123,3 +123,12 @@ def test_a_stopped_program_is_given_its_whole_time(tmp_path: Path) -> None:
     assert waker.wait() == 0
     assert done.stdout == "went on\n"
     assert done.stopped_s > 0
+
+
+def test_one_that_has_just_ended_is_not_stopped() -> None:
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        assert not is_stopped(child.pid)
+    finally:
+        child.wait()
