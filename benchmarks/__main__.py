@@ -11,6 +11,7 @@ from benchmarks.clock import bench as clock
 from benchmarks.cluster import bench as cluster
 from benchmarks.colocation import bench as colocation
 from benchmarks.elastic import bench as elastic
+from benchmarks.gate import bench as gate
 from benchmarks.io import bench as io
 from benchmarks.network import bench as network
 from benchmarks.report import bench as report
@@ -20,6 +21,7 @@ BENCHES = {
     "cluster": cluster,
     "colocation": colocation,
     "elastic": elastic,
+    "gate": gate,
     "io": io,
     "network": network,
     "report": report,

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "launch/signals.hpp"
@@ -61,6 +62,21 @@ bool take(int handle, Capture& capture) {
         }
     }
     return true;
+}
+
+/// Whether the program is gone; its number stays ours.
+bool is_gone(pid_t pid) {
+    siginfo_t told{};
+    return waitid(P_PID, static_cast<id_t>(pid), &told, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           told.si_pid == pid;
+}
+
+/// Of a program that is gone and not waited for yet, see /proc/PID/schedstat in proc(5).
+double queued_s(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/schedstat");
+    double running_ns = 0;
+    double queued_ns = 0;
+    return file >> running_ns >> queued_ns ? queued_ns * 1e-9 : -1.0;
 }
 
 void not_blocking(int handle) {
@@ -133,7 +149,7 @@ Ended follow(const Started& started, int out, int err, Output& output) {
     not_blocking(out);
     not_blocking(err);
     std::array<pollfd, 3> waited{{{open_signals(), POLLIN, 0}, {out, POLLIN, 0}, {err, POLLIN, 0}}};
-    while (wait4(started.pid, &ended.status, WNOHANG, &ended.usage) == 0) {
+    while (!is_gone(started.pid)) {
         poll(waited.data(), waited.size(), -1);
         take_signals();
         if (waited[1].revents != 0 && !take(out, output.out)) {
@@ -144,6 +160,8 @@ Ended follow(const Started& started, int out, int err, Output& output) {
         }
     }
     ended.duration_s = now_s() - started.told->start_s;
+    ended.queued_s = queued_s(started.pid);
+    wait4(started.pid, &ended.status, 0, &ended.usage);
     ended.error = started.told->error;
     for (auto [handle, capture] : {std::pair{out, &output.out}, std::pair{err, &output.err}}) {
         if (handle >= 0) {

@@ -37,6 +37,7 @@ struct Ended {
     double duration_s = 0.0;  ///< from just before execve until the program itself was gone
     int status = 0;           ///< of wait4(2)
     rusage usage{};           ///< of the program and of those of its children that it waited for
+    double queued_s = -1.0;   ///< that its first thread waited for a processor; -1: not told
 };
 
 /// What a program printed.

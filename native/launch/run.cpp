@@ -220,6 +220,9 @@ void Course::describe(const Started& started, const Ended& ended) {
     }
     report_.number("duration_s", ended.duration_s).integer("exit_code", code_of(ended.status));
     add_usage(report_, ended.usage);
+    if (ended.queued_s >= 0) {
+        report_.number("queued_s", ended.queued_s);
+    }
     report_.text("out", base64(output_.out.end()))
         .integer("out_bytes", output_.out.bytes())
         .text("out_sha256", output_.out.digest())

@@ -61,9 +61,12 @@ Interrupted::Interrupted(int signal) : std::runtime_error("interrupted"), signal
 Interrupted::~Interrupted() = default;
 
 int open_signals() {
+    if (handle >= 0) {
+        return handle;
+    }
     const sigset_t set = our_signals();
     sigprocmask(SIG_BLOCK, &set, nullptr);
-    handle = signalfd(handle, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    handle = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (handle < 0) {
         throw std::system_error(errno, std::generic_category(), "signalfd");
     }

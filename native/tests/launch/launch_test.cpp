@@ -81,6 +81,7 @@ TEST(Launch, TellsWhatItPrintedAndHowItEnded) {
     expect_in(report, R"("out":")" + base64("out\n") + '"');
     expect_in(report, R"("err":")" + base64("err\n") + '"');
     expect_in(report, R"("left":0)");
+    expect_in(report, R"("queued_s":)");
 }
 
 TEST(Launch, RepeatsWhatIsToBeEchoed) {

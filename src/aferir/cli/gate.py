@@ -20,7 +20,8 @@ from aferir.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aferir.gate.judge import Seen, Verdict
+    from aferir.cli.gate_runs import Itself
+    from aferir.gate.judge import Verdict
     from aferir.model.plan import Parameter
     from aferir.statistics.sequential import Limits
 
@@ -49,7 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--base-run", type=Path, metavar="FOLDER", help="two runs that are there already")
     add("--head-run", type=Path, metavar="FOLDER", help="the one that is judged")
     add("--at-most", default="3%", metavar="PERCENT", help="what head may cost (default: 3%%)")
-    add("--metric", default="duration_s", help="what is compared (default: duration_s)")
+    add(
+        "--metric",
+        default="auto",
+        help="what is compared: duration_s, cpu_s, a figure; auto (the default): duration_s, and "
+        "cpu_s of a program that computes where durations are too noisy",
+    )
     add("--figure", action="append", default=[], metavar="SPEC", help="as of `aferir measure`")
     add("--verify", metavar="LINE", help="for sh, gets the output, fails where it is wrong")
     add("--prepare", metavar="LINE", help="for sh, before each repetition, not timed")
@@ -93,12 +99,12 @@ def execute(options: argparse.Namespace) -> int:
         )
     if options.base_run or options.head_run:
         verdict, name = _of_runs(options, limits)
-        seen = None
-    elif options.base or options.head:
-        verdict, seen, name = _of_revisions(options, limits)
+        return _say(options, name, verdict, None)
+    if options.base or options.head:
+        verdict, itself, name = _of_revisions(options, limits)
     else:
-        verdict, seen, name = _of_commands(options, limits)
-    return _say(options, name, verdict, seen)
+        verdict, itself, name = _of_commands(options, limits)
+    return _say(options, name, verdict, itself)
 
 
 def _share(text: str) -> float:
@@ -112,7 +118,7 @@ def _share(text: str) -> float:
     return share
 
 
-def _of_revisions(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, Seen, str]:
+def _of_revisions(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, Itself, str]:
     from aferir.gate.revisions import built
 
     if not (options.base and options.head and options.command):
@@ -124,11 +130,11 @@ def _of_revisions(options: argparse.Namespace, limits: Limits) -> tuple[Verdict,
     pair = (options.base, options.head)
     with built(options.repository, pair, options.build, _seconds(options.limit)) as made:
         arms = [{"command": name, "directory": str(one.folder)} for one in made]
-        verdict, seen = _measured(options, limits, arms[0], arms[1])
-    return verdict, seen, name
+        verdict, itself = _measured(options, limits, arms[0], arms[1])
+    return verdict, itself, name
 
 
-def _of_commands(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, Seen, str]:
+def _of_commands(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, Itself, str]:
     if not (options.base_command and options.head_command) or options.command:
         raise UsageError(
             "two commands are wanted, and none after --",
@@ -147,7 +153,7 @@ def _measured(
     limits: Limits,
     base: Mapping[str, Parameter],
     head: Mapping[str, Parameter],
-) -> tuple[Verdict, Seen]:
+) -> tuple[Verdict, Itself]:
     """Base beside itself, then base beside head until it is decided."""
     from aferir.cli.gate_runs import Ask, beside_itself, side_by_side
 
@@ -169,7 +175,7 @@ def _measured(
         runs=options.runs,
     )
     itself = beside_itself(ask)
-    return side_by_side(ask, itself)
+    return side_by_side(ask, itself), itself
 
 
 def _of_runs(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, str]:
@@ -189,16 +195,18 @@ def _seconds(text: str) -> float:
         raise UsageError(f"{text!r} is no time: {error}", remedy="e.g. 5min") from None
 
 
-def _say(options: argparse.Namespace, name: str, verdict: Verdict, seen: Seen | None) -> int:
+def _say(options: argparse.Namespace, name: str, verdict: Verdict, itself: Itself | None) -> int:
     import msgspec
 
     from aferir.cli.measure import write_text
     from aferir.gate import forms
     from aferir.gate.words import details, headline
 
+    seen = None if itself is None else itself.seen
+    noisy = None if itself is None else itself.noisy
     for path, text in (
-        (options.junit, forms.junit(name, verdict, seen)),
-        (options.markdown, forms.markdown(name, verdict, seen)),
+        (options.junit, forms.junit(name, verdict, seen, noisy)),
+        (options.markdown, forms.markdown(name, verdict, seen, noisy)),
         (options.github_benchmark, forms.github_benchmark(name, verdict)),
         (options.bencher, forms.bencher(name, verdict)),
     ):
@@ -209,6 +217,6 @@ def _say(options: argparse.Namespace, name: str, verdict: Verdict, seen: Seen | 
         print(msgspec.json.format(msgspec.json.encode(told)).decode())
     else:
         print(headline(verdict))
-        for line in details(verdict, seen):
+        for line in details(verdict, seen, noisy):
             print(f"- {line}")
     return {"pass": 0, "slower": 1}.get(verdict.answer, UNDECIDED)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from statistics import median
 
 import msgspec
 
@@ -24,7 +26,13 @@ from aferir.store import Run, open_run
 ITSELF_SHARE = 0.2
 """Of the time, for base beside itself."""
 ITSELF_PAIRS = 30
+AUTO, DURATION, CPU, QUEUED = "auto", "duration_s", "cpu_s", "queued_s"
 _LEAST_S = 1.0
+_FINE = 0.005
+"""An excess over the limit that may always go unseen."""
+_COMPUTING = 0.8
+"""Share of its duration that a program computes, or waits for a processor, of which CPU time tells
+enough."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,9 +51,13 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 class Itself(msgspec.Struct, frozen=True, kw_only=True):
     """What base beside itself gave."""
 
-    values: Values
-    round_s: float
-    """Seconds that a round took."""
+    metric: str
+    """What is compared."""
+    seen: Seen
+    planned: int
+    """Pairs that there is time for."""
+    noisy: Seen | None = None
+    """Of the duration, where it is too noisy here and CPU time stands in for it."""
     spent_s: float
 
 
@@ -55,36 +67,61 @@ def beside_itself(ask: Ask) -> Itself:
     rounds = min(ITSELF_PAIRS, ask.most)
     budget_s = max(_LEAST_S, ITSELF_SHARE * ask.budget_s)
     run = _run(ask, "gate-itself", arms, rounds=rounds, budget_s=budget_s)
-    values = values_of(run.records, ask.metric, (BASE, AGAIN))
+    wanted = DURATION if ask.metric == AUTO else ask.metric
+    values = values_of(run.records, wanted, (BASE, AGAIN))
     if not values.base:
-        raise _no_values(run.records, ask.metric)
-    spent = _spent_s(run)
-    return Itself(values=values, round_s=spent / (len(values.base) + 1), spent_s=spent)
+        raise _no_values(run.records, wanted)
+    spent_s = _spent_s(run)
+    round_s = spent_s / (len(values.base) + 1)  # with that of the warm-up
+    left_s = max(_LEAST_S, ask.budget_s - spent_s)
+    planned = max(2, min(ask.most, int(left_s / round_s)))
+    found = Itself(
+        metric=wanted,
+        seen=judge_itself(values, planned, ask.limits),
+        planned=planned,
+        spent_s=spent_s,
+    )
+    return found if ask.metric != AUTO else _quieter(run, values, found, ask.limits)
 
 
-def side_by_side(ask: Ask, itself: Itself) -> tuple[Verdict, Seen]:
+def _quieter(run: Run, durations: Values, found: Itself, limits: Limits) -> Itself:
+    """CPU time instead, where the duration is too noisy and a processor is all the program uses."""
+    enough = found.seen.visible is None or found.seen.visible <= max(_FINE, limits.at_most / 2)
+    times, queued = (values_of(run.records, name, (BASE, AGAIN)) for name in (CPU, QUEUED))
+    if enough or not len(times.base) == len(queued.base) == len(durations.base):
+        return found
+    shares = zip(times.base, queued.base, durations.base, strict=True)
+    computing = median((cpu_s + queued_s) / all_s for cpu_s, queued_s, all_s in shares)
+    seen = judge_itself(times, found.planned, limits)
+    quieter = (seen.visible or math.inf) < (found.seen.visible or math.inf)
+    if computing < _COMPUTING or not quieter:
+        return found
+    return msgspec.structs.replace(found, metric=CPU, seen=seen, noisy=found.seen)
+
+
+def side_by_side(ask: Ask, itself: Itself) -> Verdict:
     """Base and head in pairs until a look decides or the time is over."""
     arms = {BASE: Arm(parameters=ask.base), HEAD: Arm(parameters=ask.head)}
     left_s = max(_LEAST_S, ask.budget_s - itself.spent_s)
-    planned = max(2, min(ask.most, int(left_s / itself.round_s)))
+    planned, metric = itself.planned, itself.metric
 
     def judged(records: Iterable[Record]) -> Verdict:
         known = list(records)
-        better, unit = _said_of(known, ask.metric)
-        values = values_of(known, ask.metric)
-        return judge(values, planned, ask.limits, metric=ask.metric, better=better, unit=unit)
+        better, unit = _said_of(known, metric)
+        values = values_of(known, metric)
+        return judge(values, planned, ask.limits, metric=metric, better=better, unit=unit)
 
     def enough(history: History, _: Round) -> bool:
         records = [one for name in (BASE, HEAD) for one in history.of(f"{name}/program")]
-        if due(len(values_of(records, ask.metric).base), planned) is None:
+        if due(len(values_of(records, metric).base), planned) is None:
             return False
         return judged(records).answer != "undecided"
 
     run = _run(ask, "gate", arms, rounds=planned, budget_s=left_s, enough=enough)
     verdict = judged(run.records)
     if not verdict.pairs:
-        raise _no_values(run.records, ask.metric)
-    return verdict, judge_itself(itself.values, planned, ask.limits)
+        raise _no_values(run.records, metric)
+    return verdict
 
 
 def of_two_runs(base: Path, head: Path, metric: str, limits: Limits) -> tuple[Verdict, str]:
@@ -92,6 +129,7 @@ def of_two_runs(base: Path, head: Path, metric: str, limits: Limits) -> tuple[Ve
 
     Errors: ProgramError where they have no cell in common with the metric, or several.
     """
+    metric = DURATION if metric == AUTO else metric
     first, second = (_by_cell(open_run(path), metric) for path in (base, head))
     shared = [cell for cell in first if cell in second]
     if len(shared) != 1:

@@ -16,7 +16,7 @@ from aferir.statistics.ratio import at_level
 _NANO = 1e9
 
 
-def junit(name: str, verdict: Verdict, seen: Seen | None) -> str:
+def junit(name: str, verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> str:
     """One test case: a failure where it is slower, skipped where nothing is decided."""
     failed, skipped = (verdict.answer == one for one in ("slower", "undecided"))
     suite = ET.Element(
@@ -32,14 +32,14 @@ def junit(name: str, verdict: Verdict, seen: Seen | None) -> str:
         case.set("time", f"{verdict.head_value:.6f}")
     if failed or skipped:
         told = ET.SubElement(case, "failure" if failed else "skipped", message=headline(verdict))
-        told.text = "\n".join(details(verdict, seen))
+        told.text = "\n".join(details(verdict, seen, noisy))
     output = ET.SubElement(case, "system-out")
-    output.text = "\n".join([headline(verdict), *details(verdict, seen)])
+    output.text = "\n".join([headline(verdict), *details(verdict, seen, noisy)])
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def markdown(name: str, verdict: Verdict, seen: Seen | None) -> str:
+def markdown(name: str, verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> str:
     """A comment for a pull request."""
     rows = [
         ("base", verdict.base_value),
@@ -57,7 +57,7 @@ def markdown(name: str, verdict: Verdict, seen: Seen | None) -> str:
             *table,
             f"| change | {interval(verdict)} |",
             "",
-            *(f"- {line}" for line in details(verdict, seen)),
+            *(f"- {line}" for line in details(verdict, seen, noisy)),
             "",
         ]
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aferir.gate.judge import Seen, Verdict
+from aferir.gate.judge import FEWEST, Seen, Verdict
 from aferir.report.formatting import change
 from aferir.statistics.ratio import at_level
 
@@ -26,9 +26,18 @@ def interval(verdict: Verdict) -> str:
     return change(verdict.ratio.estimate, at_level(verdict.ratio, 0.95))
 
 
-def details(verdict: Verdict, seen: Seen | None) -> list[str]:
-    """What else a reader wants to know, a sentence each."""
+def details(verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> list[str]:
+    """What else a reader wants to know, a sentence each.
+
+    `noisy` is what the duration of base beside itself gave where CPU time stands in for it.
+    """
     said = []
+    if noisy is not None and noisy.visible is not None:
+        said.append(
+            f"Judged by CPU time, which does not see waiting: wall-clock time is so noisy on this "
+            f"machine that {verdict.planned} pairs find only {_percent(noisy.visible)} beyond the "
+            "limit."
+        )
     if verdict.answer == "undecided":
         said.append(_what_it_takes(verdict))
     said.append(
@@ -37,7 +46,12 @@ def details(verdict: Verdict, seen: Seen | None) -> list[str]:
         f"{_percent(verdict.limits.alpha)}, and one beyond it passes with at most "
         f"{_percent(verdict.limits.beta)}."
     )
-    if seen is not None and seen.visible is not None:
+    if seen is not None and seen.visible is not None and seen.pairs < FEWEST:
+        said.append(
+            f"There was time for {seen.pairs} pairs of base beside itself, too few to say what "
+            "this machine can see: raise --time."
+        )
+    elif seen is not None and seen.visible is not None:
         said.append(
             f"This machine, judged by base beside itself ({seen.pairs} pairs): "
             f"{verdict.planned} pairs find {_percent(seen.visible)} beyond the limit in 19 of 20 "

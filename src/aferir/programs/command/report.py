@@ -22,6 +22,7 @@ DURATION = "duration_s"
 _USAGE = {
     "user_s": "s",
     "system_s": "s",
+    "queued_s": "s",
     "peak_bytes": "B",
     "read_bytes": "B",
     "written_bytes": "B",
