@@ -36,8 +36,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     owner_started: int
     """Start time of the owner in clock ticks since boot: a process id alone comes back."""
     boot_id: str
-    pid_namespace: int = 0
-    """In which the owner's number holds (pid_namespaces(7)); 0: nobody wrote it down."""
+    pid_namespace: int = _FIRST_NAMESPACE
+    """In which the owner's number holds (pid_namespaces(7))."""
     details: dict[str, str]
     kept_by: str = ""
     """A file: as long as it names this entry's id, the thing is to outlive its owner."""
@@ -146,7 +146,7 @@ def owner_lives(entry: Entry) -> bool:
     """
     if entry.boot_id != boot_id():
         return False
-    if entry.pid_namespace not in (0, pid_namespace()):
+    if entry.pid_namespace != pid_namespace():
         return _may_live(entry.pid_namespace)
     return start_time(entry.owner_pid) == entry.owner_started
 
@@ -225,11 +225,11 @@ def start_time(pid: int) -> int | None:
 
 
 def pid_namespace(pid: str = "self") -> int:
-    """Which namespace of process numbers a process is in; 0 where we may not know."""
+    """Which namespace of process numbers a process is in; the first where we may not know."""
     try:
         return Path(f"/proc/{pid}/ns/pid").stat().st_ino
     except OSError:
-        return 0
+        return _FIRST_NAMESPACE
 
 
 def _may_live(namespace: int) -> bool:
