@@ -15,6 +15,7 @@ from benchmarks.gate import bench as gate
 from benchmarks.io import bench as io
 from benchmarks.network import bench as network
 from benchmarks.report import bench as report
+from benchmarks.statistics import bench as statistics
 
 BENCHES = {
     "clock": clock,
@@ -25,6 +26,7 @@ BENCHES = {
     "io": io,
     "network": network,
     "report": report,
+    "statistics": statistics,
 }
 
 

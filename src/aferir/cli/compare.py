@@ -1,7 +1,9 @@
-"""Say what differs between two runs: the same environments and workloads, side by side.
+"""Say what differs between runs: the same environments and workloads, side by side.
 
-The two were not measured side by side in time, so differences of the machine's state are in the
-ratios; intervals treat the runs as independent samples.
+The runs were not measured side by side in time, so differences of the machine's state are in the
+ratios; intervals treat them as independent samples. One run of each side shows how these two runs
+differ; with several of each, how much runs of the same thing differ is in the interval. Other
+programs, parameters and kinds of environment are not compared, other machines are named.
 """
 
 from __future__ import annotations
@@ -9,39 +11,77 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aferir.errors import UsageError
+
 NAME = "compare"
-HELP = "what differs between two runs"
+HELP = "what differs between runs"
+_EXAMPLES = """\
+examples:
+  aferir compare runs/A runs/B
+  aferir compare runs/A1 runs/A2 --against runs/B1 runs/B2
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir compare`."""
-    parser.add_argument("first", type=Path, metavar="A", help="folder of the first run")
-    parser.add_argument("second", type=Path, metavar="B", help="folder of the second run")
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "runs", type=Path, nargs="+", metavar="RUN", help="A and B, or the first side's runs"
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="the second side's runs, where a side has several",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print the ratio of each cell that both runs have."""
+    """Print the ratio of each cell that both sides have."""
     import msgspec
 
     from aferir.report.analyse import analyse
     from aferir.report.compare import compare
+    from aferir.report.formatting import listing
+    from aferir.report.likeness import other_conditions
     from aferir.store import open_run
 
-    first, second = open_run(options.first), open_run(options.second)
+    folders = _sides(options.runs, options.against)
+    sides = [[open_run(folder) for folder in side] for side in folders]
+    notes = other_conditions(*([(run.plan, run.provenance) for run in side] for side in sides))
+    names = [listing([str(run.folder) for run in side]) for side in sides]
     result = msgspec.structs.replace(
-        compare(analyse(first.plan, first.records), analyse(second.plan, second.records)),
-        first=str(first.folder),
-        second=str(second.folder),
+        compare(*([analyse(r.plan, r.records) for r in side] for side in sides), notes=notes),
+        first=names[0],
+        second=names[1],
     )
     if options.json:
         print(msgspec.json.format(msgspec.json.encode(result)).decode())
         return 0
+    for note in result.notes:
+        print(note)
     for cell in result.cells:
         print(cell.text)
-    for names, which in ((result.only_first, options.first), (result.only_second, options.second)):
-        for name in names:
+    for other in result.not_compared:
+        where = f"{other.environment} on {other.group}"
+        print(f"{where}: not compared, these are not the same work: {listing([*other.differs])}")
+    for cells, which in ((result.only_first, names[0]), (result.only_second, names[1])):
+        for name in cells:
             print(f"{name}: only {which} has results")
-    if not result.cells:
-        print("The two runs have no cell in common that has results.")
+    if not result.cells and not result.not_compared:
+        print("The runs have no cell in common that has results.")
     return 0
+
+
+def _sides(runs: list[Path], against: list[Path]) -> tuple[list[Path], list[Path]]:
+    if against:
+        return runs, against
+    if len(runs) == 2:
+        return runs[:1], runs[1:]
+    raise UsageError(
+        f"{len(runs)} given, and nothing says which runs are compared with which",
+        remedy="aferir compare A B, or aferir compare A1 A2 --against B1 B2",
+    )

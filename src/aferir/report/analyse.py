@@ -133,6 +133,7 @@ def _cell(
         kind=kind,
         workload=cell.workload.name,
         program=cell.workload.program,
+        parameters=cell.workload.parameters,
         factors=cell.factors,
         emulated=emulated,
         baseline=baseline,

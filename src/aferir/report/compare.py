@@ -1,80 +1,165 @@
-"""Two runs side by side: whether the same environment became slower on the same work."""
+"""Runs side by side: whether the same environment became slower on the same work."""
 
 from __future__ import annotations
 
-from aferir.report.formatting import change, percent
-from aferir.report.model import CellComparison, CellResult, Evaluation, RunComparison
-from aferir.report.sentences import between
+from collections.abc import Mapping, Sequence
+
+from aferir.report.formatting import change, listing, percent
+from aferir.report.likeness import unlike
+from aferir.report.model import CellComparison, CellResult, Evaluation, NotCompared, RunComparison
+from aferir.report.sentences import between, failed, stalled
 from aferir.statistics.multiple import holm
-from aferir.statistics.ratio import Ratio, unpaired_ratio
+from aferir.statistics.ratio import Ratio
+from aferir.statistics.runs import between_two_runs, ratio_of_runs
 from aferir.statistics.verdict import Rule, Verdict, decide
 
+ONE_RUN_EACH = (
+    "One run each: this is how these two runs differ. What two runs of the same thing differ by "
+    "is not in the intervals; several runs of each side show it: "
+    "aferir compare A1 A2 --against B1 B2."
+)
+_Side = Mapping[tuple[str, str], tuple[CellResult, ...]]
 
-def compare(first: Evaluation, second: Evaluation, *, rule: Rule | None = None) -> RunComparison:
+
+def compare(
+    first: Evaluation | Sequence[Evaluation],
+    second: Evaluation | Sequence[Evaluation],
+    *,
+    rule: Rule | None = None,
+    notes: Sequence[str] = (),
+) -> RunComparison:
     """Durations of `second` over those of `first`, cell by cell, as independent samples.
 
-    The runs were not interleaved: what the machine did meanwhile is part of the difference.
-    Holm's family is all cells that are not emulated.
+    Of several runs of a side each counts once. Cells of other programs, parameters or kinds are
+    not compared. The runs were not interleaved: what the machine did meanwhile is part of the
+    difference. Holm's family is all cells that are not emulated.
     """
-    rule = rule or first.rule
-    before = {_key(cell): cell for cell in first.cells if cell.points}
-    after = {_key(cell): cell for cell in second.cells if cell.points}
+    firsts, seconds = _several(first), _several(second)
+    rule = rule or firsts[0].rule
+    before, after = _cells(firsts), _cells(seconds)
     shared = [key for key in before if key in after]
-    ratios = {key: _ratio(after[key], before[key], rule) for key in shared}
+    reasons = {key: _reasons((*before[key], *after[key])) for key in shared}
+    alike = [key for key in shared if not reasons[key]]
+    one_each = len(firsts) == len(seconds) == 1
+    ratios = {key: _ratio(before[key], after[key], rule, one_each=one_each) for key in alike}
     family = {
         key: ratio.p_value
         for key, ratio in ratios.items()
-        if ratio.p_value is not None and not (before[key].emulated or after[key].emulated)
+        if ratio.p_value is not None and not _emulated(before[key], after[key])
     }
     adjusted = dict(zip(family, holm(list(family.values())), strict=True))
     return RunComparison(
-        first=first.name,
-        second=second.name,
+        first=listing([run.name for run in firsts]),
+        second=listing([run.name for run in seconds]),
+        notes=(*((ONE_RUN_EACH,) if one_each and alike else ()), *notes),
         cells=tuple(
-            _cell(before[key], after[key], decide(ratios[key], rule, p_adjusted=adjusted.get(key)))
-            for key in shared
+            _cell(
+                before[key],
+                after[key],
+                ratios[key],
+                decide(ratios[key], rule, p_adjusted=adjusted.get(key)),
+            )
+            for key in alike
         ),
-        only_first=tuple(cell.cell for key, cell in before.items() if key not in after),
-        only_second=tuple(cell.cell for key, cell in after.items() if key not in before),
+        not_compared=tuple(
+            NotCompared(group=key[0], environment=key[1], differs=reasons[key])
+            for key in shared
+            if reasons[key]
+        ),
+        only_first=tuple(cells[0].cell for key, cells in before.items() if key not in after),
+        only_second=tuple(cells[0].cell for key, cells in after.items() if key not in before),
         rule=rule,
     )
 
 
-def _key(cell: CellResult) -> tuple[str, str]:
-    return cell.group, cell.environment
+def _several(runs: Evaluation | Sequence[Evaluation]) -> Sequence[Evaluation]:
+    return (runs,) if isinstance(runs, Evaluation) else runs
 
 
-def _ratio(after: CellResult, before: CellResult, rule: Rule) -> Ratio:
-    return unpaired_ratio(
-        [point.value for point in after.points],
-        [point.value for point in before.points],
-        level=rule.level,
+def _cells(runs: Sequence[Evaluation]) -> _Side:
+    """By group and environment, one of each run that has results of it."""
+    found: dict[tuple[str, str], tuple[CellResult, ...]] = {}
+    for run in runs:
+        for cell in run.cells:
+            if cell.points:
+                key = cell.group, cell.environment
+                found[key] = (*found.get(key, ()), cell)
+    return found
+
+
+def _reasons(cells: Sequence[CellResult]) -> tuple[str, ...]:
+    """Why the cells of all runs of both sides are not the same work."""
+    found = [reason for other in cells[1:] for reason in unlike(cells[0], other)]
+    return tuple(dict.fromkeys(found))
+
+
+def _emulated(*sides: Sequence[CellResult]) -> bool:
+    return any(cell.emulated for side in sides for cell in side)
+
+
+def _ratio(
+    before: Sequence[CellResult], after: Sequence[CellResult], rule: Rule, *, one_each: bool
+) -> Ratio:
+    values, baseline = (
+        [[p.value for p in cell.points] for cell in side] for side in (after, before)
     )
+    ratio = ratio_of_runs(values, baseline, level=rule.level)
+    return between_two_runs(ratio) if one_each else ratio
 
 
-def _cell(before: CellResult, after: CellResult, verdict: Verdict) -> CellComparison:
-    emulated = before.emulated or after.emulated
+def _cell(
+    before: Sequence[CellResult], after: Sequence[CellResult], ratio: Ratio, verdict: Verdict
+) -> CellComparison:
+    emulated = _emulated(before, after)
     note = " (emulated)" if emulated else ""
-    n = f"n = {before.duration.n} and {after.duration.n}"
+    notes = [_counts(before, after), *_failures(before, after), *_stalls(ratio)]
+    last = after[-1]
     return CellComparison(
-        group=after.group,
-        environment=after.environment,
+        group=last.group,
+        environment=last.environment,
         emulated=emulated,
-        first=before.duration,
-        second=after.duration,
+        first=before[0].duration,
+        second=last.duration,
         verdict=verdict,
-        text=f"{after.environment}{note} on {after.group}: {_words(verdict)} ({n})",
+        text=f"{last.environment}{note} on {last.group}: {_words(verdict)} ({'; '.join(notes)})",
     )
+
+
+def _counts(before: Sequence[CellResult], after: Sequence[CellResult]) -> str:
+    if len(before) == len(after) == 1:
+        return f"n = {before[0].duration.n} and {after[0].duration.n}"
+    return f"{len(before)} and {len(after)} runs"
+
+
+def _failures(before: Sequence[CellResult], after: Sequence[CellResult]) -> list[str]:
+    parts = []
+    for side, name in ((before, "first"), (after, "second")):
+        count = sum(failed(cell) for cell in side)
+        if count:
+            of = count + sum(len(cell.points) for cell in side)
+            parts.append(f"{count} of {of} failed in the {name}")
+    return parts
+
+
+def _stalls(ratio: Ratio) -> list[str]:
+    costs = ratio.costs
+    if costs is None or not (costs.stalls.stalled or costs.stalls_baseline.stalled):
+        return []
+    return [
+        f"{stalled(costs.stalls)}, before {stalled(costs.stalls_baseline)}",
+        f"mean {change(costs.mean, costs.mean_interval)}",
+    ]
 
 
 def _words(verdict: Verdict) -> str:
     shown = change(verdict.ratio, verdict.interval)
-    if verdict.outcome == "higher":
-        return f"slower, {shown}"
-    if verdict.outcome == "lower":
-        return f"faster, {shown}"
-    if verdict.outcome == "equivalent":
-        return f"no difference larger than {percent(verdict.rule.margin)}"
-    if verdict.outcome == "undecided":
-        return f"undecided, {between(verdict)}"
-    return "cannot be judged: too few repetitions"
+    within = percent(verdict.rule.margin)
+    return {
+        "higher": f"slower, {shown}",
+        "lower": f"faster, {shown}",
+        "stalls": f"stalls differ; a typical repetition takes {between(verdict)}",
+        "equivalent": f"no difference larger than {within}",
+        "alike": f"a typical repetition takes as long, to within {within}",
+        "undecided": f"undecided, {between(verdict)}",
+        "unknown": "cannot be judged: too few repetitions",
+    }[verdict.outcome]

@@ -69,6 +69,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     kind: EnvironmentKind
     workload: str
     program: str
+    parameters: dict[str, Parameter] = {}
     factors: dict[str, Parameter]
     emulated: bool
     baseline: bool
@@ -288,12 +289,24 @@ class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class NotCompared(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment and a group that both sides have, with other work or of another kind."""
+
+    group: str
+    environment: str
+    differs: tuple[str, ...]
+    """`class S against B`."""
+
+
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Two runs side by side."""
+    """Runs side by side."""
 
     first: str
     second: str
+    notes: tuple[str, ...] = ()
+    """What qualifies all of it: one run each, another machine."""
     cells: tuple[CellComparison, ...]
+    not_compared: tuple[NotCompared, ...] = ()
     only_first: tuple[str, ...]
     """Cells without a counterpart that has results."""
     only_second: tuple[str, ...]
