@@ -33,12 +33,22 @@ def arrange(cells: Sequence[Cell], order: Order, seed: int, slot: int) -> tuple[
 
 
 def rotate(items: Sequence[_Item], seed: int, name: str, slot: int) -> tuple[_Item, ...]:
-    """A seeded order in which each of n items comes first once in every n rounds."""
+    """A seeded order: each of n items comes first once in every n rounds, and follows all alike.
+
+    The rounds of a block are the rows of a Williams square in a random order, its letters the
+    items at random (Williams 1949): of an even n each item follows each other one once in a block,
+    of an odd n twice in two. So no item runs in the state that a certain other one leaves.
+    """
     if not items:
         return ()
-    block, turn = divmod(slot, len(items))
-    order = _random(seed, name, block).sample(list(items), len(items))
-    return (*order[turn:], *order[:turn])
+    n = len(items)
+    block, turn = divmod(slot, n)
+    # Both blocks of a pair have the same letters: the second one mirrors the first.
+    letters = _random(seed, name, block // 2 if n % 2 else block).sample(list(items), n)
+    row = _random(seed, f"{name}/rows", block).sample(range(n), n)[turn]
+    zigzag = [k // 2 if k % 2 == 0 else n - (k + 1) // 2 for k in range(n)]
+    order = [letters[(place + row) % n] for place in zigzag]
+    return tuple(reversed(order)) if n % 2 and block % 2 else tuple(order)
 
 
 def _random(seed: int, name: str, number: int) -> Random:

@@ -41,7 +41,7 @@ def _warnings(evaluation: Evaluation) -> list[tuple[Warning, list[str]]]:
         (f"ratio of {cell.cell}", CountedWarning(warning))
         for cell in evaluation.cells
         if cell.ratio is not None
-        for warning in cell.ratio.warnings
+        for warning in (cell.verdict or cell.ratio).warnings
     ]
     found += [
         (f"allocation of {a.environment}", w) for a in evaluation.allocations for w in a.warnings
