@@ -79,7 +79,7 @@ def create_from_archive(asked: Description, archive: Path, progress: Progress = 
 
     Errors: UsageError where it is no tar, or lacks what a node needs; as of `manager.create`.
     """
-    if asked.kind != "container":
+    if manager.backend(asked).own_kernel:
         raise UsageError("a tar has no kernel to start guests with", remedy="--kind container")
     manager.require(check(asked), built=True)
 
@@ -175,7 +175,7 @@ def _package(state: State, images: dict[Path, int]) -> ovf.Package:
 
 def _possible(asked: Description, kind: NodeKind | None, progress: Progress) -> Description:
     """The same, as containers where guests cannot run here and nobody insists on guests."""
-    if asked.kind != "vm" or kind == "vm":
+    if not manager.backend(asked).own_kernel or kind is not None:
         return asked
     try:
         manager.require(asked, built=True)
@@ -203,7 +203,7 @@ def _furnish(folder: Path, shop: Workshop, package: ovf.Package, asked: Descript
     for name in _BOOT_FILES:
         if (shop.folder / name).exists():
             (shop.folder / name).rename(target / name)
-    if asked.kind == "vm" and not (target / _BOOT_FILES[0]).exists():
+    if manager.backend(asked).own_kernel and not (target / _BOOT_FILES[0]).exists():
         raise UsageError(
             "the package has no kernel to start guests with", remedy="load it --kind container"
         )
@@ -221,7 +221,7 @@ def _images(shop: Workshop, package: ovf.Package) -> dict[str, Path]:
 
 
 def _unpack_image(shop: Workshop, image: Path, target: Path, asked: Description) -> None:
-    if asked.kind == "vm":
+    if manager.backend(asked).own_kernel:
         disks.to_raw(shop, image, target / "disk.img")
         return
     disks.to_folder(shop, image, target / "tree")
