@@ -82,7 +82,7 @@ def expand(
                 if made is None:
                     continue
                 cell = _cell(made, workload, parameters, chosen)
-                _check_kind(workload, made, program, kinds, problems=problems)
+                _check_kind(workload, made, program.kinds_of(values), kinds, problems=problems)
                 lack = _judge_fit(
                     cell,
                     made,
@@ -171,12 +171,12 @@ def _cell(
 def _check_kind(
     workload: WorkloadTable,
     spec: EnvironmentSpec,
-    program: Program[Any],
+    named: Sequence[str],
     kinds: Mapping[str, Kind],
     *,
     problems: Problems,
 ) -> None:
-    able = program.kinds or tuple(kind.name for kind in kinds.values() if kind.any_program)
+    able = named or tuple(kind.name for kind in kinds.values() if kind.any_program)
     if spec.kind not in able:
         problems.add(
             f"{workload.path}.environments",

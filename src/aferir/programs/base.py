@@ -116,6 +116,10 @@ class Program(Protocol[_Values]):
         """What is wrong between parameters, each of which is right by itself."""
         return ()
 
+    def kinds_of(self, parameters: _Values) -> tuple[EnvironmentKind, ...]:
+        """Those of `kinds` in which it can run with these parameters."""
+        return self.kinds
+
     def packages(self, parameters: _Values) -> tuple[str, ...]:
         """Debian packages that the image of an instance needs; natively the host has to have it."""
         return ()

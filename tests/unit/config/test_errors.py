@@ -415,3 +415,18 @@ def test_colocation_is_refused_where_it_cannot_run() -> None:
     content = EXPERIMENT + GUEST + '[[workload]]\nname = "w"\nprogram = "colocation"\n'
     content = content.replace('name = "e"', 'name = "e"\nbaseline = "guest"')
     check_refused(content, "workload[1].environments", "is a vm", "native")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ['program = "npb-mpi"\nkernel = "is"\nclass = "S"\nprocesses = 2', 'program = "net-sweep"'],
+)
+def test_a_test_network_is_made_by_the_host_alone(lines: str) -> None:
+    more = '\ntransport = "mpi"' if "sweep" in lines else ""
+    workload = f'[[workload]]\nname = "w"\n{lines}{more}\n'
+    content = EXPERIMENT + NATIVE + BOX + workload
+    assert parse(content.encode(), HOST, all_programs(), kinds()).cells
+    check_refused(
+        content + 'method = "multi-rail"\n',
+        "workload[1].environments", "`box` is a container", "name those of kind native",
+    )  # fmt: skip

@@ -17,6 +17,7 @@ from aferir.errors import ProgramError
 from aferir.model.checking import Wrong
 from aferir.model.network import METHODS, MOST_HOSTS, MOST_LINKS
 from aferir.model.parameters import names, told, whole
+from aferir.model.plan import EnvironmentKind
 from aferir.model.record import Series
 from aferir.programs.base import Command
 from aferir.programs.kernels import document, kernel_path
@@ -61,6 +62,11 @@ class OverLinks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 KEYS = names(OverLinks)
+
+
+def kinds_over_links(parameters: OverLinks) -> tuple[EnvironmentKind, ...]:
+    """Where the program can run: see `Program.kinds_of`."""
+    return () if parameters.method is None else ("native",)
 
 
 def wrong_over_links(parameters: OverLinks, processes: int, mpi: Mpi | None) -> list[Wrong]:

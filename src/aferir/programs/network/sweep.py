@@ -14,6 +14,7 @@ from aferir.errors import ProgramError
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
 from aferir.model.parameters import size, text, told, whole
+from aferir.model.plan import EnvironmentKind
 from aferir.model.record import Sample, Series
 from aferir.programs.base import Command, Program
 from aferir.programs.declared import WhichMpi
@@ -28,6 +29,7 @@ from aferir.programs.kernels import (
 from aferir.programs.mpi import check_mpi, launch
 from aferir.programs.network.over_links import (
     OverLinks,
+    kinds_over_links,
     over_links,
     traffic_of_links,
     wrong_over_links,
@@ -160,6 +162,10 @@ class NetworkSweep(Program[NetworkParameters]):
         """What is of one transport alone, and sizes the wrong way round."""
         wrong = _contradictions(parameters)
         return wrong or wrong_over_links(parameters, 2 * parameters.pairs, parameters.mpi)
+
+    def kinds_of(self, parameters: NetworkParameters) -> tuple[EnvironmentKind, ...]:
+        """A test network is made by the host."""
+        return kinds_over_links(parameters)
 
     def memory_bytes(self, parameters: NetworkParameters) -> int:
         """Two buffers at each end of each pair, and the programs."""

@@ -11,6 +11,7 @@ import msgspec
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
 from aferir.model.parameters import told, whole
+from aferir.model.plan import EnvironmentKind
 from aferir.model.record import Sample, Series
 from aferir.programs.base import Command, Program
 from aferir.programs.declared import Isa, Kernel, ProblemClass, Processes, WhichMpi
@@ -18,6 +19,7 @@ from aferir.programs.kernels import options, positive, read_figures
 from aferir.programs.mpi import MOST_PROCESSES, check_mpi, launch
 from aferir.programs.network.over_links import (
     OverLinks,
+    kinds_over_links,
     over_links,
     traffic_of_links,
     wrong_over_links,
@@ -80,6 +82,10 @@ class NpbMpi(Program[NpbMpiParameters]):
         """A kernel can be shared among some numbers of processes alone."""
         wrong = _wrong_processes(parameters)
         return wrong or wrong_over_links(parameters, parameters.processes, parameters.mpi)
+
+    def kinds_of(self, parameters: NpbMpiParameters) -> tuple[EnvironmentKind, ...]:
+        """A test network is made by the host."""
+        return kinds_over_links(parameters)
 
     def memory_bytes(self, parameters: NpbMpiParameters) -> int:
         """Arrays, shared out; what is exchanged needs half of them once more, or all."""
