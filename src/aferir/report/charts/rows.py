@@ -174,7 +174,7 @@ def _legend(keys: Sequence[Key], name: str) -> tuple[list[str], float]:
         body.append(
             f'<rect class="{key.tone}"{fill} x="{x:.0f}" y="{y:.0f}" width="12" height="12"/>'
         )
-        body.append(_text(x + 17, y + 10, key.text))
+        body.append(text(x + 17, y + 10, key.text))
         x += width
     return body, y + 22 if keys else 4.0
 
@@ -185,7 +185,7 @@ def _panel(
     left, right = sides
     body = []
     if panel.title:
-        body.append(_text(2, y + 12, panel.title, "title"))
+        body.append(text(2, y + 12, panel.title, "title"))
         y += 20
     heights = [_height(row) for row in panel.rows]
     top, bottom = y, y + sum(heights)
@@ -210,7 +210,7 @@ def _panel(
     body += _tick_words(panel, ticks, place, bottom + 16)
     y = bottom + 22
     if panel.below:
-        body.append(_text((left + right) / 2, y + 10, panel.below, "below middle"))
+        body.append(text((left + right) / 2, y + 10, panel.below, "below middle"))
         y += 16
     return body, y + 10
 
@@ -221,15 +221,16 @@ def _tick_words(panel: Panel, ticks: Sequence[float], place: _Placing, y: float)
     for tick in ticks:
         words, x = panel.axis.shown(tick), place.x(tick)
         if x - letters(words) / 2 > free:
-            body.append(_text(x, y, words, "tick middle"))
+            body.append(text(x, y, words, "tick middle"))
             free = x + letters(words) / 2 + 4
     return body
 
 
-def _text(x: float, y: float, text: str, style: str = "", tooltip: str = "") -> str:
+def text(x: float, y: float, words: str, style: str = "", tooltip: str = "") -> str:
+    """A `<text>` element; `style` are classes of the page."""
     classes = f' class="{style}"' if style else ""
     inside = f"<title>{escape(tooltip)}</title>" if tooltip else ""
-    return f'<text{classes} x="{x:.1f}" y="{y:.1f}">{inside}{escape(text)}</text>'
+    return f'<text{classes} x="{x:.1f}" y="{y:.1f}">{inside}{escape(words)}</text>'
 
 
 def mark_path(place: int, x: float, y: float, size: float = 1.0) -> str:
@@ -259,14 +260,14 @@ class _Placing(msgspec.Struct, frozen=True):
         tooltip = row.label if label != row.label else ""
         quiet = " quiet" if row.quiet else ""
         beside = 0 if row.place is None else _MARK
-        body = [_text(self.left - _GAP - beside, y + 4, label, f"end{quiet}", tooltip)]
+        body = [text(self.left - _GAP - beside, y + 4, label, f"end{quiet}", tooltip)]
         if row.place is not None:
             body.append(mark_path(row.place, self.left - _GAP - 4, y))
         body += [self._one(one, y) for one in row.drawn]
         lines = row.note.split("\n")
         for k, line in enumerate(lines):
             body.append(
-                _text(self.right + _GAP, y + 4 + 12 * (k - (len(lines) - 1) / 2), line, "note")
+                text(self.right + _GAP, y + 4 + 12 * (k - (len(lines) - 1) / 2), line, "note")
             )
         return body
 
@@ -274,7 +275,7 @@ class _Placing(msgspec.Struct, frozen=True):
         if isinstance(one, Point):
             return mark_path(one.place, self.x(one.at), y + ROW * one.shift, one.size)
         if isinstance(one, Note):
-            return _text(self.x(one.at), y + 4, one.text, "note quiet")
+            return text(self.x(one.at), y + 4, one.text, "note quiet")
         if isinstance(one, Tick):
             x = self.x(one.at)
             return f'<path class="stroke {one.tone}" d="M{x:.1f} {y - 9:.1f}V{y + 9:.1f}"/>'

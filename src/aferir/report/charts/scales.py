@@ -1,40 +1,57 @@
-"""Axes of charts that are drawn without matplotlib: where a value lies, and round ticks."""
+"""Axes of charts: where a value lies, and round ticks in readable units."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+import numpy as np
 
 from aferir.report.formatting import scale
 
 MOST_TICKS = 7
+WIDE = 50.0
+"""From this ratio of largest to smallest on an axis is logarithmic."""
+FEW = 6
+"""Up to so many whole numbers along an axis each has its tick."""
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """A horizontal axis from `low` to `high`."""
+    """An axis from `low` to `high`."""
 
     low: float
     high: float
     shown: Callable[[float], str]
     """What is written at a tick."""
     logarithmic: bool = False
+    linear_within: float | None = None
+    """Logarithmic on both sides of 0, and linear this near to it."""
+    at: tuple[float, ...] = ()
+    """Ticks, where they are not to be round values."""
 
     def share(self, value: float) -> float:
-        """Where the value lies, from 0 at the left to 1 at the right; what is beyond at an end."""
-        if self.logarithmic:
-            if value <= 0:
-                return 0.0
-            low, high, value = math.log(self.low), math.log(self.high), math.log(value)
-        else:
-            low, high = self.low, self.high
-        return min(max((value - low) / (high - low), 0.0), 1.0) if high > low else 0.5
+        """Where the value lies, from 0 to 1; what is beyond lies at an end."""
+        if self.logarithmic and value <= 0:
+            return 0.0
+        low, high, own = (self._straight(one) for one in (self.low, self.high, value))
+        return min(max((own - low) / (high - low), 0.0), 1.0) if high > low else 0.5
 
     def ticks(self) -> list[float]:
         """Round values inside the axis, at most `MOST_TICKS`."""
+        if self.at:
+            return list(self.at)
+        if self.linear_within is not None:
+            return _symmetric_ticks(self.low, self.high, self.linear_within)
         return (log_ticks if self.logarithmic else linear_ticks)(self.low, self.high)
+
+    def _straight(self, value: float) -> float:
+        if self.logarithmic:
+            return math.log(value)
+        if self.linear_within is None or abs(value) <= self.linear_within:
+            return value / (self.linear_within or 1.0)
+        return math.copysign(1 + math.log10(abs(value) / self.linear_within), value)
 
 
 def linear_ticks(low: float, high: float) -> list[float]:
@@ -51,12 +68,44 @@ def linear_ticks(low: float, high: float) -> list[float]:
 def log_ticks(low: float, high: float) -> list[float]:
     """1, 2 and 5 times powers of ten; only as many powers as there is room for."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found: list[float] = []
     for digits in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
         found = [d * 10.0**p for p in powers for d in digits if low <= d * 10.0**p <= high]
         if len(found) <= MOST_TICKS:
             return found
-    every = math.ceil(len(found) / MOST_TICKS)
-    return found[::every]
+    return found[:: math.ceil(len(found) / MOST_TICKS)]
+
+
+def _symmetric_ticks(low: float, high: float, least: float) -> list[float]:
+    """0, and powers of ten on the sides that there are."""
+    above = [v for v in log_ticks(least, max(high, least)) if v <= high]
+    below = [-v for v in log_ticks(least, max(-low, least)) if -v >= low]
+    every = max(1, math.ceil((len(above) + len(below) + 1) / MOST_TICKS))
+    return [*below[::-1][::every], 0.0, *above[::every]]
+
+
+def fitting(values: Sequence[float], unit: str, *, few: bool = False) -> Axis:
+    """Room for all values, logarithmic where they are far apart.
+
+    A load in percent is read against the whole. Values on both sides of 0 that are far apart get
+    an axis that is linear around 0 alone. With `few`, a few whole numbers have a tick each, as
+    numbers of threads are.
+    """
+    low, high = min(values), max(values)
+    largest = max(abs(low), abs(high))
+    usual = float(np.median(np.abs(values)))
+    if unit == "%" and low >= 0 and high <= 100:
+        return Axis(0.0, 104.0, unit_ticks((100.0,), unit))
+    if low > 0 and high / low >= WIDE:
+        room = (high / low) ** 0.04
+        return Axis(low / room, high * room, own_ticks(unit), logarithmic=True)
+    if low <= 0 and 0 < usual <= largest / WIDE:
+        least = 10.0 ** math.floor(math.log10(usual))
+        return Axis(1.3 * low, 1.3 * high, own_ticks(unit), linear_within=least)
+    room = 0.05 * (high - low) or 0.05 * largest or 1.0
+    whole = unit in ("", "1") and all(value == int(value) for value in values)
+    at = tuple(sorted(set(values))) if few and whole and len(set(values)) <= FEW else ()
+    return Axis(low - room, high + room, unit_ticks(values, unit), at=at)
 
 
 def time_ticks(low: float, high: float) -> Callable[[float], str]:
@@ -68,3 +117,13 @@ def unit_ticks(values: Iterable[float], unit: str) -> Callable[[float], str]:
     """Words for ticks in one prefix of `unit`, that of the largest value."""
     factor, name = scale(max(map(abs, values)), unit)
     return lambda value: f"{value / factor:,.6g} {name}".rstrip() if value else "0"
+
+
+def own_ticks(unit: str) -> Callable[[float], str]:
+    """Words for ticks that each have a prefix of their own, of a logarithmic axis."""
+
+    def shown(value: float) -> str:
+        factor, name = scale(value, unit)
+        return f"{value / factor:,.6g} {name}".rstrip() if value else "0"
+
+    return shown

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from aferir.report.blocks import Paragraph, Picture, Section, Subject
+from aferir.report.charts.curves import curve_charts
 from aferir.report.model import Evaluation
+
+MOST_OPEN = 30
+"""With more pictures they are folded."""
 
 
 def section(subject: Subject) -> Section | None:
@@ -21,10 +25,9 @@ def section(subject: Subject) -> Section | None:
             ),
             Picture(lambda: _charts(evaluation)),
         ),
+        folded=f"{count} pictures" if (count := len(evaluation.curves)) > MOST_OPEN else "",
     )
 
 
 def _charts(evaluation: Evaluation) -> tuple[str, ...]:
-    from aferir.report.charts.curves import curve_charts
-
     return tuple(curve_charts(evaluation))
