@@ -18,7 +18,7 @@ from aferir.environments.limited import DISK, DiskSpec
 from aferir.environments.lxc import config_file
 from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
 from aferir.image import initramfs, userland
-from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, undo, wait
+from aferir.linux import affinity, cgroup, events, journal, limited_disk, pages, process, undo
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
@@ -62,6 +62,10 @@ class Container:
 
     def check(self) -> list[Finding]:
         """Root, LXC, control groups, an image or the means to build one."""
+        return self._lacking() or [Finding(KIND, "ok", f"LXC {facts.tool_version('lxc')}")]
+
+    def _lacking(self) -> list[Finding]:
+        """What is missing, without starting a program."""
         if not privileges.is_root():
             said = "only root may make containers with limits"
             return [Finding(KIND, "missing", said, privileges.as_root_command())]
@@ -72,9 +76,7 @@ class Container:
         if absent := [name for name in _CONTROLLERS if not have.has(name)]:
             said = f"no control groups with the controllers {', '.join(absent)}"
             return [Finding(KIND, "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")]
-        if found := userland.check():
-            return [Finding(KIND, f.status, f.message, f.remedy) for f in found]
-        return [Finding(KIND, "ok", f"LXC {facts.tool_version('lxc')}")]
+        return [Finding(KIND, f.status, f.message, f.remedy) for f in userland.check()]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
         """Build or find the image; its content hash."""
@@ -85,30 +87,24 @@ class Container:
 
         Errors: MissingError where `check` says so, ProgramError where LXC fails.
         """
-        for finding in self.check():
-            if finding.status == "missing":
-                raise MissingError(finding.message, remedy=finding.remedy)
-        if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
-            return self._allocate(spec)
         clock = time.perf_counter()
+        for finding in self._lacking():
+            raise MissingError(finding.message, remedy=finding.remedy)
+        if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
+            return self._allocate(spec, clock)
         disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)
         try:
-            instance = self._allocate(spec, disk)
+            return self._allocate(spec, clock, disk)
         except BaseException:
             limited_disk.give_back(disk.entry)
             raise
-        total = time.perf_counter() - clock
-        made = instance.phases
-        copied = (made.copied_s or 0.0) + total - made.total_s
-        instance.phases = msgspec.structs.replace(made, copied_s=copied, total_s=total)
-        return instance
 
     def _allocate(
-        self, spec: EnvironmentSpec, disk: limited_disk.Disk | None = None
+        self, spec: EnvironmentSpec, clock: float, disk: limited_disk.Disk | None = None
     ) -> ContainerInstance:
+        """Make one that was asked for at `clock`, perhaps with a `disk` of its own."""
         tree = self._tree or userland.ensure(self._progress, spec.packages).tree
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
-        clock = time.perf_counter()
         entry = journal.write(KIND, {"containers": str(journal.state_folder() / "containers")})
         monitor: subprocess.Popen[str] | None = None
         try:
@@ -139,7 +135,8 @@ def _write_config(
     disk: limited_disk.Disk | None,
 ) -> None:
     folder = folder_of(entry)
-    (folder / "upper").mkdir(parents=True)
+    # In the layer, and not below it: there it would be made when something is first written to it.
+    (folder / "upper" / initramfs.CONTAINER_MARK).parent.mkdir(parents=True)
     folder.chmod(0o700)
     text = config_file.config(
         spec,
@@ -171,12 +168,7 @@ def _start(entry: journal.Entry) -> subprocess.Popen[str]:
         environment={undo.MARK: entry.id},
     )
     mark = folder / "upper" / initramfs.CONTAINER_MARK
-    wait.until(
-        lambda: mark.exists() or monitor.poll() is not None,
-        wait.after(_START_LIMIT_S),
-        period_s=0.001,
-    )
-    if not mark.exists():
+    if not events.until(mark.exists, _START_LIMIT_S, folder=mark.parent, pid=monitor.pid):
         process.end(monitor)
         said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
         raise ProgramError(

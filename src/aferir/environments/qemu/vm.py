@@ -21,7 +21,7 @@ from aferir.environments.limited import LimitedSpec
 from aferir.environments.qemu import command_line, kvm
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
-from aferir.linux import affinity, cgroup, journal, pages, process, undo, wait
+from aferir.linux import affinity, cgroup, events, journal, pages, process, undo
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages
 from aferir.model.finding import Finding
@@ -352,12 +352,9 @@ def _start(
 def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
     """Until the guest's first program has spoken on the serial line."""
     console = command_line.console(folder)
-    wait.until(
-        lambda: initramfs.has_booted(console) or child.poll() is not None,
-        wait.after(_BOOT_LIMIT_S),
-        period_s=0.005,
-    )
-    if not initramfs.has_booted(console):
+    if not events.until(
+        lambda: initramfs.has_booted(console), _BOOT_LIMIT_S, folder=folder, pid=child.pid
+    ):
         raise _did_not_boot(folder, child)
 
 

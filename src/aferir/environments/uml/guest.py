@@ -26,7 +26,7 @@ from aferir.environments.uml.machine import HOST_FILES, Share
 from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs
 from aferir.image.userland import Image
-from aferir.linux import journal, process, undo, wait
+from aferir.linux import events, journal, process, undo
 from aferir.linux.process import Completed
 from aferir.machine import privileges
 
@@ -294,10 +294,7 @@ def _wait_for(word: str, entry: journal.Entry, child: subprocess.Popen[str]) -> 
     def said() -> bool:
         return word.encode() in _console(entry).read_bytes()
 
-    wait.until(
-        lambda: said() or child.poll() is not None, wait.after(_BOOT_LIMIT_S), period_s=0.005
-    )
-    if not said():
+    if not events.until(said, _BOOT_LIMIT_S, folder=folder_of(entry), pid=child.pid):
         raise _did_not_boot(entry, child)
 
 
