@@ -12,6 +12,7 @@ from benchmarks.cluster import bench as cluster
 from benchmarks.colocation import bench as colocation
 from benchmarks.elastic import bench as elastic
 from benchmarks.gate import bench as gate
+from benchmarks.interactive import bench as interactive
 from benchmarks.io import bench as io
 from benchmarks.network import bench as network
 from benchmarks.report import bench as report
@@ -23,6 +24,7 @@ BENCHES = {
     "colocation": colocation,
     "elastic": elastic,
     "gate": gate,
+    "interactive": interactive,
     "io": io,
     "network": network,
     "report": report,

@@ -47,6 +47,11 @@ class Sandbox:
 
     def check(self) -> list[Finding]:
         """Root, the tool, control groups, an image or the means to build one."""
+        ok = Finding(self.kind, "ok", _version(self._tool))
+        return self._lacking() or [ok, *self._tool.check()]
+
+    def _lacking(self) -> list[Finding]:
+        """What is missing, without starting a program."""
         if not privileges.is_root():
             said = "only root may mount the layer that an instance writes to"
             return [Finding(self.kind, "missing", said, privileges.as_root_command())]
@@ -61,9 +66,7 @@ class Sandbox:
             installed.program(PROGRAM)
         except MissingError as error:
             return [Finding(self.kind, "missing", error.message, error.remedy)]
-        if found := userland.check():
-            return [Finding(self.kind, f.status, f.message, f.remedy) for f in found]
-        return [Finding(self.kind, "ok", _version(self._tool)), *self._tool.check()]
+        return [Finding(self.kind, f.status, f.message, f.remedy) for f in userland.check()]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
         """Build or find the image; its content hash."""
@@ -74,29 +77,27 @@ class Sandbox:
 
         Errors: MissingError where `check` says so, ProgramError where the tool fails.
         """
-        for finding in self.check():
-            if finding.status == "missing":
-                raise MissingError(finding.message, remedy=finding.remedy)
-        self._tool.ready(spec)
-        if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
-            return self._allocate(spec)
         clock = time.perf_counter()
+        self._tool.ready(spec)
+        for finding in self._lacking():
+            raise MissingError(finding.message, remedy=finding.remedy)
+        if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
+            return self._allocate(spec, clock)
         disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)
         try:
-            return self._allocate(spec, disk, time.perf_counter() - clock)
+            return self._allocate(spec, clock, disk)
         except BaseException:
             limited_disk.give_back(disk.entry)
             raise
 
     def _allocate(
-        self, spec: EnvironmentSpec, disk: limited_disk.Disk | None = None, before_s: float = 0.0
+        self, spec: EnvironmentSpec, clock: float, disk: limited_disk.Disk | None = None
     ) -> SandboxInstance:
-        """With a `disk` of its own, which took `before_s` to make."""
+        """Make one that was asked for at `clock`, perhaps with a `disk` of its own."""
         tool = self._tool
         tree = userland.ensure(self._progress, spec.packages).tree if tool.layered(spec) else None
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         program = installed.program(PROGRAM)
-        clock = time.perf_counter() - before_s
         entry = journal.write(tool.kind, {"instances": str(journal.state_folder() / tool.kind)})
         child: subprocess.Popen[str] | None = None
         try:
@@ -114,33 +115,28 @@ class Sandbox:
             child = _start(place, tool, folders)
             inside = _greeted(tool, entry, child)
             booted = time.perf_counter()
-            inside.run(["/bin/true"], timeout_s=_START_LIMIT_S)
+            instance = SandboxInstance(
+                spec, tool=tool, entry=entry, child=child, inside=inside, folders=folders, disk=disk
+            )
+            instance.run(["/bin/true"], timeout_s=_START_LIMIT_S)
             ready = time.perf_counter()
         except BaseException:
             give_back(entry, tool, child)
             raise
-        phases = Phases(
+        instance.phases = Phases(
             copied_s=copied - clock,
             booted_s=booted - copied,
             ready_s=ready - booted,
             total_s=ready - clock,
         )
-        return SandboxInstance(
-            spec,
-            tool=tool,
-            entry=entry,
-            child=child,
-            inside=inside,
-            phases=phases,
-            folders=folders,
-            disk=disk,
-        )
+        return instance
 
 
 class SandboxInstance:
     """A running instance."""
 
     emulated = False
+    phases: Phases
 
     def __init__(
         self,
@@ -150,13 +146,12 @@ class SandboxInstance:
         entry: Entry,
         child: subprocess.Popen[str],
         inside: Inside,
-        phases: Phases,
         folders: Mapping[str, Path],
         disk: limited_disk.Disk | None = None,
     ) -> None:
         """`disk` is seen at `DISK` in it, and given back with it."""
         self.spec = spec
-        self.phases = phases
+        self.phases = Phases(total_s=0.0)
         self.accounting = _accounting(folders, tool, own_kernel=tool.own_kernel(spec))
         self._tool = tool
         self._entry: Entry | None = entry

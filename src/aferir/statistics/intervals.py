@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from aferir.statistics.arrays import Values, finite
+from aferir.statistics.arrays import Array, Values, finite
 
 BOOTSTRAP_MINIMUM = 5
 """Below it, resampling sees too few distinct samples for its interval to mean anything."""
@@ -48,6 +48,20 @@ def mean_interval(values: Values, *, level: float = 0.95) -> Interval | None:
         return None
     error = float(np.std(array, ddof=1)) / math.sqrt(array.size)
     return around(float(np.mean(array)), error, array.size - 1, level, "t")
+
+
+def quantile_interval(values: Array, quantile: float, level: float) -> tuple[float, float] | None:
+    """Distribution-free, of a quantile (David and Nagaraja 2003, section 7.1); None for small n."""
+    n = values.size
+    tail = (1 - level) / 2
+    ordered = np.sort(values)
+    covered = special.bdtr(np.arange(n), n, quantile)
+    # X(low) > quantile with probability P(B < low); X(high) < quantile with P(B >= high).
+    high = int(np.searchsorted(covered, 1 - tail)) + 1
+    low = int(np.searchsorted(covered, tail, side="right"))
+    if high > n or low < 1:
+        return None
+    return float(ordered[low - 1]), float(ordered[high - 1])
 
 
 def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:

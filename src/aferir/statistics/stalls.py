@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from aferir.statistics.arrays import Array
-from aferir.statistics.intervals import Interval
+from aferir.statistics.intervals import Interval, quantile_interval
 from aferir.statistics.student import satterthwaite
 
 LEAST_FACTOR = 1.1
@@ -169,26 +169,12 @@ def _upper(a: Array, b: Array, level: float) -> tuple[float, Interval | None]:
     """A quantile, and its ratio's interval: order statistics of each side that hold together."""
     each = math.sqrt(level)
     for quantile in UPPERS:
-        one = _quantile_interval(a, quantile, each)
-        other = _quantile_interval(b, quantile, each)
+        one = quantile_interval(a, quantile, each)
+        other = quantile_interval(b, quantile, each)
         if one is not None and other is not None:
             ends = one[0] / other[1], one[1] / other[0]
             return quantile, Interval(*ends, level, "order-statistics")
     return UPPERS[-1], None
-
-
-def _quantile_interval(values: Array, quantile: float, level: float) -> tuple[float, float] | None:
-    """Distribution-free (David and Nagaraja 2003, section 7.1); None where n is too small."""
-    n = values.size
-    tail = (1 - level) / 2
-    ordered = np.sort(values)
-    covered = special.bdtr(np.arange(n), n, quantile)
-    # X(low) > quantile with probability P(B < low); X(high) < quantile with P(B >= high).
-    high = int(np.searchsorted(covered, 1 - tail)) + 1
-    low = int(np.searchsorted(covered, tail, side="right"))
-    if high > n or low < 1:
-        return None
-    return float(ordered[low - 1]), float(ordered[high - 1])
 
 
 def _exp(x: float) -> float:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from aferir.environments import groups
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.uml import guest, machine
@@ -78,6 +80,7 @@ class Uml:
         Errors: MissingError where `check` says so or it is to have more than one CPU or a quota
         without root, ProgramError where it does not boot.
         """
+        clock = time.perf_counter()
         for finding in self.check():
             if finding.status == "missing":
                 raise MissingError(finding.message, remedy=finding.remedy)
@@ -98,7 +101,11 @@ class Uml:
         except BaseException:
             give_back(entry)
             raise
-        return UmlInstance(spec, made, entry, folders)
+        instance = UmlInstance(spec, made, entry, folders)
+        total_s = time.perf_counter() - clock
+        copied_s = (made.phases.copied_s or 0.0) + total_s - made.phases.total_s
+        instance.phases = msgspec.structs.replace(made.phases, copied_s=copied_s, total_s=total_s)
+        return instance
 
 
 class UmlInstance:

@@ -1,0 +1,1 @@
+"""Time to interactive of every kind of environment, part by part."""

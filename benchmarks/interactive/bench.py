@@ -1,0 +1,158 @@
+"""Time to interactive: its parts add up, and 5 ms planted in one of them are found in that one."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from aferir import registry
+from aferir.environments import interactive, sandbox
+from aferir.environments.interactive import PARTS, Ledger
+from aferir.linux import mounts, process
+from aferir.model.bench import BenchResult, Figure
+from aferir.model.plan import EnvironmentSpec
+from aferir.selftest.options import BenchOptions, Note
+
+HELP = "interactive: the parts of its time add up, and planted delays are found where they are"
+PEERS = ()
+_PLANTED_S = 0.005
+_KINDS = ("chroot", "bubblewrap", "nspawn", "charliecloud", "container", "oci", "uml")
+_MEMORY = 2**28
+_LOW = 0.1
+"""Quantile that arms are compared by: what else the machine does only ever adds."""
+_DELAY = ("sh", "-c", f'sleep {_PLANTED_S}; exec "$@"', "sh")
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """Every kind that is here, and the planted delays in the quickest of them."""
+    figures = []
+    for k, kind in enumerate(_KINDS):
+        note(f"requests for {kind}", k / 2 / len(_KINDS))
+        figures += _adds_up(kind, 3 if options.quick or kind == "uml" else 20)
+    figures += _planted(20 if options.quick else 100, note)
+    return BenchResult(bench="interactive", quick=options.quick, figures=tuple(figures))
+
+
+def _adds_up(kind: str, requests: int) -> list[Figure]:
+    environment = registry.by_kind(kind)
+    missing = [f for f in environment.check() if f.status == "missing"]
+    if missing:
+        why = missing[0].message
+        return [Figure(name=f"{kind}.total", value=None, unit="s", n=0, note=why)]
+    environment.prepare()
+    outcome = interactive.sequential(environment, _spec(kind), requests)
+    worst = max((abs(one.unexplained()) for one in outcome.ledgers), default=1.0)
+    totals = sorted(one.total_s for one in outcome.ledgers) or [float("nan")]
+    return [
+        Figure(
+            name=f"{kind}.total",
+            value=totals[len(totals) // 2],
+            unit="s",
+            n=len(outcome.ledgers),
+            note="median; " + ("; ".join(outcome.failures) or "no request failed"),
+        ),
+        Figure(
+            name=f"{kind}.unexplained",
+            value=worst,
+            unit="share of the total",
+            n=len(outcome.ledgers),
+            target="<= 0.01",
+            holds=worst <= 0.01,
+            note="largest of all requests",
+        ),
+    ]
+
+
+def _planted(pairs: int, note: Note) -> list[Figure]:
+    """With a delay in one part and without in turn; by how much each part has grown."""
+    environment, spec = registry.by_kind("bubblewrap"), _spec("bubblewrap")
+    figures = []
+    for k, (part, plant) in enumerate(_PLANTS.items()):
+        note(f"5 ms planted in {part}", 0.5 + k / 2 / len(_PLANTS))
+        plain: list[Ledger] = []
+        delayed: list[Ledger] = []
+        for _ in range(pairs):
+            plain.append(interactive.once(environment, spec))
+            with plant():
+                delayed.append(interactive.once(environment, spec))
+        grown = {name: _grown(plain, delayed, name) for name in PARTS}
+        found = max(grown, key=lambda name: grown[name])
+        others = ", ".join(f"{n} {v * 1e3:+.1f} ms" for n, v in grown.items() if n != part)
+        figures.append(
+            Figure(
+                name=f"planted.{part}",
+                value=grown[part],
+                unit="s",
+                n=pairs,
+                target="the part that has grown most, by 4 to 9 ms",
+                holds=found == part and 0.004 <= grown[part] <= 0.009,
+                note=f"the other parts: {others}",
+            )
+        )
+    return figures
+
+
+def _grown(plain: Sequence[Ledger], delayed: Sequence[Ledger], part: str) -> float:
+    low = [np.quantile([getattr(one, part) for one in arm], _LOW) for arm in (plain, delayed)]
+    return float(low[1] - low[0])
+
+
+def _spec(kind: str) -> EnvironmentSpec:
+    return registry.kinds()[kind].spec(name=kind, kind=kind, cpus=1, memory_bytes=_MEMORY)
+
+
+def _late(act: Callable[..., Any]) -> Callable[..., Any]:
+    def later(*values: Any, **named: Any) -> Any:
+        time.sleep(_PLANTED_S)
+        return act(*values, **named)
+
+    return later
+
+
+@contextlib.contextmanager
+def _in_files() -> Iterator[None]:
+    with mock.patch.object(mounts, "overlay", _late(mounts.overlay)):
+        yield
+
+
+@contextlib.contextmanager
+def _in_tool() -> Iterator[None]:
+    """The tool itself is started 5 ms later, by a program that then becomes it."""
+    start = process.start
+
+    def later(command: Sequence[str], **named: Any) -> Any:
+        return start([*_DELAY, *command], **named)
+
+    with mock.patch.object(process, "start", later):
+        yield
+
+
+@contextlib.contextmanager
+def _in_first_command() -> Iterator[None]:
+    ran = sandbox.SandboxInstance.run
+
+    def later(self: Any, command: Sequence[str], **named: Any) -> Any:
+        late = [*_DELAY, *command] if list(command) == ["/bin/true"] else command
+        return ran(self, late, **named)
+
+    with mock.patch.object(sandbox.SandboxInstance, "run", later):
+        yield
+
+
+@contextlib.contextmanager
+def _in_answer() -> Iterator[None]:
+    with mock.patch.object(interactive, "COMMAND", (*_DELAY, *interactive.COMMAND)):
+        yield
+
+
+_PLANTS: dict[str, Callable[[], contextlib.AbstractContextManager[None]]] = {
+    "copied_s": _in_files,
+    "booted_s": _in_tool,
+    "ready_s": _in_first_command,
+    "answered_s": _in_answer,
+}

@@ -1,0 +1,150 @@
+"""Time to interactive: from the request for an instance to the first output of the first command.
+
+One ledger for every kind of environment. Its parts are taken at moments that follow each other, so
+that they add up; each moment is that of an event: a message on a pipe, the change of a file, the
+end of a process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from aferir.environments.base import Environment, Instance
+from aferir.errors import AferirError
+from aferir.model.plan import EnvironmentSpec
+
+Shape = Literal["sequential", "staggered", "burst"]
+"""One after the other; so many seconds apart, whether or not those before are done; all at once."""
+COMMAND = ("/bin/echo", "here")
+PARTS = ("copied_s", "booted_s", "ready_s", "answered_s")
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """One request, in seconds."""
+
+    copied_s: float
+    """Until its files and control groups were there."""
+    booted_s: float
+    """From there until its own first program ran."""
+    ready_s: float
+    """From there until a command could be, and had been, run in it."""
+    answered_s: float
+    """From there until the first command's first output was here."""
+    total_s: float
+    """From the request until then, by a stopwatch of its own."""
+    released_s: float
+    """What giving it back took, after that."""
+
+    def unexplained(self) -> float:
+        """Share of the whole that the parts do not account for."""
+        return 1 - sum(self.parts()) / self.total_s
+
+    def parts(self) -> tuple[float, ...]:
+        """In the order of `PARTS`."""
+        return self.copied_s, self.booted_s, self.ready_s, self.answered_s
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """All requests of one shape."""
+
+    ledgers: tuple[Ledger, ...]
+    failures: tuple[str, ...]
+    """In words, one for each request that came to nothing."""
+
+
+def once(
+    environment: Environment, spec: EnvironmentSpec, hold: Callable[[], object] = lambda: None
+) -> Ledger:
+    """One request; `hold` is called before the instance is given back.
+
+    Errors: those of the environment.
+    """
+    asked = time.perf_counter()
+    instance = environment.allocate(spec)
+    try:
+        allocated = time.perf_counter()
+        instance.run(COMMAND)
+        answered = time.perf_counter()
+        hold()
+    finally:
+        released_s = instance.release()
+    return _ledger(instance, answered - allocated, answered - asked, released_s)
+
+
+def sequential(
+    environment: Environment,
+    spec: EnvironmentSpec,
+    requests: int,
+    before: Callable[[], object] = lambda: None,
+) -> Outcome:
+    """Each request when the instance before it has been given back, and `before` called."""
+    found: list[Ledger | str] = []
+    for _ in range(requests):
+        before()
+        found.append(_tried(environment, spec))
+    return _outcome(found)
+
+
+def together(
+    environment: Environment, spec: EnvironmentSpec, requests: int, apart_s: float = 0.0
+) -> Outcome:
+    """Requests `apart_s` after each other, whether or not those before are done; 0: a burst.
+
+    An instance stays until the last one has answered or failed: each is added to all before it.
+    """
+    found: list[Ledger | str] = [""] * requests
+    done = threading.Barrier(requests)
+    begun = time.monotonic()
+
+    def request(number: int) -> None:
+        time.sleep(max(0.0, begun + number * apart_s - time.monotonic()))
+        met: list[int] = []
+        found[number] = _tried(environment, spec, lambda: met.append(done.wait()))
+        if not met:
+            done.wait()
+
+    # A child is killed when the thread that started it ends, so each outlives its instance.
+    threads = [threading.Thread(target=request, args=(number,)) for number in range(requests)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return _outcome(found)
+
+
+def _tried(
+    environment: Environment, spec: EnvironmentSpec, hold: Callable[[], object] = lambda: None
+) -> Ledger | str:
+    try:
+        return once(environment, spec, hold)
+    except AferirError as error:
+        return f"{error.message}; {error.remedy}" if error.remedy else error.message
+    except OSError as error:
+        return str(error)
+
+
+def _outcome(found: Sequence[Ledger | str]) -> Outcome:
+    return Outcome(
+        tuple(one for one in found if isinstance(one, Ledger)),
+        tuple(one for one in found if isinstance(one, str)),
+    )
+
+
+def _ledger(instance: Instance, answered_s: float, total_s: float, released_s: float) -> Ledger:
+    phases = instance.phases
+    parts = (phases.copied_s or 0.0, phases.booted_s or 0.0, phases.ready_s or 0.0)
+    # A kind without these steps has what it does in the first of them.
+    rest = phases.total_s - sum(parts) if not any(parts) else 0.0
+    return Ledger(
+        copied_s=parts[0] + rest,
+        booted_s=parts[1],
+        ready_s=parts[2],
+        answered_s=answered_s,
+        total_s=total_s,
+        released_s=released_s,
+    )
