@@ -92,6 +92,8 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.config import quick
     from aferir.config.document import write_toml
     from aferir.config.shorthand import environment_tables, usual
+    from aferir.programs.command.report import DOUBTS
+    from aferir.report.asked import doubt_lines, figure_lines
 
     kinds = registry.kinds()
     budget_s = _seconds("--time", options.time)
@@ -119,7 +121,8 @@ def execute(options: argparse.Namespace) -> int:
         watch=runner.Watch(probes.all_probes()),
         enough=_within(budget_s, plan.stop.minimum),
     )
-    return report_run(run, json=options.json, ignored=("time-limit",))
+    more = figure_lines(run.plan, run.records) + doubt_lines(run.records, DOUBTS)
+    return report_run(run, json=options.json, ignored=("time-limit",), more=more)
 
 
 def _seconds(option: str, text: str) -> float:

@@ -64,11 +64,13 @@ def execute(options: argparse.Namespace) -> int:
     return report_run(run, json=options.json)
 
 
-def report_run(run: Run, *, json: bool, ignored: Collection[str] = ()) -> int:
+def report_run(
+    run: Run, *, json: bool, ignored: Collection[str] = (), more: Collection[str] = ()
+) -> int:
     """Say what a run gave, and write the report; 1 where a cell failed in all its repetitions.
 
-    `ignored` are codes of warnings that need not be said. The answer comes before the report's
-    charts are drawn.
+    `ignored` are codes of warnings that need not be said, `more` what is to be said besides. The
+    answer comes before the report's charts are drawn.
     """
     from aferir.cli.publish import evaluate, write_all
     from aferir.errors import RefusedError
@@ -79,6 +81,8 @@ def report_run(run: Run, *, json: bool, ignored: Collection[str] = ()) -> int:
             evaluation = evaluate(run)
             if not json:
                 print_verdict(run, evaluation, ignored)
+            for line in more:
+                print(f"- {line}")
                 sys.stdout.flush()
             written = write_all(run, evaluation)
     except RefusedError as error:

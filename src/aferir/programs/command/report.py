@@ -53,6 +53,9 @@ _CUT = Warning(
     "let it print less, or write its figures into a file",
 )
 
+DOUBTS = (_LEFT.code, _UNCHECKED.code, _CUT.code)
+"""Codes of the warnings that this program may give."""
+
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """What the launcher hands back as it got it: what is to be made of its report."""
