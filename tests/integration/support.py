@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -127,9 +127,8 @@ def check_files(instance: Runs, tmp_path: Path, inside: PurePosixPath | None = N
         instance.get(PurePosixPath("/no/such/file"), tmp_path / "none")
 
 
-def quota(instance: Instance) -> float:
-    """CPUs that the kernel lets the instance use."""
-    groups = instance.accounting.cgroups
+def quota(groups: Mapping[str, Path]) -> float:
+    """CPUs that the kernel lets those use who are in the control groups of an instance."""
     if "cpu" in groups:
         return _number(groups["cpu"] / "cpu.cfs_quota_us") / _number(
             groups["cpu"] / "cpu.cfs_period_us"
@@ -142,9 +141,8 @@ def _number(path: Path) -> int:
     return int(path.read_text())
 
 
-def throttled(instance: Instance) -> int:
-    """In how many periods the instance has used up its quota."""
-    groups = instance.accounting.cgroups
+def throttled(groups: Mapping[str, Path]) -> int:
+    """In how many periods they have used up their quota."""
     text = (groups.get("cpu", groups.get("unified", Path())) / "cpu.stat").read_text()
     pairs = dict(line.split() for line in text.splitlines())
     return int(pairs["nr_throttled"])
@@ -167,9 +165,10 @@ def spinning(instance: Instance) -> Iterator[None]:
 
 def check_quota(instance: Instance, cpus: float) -> None:
     """The kernel holds the instance to so much: a program that asks for more is throttled."""
-    assert quota(instance) == pytest.approx(cpus)
+    groups = instance.accounting.cgroups
+    assert quota(groups) == pytest.approx(cpus)
     with spinning(instance):
-        eventually(lambda: throttled(instance) > 3)
+        eventually(lambda: throttled(groups) > 3)
 
 
 def check_pause(instance: Instance, used: Callable[[], float]) -> None:

@@ -111,7 +111,7 @@ def test_a_guest_is_limited_pinned_and_gone_after_release(guests: Environment) -
     assert os.sched_getaffinity(qemu) == {last}
     (group,) = limited.accounting.cgroups.values()
     assert cgroup.members(group) == {qemu}
-    assert quota(limited) == pytest.approx(0.5)
+    assert quota(limited.accounting.cgroups) == pytest.approx(0.5)
     limited.pause()
     assert limited.release() > 0
     limited.release()

@@ -216,7 +216,9 @@ class Machine:
         if wanted.policy == attributes.DEADLINE and self._masks.pop(found.tid, ()):
             os.sched_setaffinity(found.tid, found.cpus)
         try:
-            attributes.put(found.tid, wanted)
+            if away_s := attributes.put(found.tid, wanted):
+                until_s = self._away_until_s.get(found.tid, 0.0)
+                self._away_until_s[found.tid] = max(until_s, time.monotonic() + away_s)
         except OSError as error:
             if error.errno == errno.EBUSY:  # somebody else has reserved: fit in what is left
                 ours = {tid: s for tid, s in self._schedules.items() if s and tid != found.tid}

@@ -25,8 +25,9 @@ RECLAIM = 0x2
 _POLICIES = {"other": OTHER, "fifo": FIFO, "batch": BATCH, "idle": IDLE, "deadline": DEADLINE}
 LEAST_RUNTIME_NS = 1_024
 """The kernel takes no shorter one (DL_SCALE)."""
-LONGEST_PERIOD_NS = 4_194_304_000
-"""The kernel's own bound unless it was changed (sched_deadline_period_max_us)."""
+_LIKE_NOTHING_NS = 1_100_000_000
+"""In so long a period the shortest runtime is less than 1/2^20 of a CPU, which the kernel's
+account takes for none (to_ratio, kernel/sched/core.c)."""
 _BYTES = 4_096
 _LEAST_TICKS_PER_S = 100
 """Of the kernel (CONFIG_HZ)."""
@@ -153,8 +154,10 @@ def read_quickly(path: str) -> str:
         os.close(file)
 
 
-def put(tid: int, wanted: Attributes) -> None:
+def put(tid: int, wanted: Attributes) -> float:
     """Set them, leaving SCHED_DEADLINE without a trace. Errors: as of `write`.
+
+    In how many seconds the thread may have a reservation again, where that is more than `away_s`.
 
     What Linux 6.18 makes of a thread that leaves (switched_from_dl, kernel/sched/deadline.c):
 
@@ -162,7 +165,7 @@ def put(tid: int, wanted: Attributes) -> None:
       shrunk to nothing first;
     - shrunk while it could run, it gets its next runtime at that rate, and its deadline is seconds
       ahead, hours if it owes any; so it goes straight, and its bandwidth follows at its 0-lag time.
-      One that wakes just then is seen to have, and goes a second time;
+      One that wakes just then is seen to have, goes a second time, and stays away for longer;
     - throttled, it stays so under a new reservation for ever, unless its 0-lag time has passed by
       then: see `away_s`. That time is forgotten where it is shrunk. One that has fallen asleep
       throttled is waited for; it is given its runtime within a period.
@@ -170,9 +173,9 @@ def put(tid: int, wanted: Attributes) -> None:
     before = read(tid)
     leaving = before.policy == DEADLINE != wanted.policy
     if leaving and _is_asleep_unthrottled(tid, before.period_ns):
-        _leave(tid, before, wanted)
-    else:
-        write(tid, wanted)
+        return _leave(tid, before, wanted)
+    write(tid, wanted)
+    return 0.0
 
 
 def away_s(left: Schedule) -> float:
@@ -210,11 +213,12 @@ def _is_asleep_unthrottled(tid: int, period_ns: int) -> bool:
     return False
 
 
-def _leave(tid: int, before: Attributes, wanted: Attributes) -> None:
-    """By way of a reservation of nothing, and with as little time in between as can be.
+def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
+    """By way of a reservation of nothing, and with as little time in between as can be; as `put`.
 
     One that has woken meanwhile may owe runtime, at the rate of that nothing, and would not run
-    under a reservation for hours: it takes up its own again and goes straight.
+    under a reservation for hours: it takes up its own again and goes straight. Its deadline may
+    be that of the nothing.
     """
     shrunk, after = _given(_NOTHING), _given(wanted)
     turns = _turns(tid)
@@ -229,6 +233,8 @@ def _leave(tid: int, before: Attributes, wanted: Attributes) -> None:
         with contextlib.suppress(OSError):  # EBUSY where somebody else has reserved it by now
             write(tid, before)
         write(tid, wanted)
+        return 2 * _NOTHING.period_ns / 1e9
+    return 0.0
 
 
 def _turns(tid: int) -> str:
@@ -258,8 +264,8 @@ _NOTHING = Attributes(
     policy=DEADLINE,
     flags=RESET_ON_FORK,
     runtime_ns=LEAST_RUNTIME_NS,
-    deadline_ns=LONGEST_PERIOD_NS,
-    period_ns=LONGEST_PERIOD_NS,
+    deadline_ns=_LIKE_NOTHING_NS,
+    period_ns=_LIKE_NOTHING_NS,
 )
 
 
