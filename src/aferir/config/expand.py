@@ -82,7 +82,14 @@ def expand(
                 if made is None:
                     continue
                 cell = _cell(made, workload, parameters, chosen)
-                _check_kind(workload, made, program.kinds_of(values), kinds, problems=problems)
+                _check_kind(
+                    workload,
+                    made,
+                    program.kinds_of(values),
+                    kinds,
+                    of_packages=program.of_packages,
+                    problems=problems,
+                )
                 lack = _judge_fit(
                     cell,
                     made,
@@ -174,9 +181,14 @@ def _check_kind(
     named: Sequence[str],
     kinds: Mapping[str, Kind],
     *,
+    of_packages: bool,
     problems: Problems,
 ) -> None:
-    able = named or tuple(kind.name for kind in kinds.values() if kind.any_program)
+    able = named or tuple(
+        kind.name
+        for kind in kinds.values()
+        if kind.any_program and (kind.has_image or kind.on_host or not of_packages)
+    )
     if spec.kind not in able:
         problems.add(
             f"{workload.path}.environments",

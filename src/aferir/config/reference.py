@@ -76,6 +76,8 @@ def page(programs: Mapping[str, Program[Any]]) -> str:
 
 def _section(program: Program[Any]) -> str:
     kinds = "wherever programs run"
+    if program.of_packages:
+        kinds = "on the host, and in environments whose image gets its Debian packages"
     if program.kinds:
         kinds = "in environments of kind " + " or ".join(f"`{kind}`" for kind in program.kinds)
     rows = [_row(field) for field in declared_by(program)]

@@ -104,6 +104,8 @@ class Program(Protocol[_Values]):
     called `threads` or `processes` is what the CPUs of an environment bound; `mpi` says which."""
     kinds: tuple[EnvironmentKind, ...] = ()
     """Kinds of environment in which it can run; none: wherever any program can."""
+    of_packages: bool = False
+    """Whether it runs on the host, or where an image gets its Debian packages, and nowhere else."""
     short_io: tuple[Mapping[str, Parameter], ...] = ()
     """Parameters of its short forms, seconds to a few minutes each on two cores with 24 GB of
     memory and 20 GB of disk, where its cost per I/O is studied. Such a program reports `VOLUME`,

@@ -37,6 +37,10 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         EXPERIMENT + NATIVE + LAB + "nodes = 3\n" + CG + "processes = 4\n",
         "workload[1]", "`lab`, which has 3 CPUs", "oversubscribe",
     ),
+    "packages that no image of clusters gets": (
+        EXPERIMENT + NATIVE + LAB + '[[workload]]\nname = "b"\nprogram = "blast"\n',
+        "workload[1].environments", "`lab` is a cluster, where `blast` cannot run", "nspawn",
+    ),
     "cluster with MPICH": (
         EXPERIMENT + NATIVE + LAB + CG + 'mpi = "mpich"\n',
         "workload[1].mpi", "nodes of `lab` have openmpi", "remove it",

@@ -50,7 +50,7 @@ class Needs(msgspec.Struct, frozen=True):
 class Store(Program[_Values]):
     """One program of `inside.main`: its parameters, and the metrics it prints."""
 
-    kinds = ("native", "container", "vm")
+    of_packages = True
 
     def __init__(
         self,
