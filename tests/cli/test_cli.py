@@ -64,7 +64,7 @@ def test_help_names_every_verb_and_exit_code(folder: Path) -> None:
 def test_the_command_line_imports_nothing_heavy_before_it_is_needed(folder: Path) -> None:
     code = "import sys, aferir.cli; print(*sys.modules)"
     loaded = process.run([sys.executable, "-c", code], directory=folder).stdout.split()
-    assert not {"matplotlib", "scipy", "duckdb", "numpy", "rich"} & set(loaded)
+    assert not {"scipy", "duckdb", "numpy", "rich"} & set(loaded)
 
 
 def test_a_run_is_reported_listed_exported_and_compared(folder: Path) -> None:

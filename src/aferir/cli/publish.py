@@ -78,7 +78,6 @@ def _staging(target: Path) -> Iterator[Path]:
         staged = target / unique(_WRITING)
         staged.mkdir(mode=0o700)
     try:
-        _give_matplotlib_a_folder(staged)
         yield staged
     finally:
         shutil.rmtree(staged, ignore_errors=True)
@@ -93,25 +92,3 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _give_matplotlib_a_folder(staged: Path) -> None:
-    """It ends where it can write neither its folders nor a temporary one (no home, a full disk)."""
-    chosen = os.environ.get("MPLCONFIGDIR")
-    if chosen is not None and _usable(Path(chosen)):
-        return
-    if chosen is None:
-        with suppress(RuntimeError):  # no home
-            config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-            cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-            if all(_usable(Path(base) / "matplotlib") for base in (config, cache)):
-                return
-    os.environ["MPLCONFIGDIR"] = str(staged)
-
-
-def _usable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(folder, os.W_OK | os.X_OK)

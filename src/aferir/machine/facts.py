@@ -25,7 +25,7 @@ _TOOLS = {
     "lxc": ("lxc-start", "--version"),
     "mmdebstrap": ("mmdebstrap", "--version"),
 }
-_LIBRARIES = ("duckdb", "matplotlib", "msgspec", "numpy", "scipy")
+_LIBRARIES = ("duckdb", "msgspec", "numpy", "scipy")
 _CPU = Path("/sys/devices/system/cpu")
 
 

@@ -27,16 +27,6 @@ _OUTLINES = {
     "star": "M0-6L1.5-2L5.7-1.9L2.4.8L3.5 4.9L0 2.5L-3.5 4.9L-2.4.8L-5.7-1.9L-1.5-2z",
     "plus": "M-1.5-5.2h3v3.7h3.7v3h-3.7v3.7h-3v-3.7h-3.7v-3h3.7z",
 }
-_MATPLOTLIB = {
-    "circle": "o",
-    "square": "s",
-    "triangle": "^",
-    "diamond": "D",
-    "cross": "X",
-    "down": "v",
-    "star": "*",
-    "plus": "P",
-}
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -51,11 +41,6 @@ class Mark(msgspec.Struct, frozen=True):
     def outline(self) -> str:
         """Of an SVG path around 0, about 10 units wide."""
         return _OUTLINES[self.shape]
-
-    @property
-    def marker(self) -> str:
-        """The same shape as matplotlib calls it."""
-        return _MATPLOTLIB[self.shape]
 
 
 def mark(place: int) -> Mark:

@@ -14,7 +14,7 @@ from aferir.statistics.intervals import median_interval
 HELP = "time of `aferir --help`, and heavy modules that it must not import"
 PEERS = ()
 
-_HEAVY = ("matplotlib", "scipy", "duckdb", "numpy")
+_HEAVY = ("scipy", "duckdb", "numpy")
 _TARGET_S = 0.3
 
 

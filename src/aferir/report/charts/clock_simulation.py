@@ -4,49 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
-
 from aferir.clock.results import Errors, Simulation
 from aferir.report.charts.clock_names import duration, inside, layout_name, moment_name
-from aferir.report.charts.style import (
-    INK,
-    MUTED,
-    environment_colour,
-    note,
-    plain_axis,
-    render,
-)
-from aferir.report.formatting import quantity, scale
+from aferir.report.charts.plane import Drawn, Entry, Path, Spot, plane_chart
+from aferir.report.charts.rows import Line, Panel, Point, Row, Tick, rows_chart, stacked
+from aferir.report.charts.scales import Axis, own_ticks
+from aferir.report.formatting import quantity
+from aferir.report.marks import MARKS
 
 FLOOR_S = 1e-9
 """A clock that is exact has no place on a logarithmic axis."""
 
 
 def simulation_chart(simulations: Sequence[Simulation]) -> str:
-    """The chart as SVG: one colour for each simulated cluster."""
+    """One picture as SVG: nodes that are set, errors, and errors by level of deep trees.
+
+    Each simulated cluster has a mark.
+    """
     deep = [s for s in simulations if len(s.levels) > 2]
-
-    def draw(figure: Figure) -> None:
-        heights = [3.4, 0.9 + _rows(simulations) * 0.3, *([2.8] if deep else [])]
-        panels = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-        _progress(panels[0], simulations)
-        _moments(panels[1], simulations)
-        if deep:
-            _levels(panels[2], simulations)
-
-    return render(
-        draw,
-        height=4.6 + _rows(simulations) * 0.3 + (2.9 if deep else 0),
+    return stacked(
+        [
+            _progress(simulations),
+            _moments(simulations),
+            *([_levels(simulations)] if deep else []),
+        ],
         name="clock-simulation",
         title="A simulated cluster: time to synchronise and errors of its clocks",
         description="; ".join(_words(s) for s in simulations),
     )
 
 
-def _rows(simulations: Sequence[Simulation]) -> int:
-    return sum(len(s.errors) for s in simulations)
+def _tone(place: int) -> str:
+    return f"e{place % MARKS}"
 
 
 def _words(simulation: Simulation) -> str:
@@ -58,84 +47,112 @@ def _words(simulation: Simulation) -> str:
     )
 
 
-def _seconds(value: float, _: int | None) -> str:
-    factor, unit = scale(value, "s")
-    return f"{value / factor:,.6g} {unit}"
-
-
-def _progress(axes: Axes, simulations: Sequence[Simulation]) -> None:
+def _progress(simulations: Sequence[Simulation]) -> str:
+    drawn: list[Drawn] = []
+    legend = []
     for place, simulation in enumerate(simulations):
-        colour = environment_colour(place)
-        for curve, style in (
-            (simulation.published_progress, "dashed"),
-            (simulation.progress, "solid"),
-        ):
-            times, counts = zip(*curve, strict=True)
-            label = layout_name(simulation) if style == "solid" else None
-            axes.plot(times, counts, color=colour, linestyle=style, linewidth=1.8, label=label)
-    axes.plot([], [], color=MUTED, linestyle="dashed", label="1 ms each (Dutra 2015, 7.3.1)")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(_seconds))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.grid(zorder=0)
-    axes.set_xlabel("time since the first exchange began")
-    axes.set_title("Nodes that are set", loc="left", fontsize=9, fontweight="bold")
-    axes.legend(loc="lower right")
+        drawn += [
+            Path(tuple(simulation.published_progress), _tone(place), "dashed"),
+            Path(tuple(simulation.progress), _tone(place)),
+        ]
+        legend.append(Entry(layout_name(simulation), _tone(place)))
+    legend.append(Entry("1 ms each (Dutra 2015, 7.3.1)", "muted", "dashed"))
+    places = [at for one in drawn if isinstance(one, Path) for at in one.places]
+    times, counts = ([at[k] for at in places if at[k] > 0] for k in (0, 1))
+    return plane_chart(
+        drawn,
+        (
+            Axis(min(times) / 1.2, max(times) * 1.2, own_ticks("s"), logarithmic=True),
+            Axis(min(counts) / 1.2, max(counts) * 1.2, "{:,.0f}".format, logarithmic=True),
+        ),
+        name="clock-progress",
+        title="Nodes that are set",
+        description="; ".join(_words(s) for s in simulations),
+        below="time since the first exchange began",
+        legend=legend,
+    )
 
 
-def _moments(axes: Axes, simulations: Sequence[Simulation]) -> None:
-    rows = [(place, s, e) for place, s in enumerate(simulations) for e in s.errors]
-    axes.set_xscale("log")
-    names = [f"{layout_name(s)} · {moment_name(e.moment, s.hold_s)}" for _, s, e in rows]
-    plain_axis(axes, names)
-    axes.xaxis.set_major_locator(LogLocator(numticks=12))
-    axes.xaxis.set_major_formatter(FuncFormatter(_seconds))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    for row, (place, _, errors) in enumerate(rows):
-        _error_row(axes, row, errors, environment_colour(place))
-    axes.set_xlabel("error of a node's clock: median to largest, dot at 99 %; bar: claimed bound")
-    axes.set_title("Errors against the reference", loc="left", fontsize=9, fontweight="bold")
+def _moments(simulations: Sequence[Simulation]) -> str:
+    rows = [_row(place, s, e) for place, s in enumerate(simulations) for e in s.errors]
+    errors = [e for s in simulations for e in s.errors]
+    known = [
+        max(value, FLOOR_S) for e in errors for value in (e.median_s, e.max_s, e.bound_median_s)
+    ]
+    axis = Axis(min(known) / 1.3, max(known) * 1.3, own_ticks("s"), logarithmic=True)
+    return rows_chart(
+        [
+            Panel(
+                rows=tuple(rows),
+                axis=axis,
+                title="Errors against the reference",
+                below="error of a node's clock: median to largest, mark at 99 %; "
+                "bar: claimed bound",
+            )
+        ],
+        name="clock-errors",
+        title="Errors of the nodes' clocks against the reference",
+        description="; ".join(f"{row.label}: {row.note}" for row in rows),
+    )
 
 
-def _error_row(axes: Axes, row: int, errors: Errors, colour: str) -> None:
-    ends = [max(errors.median_s, FLOOR_S), max(errors.max_s, FLOOR_S)]
-    axes.plot(ends, [row, row], color=colour, linewidth=2.4, zorder=3, solid_capstyle="butt")
-    axes.plot([max(errors.p99_s, FLOOR_S)], [row], marker="o", markersize=5, color=colour, zorder=4)
-    bound = max(errors.bound_median_s, FLOOR_S)
-    axes.plot([bound, bound], [row - 0.3, row + 0.3], color=INK, linewidth=1.4, zorder=3)
-    note(axes, row, f"max {quantity(errors.max_s, 's')} · {inside(errors.inside)} inside")
+def _row(place: int, simulation: Simulation, errors: Errors) -> Row:
+    median, most, p99, bound = (
+        max(value, FLOOR_S)
+        for value in (errors.median_s, errors.max_s, errors.p99_s, errors.bound_median_s)
+    )
+    return Row(
+        label=f"{layout_name(simulation)} · {moment_name(errors.moment, simulation.hold_s)}",
+        note=f"max {quantity(errors.max_s, 's')} · {inside(errors.inside)} inside",
+        place=place % MARKS,
+        drawn=(
+            Line(median, most, _tone(place)),
+            Tick(bound),
+            Point(p99, place % MARKS),
+        ),
+    )
 
 
-def _levels(axes: Axes, simulations: Sequence[Simulation]) -> None:
+def _levels(simulations: Sequence[Simulation]) -> str:
     """Errors after the second look, which is when a tree's depth is what matters."""
+    drawn: list[Drawn] = []
+    legend = []
+    places: list[tuple[float, float]] = []
     for place, simulation in enumerate(simulations):
         rated = [next(e for e in v.errors if e.moment == "rated") for v in simulation.levels]
-        levels = [v.level for v in simulation.levels]
-        colour = environment_colour(place)
-        label = layout_name(simulation)
-        axes.plot(levels, [e.median_s for e in rated], color=colour, marker="o", label=label)
-        axes.plot(levels, [e.max_s for e in rated], color=colour, marker="^", linestyle="dotted")
-        axes.plot(levels, [e.bound_median_s for e in rated], color=colour, linestyle="dashed")
-    for style, marker, name in (
-        ("solid", "o", "median"),
-        ("dotted", "^", "largest"),
-        ("dashed", "", "claimed bound"),
-    ):
-        axes.plot([], [], color=MUTED, linestyle=style, marker=marker, label=name)
-    axes.set_yscale("log")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(
-        FixedLocator([10.0**p for p in range(-9, 4) if low <= 10.0**p <= high])
+        levels = [float(v.level) for v in simulation.levels]
+        lines = {
+            "solid": [e.median_s for e in rated],
+            "dotted": [e.max_s for e in rated],
+            "dashed": [e.bound_median_s for e in rated],
+        }
+        for style, values in lines.items():
+            line = tuple(zip(levels, [max(v, FLOOR_S) for v in values], strict=True))
+            places += line
+            drawn.append(Path(line, _tone(place), style))
+            if style == "solid":
+                drawn += [Spot(at, place % MARKS) for at in line]
+        legend.append(Entry(layout_name(simulation), _tone(place), place=place % MARKS))
+    legend += [
+        Entry(words, "muted", style)
+        for style, words in (("solid", "median"), ("dotted", "largest"), ("dashed", "bound"))
+    ]
+    last = max(at for at, _ in places)
+    errors = [value for _, value in places]
+    return plane_chart(
+        drawn,
+        (
+            Axis(-0.05 * last, 1.05 * last, "{:g}".format, at=_whole(last)),
+            Axis(min(errors) / 1.3, max(errors) * 1.3, own_ticks("s"), logarithmic=True),
+        ),
+        name="clock-levels",
+        title="Errors by level, after the second look",
+        description="; ".join(_words(s) for s in simulations),
+        below="exchanges between a node and the reference",
+        legend=legend,
     )
-    axes.yaxis.set_major_formatter(FuncFormatter(_seconds))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.grid(zorder=0)
-    axes.set_xlabel("exchanges between a node and the reference")
-    axes.set_title(
-        "Errors by level, after the second look", loc="left", fontsize=9, fontweight="bold"
-    )
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def _whole(last: float) -> tuple[float, ...]:
+    step = max(1, round(last / 10))
+    return tuple(float(level) for level in range(0, int(last) + 1, step))

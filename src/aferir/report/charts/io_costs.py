@@ -6,22 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
-from aferir.report.charts.style import (
-    HATCH,
-    INK,
-    MUTED,
-    SURFACE,
-    note,
-    plain_axis,
-    render,
-    state_colour,
-)
+from aferir.report.charts.plane import Drawn as PlaneDrawn
+from aferir.report.charts.plane import Entry, Path, Spot, plane_chart
+from aferir.report.charts.rows import Bar, Drawn, Key, Line, Panel, Point, Row, rows_chart
+from aferir.report.charts.scales import Axis
 from aferir.report.formatting import labelled, quantity
 from aferir.report.model import IoCell, IoProjection, IoStudy
 from aferir.statistics.scaling import Projection
@@ -39,7 +28,6 @@ _LAYERS = {
     "vm": ("virtualisation", "steal"),
 }
 """Name in the legend, and the state of the CPU whose colour it has."""
-_MARKS = ("o", "D", "s", "^", "v")
 FAR = 2.5
 """An environment that costs this many times its group's least gets an axis of its own."""
 _Row = tuple[IoCell, Mapping[str, float], str]
@@ -95,20 +83,16 @@ def _label(cell: IoCell) -> str:
 
 def _split(study: IoStudy) -> str:
     rows = [(cell, cell.states_percent, f"n = {cell.n}") for cell in study.cells]
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        _stack(axes, rows, _STATES, [_label(cell) for cell in study.cells])
-        axes.set_xlim(0, 100)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f} %"))
-        _legend(figure, rows, _STATES)
-
-    return render(
-        draw,
-        height=1.1 + 0.28 * len(rows),
+    panel = Panel(
+        rows=_stacks(rows, _STATES, [_label(cell) for cell in study.cells]),
+        axis=Axis(0.0, 100.0, lambda share: f"{share:.0f} %"),
+    )
+    return rows_chart(
+        [panel],
         name="io-split",
         title="Where the time of all cores went",
         description=_words(rows, _STATES),
+        legend=_legend(rows, _STATES),
     )
 
 
@@ -128,28 +112,22 @@ def _layers(study: IoStudy) -> tuple[str, ...]:
 def _layers_of(group: str, place: int, own: Sequence[_Row], rows: Sequence[_Row]) -> str:
     least = FAR * min(cell.cpio.value for cell, _, _ in own)
     near = [row for row in own if row[0].cpio.value <= least]
-    panels = [part for part in (near, [row for row in own if row not in near]) if part]
-
-    def draw(figure: Figure) -> None:
-        heights = [len(part) + 1.0 for part in panels]
-        grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
-        for axes, part in zip(grid[:, 0], panels, strict=True):
-            names = [labelled(cell.environment, cell.emulated) for cell, _, _ in part]
-            _stack(axes, part, _LAYERS, names)
-            axes.set_xlim(0, 1.02 * max(cell.cpio.value for cell, _, _ in part))
-            axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.5g}"))
-        grid[0, 0].set_title(group, loc="left", fontsize=9, fontweight="bold")
-        grid[-1, 0].set_xlabel("cycles per operation")
-        if place == 0:
-            _legend(figure, rows, _LAYERS)
-
-    return render(
-        draw,
-        height=(0.75 if place == 0 else 0.45) + 0.33 * len(panels) + 0.3 * len(own),
+    parts = [part for part in (near, [row for row in own if row not in near]) if part]
+    panels = [
+        Panel(
+            rows=_stacks(part, _LAYERS, [labelled(c.environment, c.emulated) for c, _, _ in part]),
+            axis=Axis(0.0, 1.02 * max(cell.cpio.value for cell, _, _ in part), "{:,.5g}".format),
+            title=group if k == 0 else "",
+            below="cycles per operation" if k == len(parts) - 1 else "",
+        )
+        for k, part in enumerate(parts)
+    ]
+    return rows_chart(
+        panels,
         name=f"io-layers-{place}",
         title=f"Cycles per operation of {group} by layer",
         description=_words(own, _LAYERS),
+        legend=_legend(rows, _LAYERS) if place == 0 else (),
     )
 
 
@@ -165,85 +143,60 @@ def _words(rows: Sequence[_Row], parts: _Parts) -> str:
     )
 
 
-def _stack(axes: Axes, rows: Sequence[_Row], parts: _Parts, names: list[str]) -> None:
+def _stacks(rows: Sequence[_Row], parts: _Parts, names: list[str]) -> tuple[Row, ...]:
     """Bars one after the other, a row for each cell, its figures at the right."""
-    plain_axis(axes, names)
-    for row, (cell, values, text) in enumerate(rows):
+    found = []
+    for (cell, values, note), name in zip(rows, names, strict=True):
+        drawn: list[Drawn] = []
         left = 0.0
         for part in _shown(rows, parts):
-            colour = state_colour(parts[part][1])
-            axes.barh(row, values[part], left=left, height=0.66, facecolor=colour, zorder=2)
+            drawn.append(Bar(left, left + values[part], f"state-{parts[part][1]}"))
             left += values[part]
         if cell.emulated:
-            axes.barh(
-                row, left, height=0.66, facecolor="none", edgecolor=MUTED, hatch=HATCH, zorder=3
-            )
-        note(axes, row, text)
+            drawn.append(Bar(0.0, left, "plain", hatched=True))
+        found.append(Row(label=name, note=note, drawn=tuple(drawn)))
+    return tuple(found)
 
 
-def _legend(figure: Figure, rows: Sequence[_Row], parts: _Parts) -> None:
-    handles = [
-        Patch(facecolor=state_colour(parts[part][1]), label=parts[part][0])
-        for part in _shown(rows, parts)
-    ]
+def _legend(rows: Sequence[_Row], parts: _Parts) -> list[Key]:
+    keys = [Key(f"state-{parts[part][1]}", parts[part][0]) for part in _shown(rows, parts)]
     if any(cell.emulated for cell, _, _ in rows):
-        handles.append(
-            Patch(facecolor="none", edgecolor=MUTED, hatch=HATCH, label="emulated in software")
-        )
-    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), fontsize=8.5)
+        keys.append(Key("plain", "emulated in software", hatched=True))
+    return keys
 
 
 def _energy(study: IoStudy) -> str:
-    idle = study.server.idle_fractions
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        plain_axis(axes, [_label(cell) for cell in study.cells])
-        axes.set_xscale("log")
-        for row, cell in enumerate(study.cells):
-            values = [one.value for one in cell.eio_j]
-            axes.plot([min(values), max(values)], [row, row], color=MUTED, linewidth=1, zorder=2)
-            for mark, one in zip(_MARKS, cell.eio_j, strict=False):
-                axes.errorbar(
-                    one.value,
-                    row,
-                    xerr=min(one.error, 0.9 * one.value),
-                    marker=mark,
-                    markersize=6,
-                    color=INK,
-                    markeredgecolor=SURFACE,
-                    linewidth=1,
-                    zorder=3,
-                )
-            note(axes, row, " \u2013 ".join(quantity(value, "J") for value in values))
-        low = min(one.value for cell in study.cells for one in cell.eio_j)
-        high = max(one.value + one.error for cell in study.cells for one in cell.eio_j)
-        axes.set_xlim(low / 1.5, high * 1.5)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: quantity(x, "J")))
-        axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
-        handles = [
-            Line2D(
-                [],
-                [],
-                marker=mark,
-                linestyle="",
-                color=INK,
-                label=f"idle power {100 * share:.0f} %",
-            )
-            for mark, share in zip(_MARKS, idle, strict=False)
-        ]
-        figure.legend(handles=handles, loc="outside upper left", ncols=len(handles), fontsize=8.5)
-
+    low = min(one.value for cell in study.cells for one in cell.eio_j)
+    high = max(one.value + one.error for cell in study.cells for one in cell.eio_j)
+    panel = Panel(
+        rows=tuple(map(_energies, study.cells)),
+        axis=Axis(low / 1.5, high * 1.5, lambda joules: quantity(joules, "J"), logarithmic=True),
+    )
+    idle = enumerate(study.server.idle_fractions)
     words = "; ".join(
         f"{_label(cell)}: " + ", ".join(quantity(one.value, "J") for one in cell.eio_j)
         for cell in study.cells
     )
-    return render(
-        draw,
-        height=1.1 + 0.28 * len(study.cells),
+    return rows_chart(
+        [panel],
         name="io-energy",
         title="Energy per operation by idle power",
         description=words,
+        legend=[Key("ink", f"idle power {100 * share:.0f} %", place=k) for k, share in idle],
+    )
+
+
+def _energies(cell: IoCell) -> Row:
+    values = [one.value for one in cell.eio_j]
+    drawn: list[Drawn] = [Line(min(values), max(values), "muted", wide=1)]
+    for place, one in enumerate(cell.eio_j):
+        error = min(one.error, 0.9 * one.value)
+        drawn.append(Line(one.value - error, one.value + error, "ink", wide=1.4))
+        drawn.append(Point(one.value, place, tone="ink"))
+    return Row(
+        label=_label(cell),
+        note=" \u2013 ".join(quantity(value, "J") for value in values),
+        drawn=tuple(drawn),
     )
 
 
@@ -251,50 +204,54 @@ def _growth(projection: IoProjection, place: int) -> str:
     """Measured costs, and the laws through them as far as each may be projected."""
     measured = projection.measured
     first = measured[min(measured)]
-    laws = [
-        (name, law, style)
-        for name, law, style in (("USL", projection.usl, "-"), ("linear", projection.linear, "--"))
-        if law is not None
-    ]
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        times = [cost / first for cost in measured.values()]
-        axes.plot(list(measured), times, "o", color=INK, label="measured", zorder=3)
-        for name, law, style in laws:
-            _law(axes, law, max(measured), name, style)
-        if any(not law.refused for _, law, _ in laws):
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            axes.set_xticks([1, 10, 100, 1000])
-            axes.yaxis.set_minor_formatter(NullFormatter())
-        else:
-            axes.set_xticks(list(measured))
-            axes.set_ylim(0, 1.1 * max(times))
-        axes.xaxis.set_minor_locator(NullLocator())
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
-        axes.set_xlabel("cores")
-        axes.set_ylabel("times the cost on one core")
-        axes.grid(visible=True)
-        figure.legend(loc="outside upper left", ncols=len(laws) + 1, fontsize=8.5)
-
+    times = {float(cores): cost / first for cores, cost in measured.items()}
+    drawn: list[PlaneDrawn] = [Spot(at, 0, size=1.0, tone="ink") for at in times.items()]
+    legend = [Entry("measured", "ink", place=0, line=False)]
+    highest = max(times.values())
+    projected = False
+    for name, law, style in (
+        ("USL", projection.usl, "solid"),
+        ("linear", projection.linear, "dashed"),
+    ):
+        if law is None:
+            continue
+        path = _law(law, max(measured), style)
+        drawn.append(path)
+        highest = max(highest, *(cost for _, cost in path.places))
+        said = "not projected"
+        if not law.refused:
+            projected = True
+            drawn.append(Path(((law.cores, law.low), (law.cores, law.high)), "muted", wide=4))
+            highest = max(highest, law.high)
+            said = f"[{law.low:.3g}, {law.high:.3g}] at {law.cores:,}"
+        legend.append(Entry(f"{name}, {said}", "muted", style))
     words = ", ".join(f"{cores} cores: {cost:.4g} cycles" for cores, cost in measured.items())
-    return render(
-        draw,
-        height=3.2,
+    return plane_chart(
+        drawn,
+        _growth_axes(projected, list(times), min(times.values()), highest),
         name=f"io-growth-{place}",
-        title=f"Growth of system cycles per operation of {projection.workload}",
+        title=f"Growth of system cycles per operation of {projection.workload}: times the cost on "
+        "the fewest cores",
         description=words,
+        below="cores",
+        legend=legend,
     )
 
 
-def _law(axes: Axes, law: Projection, largest: int, name: str, style: str) -> None:
-    """Up to where it is projected, with its interval there, or to the largest size measured."""
+def _growth_axes(
+    projected: bool, cores: list[float], least: float, highest: float
+) -> tuple[Axis, Axis]:
+    shown = "{:,.4g}".format
+    if projected:
+        return (
+            Axis(0.9, 1100.0, shown, logarithmic=True, at=(1.0, 10.0, 100.0, 1000.0)),
+            Axis(0.9 * least, 1.1 * highest, shown, logarithmic=True),
+        )
+    return Axis(0.0, 1.05 * max(cores), shown, at=tuple(cores)), Axis(0.0, 1.1 * highest, shown)
+
+
+def _law(law: Projection, largest: int, style: str) -> Path:
+    """Up to where it is projected, or to the largest size measured."""
     last = largest if law.refused else law.cores
-    cores = np.geomspace(1, last, 101)
-    growth = [law.law.at(n) / law.law.first for n in cores]
-    said = "not projected" if law.refused else f"[{law.low:.3g}, {law.high:.3g}] at {law.cores:,}"
-    axes.plot(cores, growth, style, color=MUTED, label=f"{name}, {said}")
-    if not law.refused:
-        axes.vlines(law.cores, law.low, law.high, color=MUTED, linewidth=3, alpha=0.6)
+    cores = np.geomspace(1, last, 101).tolist()
+    return Path(tuple((n, law.law.at(n) / law.law.first) for n in cores), "muted", style)

@@ -44,6 +44,19 @@ class Spot(msgspec.Struct, frozen=True):
     place: int
     words: str = ""
     size: float = 0.8
+    tone: str = ""
+    """Class of its colour; empty: the mark's own."""
+
+
+class Words(msgspec.Struct, frozen=True):
+    """Words near a place."""
+
+    at: Place
+    words: str
+    side: str = ""
+    """`end`: they end there."""
+    right: float = 0.0
+    up: float = 0.0
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -53,7 +66,7 @@ class Moment(msgspec.Struct, frozen=True):
     name: str
 
 
-Drawn = Path | Area | Spot | Moment
+Drawn = Path | Area | Spot | Words | Moment
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -87,7 +100,7 @@ def plane_chart(
     height = max(height, 18.0 * len(legend) + 10)
     frame = _Frame(along, up, left, right, top, top + height)
     body = [text(2, 16, title, "title"), *frame.grid()]
-    for kind in (Area, Moment, Path, Spot):
+    for kind in (Area, Moment, Path, Spot, Words):
         body += [part for one in drawn if isinstance(one, kind) for part in frame.one(one)]
     if below:
         body.append(text((left + right) / 2, top + height + 34, below, "below middle"))
@@ -108,7 +121,7 @@ def _legend(entries: Sequence[Entry], x: float, y: float) -> list[str]:
         if one.line:
             body.append(_stroke(f"M{x:.0f} {middle:.1f}h24", one.tone, one.style, 1.8))
         if one.place is not None:
-            body.append(mark_path(one.place, x + 12, middle, 0.8))
+            body.append(mark_path(one.place, x + 12, middle, 0.8, one.tone))
         body.append(text(x + 30, middle + 4, one.words))
     return body
 
@@ -152,7 +165,10 @@ class _Frame(msgspec.Struct, frozen=True):
         if isinstance(one, Spot):
             x, y = self.x(one.at[0]), self.y(one.at[1])
             beside = [text(x + 7, y - 6, one.words, "note")] if one.words else []
-            return [mark_path(one.place, x, y, one.size), *beside]
+            return [mark_path(one.place, x, y, one.size, one.tone), *beside]
+        if isinstance(one, Words):
+            x, y = self.x(one.at[0]) + one.right, self.y(one.at[1]) - one.up
+            return [text(x, y, one.words, f"note {one.side}".rstrip())]
         if isinstance(one, Path):
             return [_stroke(self._through(one.places), one.tone, one.style, one.wide)]
         if isinstance(one, Moment):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-from aferir.report.charts.style import INK, MUTED, environment_marker, render
-from aferir.report.formatting import labelled, percent, quantity, scale
+from aferir.report.charts.plane import Drawn, Path, Spot, Words, plane_chart
+from aferir.report.charts.scales import Axis, own_ticks
+from aferir.report.formatting import labelled, percent, quantity
+from aferir.report.marks import places
 from aferir.report.model import Evaluation, Roofline
 from aferir.statistics.roofline import Roof
 
@@ -20,33 +18,31 @@ _NEAR = 1.8
 """A name is about as wide as this ratio on the axis."""
 
 
-def roofline_charts(evaluation: Evaluation) -> list[str]:
+def roofline_charts(evaluation: Evaluation) -> tuple[str, ...]:
     """One chart as SVG for each."""
-    return [
-        _chart(evaluation, roofline, f"roofline-{place}")
+    marks = places(evaluation.environments)
+    return tuple(
+        _chart(roofline, marks[roofline.environment], f"roofline-{place}")
         for place, roofline in enumerate(evaluation.rooflines)
-    ]
+    )
 
 
-def _chart(evaluation: Evaluation, roofline: Roofline, name: str) -> str:
+def _chart(roofline: Roofline, place: int, name: str) -> str:
     environment = labelled(roofline.environment, roofline.emulated)
     title = f"{environment}{', ' if roofline.label else ''}{roofline.label}: roofline"
-    place = evaluation.environments.index(roofline.environment)
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        _roofs(axes, roofline)
-        _programs(axes, roofline, place)
-        _axes(axes)
-        axes.set_title(title, loc="left", fontsize=9, fontweight="bold")
-
-    words = [
+    described = [
         f"{p.workload}: {quantity(p.flops, 'flop/s')}, {percent(p.share)} of the {p.limit} roof"
         for p in roofline.programs
     ]
-    return render(draw, height=4.0, name=name, title=title, description="; ".join(words))
+    return plane_chart(
+        [*_roofs(roofline), *_programs(roofline, place)],
+        _axes(roofline),
+        name=name,
+        title=title,
+        description="; ".join(described),
+        below="operations a byte of memory traffic (model)",
+        height=340,
+    )
 
 
 def _ends(roofline: Roofline) -> tuple[float, float]:
@@ -54,45 +50,30 @@ def _ends(roofline: Roofline) -> tuple[float, float]:
     return min([_LEAST, *(k / 2 for k in known)]), max([_MOST, *(k * 2 for k in known)])
 
 
-def _roofs(axes: Axes, roofline: Roofline) -> None:
+def _roofs(roofline: Roofline) -> list[Drawn]:
     roof = Roof(roofline.peak_flops, roofline.bandwidth_bps)
     low, high = _ends(roofline)
     corners = [low, min(max(roof.ridge, low), high), high]
-    axes.plot(corners, [roof.at(c) for c in corners], color=INK, linewidth=1.6, zorder=2)
-    axes.annotate(
-        f"peak {quantity(roof.peak, 'flop/s')}",
-        (high, roof.peak),
-        (-4, 5),
-        textcoords="offset points",
-        ha="right",
-        fontsize=8.5,
-    )
-    axes.annotate(
-        f"memory {quantity(roof.bandwidth, 'B/s')}",
-        (low, roof.at(low)),
-        (8, 2),
-        textcoords="offset points",
-        va="top",
-        fontsize=8.5,
-    )
+    return [
+        Path(tuple((corner, roof.at(corner)) for corner in corners), "ink", wide=1.8),
+        Words((high, roof.peak), f"peak {quantity(roof.peak, 'flop/s')}", "end", up=8),
+        Words((low, roof.at(low)), f"memory {quantity(roof.bandwidth, 'B/s')}", right=10, up=-6),
+    ]
 
 
-def _programs(axes: Axes, roofline: Roofline, place: int) -> None:
+def _programs(roofline: Roofline, place: int) -> list[Drawn]:
+    drawn: list[Drawn] = []
     for program in roofline.programs:
         at = program.intensity
         left = name_at_left(at, [other.intensity for other in roofline.programs])
-        ends = [program.flops, program.roof_flops]
-        axes.plot([at, at], ends, color=MUTED, linestyle="dotted", linewidth=1, zorder=1)
-        axes.plot([at], [program.flops], markersize=6, zorder=3, **environment_marker(place))
-        axes.annotate(
-            f"{program.workload}\n{percent(program.share)}",
-            (at, program.flops),
-            (-7 if left else 7, -3),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            va="top",
-            fontsize=8.5,
-        )
+        side, right = ("end", -9) if left else ("", 9)
+        drawn += [
+            Path(((at, program.flops), (at, program.roof_flops)), "muted", "dotted", wide=1.2),
+            Spot((at, program.flops), place, size=1.0),
+            Words((at, program.flops), program.workload, side, right=right, up=-8),
+            Words((at, program.flops), percent(program.share), side, right=right, up=-21),
+        ]
+    return drawn
 
 
 def name_at_left(at: float, all_intensities: Sequence[float]) -> bool:
@@ -102,18 +83,11 @@ def name_at_left(at: float, all_intensities: Sequence[float]) -> bool:
     return above < _NEAR and above < below
 
 
-def _axes(axes: Axes) -> None:
-    low, high = axes.get_ylim()
-    axes.set_ylim(low / 2, high * 1.6)
-    axes.grid(zorder=0)
-    axes.set_xlabel("operations a byte of memory traffic (model)")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(numticks=10))
-        axis.set_minor_formatter(NullFormatter())
-
-
-def _tick(value: float) -> str:
-    factor, unit = scale(value, "flop/s")
-    return f"{value / factor:g} {unit}"
+def _axes(roofline: Roofline) -> tuple[Axis, Axis]:
+    low, high = _ends(roofline)
+    roof = Roof(roofline.peak_flops, roofline.bandwidth_bps)
+    rates = [roof.at(low), roof.peak, *(program.flops for program in roofline.programs)]
+    return (
+        Axis(low, high, "{:g}".format, logarithmic=True),
+        Axis(min(rates) / 2.5, 1.6 * max(rates), own_ticks("flop/s"), logarithmic=True),
+    )

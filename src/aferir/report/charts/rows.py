@@ -2,7 +2,7 @@
 
 One row for each thing that is compared: its name at the left, what was measured along an axis, the
 figures at the right, where no mark can cover them. A report may hold a thousand such rows;
-matplotlib takes 20 ms for each of them, this takes 0.1 ms. All colours are classes of the page
+matplotlib took 20 ms for each of them, this takes 0.1 ms. All colours are classes of the page
 (`templates/charts.css`), so that one chart serves light, dark and print.
 """
 
@@ -19,7 +19,7 @@ from aferir.report.marks import mark
 WIDTH = 960
 """Of every chart in its own units; the page scales it to its column. Text is 12 of them high."""
 ROW = 24
-_TEXT = 6.5
+_TEXT = 7.0
 """Usual width of a letter."""
 _LONGEST = 46
 """Letters of a name; the middle of longer ones is left out, the whole stands in its tooltip."""
@@ -64,6 +64,8 @@ class Point(msgspec.Struct, frozen=True):
     size: float = 1.0
     shift: float = 0.0
     """Up or down, in rows."""
+    tone: str = ""
+    """Class of its colour; empty: the mark's own."""
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -107,6 +109,8 @@ class Key(msgspec.Struct, frozen=True):
     tone: str
     text: str
     hatched: bool = False
+    place: int | None = None
+    """Of a mark that stands instead of a box of that colour."""
 
 
 def rows_chart(
@@ -133,6 +137,23 @@ def rows_chart(
         f'<desc id="{name}-desc">{escape(description)}</desc>{hatch}\n'
         + "\n".join(body)
         + "\n</svg>"
+    )
+
+
+def stacked(svgs: Sequence[str], *, name: str, title: str, description: str) -> str:
+    """Several charts as one picture, one below the other."""
+    body, y = [], 0.0
+    for svg in svgs:
+        opening, _, rest = svg.partition(">")
+        inside = rest.removesuffix("</svg>")
+        height = float(opening.partition('viewBox="')[2].split()[3].rstrip('"'))
+        body.append(f'<g transform="translate(0 {y:.0f})">{inside}</g>')
+        y += height + 12
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="rows" viewBox="0 0 {WIDTH} {y:.0f}" '
+        f'role="img" aria-labelledby="{name}-title {name}-desc">\n'
+        f'<title id="{name}-title">{escape(title)}</title>\n'
+        f'<desc id="{name}-desc">{escape(description)}</desc>\n' + "\n".join(body) + "\n</svg>"
     )
 
 
@@ -170,10 +191,13 @@ def _legend(keys: Sequence[Key], name: str) -> tuple[list[str], float]:
         width = 18 + letters(key.text) + 16
         if x > 2 and x + width > WIDTH:
             x, y = 2.0, y + 18
-        fill = f' style="fill:url(#{name}-hatch)"' if key.hatched else ""
-        body.append(
-            f'<rect class="{key.tone}"{fill} x="{x:.0f}" y="{y:.0f}" width="12" height="12"/>'
-        )
+        if key.place is not None:
+            body.append(mark_path(key.place, x + 6, y + 6, tone=key.tone))
+        else:
+            fill = f' style="fill:url(#{name}-hatch)"' if key.hatched else ""
+            body.append(
+                f'<rect class="{key.tone}"{fill} x="{x:.0f}" y="{y:.0f}" width="12" height="12"/>'
+            )
         body.append(text(x + 17, y + 10, key.text))
         x += width
     return body, y + 22 if keys else 4.0
@@ -233,13 +257,13 @@ def text(x: float, y: float, words: str, style: str = "", tooltip: str = "") -> 
     return f'<text{classes} x="{x:.1f}" y="{y:.1f}">{inside}{escape(words)}</text>'
 
 
-def mark_path(place: int, x: float, y: float, size: float = 1.0) -> str:
-    """An environment's mark around a place."""
+def mark_path(place: int, x: float, y: float, size: float = 1.0, tone: str = "") -> str:
+    """An environment's mark around a place, in its own colour or another."""
     look = mark(place)
-    hollow = " hollow" if look.hollow else ""
+    classes = f"mark {tone or f'e{look.place}'}" + (" hollow" if look.hollow else "")
     scale = f" scale({size:g})" if size != 1 else ""
     return (
-        f'<path class="mark e{look.place}{hollow}" transform="translate({x:.1f} {y:.1f}){scale}" '
+        f'<path class="{classes}" transform="translate({x:.1f} {y:.1f}){scale}" '
         f'd="{look.outline}"/>'
     )
 
@@ -273,7 +297,7 @@ class _Placing(msgspec.Struct, frozen=True):
 
     def _one(self, one: Drawn, y: float) -> str:
         if isinstance(one, Point):
-            return mark_path(one.place, self.x(one.at), y + ROW * one.shift, one.size)
+            return mark_path(one.place, self.x(one.at), y + ROW * one.shift, one.size, one.tone)
         if isinstance(one, Note):
             return text(self.x(one.at), y + 4, one.text, "note quiet")
         if isinstance(one, Tick):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aferir.report import io_tables
 from aferir.report.blocks import Block, Heading, Paragraph, Picture, Section, Subject, Table
+from aferir.report.charts.io_costs import io_charts
 from aferir.report.sections.words import hatched
 
 
@@ -12,8 +13,6 @@ def section(subject: Subject) -> Section | None:
     study = subject.evaluation.io
     if study is None:
         return None
-    from aferir.report.charts.io_costs import io_charts
-
     blocks: list[Block] = []
     for chart in io_charts(study):
         blocks += [

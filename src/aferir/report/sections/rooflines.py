@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aferir.report.blocks import Field, Named, Paragraph, Picture, Section, Subject, Table
+from aferir.report.charts.roofline import roofline_charts
 from aferir.report.formatting import NOTHING, number, percent, quantity
 from aferir.report.model import Evaluation
 
@@ -26,16 +27,10 @@ def section(subject: Subject) -> Section | None:
                 "where caches serve what the model has memory serve.",
                 quiet=True,
             ),
-            Picture(lambda: _charts(evaluation)),
+            Picture(lambda: roofline_charts(evaluation)),
             Table(_HEADER, rows(evaluation)),
         ),
     )
-
-
-def _charts(evaluation: Evaluation) -> tuple[str, ...]:
-    from aferir.report.charts.roofline import roofline_charts
-
-    return tuple(roofline_charts(evaluation))
 
 
 def rows(evaluation: Evaluation) -> tuple[tuple[Field, ...], ...]:
