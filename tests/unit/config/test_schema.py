@@ -7,10 +7,15 @@ import tomllib
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aferir.cli import main
 from aferir.config import reference, schema
-from aferir.model.parameters import names
+from aferir.model.checking import Refused, read_value
+from aferir.model.parameters import Field, names
+from aferir.model.units import format_duration, format_size
+from aferir.programs.base import declared_by
 from aferir.registry import all_programs, kinds
 from tests.checkout import ROOT
 from tests.unit.config import test_errors_environments as environments
@@ -120,3 +125,56 @@ def test_the_verb_prints_both(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed["$schema"].endswith("2020-12/schema")
     assert main(["schema", "--markdown"]) == 0
     assert "## `memory-bandwidth`" in capsys.readouterr().out
+
+
+def _written(field: Field) -> st.SearchStrategy[object]:
+    """Values near what may be written: right ones and wrong ones."""
+    near: list[st.SearchStrategy[object]] = [
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(max_size=8),
+    ]
+    least, most = int(field.least or 0), int(min(field.most or 2**40, 2**40))
+    inside = st.integers(least, max(least, most))
+    near += [inside, inside.map(format_size), st.integers(0, 10**9).map(_microseconds)]
+    if field.words:
+        near.append(st.sampled_from(field.words))
+    if field.example:
+        near.append(st.just(field.example))
+    if field.item is not None:
+        items = st.sampled_from(field.item.words or (0, 1))
+        near += [st.lists(items, max_size=3), st.lists(items, max_size=3).map(_joined)]
+    return st.one_of(near)
+
+
+def _microseconds(count: int) -> str:
+    return format_duration(count / 1e6)
+
+
+def _joined(items: list[str | int]) -> str:
+    return ", ".join(map(str, items))
+
+
+DECLARED = {
+    f"{owner}.{field.key}": field
+    for owner, fields in (
+        *((name, declared_by(one)) for name, one in all_programs().items()),
+        *((name, one.keys) for name, one in kinds().items()),
+    )
+    for field in fields
+}
+
+
+@settings(max_examples=600)
+@given(st.data())
+def test_nothing_that_aferir_takes_is_refused_by_the_schema(validator: Any, data: Any) -> None:
+    name = data.draw(st.sampled_from(sorted(DECLARED)))
+    field = DECLARED[name]
+    value = data.draw(_written(field))
+    try:
+        read_value(field, value)
+    except Refused:
+        return
+    one = validator.evolve(schema=schema.value_schema(field))
+    assert one.is_valid(value), (name, value)
