@@ -20,6 +20,7 @@ from aferir.environments.jsonsocket import JsonSocket
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.linux import undo
 from aferir.linux.process import Completed
+from aferir.linux.running import Running
 
 _CHUNK = 1 << 20
 """Bytes of a file in one message."""
@@ -150,13 +151,13 @@ def _start(
 
 
 def _ended(socket: JsonSocket, pid: int, limit_s: float | None) -> dict[str, Any] | None:
-    """What became of a program; None where it still runs after so many seconds."""
-    clock, pause = time.perf_counter(), _POLL_S[0]
+    """What became of a program; None where it still runs after so many seconds in which we ran."""
+    clock, pause = Running(), _POLL_S[0]
     while True:
         status = socket.ask("guest-exec-status", {"pid": pid}, timeout_s=_ANSWER_S)
         if status["exited"]:
             return dict(status)
-        left = math.inf if limit_s is None else limit_s - (time.perf_counter() - clock)
+        left = math.inf if limit_s is None else limit_s - clock.now_s()
         if left <= 0:
             return None
         time.sleep(min(pause, left))
