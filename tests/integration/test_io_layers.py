@@ -14,7 +14,7 @@ from aferir.probes import frequency
 from aferir.programs.kernels import kernel_path
 from aferir.report.analyse import analyse
 from aferir.report.io_costs import cost_of
-from aferir.report.write_markdown import markdown
+from aferir.report.write.markdown import markdown
 from tests.integration.support import leftovers, own_state, usable
 
 pytestmark = pytest.mark.integration

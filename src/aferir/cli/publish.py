@@ -49,21 +49,22 @@ def write_all(run: Run, evaluation: Evaluation, folder: Path | None = None) -> d
 
 def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:
     from aferir.installed import installed
-    from aferir.report import write_csv, write_html, write_json, write_markdown
+    from aferir.report.write.csv import write_samples_csv, write_summary_csv
+    from aferir.report.write.html import write_html
+    from aferir.report.write.json import write_json
+    from aferir.report.write.markdown import write_markdown
 
     reference = installed("reference")
     if form == "html":
-        write_html.write_html(path, evaluation, provenance=run.provenance, reference=reference)
+        write_html(path, evaluation, provenance=run.provenance, reference=reference)
     elif form == "markdown":
-        write_markdown.write_markdown(
-            path, evaluation, provenance=run.provenance, reference=reference
-        )
+        write_markdown(path, evaluation, provenance=run.provenance, reference=reference)
     elif form == "json":
-        write_json.write_json(path, evaluation, provenance=run.provenance)
+        write_json(path, evaluation, provenance=run.provenance)
     elif form == "samples":
-        write_csv.write_samples_csv(path, run.records)
+        write_samples_csv(path, run.records)
     else:
-        write_csv.write_summary_csv(path, evaluation)
+        write_summary_csv(path, evaluation)
 
 
 @contextmanager

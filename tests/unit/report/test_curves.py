@@ -14,7 +14,7 @@ from aferir.report.analyse import analyse
 from aferir.report.charts.curves import curve_charts
 from aferir.report.curves import curve_families
 from aferir.report.model import Evaluation
-from aferir.report.write_csv import write_samples_csv
+from aferir.report.write.csv import write_samples_csv
 from aferir.store.lines import decode_lines, encode_line
 
 SIZES = (1.0, 64.0, 4096.0)

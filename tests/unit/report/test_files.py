@@ -14,10 +14,10 @@ from aferir.model.record import Failure, Sample
 from aferir.report.analyse import analyse
 from aferir.report.overview import overview
 from aferir.report.published import load
-from aferir.report.write_csv import write_samples_csv, write_summary_csv
-from aferir.report.write_html import html, write_html
-from aferir.report.write_json import Export, write_json
-from aferir.report.write_markdown import markdown, write_markdown
+from aferir.report.write.csv import write_samples_csv, write_summary_csv
+from aferir.report.write.html import html, write_html
+from aferir.report.write.json import Export, write_json
+from aferir.report.write.markdown import markdown, write_markdown
 from tests.checkout import ROOT
 
 REFERENCE = ROOT / "reference"

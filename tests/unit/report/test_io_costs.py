@@ -17,8 +17,8 @@ from aferir.model.record import Record, Sample, Side
 from aferir.report.analyse import analyse
 from aferir.report.charts.io_costs import io_charts
 from aferir.report.io_costs import cost_of, study
-from aferir.report.write_html import html
-from aferir.report.write_markdown import markdown
+from aferir.report.write.html import html
+from aferir.report.write.markdown import markdown
 
 SERVER = ServerSpec(cores=2, peak_w=400.0, idle_fractions=(0.0, 0.7), results_per_day=10.0)
 HERTZ = 2e9

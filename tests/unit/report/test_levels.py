@@ -8,7 +8,7 @@ import pytest
 from aferir.model.plan import Cell, EnvironmentSpec, Plan, StoppingRule, WorkloadSpec
 from aferir.model.record import Failure, Record, Sample
 from aferir.report.analyse import analyse
-from aferir.report.write_html import html
+from aferir.report.write.html import html
 
 METHODS = ("single", "mptcp", "802.3ad")
 

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from aferir.cli import main
-from aferir.report.write_json import Export
+from aferir.report.write.json import Export
 from aferir.store import list_runs, open_run
 from aferir.store.run import FORMAT
 

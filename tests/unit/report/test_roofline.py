@@ -27,7 +27,7 @@ from aferir.report.analyse import analyse
 from aferir.report.charts.roofline import name_at_left, roofline_charts
 from aferir.report.formatting import NOTHING
 from aferir.report.model import Evaluation
-from aferir.report.write_markdown import markdown
+from aferir.report.write.markdown import markdown
 from aferir.statistics.roofline import Roof
 from tests.unit.programs.taking import command_of
 

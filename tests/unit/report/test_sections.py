@@ -13,8 +13,8 @@ from aferir.report.analyse import analyse
 from aferir.report.blocks import Picture, Subject, Table, Tree
 from aferir.report.page import PAGE, sections
 from aferir.report.published import Published
-from aferir.report.write_html import html
-from aferir.report.write_markdown import markdown
+from aferir.report.write.html import html
+from aferir.report.write.markdown import markdown
 
 HELPERS = {"words"}
 

@@ -8,7 +8,7 @@ from aferir.model.plan import Cell, EnvironmentSpec, Parameter, Plan, StoppingRu
 from aferir.model.record import Record, Sample, Warning
 from aferir.report.analyse import analyse
 from aferir.report.model import EMULATED
-from aferir.report.write_html import html
+from aferir.report.write.html import html
 
 TENANTS: tuple[Mapping[str, Parameter], ...] = (
     {"environment.tenants": 1},

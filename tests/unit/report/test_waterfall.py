@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from aferir.report.analyse import analyse
 from aferir.report.causes import Cause, Explanation, sentence
 from aferir.report.charts.waterfall import waterfall_chart
-from aferir.report.write_html import html
-from aferir.report.write_markdown import markdown
+from aferir.report.write.html import html
+from aferir.report.write.markdown import markdown
 from aferir.statistics.intervals import Interval
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,8 +12,8 @@ from aferir.report.model import Evaluation
 from aferir.report.opening import lines, too_long
 from aferir.report.overview import overview
 from aferir.report.page import sections
-from aferir.report.write_html import html, unbroken
-from aferir.report.write_markdown import markdown
+from aferir.report.write.html import html, unbroken
+from aferir.report.write.markdown import markdown
 from tests.unit.report.wide_run import STALLING, plan, records
 
 

@@ -62,7 +62,7 @@ def execute(options: argparse.Namespace) -> int:
     """Simulate each topology that was asked for, print it, and draw it."""
     _check(options)
     if options.picture is not None:
-        from aferir.report.write_picture import check_picture_path
+        from aferir.report.write.picture import check_picture_path
 
         check_picture_path(options.picture)
     simulations = _simulate(options)
@@ -181,7 +181,7 @@ def _three(errors: Errors) -> str:
 
 def _draw(options: argparse.Namespace, simulations: list[Simulation]) -> None:
     from aferir.report.charts.clock_simulation import simulation_chart
-    from aferir.report.write_picture import write_picture
+    from aferir.report.write.picture import write_picture
 
     write_picture(
         options.picture,

@@ -3,7 +3,7 @@
 One row for each thing that is compared: its name at the left, what was measured along an axis, the
 figures at the right, where no mark can cover them. A report may hold a thousand such rows;
 matplotlib took 20 ms for each of them, this takes 0.1 ms. All colours are classes of the page
-(`templates/charts.css`), so that one chart serves light, dark and print.
+(`write/templates/colours.css`), so that one chart serves light, dark and print.
 """
 
 from __future__ import annotations
