@@ -25,7 +25,6 @@ _KINDS = ("chroot", "bubblewrap", "nspawn", "charliecloud", "container", "oci", 
 _MEMORY = 2**28
 _LOW = 0.1
 """Quantile that arms are compared by: what else the machine does only ever adds."""
-_DELAY = ("sh", "-c", f'sleep {_PLANTED_S}; exec "$@"', "sh")
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
@@ -122,31 +121,31 @@ def _in_files() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _in_tool() -> Iterator[None]:
-    """The tool itself is started 5 ms later, by a program that then becomes it."""
-    start = process.start
-
-    def later(command: Sequence[str], **named: Any) -> Any:
-        return start([*_DELAY, *command], **named)
-
-    with mock.patch.object(process, "start", later):
+    with mock.patch.object(process, "start", _late(process.start)):
         yield
 
 
 @contextlib.contextmanager
 def _in_first_command() -> Iterator[None]:
-    ran = sandbox.SandboxInstance.run
-
-    def later(self: Any, command: Sequence[str], **named: Any) -> Any:
-        late = [*_DELAY, *command] if list(command) == ["/bin/true"] else command
-        return ran(self, late, **named)
-
-    with mock.patch.object(sandbox.SandboxInstance, "run", later):
+    with _before_command("/bin/true"):
         yield
 
 
 @contextlib.contextmanager
 def _in_answer() -> Iterator[None]:
-    with mock.patch.object(interactive, "COMMAND", (*_DELAY, *interactive.COMMAND)):
+    with _before_command(interactive.COMMAND[0]):
+        yield
+
+
+@contextlib.contextmanager
+def _before_command(program: str) -> Iterator[None]:
+    ran = sandbox.SandboxInstance.run
+
+    def later(self: Any, command: Sequence[str], **named: Any) -> Any:
+        act = _late(ran) if command[0] == program else ran
+        return act(self, command, **named)
+
+    with mock.patch.object(sandbox.SandboxInstance, "run", later):
         yield
 
 
