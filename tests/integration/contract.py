@@ -231,7 +231,8 @@ def kill_at_random_moments(
         orphans = journal.orphans()
         seen.update(entry.kind for entry in orphans)
         for _ in range(2):
-            assert registry.clean(orphans) == []
+            problems = registry.clean(orphans)
+            assert problems == [], problems
             assert leftovers() == []
             assert groups_of([entry.id for entry in orphans]) == []
     assert seen, "no kill found anything half made: the test tests nothing"

@@ -44,6 +44,7 @@ class Sandbox:
         self.kind = tool.kind
         self._tool = tool
         self._progress = progress
+        self._ready: set[EnvironmentSpec] = set()
 
     def check(self) -> list[Finding]:
         """Root, the tool, control groups, an image or the means to build one."""
@@ -78,7 +79,9 @@ class Sandbox:
         Errors: MissingError where `check` says so, ProgramError where the tool fails.
         """
         clock = time.perf_counter()
-        self._tool.ready(spec)
+        if spec not in self._ready:  # asking an engine takes as long as making an instance
+            self._tool.ready(spec)
+            self._ready.add(spec)
         for finding in self._lacking():
             raise MissingError(finding.message, remedy=finding.remedy)
         if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
@@ -98,7 +101,8 @@ class Sandbox:
         tree = userland.ensure(self._progress, spec.packages).tree if tool.layered(spec) else None
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         program = installed.program(PROGRAM)
-        entry = journal.write(tool.kind, {"instances": str(journal.state_folder() / tool.kind)})
+        folder = str(journal.state_folder() / tool.kind)
+        entry = journal.write(tool.kind, {"instances": folder, **tool.details(spec)})
         child: subprocess.Popen[str] | None = None
         try:
             place = Place(

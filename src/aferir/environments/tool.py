@@ -62,6 +62,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     long as it takes to undo what it has begun: an instance ends once nobody talks to it."""
     group: str = ""
     """Pattern of the name of the group that an engine makes below the one it is told."""
+    details: Callable[[EnvironmentSpec], dict[str, str]] = lambda _: {}
+    """What `forget` has to know, for the journal's entry."""
     host_folders: bool = False
     """Whether /dev, /proc and /sys are to be mounted in the root, as the tool does not."""
     forget: Callable[[Entry, str], None] = lambda *_: None

@@ -11,6 +11,7 @@ PACKAGE_OF = {
     "bwrap": "bubblewrap",
     "ch-run": "charliecloud",
     "debugfs": "e2fsprogs",
+    "docker": "docker.io",
     "dpkg-deb": "dpkg",
     "ffmpeg": "ffmpeg",
     "ffprobe": "ffmpeg",

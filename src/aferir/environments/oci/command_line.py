@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from aferir.environments.limited import DISK
 from aferir.environments.oci.spec import OciSpec
+from aferir.errors import MissingError, ProgramError
 
 _MOST_FILES, _MOST_PROCESSES = 1_048_576, 32_768
 """Podman lowers its own limits to these (RLIMIT_NOFILE, RLIMIT_NPROC), and whoever has not the
@@ -44,9 +45,8 @@ def run(
         *("--log-driver=none", f"--cgroup-parent=/{name}", "--pull=never", f"--env={mark}"),
         *(f"--ulimit=nofile={min(limits[0], _MOST_FILES)}:{min(limits[0], _MOST_FILES)}",),
         *(f"--ulimit=nproc={min(limits[1], _MOST_PROCESSES)}:{min(limits[1], _MOST_PROCESSES)}",),
-        *_isolation(spec),
-        *_folders(spec, files),
-        *((f"--volume={disk}:{DISK}",) if disk is not None and spec.image else ()),
+        *isolation(spec),
+        *folders(spec, files, disk if spec.image else None),
         *_started(spec, program, inside, root, variables),
     ]
 
@@ -80,7 +80,8 @@ def _on_host(spec: OciSpec) -> bool:
     return _is_gvisor(spec) and spec.network == "host"
 
 
-def _isolation(spec: OciSpec) -> list[str]:
+def isolation(spec: OciSpec) -> list[str]:
+    """Options that take some of it away, or add some."""
     made = [f"--network={spec.network}"]
     if spec.seccomp != "default":
         made.append(f"--security-opt=seccomp={spec.seccomp}")
@@ -97,15 +98,26 @@ def _isolation(spec: OciSpec) -> list[str]:
     return made
 
 
-def _folders(spec: OciSpec, files: Path) -> list[str]:
+def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
+    """Options for its root and other folders; `disk` where the engine has to bind it."""
     made = []
     if spec.tmpfs:
         made.append(f"--tmpfs={spec.tmpfs}:rw,exec,mode=1777")
     if spec.volume:
         made.append(f"--volume={files}:{spec.volume}")
+    if disk is not None:
+        made.append(f"--volume={disk}:{DISK}")
     if spec.read_only:
         made.append("--read-only")
     return made
+
+
+def not_pulled(spec: OciSpec, command: str, error: ProgramError) -> MissingError:
+    """What to say where an engine does not get an image."""
+    return MissingError(
+        f"the image `{spec.image}` of environment `{spec.name}` cannot be pulled: {error.message}",
+        remedy=f"see whether `{command}` gets it; its full name begins with its registry",
+    )
 
 
 def _started(

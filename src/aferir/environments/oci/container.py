@@ -1,12 +1,11 @@
-"""Containers by Podman with any OCI runtime, of any image or of our own userland."""
+"""Containers by Podman or Docker with any OCI runtime, of any image or of our own userland."""
 
 from __future__ import annotations
 
 import resource
-import shutil
 from pathlib import Path
 
-from aferir.environments.oci import command_line
+from aferir.environments.oci import command_line, docker
 from aferir.environments.oci.spec import OciSpec
 from aferir.environments.sandbox import kind
 from aferir.environments.tool import INSIDE, VARIABLES, Place, Tool
@@ -19,6 +18,7 @@ from aferir.model.plan import EnvironmentSpec
 
 KIND = "oci"
 _RUNTIMES = ("runc", "crun", "runsc", "kata-runtime")
+_PODMAN = ("podman", "conmon", "runc")
 _PULL_S, _ASK_S = 900.0, 60.0
 
 
@@ -57,8 +57,16 @@ def refusal(runtime: str, have: cgroup.Layout) -> str:
 
 
 def ready(spec: EnvironmentSpec) -> None:
-    """See that the runtime and the image are there. Errors: MissingError."""
+    """See that the engine, the runtime and the image are there. Errors: MissingError."""
     own = of(spec)
+    if own.engine == "docker":
+        docker.ready(own)
+        return
+    if absent := packages.missing(_PODMAN):
+        raise MissingError(
+            f"environment `{spec.name}`: not installed: {', '.join(absent)}",
+            remedy=packages.install_command(absent),
+        )
     if packages.missing([own.runtime]):
         remedy = f"name the path of a program, or one of {', '.join(_RUNTIMES)}"
         if own.runtime in _RUNTIMES:
@@ -80,22 +88,31 @@ def _pull(own: OciSpec) -> None:
     try:
         process.run(["podman", "pull", "--quiet", own.image], timeout_s=_PULL_S)
     except ProgramError as error:
-        raise MissingError(
-            f"the image `{own.image}` of environment `{own.name}` cannot be pulled: "
-            f"{error.message}",
-            remedy="see whether `podman pull` gets it; its full name begins with its registry",
-        ) from None
+        raise command_line.not_pulled(own, "podman pull", error) from None
 
 
 def command(place: Place) -> list[str]:
-    """Podman in the foreground."""
+    """The engine in the foreground."""
+    spec = of(place.spec)
+    mark = f"{undo.MARK}={place.entry.id}"
     files = place.root.parent / "volume"
     files.mkdir()
     files.chmod(0o1777)
+    if spec.engine == "docker":
+        return docker.run(
+            spec,
+            name=place.name,
+            mark=mark,
+            program=place.program,
+            inside=INSIDE,
+            files=files,
+            disk=place.disk,
+            variables=VARIABLES,
+        )
     return command_line.run(
-        of(place.spec),
+        spec,
         name=place.name,
-        mark=f"{undo.MARK}={place.entry.id}",
+        mark=mark,
         limits=(_most(resource.RLIMIT_NOFILE), _most(resource.RLIMIT_NPROC)),
         program=place.program,
         inside=INSIDE,
@@ -112,12 +129,30 @@ def forget(entry: Entry, name: str) -> None:
     Errors: OSError where it stays.
     """
     undo.kill(lambda arguments, _: name in arguments)
-    if shutil.which("podman") is None:
+    engine = entry.details.get("engine", "")
+    if packages.missing([engine]):
         return
     try:
-        process.run(command_line.remove(name), timeout_s=_ASK_S)
+        if engine == "docker":
+            docker.remove(name)
+        else:
+            process.run(command_line.remove(name), timeout_s=_ASK_S)
     except AferirError as error:
         raise OSError(f"the container of {entry.id} stays: {error.message}") from None
+
+
+def engines() -> list[Finding]:
+    """What can be said of each engine and each runtime; one engine is needed."""
+    absent = packages.missing(_PODMAN)
+    podman = Finding(f"{KIND} podman", "ok", "engine")
+    if absent:
+        said = f"not installed: {', '.join(absent)}"
+        podman = Finding(f"{KIND} podman", "degraded", said, packages.install_command(absent))
+    found = [podman, docker.check()]
+    if all(finding.status != "ok" for finding in found):
+        said = "no engine is here: neither Podman nor a Docker daemon"
+        found.insert(0, Finding(KIND, "missing", said, podman.remedy))
+    return found + runtimes()
 
 
 def _most(limit: int) -> int:
@@ -129,15 +164,16 @@ def _most(limit: int) -> int:
 OCI = kind(
     Tool(
         kind=KIND,
-        programs=("podman", "conmon", "runc"),
+        programs=(),
         version=("podman", "--version"),
         command=command,
-        check=runtimes,
+        check=engines,
         ready=ready,
-        layered=lambda spec: not of(spec).image,
+        layered=lambda spec: of(spec).engine == "podman" and not of(spec).image,
         own_kernel=lambda spec: command_line.has_own_kernel(of(spec).runtime),
         engine=True,
-        group="libpod-*",
+        group="*" + "[0-9a-f]" * 12,
+        details=lambda spec: {"engine": of(spec).engine},
         forget=forget,
     ),
     OciSpec,

@@ -8,7 +8,7 @@ from aferir.environments.limited import DiskSpec
 from aferir.model import parameters
 from aferir.model.plan import EnvironmentKind
 
-Engine = Literal["podman"]
+Engine = Literal["podman", "docker"]
 
 
 class OciSpec(DiskSpec, frozen=True, kw_only=True):
