@@ -67,6 +67,20 @@ class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
+def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
+    """The disk that is asked for, for an instance that is made meanwhile; given back if none is."""
+    if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
+        yield None
+        return
+    disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)
+    try:
+        yield disk
+    except BaseException:
+        limited_disk.give_back(disk.entry)
+        raise
+
+
+@contextlib.contextmanager
 def files(
     environment: Mapping[str, str], disk: limited_disk.Disk | None
 ) -> Iterator[dict[str, str]]:

@@ -9,8 +9,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
+from aferir.environments import limited
 from aferir.environments.base import Accounting, Context, Kind, Phases
 from aferir.environments.limited import DiskSpec
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
@@ -53,30 +52,16 @@ class Native:
         clock = time.perf_counter()
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         limits = limits_of(spec, facts.usable_memory_bytes(), root=os.geteuid() == 0)
-        if isinstance(spec, DiskSpec) and spec.disk_bytes:
-            return self._with_disk(spec, spec.disk_bytes)
-        entry: journal.Entry | None = None
-        folders: dict[str, Path] = {}
-        if limits != cgroup.Limits():
-            entry, folders = _group(limits)
-        return NativeInstance(
-            spec, cpus, entry, folders, time.perf_counter() - clock, context=self._context
-        )
-
-    def _with_disk(self, spec: DiskSpec, disk_bytes: int) -> NativeInstance:
-        """An instance whose programs have their files on a disk of its own."""
-        clock = time.perf_counter()
-        disk = limited_disk.mounted(disk_bytes, spec.disk_bps or 0)
-        try:
-            bare = self.allocate(msgspec.structs.replace(spec, disk_bytes=None, disk_bps=None))
-        except BaseException:
-            limited_disk.give_back(disk.entry)
-            raise
-        disk.hold(bare.accounting.cgroups)
-        bare.spec = spec
-        bare.phases = Phases(total_s=time.perf_counter() - clock)
-        bare.use_disk(disk)
-        return bare
+        with limited.own_disk(spec) as disk:
+            entry, folders = _group(limits) if limits != cgroup.Limits() else (None, {})
+            instance = NativeInstance(spec, cpus, entry, folders, 0.0, context=self._context)
+            try:
+                instance.use_disk(disk)
+            except BaseException:
+                instance.release()
+                raise
+            instance.phases = Phases(total_s=time.perf_counter() - clock)
+            return instance
 
 
 def _group(limits: cgroup.Limits) -> tuple[journal.Entry, dict[str, Path]]:
@@ -131,8 +116,10 @@ class NativeInstance:
         self._clean = context.clean
         self._disk: limited_disk.Disk | None = None
 
-    def use_disk(self, disk: limited_disk.Disk) -> None:
-        """Have programs put their files there; `release` gives it back."""
+    def use_disk(self, disk: limited_disk.Disk | None) -> None:
+        """Have programs put their files there, if there is one; `release` gives it back."""
+        if disk is not None:
+            disk.hold(self.accounting.cgroups)
         self._disk = disk
 
     def run(

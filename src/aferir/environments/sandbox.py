@@ -84,17 +84,11 @@ class Sandbox:
             self._ready.add(spec)
         for finding in self._lacking():
             raise MissingError(finding.message, remedy=finding.remedy)
-        if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
-            return self._allocate(spec, clock)
-        disk = limited_disk.mounted(spec.disk_bytes, spec.disk_bps or 0)
-        try:
+        with limited.own_disk(spec) as disk:
             return self._allocate(spec, clock, disk)
-        except BaseException:
-            limited_disk.give_back(disk.entry)
-            raise
 
     def _allocate(
-        self, spec: EnvironmentSpec, clock: float, disk: limited_disk.Disk | None = None
+        self, spec: EnvironmentSpec, clock: float, disk: limited_disk.Disk | None
     ) -> SandboxInstance:
         """Make one that was asked for at `clock`, perhaps with a `disk` of its own."""
         tool = self._tool
