@@ -25,18 +25,18 @@ def section(subject: Subject) -> Section | None:
     evaluation = subject.evaluation
     if len(evaluation.ranking) < 2:
         return None
-    counts = _counts(evaluation)
+    columns, counts = _counts(evaluation)
     header = (
         *("place", "environment"),
         f"duration over {evaluation.baseline} [{percent(evaluation.rule.level)} interval]",
-        *((*_COUNTED.values(), "failed repetitions") if counts else ()),
+        *columns,
         *("groups", "fastest in"),
     )
     rows = tuple(
         (
             *(places(rank), Named(rank.environment, rank.emulated)),
             "baseline" if rank.baseline else change(rank.ratio, rank.interval),
-            *(counts.get(rank.environment, (NOTHING,) * (len(_COUNTED) + 1)) if counts else ()),
+            *counts.get(rank.environment, (NOTHING,) * len(columns)),
             *(f"{rank.groups} of {rank.of}", fastest_in(rank)),
         )
         for rank in evaluation.ranking
@@ -66,14 +66,19 @@ def fastest_in(rank: Rank) -> str:
     return f"{rank.won} of {rank.contested}" if rank.contested else NOTHING
 
 
-def _counts(evaluation: Evaluation) -> dict[str, tuple[Field, ...]]:
-    """By environment: comparisons by outcome and failed repetitions; empty for a small run."""
+def _counts(evaluation: Evaluation) -> tuple[tuple[str, ...], dict[str, tuple[Field, ...]]]:
+    """Columns, and what stands in them by environment; none for a run that sentences describe.
+
+    Comparisons by outcome, where any has that outcome, and failed repetitions.
+    """
     if not too_long(evaluation):
-        return {}
-    return {
+        return (), {}
+    seen = overview(evaluation)
+    outcomes = [outcome for outcome in _COUNTED if seen.outcomes.get(outcome)]
+    return (*(_COUNTED[outcome] for outcome in outcomes), "failed repetitions"), {
         one.environment: (
-            *(str(one.outcomes.get(o, 0)) if one.outcomes else NOTHING for o in _COUNTED),
+            *(str(one.outcomes.get(o, 0)) if one.outcomes else NOTHING for o in outcomes),
             str(one.failed),
         )
-        for one in overview(evaluation).environments
+        for one in seen.environments
     }

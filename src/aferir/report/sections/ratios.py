@@ -48,10 +48,10 @@ def caption(evaluation: Evaluation) -> str:
 
 
 def _over_all(evaluation: Evaluation) -> str:
-    level = percent(evaluation.rule.level)
+    level, threshold = percent(evaluation.rule.level), percent(evaluation.rule.threshold)
     return (
         "Duration over the baseline's: a small mark for each group, a large one for their "
         f"geometric mean with its {level} interval; to the right of the line at 1 is slower. "
-        "Marks at the edge lie beyond it."
+        f"Marks at the edge lie beyond it. Grey band: differences below {threshold}."
         f"{hatched(evaluation)}"
     )
