@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 import uuid
@@ -51,7 +50,8 @@ class Native:
         """
         clock = time.perf_counter()
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
-        limits = limits_of(spec, facts.usable_memory_bytes(), root=os.geteuid() == 0)
+        may_limit = cgroup.may_be_made(cgroup.layout())
+        limits = limits_of(spec, facts.usable_memory_bytes(), may_limit=may_limit)
         with limited.own_disk(spec) as disk:
             entry, folders = _group(limits) if limits != cgroup.Limits() else (None, {})
             instance = NativeInstance(spec, cpus, entry, folders, 0.0, context=self._context)
@@ -75,22 +75,23 @@ def _group(limits: cgroup.Limits) -> tuple[journal.Entry, dict[str, Path]]:
         raise
 
 
-def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, root: bool) -> cgroup.Limits:
+def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, may_limit: bool) -> cgroup.Limits:
     """Limits that the host itself does not have already.
 
-    The memory of a native environment says how much a workload may count on; only root can
-    enforce it, and others run without. A quota changes the figures, so it is never dropped.
+    The memory of a native environment says how much a workload may count on; who may make control
+    groups enforces it, and others run without. A quota changes the figures, so it is never dropped.
 
-    Errors: MissingError for a quota without root.
+    Errors: MissingError for a quota that cannot be set.
     """
     cpus = affinity.cpu_limit(spec)
-    if cpus is not None and not root:
+    if cpus is not None and not may_limit:
         raise MissingError(
-            f"environment `{spec.name}` has a `cpu_quota` on the host, which takes root",
-            remedy="run as root: sudo aferir ..., or remove its `cpu_quota`",
+            f"environment `{spec.name}` has a `cpu_quota` on the host, which takes root, and "
+            "control groups that may be written",
+            remedy="run as root on the host itself: sudo aferir ..., or remove its `cpu_quota`",
         )
-    memory = spec.memory_bytes if root and 0 < spec.memory_bytes < host_memory_bytes else None
-    return cgroup.Limits(cpus=cpus, memory_bytes=memory, accounted=spec.accounted and root)
+    memory = spec.memory_bytes if may_limit and 0 < spec.memory_bytes < host_memory_bytes else None
+    return cgroup.Limits(cpus=cpus, memory_bytes=memory, accounted=spec.accounted and may_limit)
 
 
 class NativeInstance:

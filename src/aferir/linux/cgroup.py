@@ -67,6 +67,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ACCOUNTS = ("cpuacct", "blkio")
+_PRIVILEGED = "start aferir on the host itself, or in a container with control groups of its own"
 
 
 def parse_mounts(text: str) -> tuple[dict[str, Path], Path | None]:
@@ -86,6 +87,12 @@ def parse_mounts(text: str) -> tuple[dict[str, Path], Path | None]:
                 if name in options:
                     v1.setdefault(name, folder)
     return v1, v2
+
+
+def may_be_made(have: Layout) -> bool:
+    """Whether we may make groups: as root, and not in a container that only sees its own."""
+    roots = have.roots()
+    return os.geteuid() == 0 and bool(roots) and all(os.access(root, os.W_OK) for root in roots)
 
 
 def layout() -> Layout:
@@ -159,7 +166,8 @@ def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
                     raise
     except OSError as error:
         raise MissingError(
-            f"control group {name} cannot be made: {error}", remedy="run as root: sudo aferir ..."
+            f"control group {name} cannot be made: {error}",
+            remedy=_PRIVILEGED if error.errno == errno.EROFS else "run as root: sudo aferir ...",
         ) from None
     return folders
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -127,14 +128,14 @@ def test_an_instance_gets_just_its_cpus_or_an_error(
         assert not pin or set(chosen) <= set(pin)
 
 
-def test_the_host_is_limited_only_where_asked_and_by_root() -> None:
+def test_the_host_is_limited_only_where_asked_and_permitted() -> None:
     host = 2**34
-    assert native.limits_of(spec(memory_bytes=host), host, root=True) == cgroup.Limits()
-    limited = native.limits_of(spec(cpu_quota=0.5), host, root=True)
+    assert native.limits_of(spec(memory_bytes=host), host, may_limit=True) == cgroup.Limits()
+    limited = native.limits_of(spec(cpu_quota=0.5), host, may_limit=True)
     assert limited == cgroup.Limits(cpus=1.0, memory_bytes=2**28)
-    assert native.limits_of(spec(), host, root=False) == cgroup.Limits()
+    assert native.limits_of(spec(), host, may_limit=False) == cgroup.Limits()
     with pytest.raises(MissingError):
-        native.limits_of(spec(cpu_quota=0.5), host, root=False)
+        native.limits_of(spec(cpu_quota=0.5), host, may_limit=False)
 
 
 def guest(accelerator: command_line.Accelerator, folder: str = "/state/aferir-1") -> list[str]:
@@ -232,3 +233,9 @@ def test_a_guest_that_waits_for_a_busy_host_does_not_panic_for_want_of_ticks() -
         accelerator="tcg",
     )
     assert "no_timer_check" in command[command.index("-append") + 1].split()
+
+
+def test_groups_are_not_made_where_hierarchies_are_read_only(tmp_path: Path) -> None:
+    assert not cgroup.may_be_made(cgroup.Layout())
+    assert not cgroup.may_be_made(cgroup.Layout({"memory": tmp_path / "absent"}))
+    assert cgroup.may_be_made(cgroup.Layout({"memory": tmp_path})) == (os.geteuid() == 0)
