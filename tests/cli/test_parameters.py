@@ -17,7 +17,8 @@ from aferir.colocation.verbs import measure as colocate
 from aferir.elastic.program import CAPACITY, MOVIE, CapacityParameters, MovieParameters
 from aferir.elastic.verbs import measure as elastic
 from aferir.machine import packages
-from aferir.model.power import PowerSource
+from aferir.power.asked import Place
+from aferir.power.sources import PowerSource
 from aferir.programs.base import Command, read_parameters
 from tests.unit.programs.taking import command_of
 
@@ -49,7 +50,8 @@ def test_a_movie_is_told_as_it_was_validated() -> None:
 
 def test_a_source_of_power_travels_parsed() -> None:
     options = told(elastic, command_of(CAPACITY, {"power": "snmp:1.3.6*0.1@[fe80::1]:162"}))
-    wanted = PowerSource(kind="snmp", what="1.3.6", host="fe80::1", port=162, scale=0.1)
+    place = Place(what="1.3.6", host="fe80::1", port=162, scale=0.1)
+    wanted = PowerSource(kind="snmp", place=place)
     assert read_options(CapacityParameters, options).power == wanted
 
 

@@ -19,8 +19,8 @@ from aferir.machine import packages, privileges
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
 from aferir.model.parameters import duration, number, text, told, whole
-from aferir.model.power import PATTERN, PowerSource
 from aferir.model.record import Sample, Series, Warning
+from aferir.power.sources import PATTERN, PowerSource
 from aferir.programs.base import Command, Program
 from aferir.programs.figures import parse_figures
 from aferir.programs.kernels import document, kernel_path

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from aferir.power.asked import Meter, address
 from aferir.power.base import Description, Fetch, PowerError, Reading
 from aferir.power.lines import ask
 
@@ -92,3 +93,12 @@ def _fetch(host: str, port: int) -> str:
         host, port, question, lambda received: unframe(received) is not None, what="apcupsd"
     )
     return unframe(answer) or ""
+
+
+METER = Meter(
+    name="apcupsd",
+    form="apcupsd[:HOST[:PORT]]",
+    pattern="(:.*)?",
+    parse=address,
+    make=lambda place, _password: Apcupsd(place.host or "127.0.0.1", place.port or PORT),
+)

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from aferir.errors import MissingError
+from aferir.power.asked import Meter, what
 from aferir.power.base import Description, PowerError, Reading
 
 CHIPS = Path("/sys/class/hwmon")
@@ -63,3 +64,12 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
+
+
+METER = Meter(
+    name="hwmon",
+    form="hwmon[:CHIP]",
+    pattern="(:.*)?",
+    parse=what,
+    make=lambda place, _password: Hwmon(place.what),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from aferir.linux import process
+from aferir.power.asked import Meter, nothing
 from aferir.power.base import Description, Fetch, PowerError, Reading
 
 _COMMAND = ("ipmitool", "dcmi", "power", "reading")
@@ -48,3 +49,8 @@ class Ipmi:
 
 def _fetch() -> str:
     return process.run(_COMMAND, timeout_s=_TIMEOUT_S).stdout
+
+
+METER = Meter(
+    name="ipmi", form="ipmi", pattern="", parse=nothing, make=lambda _place, _password: Ipmi()
+)

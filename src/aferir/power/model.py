@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from scipy import optimize
 
+from aferir.power.asked import Meter, Place
 from aferir.power.base import Description, PowerError, Reading
 
 LARGEST_BEND = 3.0
@@ -134,3 +135,18 @@ def model_of(peak_w: float, idle_fraction: float) -> PowerModel:
             remedy="peak in watts above 0, idle as a fraction of it from 0 to below 1",
         )
     return PowerModel(peak_w=peak_w, idle_w=peak_w * idle_fraction)
+
+
+def _parse(written: str) -> Place:
+    if not written:
+        raise ValueError("does not say which file")
+    return Place(what=written)
+
+
+METER = Meter(
+    name="model",
+    form="model:FILE",
+    pattern=":.+",
+    parse=_parse,
+    make=lambda place, _password: Modelled(load(Path(place.what))),
+)

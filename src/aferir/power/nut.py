@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping
 
+from aferir.power.asked import Meter, what_there
 from aferir.power.base import Description, Fetch, PowerError, Reading
 from aferir.power.lines import ask
 
@@ -130,3 +131,12 @@ def _fetch(ups: str, host: str, port: int) -> str:
 
     answer = ask(host, port, question, complete, what="upsd")
     return answer.decode("utf-8", errors="replace")
+
+
+METER = Meter(
+    name="nut",
+    form="nut:UPS[@HOST[:PORT]]",
+    pattern=":.+",
+    parse=what_there,
+    make=lambda place, _password: Nut(place.what, place.host or "127.0.0.1", place.port or PORT),
+)

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from aferir.errors import MissingError
+from aferir.power.asked import Meter, nothing
 from aferir.power.base import Description, PowerError, Reading
 
 ZONES = Path("/sys/class/powercap")
@@ -69,3 +70,8 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="ascii", errors="replace").strip()
     except OSError:
         return ""
+
+
+METER = Meter(
+    name="rapl", form="rapl", pattern="", parse=nothing, make=lambda _place, _password: Rapl()
+)

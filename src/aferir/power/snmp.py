@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from aferir.linux import process
+from aferir.power.asked import Meter, Place, what_there
 from aferir.power.base import Description, Fetch, PowerError, Reading
 
 PORT = 161
@@ -55,3 +56,21 @@ class Snmp:
 def _fetch(address: str, oid: str, community: str) -> str:
     words = ["snmpget", "-v2c", "-c", community, "-t", "2", "-r", "1", "-Oqv", address, oid]
     return process.run(words, timeout_s=_TIMEOUT_S).stdout
+
+
+def _parse(written: str) -> Place:
+    place = what_there(written)
+    if not place.host:
+        raise ValueError("does not say at which host")
+    return place
+
+
+METER = Meter(
+    name="snmp",
+    form="snmp:OID[*SCALE]@HOST[:PORT]",
+    pattern=":.+@.+",
+    parse=_parse,
+    make=lambda place, password: Snmp(
+        f"{place.host}:{place.port or PORT}", place.what, scale=place.scale, community=password
+    ),
+)

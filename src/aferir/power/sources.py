@@ -1,20 +1,54 @@
-"""Sources by the names that a user gives them."""
+"""Sources by the names that a user gives them: `rapl`, `nut:ups@10.0.0.3`, `model:FILE`."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import msgspec
 
 from aferir.errors import UsageError
-from aferir.model.power import FORMS, PowerSource
-from aferir.power import apcupsd, nut, snmp
-from aferir.power.apcupsd import Apcupsd
+from aferir.power import apcupsd, hwmon, ipmi, model, nut, rapl, snmp
+from aferir.power.asked import Meter, Place
 from aferir.power.base import Source
-from aferir.power.hwmon import Hwmon
-from aferir.power.ipmi import Ipmi
-from aferir.power.model import Modelled, load
-from aferir.power.nut import Nut
-from aferir.power.rapl import Rapl
-from aferir.power.snmp import Snmp
+
+METERS: dict[str, Meter] = {
+    one.name: one
+    for one in (
+        rapl.METER,
+        hwmon.METER,
+        ipmi.METER,
+        nut.METER,
+        apcupsd.METER,
+        snmp.METER,
+        model.METER,
+    )
+}
+FORMS = tuple(meter.form for meter in METERS.values())
+PATTERN = f"^({'|'.join(meter.name + meter.pattern for meter in METERS.values())})$"
+"""Of all forms, as far as a regular expression tells them."""
+
+
+class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for the power, and where."""
+
+    kind: str
+    """Name of one of `METERS`."""
+    place: Place = Place()
+
+    @classmethod
+    def parse(cls, written: str) -> PowerSource:
+        """One of FORMS. Errors: ValueError in words."""
+        kind, _, rest = written.partition(":")
+        if kind not in METERS:
+            raise ValueError(f"is no source of power; there are {', '.join(FORMS)}")
+        return cls(kind=kind, place=METERS[kind].parse(rest))
+
+    def __str__(self) -> str:
+        """As it is written."""
+        place = self.place
+        what = place.what if place.scale == 1.0 else f"{place.what}*{place.scale:g}"
+        host = f"[{place.host}]" if place.port and ":" in place.host else place.host
+        where = host + (f":{place.port}" if place.port else "")
+        joined = f"{what}@{where}" if what and where else what or where
+        return f"{self.kind}:{joined}" if joined else self.kind
 
 
 def source(text: str, *, community: str = "public") -> Source:
@@ -31,22 +65,4 @@ def made_of(wanted: PowerSource, *, community: str = "public") -> Source:
     `community` is SNMP's password: from the environment, never from a name that is printed.
     Errors: PowerError where the model's file is none.
     """
-    host = wanted.host or "127.0.0.1"
-    made: Source
-    match wanted.kind:
-        case "rapl":
-            made = Rapl()
-        case "ipmi":
-            made = Ipmi()
-        case "hwmon":
-            made = Hwmon(wanted.what)
-        case "apcupsd":
-            made = Apcupsd(host, wanted.port or apcupsd.PORT)
-        case "nut":
-            made = Nut(wanted.what, host, wanted.port or nut.PORT)
-        case "snmp":
-            where = f"{host}:{wanted.port or snmp.PORT}"
-            made = Snmp(where, wanted.what, scale=wanted.scale, community=community)
-        case "model":
-            made = Modelled(load(Path(wanted.what)))
-    return made
+    return METERS[wanted.kind].make(wanted.place, community)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aferir.model.power import PowerSource
     from aferir.power.meter import Meter, Taken
+    from aferir.power.sources import PowerSource
     from aferir.programs.figures import Figures
 
 
