@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from aferir.errors import UsageError
-from aferir.power import apcupsd, hwmon, ipmi, model, nut, rapl, snmp
+from aferir.power import apcupsd, battery, hwmon, ipmi, model, nut, rapl, snmp
 from aferir.power.asked import Meter, Place
 from aferir.power.base import Source
 
@@ -18,6 +18,7 @@ METERS: dict[str, Meter] = {
         nut.METER,
         apcupsd.METER,
         snmp.METER,
+        battery.METER,
         model.METER,
     )
 }
