@@ -12,6 +12,7 @@ from types import MappingProxyType
 from aferir.colocation.policies import fixed
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.policies.edfcoaloc import edfcoaloc
+from aferir.colocation.policies.heracles import heracles
 from aferir.colocation.policies.koordinator import koordinator
 from aferir.colocation.policies.parameters import parameters
 from aferir.colocation.policies.parties import parties
@@ -38,6 +39,7 @@ POLICIES: Mapping[str, Callable[[], Decide]] = MappingProxyType(
         "pid": pid,
         "parties": parties,
         "koordinator": koordinator,
+        "heracles": heracles,
         "aferir": aferir,
     }
 )
