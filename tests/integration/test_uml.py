@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from aferir import registry
-from aferir.environments.qemu.vm import GuestSpec
+from aferir.environments.qemu.spec import GuestSpec
 from aferir.environments.uml import guest, machine
 from aferir.environments.uml.guest import Guest, Wanted
 from aferir.environments.uml.machine import Share

@@ -9,6 +9,7 @@ import pytest
 
 from aferir.environments.base import Environment, Instance
 from aferir.environments.qemu import kvm
+from aferir.environments.qemu.spec import GuestSpec
 from aferir.errors import ProgramError
 from aferir.image import userland
 from aferir.linux import cgroup, journal
@@ -45,7 +46,7 @@ def guest(guests: Environment) -> Iterator[Instance]:
 
 def spec(**changes: object) -> EnvironmentSpec:
     values = {"name": "v", "kind": "vm", "cpus": 2, "memory_bytes": 2**28, **changes}
-    return EnvironmentSpec(**values)  # type: ignore[arg-type]
+    return GuestSpec(**values)  # type: ignore[arg-type]
 
 
 class TestGuest(EveryKind):
@@ -143,3 +144,19 @@ def test_the_verdict_on_kvm_is_asked_for_once(
     monkeypatch.setattr(kvm, "_trial", pytest.fail)
     assert kvm.verdict(base) == first
     assert first.reason
+
+
+def test_its_hardware_is_what_was_asked_for(guests: Environment) -> None:
+    keys = {"cpu_model": "Nehalem", "machine": "pc", "disk_device": "nvme"}
+    look = "cat /proc/cpuinfo /proc/mounts /sys/class/dmi/id/product_name"
+    for instance in allocated(guests, spec(**keys)):
+        said = instance.run(["sh", "-c", look]).stdout
+        assert "Nehalem" in said
+        assert "/dev/nvme0n1 / ext4" in said
+        assert "i440FX" in said
+
+
+def test_a_processor_that_there_is_not_is_told(guests: Environment) -> None:
+    with pytest.raises(ProgramError, match="unable to find CPU model"):
+        guests.allocate(spec(cpu_model="no-such-model"))
+    assert leftovers() == []

@@ -18,7 +18,8 @@ from aferir.aggregation import traffic, wiring
 from aferir.aggregation.shells import MAKING_S, output
 from aferir.aggregation.traffic import PROGRAM, Outcome, Task, read, script
 from aferir.environments.qemu.command_line import Wire
-from aferir.environments.qemu.vm import GuestInstance, GuestSpec, VirtualMachine
+from aferir.environments.qemu.spec import GuestSpec
+from aferir.environments.qemu.vm import GuestInstance, VirtualMachine
 from aferir.environments.uml import guest as uml
 from aferir.errors import UsageError
 from aferir.image import initramfs, userland

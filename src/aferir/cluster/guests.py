@@ -21,6 +21,7 @@ from aferir.cluster.workshop import Workshop
 from aferir.environments import agent
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.environments.qemu import command_line, kvm, vm
+from aferir.environments.qemu import spec as guest_spec
 from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs, userland
 from aferir.image.userland import Image, Metadata
@@ -60,20 +61,20 @@ class GuestNodes:
     """Makes, finds and removes them; on a bridge, and so root alone may."""
 
     own_kernel = True
-    kept_bytes = vm.KEPT_BYTES
+    kept_bytes = guest_spec.KEPT_BYTES
 
     def check(self) -> list[Finding]:
         """As of guests, and what shares folders with them."""
         found = vm.VirtualMachine().check()
         if _virtiofsd() is None:
             remedy = packages.install_command(["virtiofsd"])
-            found.append(Finding(vm.KIND, "missing", "virtiofsd is not installed", remedy))
+            found.append(Finding(guest_spec.KIND, "missing", "virtiofsd is not installed", remedy))
         return found
 
     def announce(self, place: Place) -> journal.Entry:
         """An entry that the cleaning of guests understands."""
         details = {"vms": str(journal.state_folder() / "vms")}
-        return journal.write(vm.KIND, details, kept_by=place.folder / "cluster.json")
+        return journal.write(guest_spec.KIND, details, kept_by=place.folder / "cluster.json")
 
     def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
         """Start QEMU in the background within the bridge's namespace, and plug its tap in."""

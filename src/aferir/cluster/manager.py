@@ -24,6 +24,7 @@ from aferir.cluster.description import (
 from aferir.cluster.guests import GuestNodes
 from aferir.cluster.nodes import Nodes, Place
 from aferir.environments.lxc import container
+from aferir.environments.qemu import spec as guest_spec
 from aferir.environments.qemu import vm
 from aferir.errors import MissingError, UsageError
 from aferir.image import userland
@@ -40,7 +41,7 @@ _BACKENDS: Mapping[NodeKind, Callable[[], Nodes]] = {
 }
 _BACK = {
     container.KIND: container.give_back,
-    vm.KIND: vm.give_back,
+    guest_spec.KIND: vm.give_back,
     namespace.KIND: namespace.give_back,
 }
 

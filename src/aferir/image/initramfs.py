@@ -84,6 +84,15 @@ def archive(modules: Mapping[str, bytes], busybox: bytes) -> bytes:
     return cpio(files)
 
 
+def with_disk(archive: bytes, name: str) -> bytes:
+    """The same archive for a guest whose kernel calls its disk so.
+
+    A later member of a name takes the place of an earlier one (buffer-format.rst).
+    """
+    start = member(archive, "init").replace(b"/dev/vda", b"/dev/" + name.encode())
+    return archive + cpio([File("init", 0o755, start)])
+
+
 def cpio(files: list[File]) -> bytes:
     """A `newc` archive (Documentation/driver-api/early-userspace/buffer-format.rst)."""
     parts = [_member(number, file) for number, file in enumerate(files, 1)]

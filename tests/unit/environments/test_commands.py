@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,7 +139,11 @@ def test_the_host_is_limited_only_where_asked_and_permitted() -> None:
         native.limits_of(spec(cpu_quota=0.5), host, may_limit=False)
 
 
-def guest(accelerator: command_line.Accelerator, folder: str = "/state/aferir-1") -> list[str]:
+def guest(
+    accelerator: command_line.Accelerator,
+    folder: str = "/state/aferir-1",
+    **hardware: str,
+) -> list[str]:
     return command_line.command(
         name="aferir-1",
         folder=Path(folder),
@@ -147,6 +152,7 @@ def guest(accelerator: command_line.Accelerator, folder: str = "/state/aferir-1"
         cpus=3,
         memory_bytes=2**28 + 1,
         accelerator=accelerator,
+        hardware=msgspec.convert(hardware, command_line.Hardware),
     )
 
 
@@ -166,6 +172,18 @@ def test_the_accelerator_decides_the_processor() -> None:
     assert after(guest("kvm"), "-cpu") == ["host"]
     assert after(guest("tcg"), "-accel") == ["tcg,thread=multi"]
     assert after(guest("tcg"), "-cpu") == ["max"]
+
+
+def test_hardware_is_what_was_asked_for() -> None:
+    usual, other = (
+        guest("kvm"),
+        guest("kvm", cpu_model="Nehalem", machine="pc", disk_device="nvme"),
+    )
+    assert after(usual, "-machine")[0].startswith("q35,")
+    assert after(other, "-machine")[0].startswith("pc,")
+    assert after(other, "-cpu") == ["Nehalem"]
+    assert "virtio-blk-pci,drive=disk" in after(usual, "-device")
+    assert "nvme,drive=disk,serial=aferir" in after(other, "-device")
 
 
 def test_a_comma_in_a_path_does_not_end_an_option() -> None:

@@ -203,3 +203,12 @@ def test_a_build_that_fails_does_not_fill_the_screen_with_its_command(
     assert "`mmdebstrap`" in found.value.message
     assert "aferir-out" not in found.value.message
     assert ("busy" in found.value.remedy) == (limit_s < 1)
+
+
+def test_the_name_of_the_disk_is_changed_by_a_later_member() -> None:
+    usual = initramfs.archive({}, b"busybox")
+    other = initramfs.with_disk(usual, "nvme0n1")
+    assert other.startswith(usual)
+    start = initramfs.member(other[len(usual) :], "init")
+    assert b"/dev/nvme0n1 /disk" in start
+    assert b"vda" not in start

@@ -7,7 +7,7 @@ emulated one on a busy host hangs in about one boot of three.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -19,18 +19,41 @@ Accelerator = Literal["kvm", "tcg", "counted"]
 """`counted`: emulated, on a clock that counts instructions instead of following the host's."""
 
 PROGRAM = "qemu-system-x86_64"
-_MACHINE = "q35,smm=off,vmport=off,sata=off,smbus=off,graphics=off"
+Machine = Literal["q35", "pc"]
+DiskDevice = Literal["virtio", "nvme"]
+_MACHINES: Mapping[Machine, str] = {
+    "q35": "q35,smm=off,vmport=off,sata=off,smbus=off,graphics=off",
+    "pc": "pc,smm=off,vmport=off,graphics=off",
+}
+_DISK_DEVICES: Mapping[DiskDevice, str] = {
+    "virtio": "virtio-blk-pci,drive=disk",
+    "nvme": "nvme,drive=disk,serial=aferir",
+}
+DISK_NAMES: Mapping[DiskDevice, str] = {"virtio": "vda", "nvme": "nvme0n1"}
+"""What the guest's kernel calls them."""
 _KERNEL = "console=ttyS0 quiet loglevel=3 nokaslr random.trust_cpu=on panic=-1 no_timer_check"
 """quiet: each character on the emulated serial line costs an exit. nokaslr: no relocation.
 no_timer_check: the kernel waits for ten ticks and panics without them, which an emulated guest
 that waits for the host's processors does not see in time (check_timer, io_apic.c); a guest of KVM
 leaves that out by itself."""
 _ACCELERATION = {
-    "kvm": ["-accel", "kvm", "-cpu", "host"],
-    "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
+    "kvm": ["-accel", "kvm"],
+    "tcg": ["-accel", "tcg,thread=multi"],
     # An instruction takes 2 ns (shift=1), and time with nothing to do is skipped (sleep=off).
-    "counted": ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-cpu", "max"],
+    "counted": ["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off"],
 }
+
+
+class Hardware(msgspec.Struct, frozen=True, kw_only=True):
+    """What a guest finds, each a cause of what it costs."""
+
+    cpu_model: str = ""
+    """As `qemu-system-x86_64 -cpu help` has it; empty: all that there is."""
+    machine: Machine = "q35"
+    disk_device: DiskDevice = "virtio"
+
+
+_USUAL = Hardware()
 
 
 class Wire(msgspec.Struct, frozen=True):
@@ -55,6 +78,7 @@ def command(
     accelerator: Accelerator,
     tap: tuple[str, str] | None = None,
     wires: Sequence[Wire] = (),
+    hardware: Hardware = _USUAL,
 ) -> list[str]:
     """A guest with `folder`/disk.qcow2, its agent and monitor on sockets in `folder`.
 
@@ -63,12 +87,12 @@ def command(
     without either the guest has no network.
     """
     return [
-        *_machine(name, folder, kernel, archive, accelerator),
+        *_machine(name, folder, kernel, archive, accelerator, hardware=hardware),
         *("-smp", f"{cpus},sockets=1,cores={cpus},threads=1"),
         *("-m", f"{-(-memory_bytes // 2**20)}M"),
         *("-append", _KERNEL),
         *("-drive", f"{_DRIVE},file={escaped(disk(folder))}"),
-        *("-device", "virtio-blk-pci,drive=disk"),
+        *("-device", _DISK_DEVICES[hardware.disk_device]),
         *("-device", "virtio-serial-pci"),
         *("-chardev", f"socket,id=agent,server=on,wait=off,path={escaped(agent(folder))}"),
         *("-device", f"virtserialport,nr=1,chardev=agent,name={initramfs.AGENT_PORT}"),
@@ -146,13 +170,21 @@ def escaped(path: Path) -> str:
 
 
 def _machine(
-    name: str, folder: Path, kernel: Path, archive: Path, accelerator: Accelerator
+    name: str,
+    folder: Path,
+    kernel: Path,
+    archive: Path,
+    accelerator: Accelerator,
+    *,
+    hardware: Hardware = _USUAL,
 ) -> list[str]:
+    everything = "host" if accelerator == "kvm" else "max"
     return [
         PROGRAM,
         *("-name", name, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-        *("-machine", _MACHINE),
+        *("-machine", _MACHINES[hardware.machine]),
         *_ACCELERATION[accelerator],
+        *("-cpu", hardware.cpu_model or everything),
         *("-kernel", str(kernel), "-initrd", str(archive)),
         *("-chardev", f"file,id=console,path={escaped(console(folder))}"),
         *("-serial", "chardev:console"),

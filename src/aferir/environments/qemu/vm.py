@@ -17,19 +17,16 @@ import msgspec
 from aferir.environments import agent
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.jsonsocket import JsonSocket
-from aferir.environments.limited import LimitedSpec
 from aferir.environments.qemu import command_line, kvm
+from aferir.environments.qemu.spec import KIND, GuestSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
 from aferir.linux import affinity, cgroup, events, journal, pages, process, undo
 from aferir.linux.process import Completed
 from aferir.machine import facts, packages
 from aferir.model.finding import Finding
-from aferir.model.plan import EnvironmentKind, EnvironmentSpec
+from aferir.model.plan import EnvironmentSpec
 
-KIND = "vm"
-KEPT_BYTES = 64 * 2**20
-"""What a guest's kernel and user land keep of its memory, about."""
 _PROGRAMS = (command_line.PROGRAM, "qemu-img")
 _CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[^\[])|[\x00-\x1f\x7f]")
 _BOOT_LIMIT_S = 300.0
@@ -53,16 +50,6 @@ class GuestNetwork(msgspec.Struct, frozen=True):
     """Below /run/netns."""
     tap: str
     hardware_address: str
-
-
-class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
-    """A guest under QEMU."""
-
-    kind: EnvironmentKind = KIND
-
-    def kept_bytes(self) -> int:
-        """As all guests with a kernel of their own."""
-        return KEPT_BYTES
 
 
 class VirtualMachine:
@@ -320,6 +307,7 @@ def _start(
     Errors: MissingError for a quota without root.
     """
     folder = folder_of(entry)
+    hardware = spec.hardware() if isinstance(spec, GuestSpec) else command_line.Hardware()
     limits = cgroup.Limits(cpus=affinity.cpu_limit(spec))
     groups: dict[str, Path] = {}
     if limits.cpus is not None:
@@ -328,12 +316,13 @@ def _start(
         name=name_of(entry),
         folder=folder,
         kernel=base.kernel,
-        archive=base.initramfs,
+        archive=_archive(folder, base, hardware),
         cpus=spec.cpus,
         memory_bytes=spec.memory_bytes,
         accelerator=accelerator,
         tap=(network.tap, network.hardware_address) if network is not None else None,
         wires=wires,
+        hardware=hardware,
     )
     if network is not None:
         command = ["ip", "netns", "exec", network.namespace, *command]
@@ -347,6 +336,16 @@ def _start(
             controls=pages.controls(spec),
         )
     return child, groups
+
+
+def _archive(folder: Path, base: userland.Image, hardware: command_line.Hardware) -> Path:
+    """What its kernel starts from: the image's, or one that knows another name of the disk."""
+    name = command_line.DISK_NAMES[hardware.disk_device]
+    if name == command_line.DISK_NAMES["virtio"]:
+        return base.initramfs
+    own = folder / "initramfs.img"
+    own.write_bytes(initramfs.with_disk(base.initramfs.read_bytes(), name))
+    return own
 
 
 def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
