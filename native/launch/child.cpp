@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ std::shared_ptr<volatile Told> shared_page() {
 [[noreturn]] void become(const char* path, char* const* words, const std::string& directory,
                          const Handles& handles, volatile Told& told) {
     setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // whoever kills us kills it
     unblock_signals();
     std::signal(SIGPIPE, SIG_DFL);
     if (dup2(handles.input, 0) >= 0 && dup2(handles.output, 1) >= 0 &&

@@ -81,8 +81,8 @@ def report_run(
             evaluation = evaluate(run)
             if not json:
                 print_verdict(run, evaluation, ignored)
-            for line in more:
-                print(f"- {line}")
+                for line in more:
+                    print(f"- {line}")
                 sys.stdout.flush()
             written = write_all(run, evaluation)
     except RefusedError as error:

@@ -1,0 +1,105 @@
+"""`aferir measure` and `aferir gate` as their users see them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from aferir.linux import process
+from aferir.linux.process import Completed
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    return tmp_path
+
+
+def aferir(folder: Path, *arguments: str) -> Completed:
+    return process.run(
+        [sys.executable, "-m", "aferir", *arguments], directory=folder, timeout_s=300, check=False
+    )
+
+
+def test_a_command_is_measured_and_its_experiment_is_kept(folder: Path) -> None:
+    (folder / "numbers").write_text("3\n1\n2\n", encoding="utf-8")
+    done = aferir(
+        folder,
+        *("measure", "--in", "native", "-n", "2", "--save", "sort.toml", "--json"),
+        *("--figure", "first(lower)=regex-first:[0-9]+", "--verify", "sort -c", "--"),
+        *("sort", "-n", "numbers"),
+    )
+    assert done.exit_code == 0, done.stderr
+    [cell] = json.loads(done.stdout)["cells"]
+    assert cell["duration"]["n"] == 2
+    saved = tomllib.loads((folder / "sort.toml").read_text(encoding="utf-8"))
+    assert saved["workload"][0]["files"] == ["numbers"]
+    again = aferir(folder, "run", "sort.toml", "--check")
+    assert again.stdout.strip() == "sort.toml is right: 1 cells"
+
+
+def test_a_result_that_is_wrong_is_no_result(folder: Path) -> None:
+    done = aferir(
+        folder, "measure", "--in", "native", "-n", "1", "--expect", "b", "--", "echo", "a"
+    )
+    assert done.exit_code == 1
+    assert "not what was expected" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("measure",),
+        ("measure", "--in", "natvie", "--", "true"),
+        ("measure", "--in", "native", "--time", "soon", "--", "true"),
+        ("measure", "--in", "native", "--figure", "x", "--", "true"),
+        ("measure", "--in", "native", "--files", "none-such", "--", "true"),
+        ("gate",),
+        ("gate", "--base", "a", "--base-command", "b"),
+        ("gate", "--at-most", "much", "--base-command", "a", "--head-command", "b"),
+        ("gate", "--base-command", "a"),
+    ],
+)
+def test_what_cannot_be_measured_starts_nothing(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = aferir(folder, *arguments)
+    assert done.exit_code in (2, 3), done.stdout + done.stderr
+    assert "remedy" in done.stderr
+    assert not list(folder.glob("runs/*/records.jsonl"))
+
+
+def test_a_gate_tells_a_version_that_takes_three_times_as_long(folder: Path) -> None:
+    """What the planted difference costs is far from any limit: the answer is no matter of noise."""
+    for command in (["init", "-q"], ["add", "."]):
+        (folder / "bench").write_text("sleep 0.02\n", encoding="utf-8")
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    commit = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-a", "-m", "x"]
+    subprocess.run(commit, cwd=folder, check=True)
+    (folder / "bench").write_text("sleep 2\n", encoding="utf-8")
+    subprocess.run(commit, cwd=folder, check=True)
+    done = aferir(
+        folder,
+        *("gate", "--base", "HEAD~1", "--head", "HEAD", "--build", "cp bench built"),
+        *("--at-most", "50%", "--time", "100s", "-n", "8", "--metric", "duration_s"),
+        *("--junit", "j.xml", "--markdown", "m.md", "--bencher", "b.json"),
+        *("--github-benchmark", "g.json", "--", "sh", "built"),
+    )
+    assert done.exit_code == 1, done.stdout + done.stderr
+    assert done.stdout.startswith("Failed: head is more than 50 % slower than base")
+    assert ET.parse(folder / "j.xml").getroot().get("failures") == "1"  # noqa: S314 - our own
+    assert "Failed" in (folder / "m.md").read_text(encoding="utf-8")
+    assert json.loads((folder / "b.json").read_text(encoding="utf-8"))["sh built"]["latency"]
+    assert json.loads((folder / "g.json").read_text(encoding="utf-8"))[0]["unit"] == "s"
+
+
+def test_a_program_that_fails_is_no_answer(folder: Path) -> None:
+    done = aferir(
+        folder, "gate", "--base-command", "false", "--head-command", "true", "--time", "5s"
+    )
+    assert done.exit_code == 4
+    assert "exited with 1" in done.stderr

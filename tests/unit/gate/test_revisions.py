@@ -1,0 +1,64 @@
+"""Two revisions, each built in a worktree of its own, of which nothing is left."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aferir.errors import ProgramError, UsageError
+from aferir.gate.revisions import built
+
+COMMIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-a", "-m", "x")
+
+
+def git(folder: Path, *words: str) -> str:
+    line = ["git", "-C", str(folder), *words]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    for number in ("1", "2"):
+        (folder / "number").write_text(number, encoding="utf-8")
+        git(folder, "add", ".")
+        git(folder, *COMMIT)
+    return folder
+
+
+def test_each_is_built_as_it_was_and_goes(repository: Path) -> None:
+    (repository / "number").write_text("changed", encoding="utf-8")
+    with built(repository, ("HEAD~1", "main"), "cat number number > built", 60) as pair:
+        assert [(one.folder / "built").read_text(encoding="utf-8") for one in pair] == ["11", "22"]
+        folders = [one.folder for one in pair]
+        assert git(repository, "worktree", "list").count("\n") == 3
+    assert not any(folder.exists() for folder in folders)
+    assert git(repository, "worktree", "list").count("\n") == 1
+    assert (repository / "number").read_text(encoding="utf-8") == "changed"
+
+
+def test_a_build_that_fails_says_why_and_leaves_nothing(repository: Path) -> None:
+    with (
+        pytest.raises(ProgramError, match="exited with 3: no compiler"),
+        built(repository, ("HEAD~1", "HEAD"), "echo no compiler >&2; exit 3", 60),
+    ):
+        pass
+    assert git(repository, "worktree", "list").count("\n") == 1
+
+
+def test_a_revision_that_is_not_known_is_named(repository: Path) -> None:
+    with (
+        pytest.raises(UsageError, match="no revision 'none'"),
+        built(repository, ("none", "HEAD"), "", 60),
+    ):
+        pass
+
+
+def test_one_that_looks_like_an_option_is_none(repository: Path) -> None:
+    with pytest.raises(UsageError), built(repository, ("--help", "HEAD"), "", 60):
+        pass
