@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from aferir.cli import main
 from aferir.config import colocation
 from aferir.linux import process
+from tests.waiting import eventually
 
 QUICK = ["colocate", "search", "--duration", "3", "--load", "0.5"]
 
@@ -37,28 +36,21 @@ def test_the_defaults_beside_themselves_are_no_better(capsys: pytest.CaptureFixt
 def test_a_search_that_is_killed_leaves_no_workers() -> None:
     words = [*QUICK, "--candidates", "400", "--processes", "2"]
     child = process.start([sys.executable, "-m", "aferir", *words])
-    workers: list[Path] = []
     try:
-        for _ in waited(20.0):
-            told = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
-            workers = [Path("/proc", pid) for pid in told]
-            if sum("spawn_main" in (one / "cmdline").read_text() for one in workers) == 2:
-                break
-        else:
-            pytest.fail("no workers were started")
+        workers = eventually(lambda: two_workers(child.pid))
         child.kill()
         child.wait()
-        assert any(not any(one.exists() for one in workers) for _ in waited(10.0))
+        eventually(lambda: not any(one.exists() for one in workers))
     finally:
         process.end(child)
 
 
-def waited(seconds: float) -> Iterator[None]:
-    """Again and again until that time is over."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        yield
-        time.sleep(0.05)
+def two_workers(pid: int) -> list[Path]:
+    """Those of a search, once both are started."""
+    told = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    workers = [Path("/proc", one) for one in told]
+    started = sum("spawn_main" in (one / "cmdline").read_text() for one in workers)
+    return workers if started == 2 else []
 
 
 def test_parameters_in_a_file_are_those_of_the_policy(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from aferir import registry
 from aferir.errors import ProgramError
 from aferir.linux import journal, namespace, process, undo
 from tests.integration.support import own_state
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.integration,
@@ -55,10 +55,7 @@ def folders() -> list[Path]:
 
 def comes_up(mark: str) -> bool:
     """Whether something of ours runs: while it is being executed it shows no environment."""
-    deadline = time.monotonic() + 5
-    while not (found := marked(mark)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return bool(found)
+    return bool(eventually(lambda: marked(mark)))
 
 
 def marked(mark: str) -> list[str]:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from aferir.clock import key as keys
 from aferir.errors import ClockError, MissingError, UsageError
 from aferir.linux import process
+from tests.waiting import eventually
 
 try:
     from aferir.clock import _native, rgap, rvec
@@ -104,10 +105,11 @@ def test_ticks_and_nanoseconds_convert_back_and_forth(ns: int) -> None:
 
 def test_elapsed_ticks_are_right_over_a_wrap_and_are_a_duration() -> None:
     assert rvec.elapsed_ns(2**64 - 500, 500) == rvec.ticks_to_ns(1000)
-    start, began = rvec.ticks(), rvec.now_ns()
+    before, start, began = rvec.now_ns(), rvec.ticks(), rvec.now_ns()
     time.sleep(0.01)
-    end, ended = rvec.ticks(), rvec.now_ns()
-    assert rvec.elapsed_ns(start, end) == pytest.approx(ended - began, rel=0.05, abs=2e6)
+    ended, end, after = rvec.now_ns(), rvec.ticks(), rvec.now_ns()
+    rounded = 1_000
+    assert ended - began - rounded <= rvec.elapsed_ns(start, end) <= after - before + rounded
     rvec.refine()
 
 
@@ -148,9 +150,7 @@ def test_global_time_is_the_servers_within_its_bound(server: rgap.Server) -> Non
 def test_the_second_look_comes_by_itself_and_tightens_the_bound(server: rgap.Server) -> None:
     clock = ask(server, background=True)
     assert clock.info().rate_doubt_ppm > 100
-    until = time.monotonic() + 20
-    while clock.info().looks < 2 and time.monotonic() < until:
-        time.sleep(0.05)
+    eventually(lambda: clock.info().looks >= 2)
     info = clock.info()
     assert info.looks == 2
     assert abs(info.rate_ppm) < info.rate_doubt_ppm + 0.25

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,10 +50,8 @@ def test_what_is_run_runs_in_all_of_them_at_the_same_time(tmp_path: Path) -> Non
 
 def test_a_time_limit_ends_all_of_them() -> None:
     tenants = native()
-    clock = time.monotonic()
     with pytest.raises(TimeoutExpired):
-        tenants.run(["sleep", "600"], timeout_s=0.3)
-    assert time.monotonic() - clock < 60
+        tenants.run(["sleep", "6000"], timeout_s=0.3)
     tenants.release()
 
 

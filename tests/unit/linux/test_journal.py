@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from aferir.linux import journal
+from tests.waiting import eventually
 
 
 @pytest.fixture(autouse=True)
@@ -55,9 +55,7 @@ def test_what_a_killed_owner_made_is_an_orphan() -> None:
     assert journal.orphans() == []
     child.send_signal(signal.SIGKILL)
     # Not waited for yet: a zombie has ended too.
-    deadline = time.monotonic() + 10
-    while not journal.orphans() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    eventually(journal.orphans)
     assert [entry.kind for entry in journal.orphans()] == ["vm"]
     child.stdout.close()
     child.wait()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.linux import process
+from tests.waiting import eventually
 
 
 def alive(pid: int) -> bool:
@@ -24,10 +24,7 @@ def alive(pid: int) -> bool:
 
 
 def wait_until_dead(pid: int) -> bool:
-    deadline = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not alive(pid)
+    return eventually(lambda: not alive(pid))
 
 
 def test_output_exit_code_and_duration_are_kept() -> None:

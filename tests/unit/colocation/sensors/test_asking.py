@@ -23,6 +23,7 @@ from aferir.colocation.sensors.prometheus import PrometheusSensor
 from aferir.colocation.sensors.web import parse_url, question
 from aferir.errors import UsageError
 from aferir.linux import journal, process
+from tests.waiting import eventually
 
 Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
 
@@ -54,7 +55,7 @@ def say(handler: http.server.BaseHTTPRequestHandler, status: int, body: str = "f
     handler.wfile.write(body.encode())
 
 
-def looks_until(sensor: Sensor, enough: Callable[[Look], bool], seconds: float = 20.0) -> Look:
+def looks_until(sensor: Sensor, enough: Callable[[Look], bool], seconds: float = 300.0) -> Look:
     """All looks as one, until it is enough."""
     latencies, failed = Histogram(), 0
     deadline = time.monotonic() + seconds
@@ -88,11 +89,12 @@ def test_an_answer_of_more_than_a_socket_holds_is_read_to_its_end() -> None:
 def test_requests_that_were_due_while_the_service_stood_still_are_counted_from_their_moments() -> (
     None
 ):
-    lock, began = threading.Lock(), time.monotonic()
+    lock, began = threading.Lock(), list[float]()
 
     def halting(handler: http.server.BaseHTTPRequestHandler) -> None:
         with lock:
-            time.sleep(max(0.0, began + 0.6 - time.monotonic()))
+            began.append(time.monotonic())  # with the first request: who asks may be late
+            time.sleep(max(0.0, began[0] + 0.6 - time.monotonic()))
         say(handler, 200)
 
     with served(halting) as url:
@@ -161,10 +163,7 @@ def test_who_asks_ends_with_a_controller_that_is_killed() -> None:
         assert journal.start_time(asks) is not None
         os.kill(child.pid, signal.SIGKILL)
         process.end(child)
-        deadline = time.monotonic() + 20.0
-        while journal.start_time(asks) is not None:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        eventually(lambda: journal.start_time(asks) is None)
 
 
 def test_a_prometheus_endpoint_gives_what_came_since_the_first_scrape() -> None:

