@@ -57,7 +57,13 @@ def test_the_kind_that_the_documentation_shows_runs_from_a_package_of_its_own(
 ) -> None:
     installed(folder, monkeypatch, name="heaps_package", code=example_kind(), points=POINTS)
     known = registry.kinds()
-    assert [field.key for field in known["heaps"].keys] == ["cpus", "memory", "pin", "heaps"]
+    assert [field.key for field in known["heaps"].keys] == [
+        "cpus",
+        "memory",
+        "pin",
+        "host",
+        "heaps",
+    ]
     content = EXPERIMENT.encode()
     plan = parse(content, host_limits(), WORKLOADS, known)
     run = runner.run(
