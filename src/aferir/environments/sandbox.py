@@ -371,4 +371,5 @@ def _version(tool: Tool) -> str:
     except AferirError:
         return tool.kind
     lines = (done.stdout or done.stderr).splitlines() or [tool.kind]
-    return lines[0].strip()
+    said = lines[0].strip()
+    return f"{tool.kind} {said}" if said[:1].isdigit() else said

@@ -35,14 +35,20 @@ def runtimes() -> list[Finding]:
     found = []
     for name in _RUNTIMES:
         if packages.missing([name]):
-            remedy = packages.install_command([name])
-            found.append(Finding(f"{KIND} {name}", "degraded", f"{name} is not installed", remedy))
+            said = f"{name} is not installed"
+            found.append(Finding(f"{KIND} {name}", "degraded", said, _how_to_get(name)))
         elif why := refusal(name, cgroup.layout()):
             found.append(Finding(f"{KIND} {name}", "degraded", why, 'runtime = "runc"'))
         else:
             kernel = ", a kernel of its own" if command_line.has_own_kernel(name) else ""
             found.append(Finding(f"{KIND} {name}", "ok", f"OCI runtime{kernel}"))
     return found
+
+
+def _how_to_get(runtime: str) -> str:
+    if runtime.startswith("kata"):
+        return "install Kata Containers from its releases: Debian and Ubuntu have no package of it"
+    return packages.install_command([runtime])
 
 
 def refusal(runtime: str, have: cgroup.Layout) -> str:
@@ -70,7 +76,7 @@ def ready(spec: EnvironmentSpec) -> None:
     if packages.missing([own.runtime]):
         remedy = f"name the path of a program, or one of {', '.join(_RUNTIMES)}"
         if own.runtime in _RUNTIMES:
-            remedy = packages.install_command([own.runtime])
+            remedy = _how_to_get(own.runtime)
         raise MissingError(
             f"environment `{spec.name}` asks for the OCI runtime `{own.runtime}`: it is not here",
             remedy=remedy,
