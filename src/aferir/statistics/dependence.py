@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from aferir.model.record import Warning
-from aferir.statistics.arrays import Array
+from aferir.statistics.arrays import Array, quantile
 from aferir.statistics.tails import two_sided
 
 MINIMUM = 5
@@ -64,9 +64,10 @@ def dependence(array: Array) -> Dependence:
     n = array.size
     if n < MINIMUM:
         return NOTHING
-    centred = array - np.median(array)
-    spread = float(np.median(np.abs(centred)))
-    if spread <= 1e-9 * float(np.abs(centred).max()):
+    centred = array - quantile(np.sort(array).tolist(), 0.5)
+    distances = np.sort(np.abs(centred)).tolist()
+    spread = quantile(distances, 0.5)
+    if spread <= 1e-9 * distances[-1]:
         return NOTHING
     clipped = np.clip(centred, -CLIP * spread, CLIP * spread)
     clipped = clipped - clipped.mean()

@@ -52,16 +52,21 @@ def mean_interval(values: Values, *, level: float = 0.95) -> Interval | None:
 
 def quantile_interval(values: Array, quantile: float, level: float) -> tuple[float, float] | None:
     """Distribution-free, of a quantile (David and Nagaraja 2003, section 7.1); None for small n."""
-    n = values.size
-    tail = (1 - level) / 2
+    low, high = _ranks_around(values.size, quantile, level)
+    if high > values.size or low < 1:
+        return None
     ordered = np.sort(values)
+    return float(ordered[low - 1]), float(ordered[high - 1])
+
+
+@lru_cache(maxsize=1024)
+def _ranks_around(n: int, quantile: float, level: float) -> tuple[int, int]:
+    """Ranks, from 1, of the order statistics around a quantile; outside 1 ... n for small n."""
+    tail = (1 - level) / 2
     covered = special.bdtr(np.arange(n), n, quantile)
     # X(low) > quantile with probability P(B < low); X(high) < quantile with P(B >= high).
     high = int(np.searchsorted(covered, 1 - tail)) + 1
-    low = int(np.searchsorted(covered, tail, side="right"))
-    if high > n or low < 1:
-        return None
-    return float(ordered[low - 1]), float(ordered[high - 1])
+    return int(np.searchsorted(covered, tail, side="right")), high
 
 
 def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:

@@ -21,13 +21,17 @@ def step(values: Array) -> float:
     """The decimal step that all values are multiples of, at most 1; 0 where there is none."""
     if values.size == 0:
         return 0.0
-    largest = float(np.abs(values).max())
-    for digits in range(DIGITS):
-        scaled = values * 10.0**digits
-        tolerance = 1e-7 + 8 * np.finfo(float).eps * largest * 10.0**digits
-        if np.abs(scaled - np.round(scaled)).max() <= tolerance:
-            return float(10.0**-digits)
-    return 0.0
+    # Most durations have all their digits: the finest step is tried first.
+    if not _fits(values, DIGITS - 1):
+        return 0.0
+    return float(10.0 ** -next(d for d in range(DIGITS) if _fits(values, d)))
+
+
+def _fits(values: Array, digits: int) -> bool:
+    """Whether all values have at most so many decimals."""
+    scaled = values * 10.0**digits
+    tolerance = 1e-7 + 8 * np.finfo(float).eps * float(np.abs(scaled).max())
+    return bool(np.abs(scaled - np.round(scaled)).max() <= tolerance)
 
 
 def rounding_error(values: Array, of: float) -> float:

@@ -69,7 +69,8 @@ def biweight(rows: Array) -> tuple[Array, Array, NDArray[np.int64], Array]:
     no scale to judge by.
     """
     n = rows.shape[1]
-    centre = np.median(rows, axis=1, keepdims=True)
+    ordered = np.sort(rows, axis=1)
+    centre = (ordered[:, (n - 1) // 2, None] + ordered[:, n // 2, None]) / 2
     distances = np.sort(np.abs(rows - centre), axis=1)
     at, share = divmod(SCALE_LEVEL * (n - 1), 1.0)
     low, high = distances[:, int(at), None], distances[:, min(int(at) + 1, n - 1), None]
@@ -81,7 +82,7 @@ def biweight(rows: Array) -> tuple[Array, Array, NDArray[np.int64], Array]:
         moved = (weight * rows).sum(axis=1, keepdims=True) / np.maximum(
             weight.sum(axis=1, keepdims=True), 1e-300
         )
-        done = bool((np.abs(moved - centre) <= 1e-12 * scale).all())
+        done = bool((np.abs(moved - centre) <= 1e-10 * scale).all())
         centre = moved
         if done:
             break

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from aferir.statistics.arrays import Array
+from aferir.statistics.arrays import Array, quantile
 
 EXACT = 3600
 """Up to so many pairs n x m the distribution of U is counted out, beyond it is normal."""
@@ -43,7 +43,7 @@ def shift(a: Array, b: Array, *, level: float, step: float = 0.0) -> Shift:
     left = size / 2 - (size / 2 - _left_out(a.size, b.size, (1 - level) / 2)) * tied
     at = np.arange(1, size + 1)
     low, high = np.interp([left + 0.5, size - left + 0.5], at, differences)
-    return Shift(float(np.median(differences)), float(low), float(high))
+    return Shift(quantile(differences.tolist(), 0.5), float(low), float(high))
 
 
 def rank_p(a: Array, b: Array, by: float = 0.0) -> float:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from scipy import special
 
-from aferir.statistics.arrays import Array
+from aferir.statistics.arrays import Array, quantile
 from aferir.statistics.intervals import Interval, quantile_interval
 from aferir.statistics.student import satterthwaite
 
@@ -70,7 +70,7 @@ def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Cost
     if error is not None:
         reach = float(special.stdtrit(freedom, (1 + level) / 2)) * error
         interval = Interval(mean * math.exp(-reach), mean * _exp(reach), level, "delta of means")
-    quantile, bounds = _upper(values, baseline, level)
+    share, bounds = _upper(values, baseline, level)
     return Costs(
         stalls=one,
         stalls_baseline=other,
@@ -79,8 +79,8 @@ def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Cost
         mean_interval=interval,
         mean_error=error,
         mean_freedom=freedom,
-        upper_quantile=quantile,
-        upper=float(np.quantile(values, quantile) / np.quantile(baseline, quantile)),
+        upper_quantile=share,
+        upper=_quantile_of(values, share) / _quantile_of(baseline, share),
         upper_interval=bounds,
     )
 
@@ -99,7 +99,7 @@ def find_stalls(values: Array, *, scale: float, level: float = 0.95) -> Stalls:
         stalled=int(slow.size),
         share=share,
         most=most,
-        factor=float(np.median(slow)) if slow.size else None,
+        factor=_quantile_of(slow, 0.5) if slow.size else None,
         factor_range=(float(slow.min()), float(slow.max())) if slow.size else None,
     )
 
@@ -165,15 +165,19 @@ def _mean_error(a: Array, b: Array, *, paired: bool) -> tuple[float | None, floa
     return math.sqrt(sum(parts)), satterthwaite(parts, (a.size - 1, b.size - 1))
 
 
+def _quantile_of(values: Array, share: float) -> float:
+    """Of samples in any order."""
+    return quantile(np.sort(values).tolist(), share)
+
+
 def _upper(a: Array, b: Array, level: float) -> tuple[float, Interval | None]:
     """A quantile, and its ratio's interval: order statistics of each side that hold together."""
     each = math.sqrt(level)
-    for quantile in UPPERS:
-        one = quantile_interval(a, quantile, each)
-        other = quantile_interval(b, quantile, each)
+    for share in UPPERS:
+        one, other = quantile_interval(a, share, each), quantile_interval(b, share, each)
         if one is not None and other is not None:
             ends = one[0] / other[1], one[1] / other[0]
-            return quantile, Interval(*ends, level, "order-statistics")
+            return share, Interval(*ends, level, "order-statistics")
     return UPPERS[-1], None
 
 
