@@ -1,14 +1,17 @@
 """What a container costs EP and CG, and whether a planted difference is seen and none is invented.
 
 A trial is an experiment in small: rounds in which native and container run next to each other,
-their ratio, and the verdict that a report would give. The planted slowdown is a CPU quota on the
-container, so the whole chain is tried, from the control group to the sentence.
+their ratio, and the verdict that a report would give. The planted slowdown is work: in the
+container the program does 10 % more of it. A quota would plant nothing while others hold the
+processor, since a program that waits for its turn is not throttled. A busy machine takes more
+rounds: a trial goes on until the interval of the ratio is narrow, whatever the ratio is.
 """
 
 from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import PurePosixPath
 
@@ -19,8 +22,10 @@ from aferir.environments.base import Instance
 from aferir.errors import MissingError
 from aferir.model.bench import BenchResult, Figure
 from aferir.model.plan import EnvironmentSpec, Parameter
-from aferir.programs.base import PROGRAM_FOLDER, read_parameters
+from aferir.model.record import Sample
+from aferir.programs.base import PROGRAM_FOLDER, Command, read_parameters
 from aferir.programs.npb.threads import NPB
+from aferir.programs.peak import PEAK, PeakParameters
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.ratio import paired_ratio
 from aferir.statistics.verdict import Verdict, decide
@@ -32,14 +37,25 @@ _MEMORY_BYTES = 2**30
 _TIME_LIMIT_S = 120.0
 _RATIO_ROUNDS, _QUICK_RATIO_ROUNDS = 40, 15
 _TRIALS, _QUICK_TRIALS = 20, 4
-_TRIAL_ROUNDS = 12
-_QUOTA = 0.9
+_TRIAL_ROUNDS, _MOST_TRIAL_ROUNDS = 12, 60
+_NARROW = 0.03
+"""Half-width of the ratio's 95 % interval at which a trial has seen enough."""
+_PLANTED_ROUNDS = {10: 109, 0: 99}
+"""Rounds of `peak-flops` in the container, of about 1 ms for each instruction-set level, after an
+untimed one that takes as long; the native run has as many as with nothing planted."""
 _MARGIN = 0.03
 _WORKLOADS: dict[str, dict[str, Parameter]] = {
     "ep": {"kernel": "ep", "class": "W", "threads": 1},
     "cg": {"kernel": "cg", "class": "W", "threads": 1},
 }
-"""Runs of tenths of a second: long against the period of a quota, short against drift."""
+"""Runs of tenths of a second: long against a turn of the scheduler, short against drift."""
+
+
+class _Work(msgspec.Struct, frozen=True):
+    """A program with its arguments, and how its output is read."""
+
+    command: Command
+    parse: Callable[[str], tuple[Sample, ...]]
 
 
 class _Pair(msgspec.Struct, frozen=True):
@@ -51,58 +67,77 @@ class _Pair(msgspec.Struct, frozen=True):
     def verdict(self) -> Verdict:
         return decide(paired_ratio(self.container, self.native))
 
+    def narrow(self) -> bool:
+        interval = self.verdict().interval
+        return interval is not None and interval.high <= interval.low * (1 + _NARROW) ** 2
+
+    def joined(self, other: _Pair) -> _Pair:
+        return _Pair(self.native + other.native, self.container + other.container)
+
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Allocate one native instance and two containers, one of them with the planted quota."""
+    """Allocate one native instance and a container, and run programs in both by turns."""
     for finding in registry.by_kind("container").check():
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)
     draw = random.Random(options.seed)  # noqa: S311
     with ExitStack() as stack:
-        native = _allocate(stack, "native", None)
-        plain = _allocate(stack, "container", None)
-        slowed = _allocate(stack, "container", _QUOTA)
+        native = _allocate(stack, "native")
+        container = _allocate(stack, "container")
         rounds = _QUICK_RATIO_ROUNDS if options.quick else _RATIO_ROUNDS
         figures = []
         for k, (name, parameters) in enumerate(_WORKLOADS.items()):
             note(f"{name}: container over native", 0.1 * k)
-            figures.append(_ratio_figure(name, _measure(native, plain, parameters, rounds, draw)))
+            work = _npb(parameters)
+            pair = _measure((native, work), (container, work), rounds, draw)
+            figures.append(_ratio_figure(name, pair))
         trials = _QUICK_TRIALS if options.quick else _TRIALS
-        for planted, container, offset in ((10, slowed, 0.2), (0, plain, 0.6)):
+        for planted, offset in ((10, 0.2), (0, 0.6)):
+            less, more = _peak(_PLANTED_ROUNDS[0]), _peak(_PLANTED_ROUNDS[planted])
             detected = 0
             for k in range(trials):
                 note(f"planted {planted} %, trial {k + 1}", offset + 0.4 * k / trials)
-                pair = _measure(native, container, _WORKLOADS["ep"], _TRIAL_ROUNDS, draw)
+                pair = _measure((native, less), (container, more), _TRIAL_ROUNDS, draw)
+                while not pair.narrow() and len(pair.native) < _MOST_TRIAL_ROUNDS:
+                    pair = pair.joined(_measure((native, less), (container, more), 4, draw))
                 detected += pair.verdict().outcome == "higher"
             figures.append(_trial_figure(planted, detected, trials))
     return BenchResult(bench="overhead", quick=options.quick, figures=tuple(figures))
 
 
-def _allocate(stack: ExitStack, kind: str, quota: float | None) -> Instance:
+def _allocate(stack: ExitStack, kind: str) -> Instance:
     spec = EnvironmentSpec(
         name=kind,
         kind=kind,
         cpus=1,
         pin=(max(os.sched_getaffinity(0)),),  # CPU 0 takes most interrupts
         memory_bytes=min(_MEMORY_BYTES, machine.host_limits().memory_bytes // 4),
-        cpu_quota=quota,
     )
     environment = registry.by_kind(kind)
     environment.prepare()
     instance = environment.allocate(spec)
     stack.callback(instance.release)
     if not registry.kinds()[kind].on_host:
-        for parameters in _WORKLOADS.values():
-            program = NPB.command(read_parameters(NPB, parameters)).program
+        for work in (*map(_npb, _WORKLOADS.values()), _peak(_PLANTED_ROUNDS[0])):
+            program = work.command.program
             instance.put(program, PROGRAM_FOLDER / program.name)
         instance.pause()
     return instance
 
 
+def _npb(parameters: dict[str, Parameter]) -> _Work:
+    return _Work(NPB.command(read_parameters(NPB, parameters)), NPB.parse)
+
+
+def _peak(rounds: int) -> _Work:
+    command = PEAK.command(PeakParameters())
+    arguments = (*command.arguments, "--rounds", str(rounds))
+    return _Work(msgspec.structs.replace(command, arguments=arguments), PEAK.parse)
+
+
 def _measure(
-    native: Instance,
-    container: Instance,
-    parameters: dict[str, Parameter],
+    native: tuple[Instance, _Work],
+    container: tuple[Instance, _Work],
     rounds: int,
     draw: random.Random,
 ) -> _Pair:
@@ -110,13 +145,13 @@ def _measure(
     for _ in range(rounds):
         order = [("native", native), ("container", container)]
         draw.shuffle(order)
-        for name, instance in order:
-            durations[name].append(_duration(instance, parameters))
+        for name, (instance, work) in order:
+            durations[name].append(_duration(instance, work))
     return _Pair(tuple(durations["native"]), tuple(durations["container"]))
 
 
-def _duration(instance: Instance, parameters: dict[str, Parameter]) -> float:
-    command = NPB.command(read_parameters(NPB, parameters))
+def _duration(instance: Instance, work: _Work) -> float:
+    command = work.command
     inside = not registry.kinds()[instance.spec.kind].on_host
     program = PROGRAM_FOLDER / command.program.name if inside else PurePosixPath(command.program)
     instance.resume()
@@ -128,7 +163,7 @@ def _duration(instance: Instance, parameters: dict[str, Parameter]) -> float:
         )
     finally:
         instance.pause()
-    return next(s.value for s in NPB.parse(done.stdout) if s.metric == "duration_s")
+    return next(s.value for s in work.parse(done.stdout) if s.metric == "duration_s")
 
 
 def _ratio_figure(name: str, pair: _Pair) -> Figure:
@@ -156,5 +191,5 @@ def _trial_figure(planted: int, detected: int, trials: int) -> Figure:
         n=trials,
         target=f">= {trials - errors}" if planted else f"<= {errors}",
         holds=detected >= trials - errors if planted else detected <= errors,
-        note=f"{_TRIAL_ROUNDS} pairs of EP.W a trial",
+        note=f"{_TRIAL_ROUNDS} to {_MOST_TRIAL_ROUNDS} pairs of peak-flops a trial",
     )
