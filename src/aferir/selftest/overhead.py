@@ -1,10 +1,12 @@
 """What a container costs EP and CG, and whether a planted difference is seen and none is invented.
 
-A trial is an experiment in small: rounds in which native and container run next to each other,
-their ratio, and the verdict that a report would give. The planted slowdown is work: in the
-container the program does 10 % more of it. A quota would plant nothing while others hold the
-processor, since a program that waits for its turn is not throttled. A busy machine takes more
-rounds: a trial goes on until the interval of the ratio is narrow, whatever the ratio is.
+A trial is an experiment in small: rounds in which two containers run next to each other, their
+ratio, and the verdict that a report would give. The planted slowdown is work: in one of them the
+program does 10 % more of it. A quota would plant nothing while others hold the processor, since a
+program that waits for its turn is not throttled; and the kernel shares a busy processor among
+control groups, so that a native program and one in a container do not get the same of it. A busy
+machine takes more rounds: a trial goes on until the interval of the ratio is narrow, whatever the
+ratio is.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ _TRIAL_ROUNDS, _MOST_TRIAL_ROUNDS = 12, 60
 _NARROW = 0.03
 """Half-width of the ratio's 95 % interval at which a trial has seen enough."""
 _PLANTED_ROUNDS = {10: 109, 0: 99}
-"""Rounds of `peak-flops` in the container, of about 1 ms for each instruction-set level, after an
-untimed one that takes as long; the native run has as many as with nothing planted."""
+"""Rounds of `peak-flops` in the second container, of about 1 ms for each instruction-set level, after an
+untimed one that takes as long; the first one has as many as with nothing planted."""
 _MARGIN = 0.03
 _WORKLOADS: dict[str, dict[str, Parameter]] = {
     "ep": {"kernel": "ep", "class": "W", "threads": 1},
@@ -59,31 +61,31 @@ class _Work(msgspec.Struct, frozen=True):
 
 
 class _Pair(msgspec.Struct, frozen=True):
-    """Durations in s of neighbouring runs, native and container."""
+    """Durations in s of neighbouring runs."""
 
-    native: tuple[float, ...]
-    container: tuple[float, ...]
+    baseline: tuple[float, ...]
+    values: tuple[float, ...]
 
     def verdict(self) -> Verdict:
-        return decide(paired_ratio(self.container, self.native))
+        return decide(paired_ratio(self.values, self.baseline))
 
     def narrow(self) -> bool:
         interval = self.verdict().interval
         return interval is not None and interval.high <= interval.low * (1 + _NARROW) ** 2
 
     def joined(self, other: _Pair) -> _Pair:
-        return _Pair(self.native + other.native, self.container + other.container)
+        return _Pair(self.baseline + other.baseline, self.values + other.values)
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Allocate one native instance and a container, and run programs in both by turns."""
+    """Allocate one native instance and two containers, and run programs in two by turns."""
     for finding in registry.by_kind("container").check():
         if finding.status == "missing":
             raise MissingError(finding.message, remedy=finding.remedy)
     draw = random.Random(options.seed)  # noqa: S311
     with ExitStack() as stack:
         native = _allocate(stack, "native")
-        container = _allocate(stack, "container")
+        container, other = _allocate(stack, "container"), _allocate(stack, "container")
         rounds = _QUICK_RATIO_ROUNDS if options.quick else _RATIO_ROUNDS
         figures = []
         for k, (name, parameters) in enumerate(_WORKLOADS.items()):
@@ -97,9 +99,9 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
             detected = 0
             for k in range(trials):
                 note(f"planted {planted} %, trial {k + 1}", offset + 0.4 * k / trials)
-                pair = _measure((native, less), (container, more), _TRIAL_ROUNDS, draw)
-                while not pair.narrow() and len(pair.native) < _MOST_TRIAL_ROUNDS:
-                    pair = pair.joined(_measure((native, less), (container, more), 4, draw))
+                pair = _measure((container, less), (other, more), _TRIAL_ROUNDS, draw)
+                while not pair.narrow() and len(pair.baseline) < _MOST_TRIAL_ROUNDS:
+                    pair = pair.joined(_measure((container, less), (other, more), 4, draw))
                 detected += pair.verdict().outcome == "higher"
             figures.append(_trial_figure(planted, detected, trials))
     return BenchResult(bench="overhead", quick=options.quick, figures=tuple(figures))
@@ -136,18 +138,19 @@ def _peak(rounds: int) -> _Work:
 
 
 def _measure(
-    native: tuple[Instance, _Work],
-    container: tuple[Instance, _Work],
+    baseline: tuple[Instance, _Work],
+    compared: tuple[Instance, _Work],
     rounds: int,
     draw: random.Random,
 ) -> _Pair:
-    durations: dict[str, list[float]] = {"native": [], "container": []}
+    """Each round runs both, in a random order."""
+    durations: list[tuple[float, float]] = []
     for _ in range(rounds):
-        order = [("native", native), ("container", container)]
-        draw.shuffle(order)
-        for name, (instance, work) in order:
-            durations[name].append(_duration(instance, work))
-    return _Pair(tuple(durations["native"]), tuple(durations["container"]))
+        first = draw.random() < 0.5
+        early = _duration(*(baseline if first else compared))
+        late = _duration(*(compared if first else baseline))
+        durations.append((early, late) if first else (late, early))
+    return _Pair(tuple(b for b, _ in durations), tuple(v for _, v in durations))
 
 
 def _duration(instance: Instance, work: _Work) -> float:
@@ -174,7 +177,7 @@ def _ratio_figure(name: str, pair: _Pair) -> Figure:
         name=f"{name}.container_over_native",
         value=verdict.ratio,
         unit="ratio",
-        n=len(pair.native),
+        n=len(pair.baseline),
         interval=None if interval is None else (interval.low, interval.high),
         target=f"interval within {1 - _MARGIN:g} and {1 + _MARGIN:g}",
         holds=within,

@@ -25,8 +25,8 @@ CERTAIN = 2.5758
 with power."""
 NORMAL_99 = 2.3263
 LARGEST = 0.98
-DIFFERENCE = 0.05
-"""P value up to which samples are called different when doubts are looked for."""
+BEYOND_DOUBT = 0.03
+"""P value that a difference has to keep at the largest correlation that is not excluded."""
 CLIP = 3.0
 """Deviations beyond so many median deviations count as that many: one spike hides no trend."""
 
@@ -98,11 +98,11 @@ def doubts(found: Dependence, n: int, what: str, score: float | None) -> tuple[W
     if score is None:
         return ()
     least = max(n * _share(found.upper), 1.5)
-    if two_sided("t", least, score * math.sqrt(least / n)) <= DIFFERENCE:
+    if two_sided("t", least, score * math.sqrt(least / n)) <= BEYOND_DOUBT:
         return ()
     message = (
         f"the difference is one only if the {what} are independent: {n} of them do not exclude an "
-        f"autocorrelation of r = {found.upper:.2f}, with which it would be none"
+        f"autocorrelation of r = {found.upper:.2f}, with which it would be in doubt"
     )
     return (Warning("autocorrelated", message, advice),)
 
