@@ -43,8 +43,8 @@ _TRIAL_ROUNDS, _MOST_TRIAL_ROUNDS = 12, 60
 _NARROW = 0.03
 """Half-width of the ratio's 95 % interval at which a trial has seen enough."""
 _PLANTED_ROUNDS = {10: 109, 0: 99}
-"""Rounds of `peak-flops` in the second container, of about 1 ms for each instruction-set level, after an
-untimed one that takes as long; the first one has as many as with nothing planted."""
+"""Rounds of `peak-flops` in the second container, of about 1 ms for each instruction-set level,
+after an untimed one that takes as long; the first one has as many as where nothing is planted."""
 _MARGIN = 0.03
 _WORKLOADS: dict[str, dict[str, Parameter]] = {
     "ep": {"kernel": "ep", "class": "W", "threads": 1},
