@@ -55,5 +55,8 @@ def method(rule: Rule) -> str:
         f"claimed where p <= {rule.alpha:g}, p after Holm's adjustment over the run <= "
         f"{rule.family_alpha:g}, and the ratio is more than {percent(rule.threshold)} away from "
         f"1; the absence of one beyond {percent(rule.margin)} where two one-sided tests reject "
-        f"at {percent(rule.equivalence_alpha)}. Emulated environments are neither."
+        f"at {percent(rule.equivalence_alpha)} for typical repetitions and for the mean, and "
+        f"stalls in more than {percent(rule.stall_share)} of the repetitions would have been seen; "
+        f"different stalls where Fisher's test rejects at {percent(rule.stall_alpha)}. Emulated "
+        "environments are neither."
     )
