@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -160,6 +159,8 @@ class _OwnFault(AferirError):
 
 def _own_fault(options: argparse.Namespace, error: Exception) -> int:
     """Keep the traceback for whoever mends it, in a file and not in the user's face."""
+    import traceback
+
     from aferir.linux.journal import state_folder
 
     try:

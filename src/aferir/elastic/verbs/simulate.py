@@ -18,7 +18,6 @@ import argparse
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from aferir.errors import MissingError, UsageError
@@ -200,6 +199,8 @@ def _measured(path: Path) -> list[float]:
 
 
 def _row(level: tuple[str, str], runs: list[Outcome]) -> dict[str, Any]:
+    from statistics import mean
+
     blocked = [run.books.blocked for run in runs]
     followed = [run.followed for run in runs]
     return {
