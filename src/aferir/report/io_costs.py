@@ -15,6 +15,7 @@ import numpy as np
 
 from aferir.model.plan import EnvironmentSpec, Plan, ServerSpec, environment_family
 from aferir.model.record import Record, Sample, Side
+from aferir.report.io_projections import projection
 from aferir.report.model import EMULATED, IoCell, IoProjection, IoStudy
 from aferir.statistics.io_cost import (
     CpuTime,
@@ -25,15 +26,12 @@ from aferir.statistics.io_cost import (
     operations,
     system_share,
 )
-from aferir.statistics.scaling import Projection, project
 
 STATES = ("user", "system", "virtual", "idle", "iowait")
 LAYERS = ("user", "os", "vm")
 _PARTS = ("user", "system")
 _Seen = Mapping[tuple[str, Side], float]
-PROJECTED_CORES = 1000
 _CORES = "environment.cpus"
-_FEWEST_SIZES = 3
 _DAYS = 365.0
 _J_PER_KWH = 3.6e6
 
@@ -321,34 +319,9 @@ def _projections(plan: Plan, records: Sequence[Record]) -> tuple[IoProjection, .
             key = (record.workload, environment_family(record.environment))
             costs.setdefault(key, {}).setdefault(spec.cpus, []).append(run.system_cpio)
     return tuple(
-        _projection(workload, environment, by_cores)
+        projection(workload, environment, by_cores)
         for (workload, environment), by_cores in costs.items()
         if len(by_cores) > 1
-    )
-
-
-def _projection(
-    workload: str, environment: str, costs: Mapping[int, Sequence[float]]
-) -> IoProjection:
-    laws: list[Projection | None] = []
-    note = ""
-    for linear in (False, True):
-        if len(costs) < _FEWEST_SIZES:
-            laws.append(None)
-            note = f"{len(costs)} numbers of cores make no law: {_FEWEST_SIZES} at least"
-            continue
-        try:
-            laws.append(project(costs, PROJECTED_CORES, linear=linear))
-        except ValueError as error:
-            laws.append(None)
-            note = str(error)
-    return IoProjection(
-        workload=workload,
-        environment=environment,
-        measured={n: float(np.mean(costs[n])) for n in sorted(costs)},
-        usl=laws[0],
-        linear=laws[1],
-        note=note,
     )
 
 
