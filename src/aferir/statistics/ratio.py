@@ -37,6 +37,9 @@ Statistic = Literal["mean", "median"]
 FREEDOM = 0.8
 """Degrees of freedom of a biweight for each sample beyond the first: with them Student's t has the
 biweight's quantile at 95 % to within 2 %. For combining ratios; p values have the table."""
+BETWEEN_SHAPES = 0.98
+"""Of the critical value of normal samples: heavy tails have lighter ones, and the interval's level
+is to hold for both to within 2 %. P values keep to the normal ones."""
 AGREEMENT_ALPHA = 0.05
 """Where so many samples are ignored that the others might agree by chance, the mean is taken."""
 
@@ -227,7 +230,8 @@ def _from_location(
     p_value = max(p_value, concentration(place.n, place.lost))
     if distance == 0:
         p_value = 1.0
-    half = critical(shape, worth, level) * error + rounding
+    reach = critical(shape, worth, level) * (BETWEEN_SHAPES if shape == "biweight" else 1.0)
+    half = reach * error + rounding
     method = f"{place.method} of paired log-ratios"
     freedom = (FREEDOM if tail == "biweight" else 1.0) * (worth - 1)
     return Ratio(
