@@ -11,6 +11,7 @@ import duckdb
 import msgspec
 
 from aferir.errors import UsageError
+from aferir.linux.journal import unique
 from aferir.model.record import Record
 from aferir.store.run import Run
 
@@ -70,15 +71,19 @@ def rows(run: Run) -> Iterator[dict[str, object]]:
 def export_parquet(runs: Sequence[Run], path: Path) -> int:
     """Write all samples of `runs` to one Parquet file; how many rows it has.
 
-    Errors: UsageError where the file cannot be written.
+    Errors: UsageError where the file cannot be written; then one that was there is as it was.
     """
+    beside = path.with_name(unique(".writing-"))
     with _table(runs) as connection:
         try:
-            connection.execute("COPY samples TO $path (FORMAT parquet)", {"path": str(path)})
-        except duckdb.Error as reason:
+            connection.execute("COPY samples TO $path (FORMAT parquet)", {"path": str(beside)})
+            beside.replace(path)
+        except (duckdb.Error, OSError) as reason:
             raise UsageError(
                 f"{path} cannot be written: {_first_line(reason)}", remedy="name another file"
             ) from None
+        finally:
+            beside.unlink(missing_ok=True)
         count = connection.execute("SELECT count(*) FROM samples").fetchone()
     return int(count[0]) if count else 0
 

@@ -16,6 +16,7 @@ from aferir.model.plan import Plan
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record
 from aferir.store import continue_run, create_run, list_runs, open_run
+from aferir.store.export import export_parquet
 from tests.unit.runner.fakes import experiment, plan_of
 
 CONTENT = experiment(environments=["native"])
@@ -161,3 +162,23 @@ def test_all_files_of_a_run_are_as_the_umask_wants_them(
     modes = {path.stat().st_mode & 0o777 for path in writer.folder.iterdir()}
     assert modes == {0o666 & ~mask}
     assert writer.folder.stat().st_mode & 0o777 == 0o777 & ~mask
+
+
+def test_a_parquet_file_that_cannot_be_written_whole_leaves_the_old_one(
+    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create_run(tmp_path / "runs", plan, CONTENT, FIRST) as writer:
+        writer.append(record(0))
+    run = open_run(writer.folder)
+    target = tmp_path / "all.parquet"
+    export_parquet([run], target)
+    before = target.read_bytes()
+
+    def full(_self: Path, _target: Path) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(AferirError, match="No space left"):
+        export_parquet([run], target)
+    assert target.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", "all.parquet"}

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from aferir.errors import UsageError
+from aferir.linux.journal import write_durably
 
 ENDINGS = (".svg", ".html")
 
@@ -31,7 +32,7 @@ def write_picture(path: Path, svg: str, *, title: str, caption: str) -> None:
     """
     check_picture_path(path)
     text = _page(svg, title, caption) if path.suffix == ".html" else _alone(svg)
-    path.write_text(text, encoding="utf-8")
+    write_durably(path, text.encode())
 
 
 def _style(name: str) -> str:
