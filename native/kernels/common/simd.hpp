@@ -15,8 +15,7 @@
 #include <immintrin.h>
 #endif
 
-namespace aferir {
-inline namespace AFERIR_ISA {
+namespace aferir::inline AFERIR_ISA {
 
 #if defined(__AVX512F__)
 inline constexpr int kVectorBytes = 64;
@@ -128,5 +127,4 @@ template <int Width = 1>
     }
 }
 
-}  // namespace AFERIR_ISA
-}  // namespace aferir
+}  // namespace aferir::inline AFERIR_ISA

@@ -8,8 +8,7 @@
 
 #include "common/awaited.hpp"
 
-namespace aferir {
-inline namespace AFERIR_ISA {
+namespace aferir::inline AFERIR_ISA {
 
 /// Of the threads of one parallel region on the processors of this process.
 inline Patience patience_of(int threads) {
@@ -93,5 +92,4 @@ class Member {
     unsigned place_ = 0;
 };
 
-}  // namespace AFERIR_ISA
-}  // namespace aferir
+}  // namespace aferir::inline AFERIR_ISA
