@@ -179,7 +179,7 @@ def _answer(options: BenchOptions, note: Note) -> list[Figure]:
 def _ratios(stdout: str) -> int:
     """Environments that have a ratio to native."""
     try:
-        cells = json.loads(stdout)["cells"]
+        cells = json.loads(stdout)["evaluation"]["cells"]
     except (ValueError, KeyError, TypeError):
         return 0
     return sum(1 for cell in cells if (cell.get("ratio") or {}).get("estimate") is not None)

@@ -36,7 +36,7 @@ def test_a_command_is_measured_and_its_experiment_is_kept(folder: Path) -> None:
         *("sort", "-n", "numbers"),
     )
     assert done.exit_code == 0, done.stderr
-    [cell] = json.loads(done.stdout)["cells"]
+    [cell] = json.loads(done.stdout)["evaluation"]["cells"]
     assert cell["duration"]["n"] == 2
     saved = tomllib.loads((folder / "sort.toml").read_text(encoding="utf-8"))
     assert saved["workload"][0]["files"] == ["numbers"]
