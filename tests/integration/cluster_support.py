@@ -39,7 +39,7 @@ def entry_of(identity: str) -> journal.Entry:
     return entry
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
     """Fails where it does not come true."""
     deadline = time.monotonic() + seconds
     while not condition():

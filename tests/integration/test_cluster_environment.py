@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
@@ -24,6 +23,7 @@ from aferir.image import userland
 from aferir.linux import journal, namespace
 from tests.integration.contract import EveryKind, cpu_ns
 from tests.integration.support import allocated, leftovers, own_state, usable
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 SPEC = ClusterSpec(name="lab", cpus=1, memory_bytes=2**28, nodes=2)
@@ -136,8 +136,6 @@ def test_one_whose_maker_was_killed_is_removed_by_cleaning() -> None:
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     child.stdout.close()
-    deadline = time.monotonic() + 10
-    while journal.orphans() and time.monotonic() < deadline:
-        assert registry.clean(journal.orphans()) == []
+    eventually(lambda: registry.clean(journal.orphans()) == [] and not journal.orphans())
     assert {entry.id for entry in journal.entries()} == before
     assert [line for line in leftovers() if not any(i in line for i in before)] == []

@@ -112,7 +112,7 @@ def test_a_file_names_lxd_as_it_does_other_clouds(
 ) -> None:
     _, place, inside = cloud
     once = aferir(inside, place.socket, "allocation", "--cloud", str(named))
-    assert once["tci_s"] + once["tii_s"] == pytest.approx(once["duration_s"], rel=0.1)
+    assert 0 < once["tci_s"] + once["tii_s"] <= once["duration_s"] * (1 + 1e-9)
     assert once["tlr_s"] > 0
     movie = aferir(
         *(inside, place.socket, "movie", "--cloud", str(named), "--clients-per-node", "4"),

@@ -29,7 +29,7 @@ GOOD = {
 }
 
 
-def until(ready: Callable[[], object], what: str, limit_s: float = 15.0) -> None:
+def until(ready: Callable[[], object], what: str, limit_s: float = 300.0) -> None:
     deadline = time.monotonic() + limit_s
     while True:
         try:
