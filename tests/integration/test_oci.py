@@ -13,6 +13,7 @@ from aferir.environments.base import Environment, Instance
 from aferir.environments.oci.spec import OciSpec
 from aferir.errors import MissingError, ProgramError
 from aferir.machine import packages
+from aferir.model.plan import PROGRAM_FOLDER
 from tests.integration.contract import Contract, kill_at_random_moments
 from tests.integration.support import allocated, leftovers, own_state, usable
 
@@ -118,6 +119,17 @@ def test_folders_are_where_they_are_asked_for(engine: Environment) -> None:
     assert said[2] not in ("overlayfs", "tmpfs")
     assert said[3] == "read-only"
     assert said[5].split()[1] == "1024"
+
+
+def test_programs_can_be_put_into_one_that_is_read_only(
+    engine: Environment, tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\necho here\n", encoding="ascii")
+    script.chmod(0o755)
+    for instance in allocated(engine, container(read_only=True)):
+        instance.put(script, PROGRAM_FOLDER / "script")
+        assert instance.run([str(PROGRAM_FOLDER / "script")]).stdout == "here\n"
 
 
 def test_a_bridge_gives_it_an_interface(engine: Environment) -> None:

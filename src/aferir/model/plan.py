@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 import msgspec
@@ -19,6 +20,8 @@ Order = Literal["interleaved", "random"]
 EnvironmentKind = str
 """Name of a kind of environment: see `aferir.environments.base.Kind`."""
 
+PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
+"""Where an instance with a file system of its own gets our programs."""
 SCRATCH = "AFERIR_SCRATCH"
 """Variable with the folder that a program may fill with files. Who builds the command names any
 folder there; an environment with the host's own file system puts a folder of this run alone

@@ -56,19 +56,20 @@ entry point of `aferir.programs`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from aferir.errors import UsageError
+from aferir.model import plan
 from aferir.model.checking import Wrong, convert
 from aferir.model.finding import Finding
 from aferir.model.parameters import Field, fields
 from aferir.model.plan import EnvironmentKind, Parameter
 from aferir.model.record import Sample, Series, Warning
 
-PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
+PROGRAM_FOLDER = plan.PROGRAM_FOLDER
 """Where an instance with a file system of its own gets our programs."""
 
 _Values = TypeVar("_Values", bound=msgspec.Struct)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from aferir.environments.limited import DISK
 from aferir.environments.oci.spec import OciSpec
 from aferir.errors import MissingError, ProgramError
+from aferir.model.plan import PROGRAM_FOLDER
 
 _MOST_FILES, _MOST_PROCESSES = 1_048_576, 32_768
 """Podman lowers its own limits to these (RLIMIT_NOFILE, RLIMIT_NPROC), and whoever has not the
@@ -107,8 +108,8 @@ def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
         made.append(f"--volume={files}:{spec.volume}")
     if disk is not None:
         made.append(f"--volume={disk}:{DISK}")
-    if spec.read_only:
-        made.append("--read-only")
+    if spec.read_only:  # but for the folder that our programs are put into
+        made += ["--read-only", f"--tmpfs={PROGRAM_FOLDER}:rw,exec"]
     return made
 
 
