@@ -60,6 +60,8 @@ def refused(
     message = f"{named} cannot be {act}: {said}" if named is not None else said
     if reason.errno in (errno.EACCES, errno.EPERM) and named is not None:
         message += owner_of(Path(os.fsdecode(named)))
+    if named is None and "temporary directory" in said:  # tempfile's own words
+        remedy = remedy or "set TMPDIR to a folder that you may write in"
     return RefusedError(message, remedy=remedy or _REMEDIES.get(reason.errno or 0, ""))
 
 
