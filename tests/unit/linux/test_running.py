@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -104,31 +103,25 @@ def test_a_child_that_waits_for_a_terminal_is_not_waited_for(number: signal.Sign
         process.run([sys.executable, "-c", code], timeout_s=0.6)
 
 
-def test_a_stopped_program_is_given_its_whole_time(tmp_path: Path) -> None:
-    """It stops itself, and the time limit passes twice before somebody lets it go on."""
-    mark = tmp_path / "mark"
-    code = (
-        "import os, signal, pathlib\n"
-        f"pathlib.Path({str(mark)!r}).write_text(str(os.getpid()))\n"
-        "os.kill(os.getpid(), signal.SIGSTOP); print('went on')"
-    )
-    waker = subprocess.Popen(
-        [
-            "sh",
-            "-c",
-            f'until [ -s {mark} ]; do sleep 0.01; done; sleep 2; kill -CONT "$(cat {mark})"',
-        ]
-    )
-    done = process.run([sys.executable, "-c", code], timeout_s=1.0)
-    assert waker.wait() == 0
+def test_a_program_that_is_found_stopped_uses_up_none_of_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It runs for longer than its limit; what is found at each look decides."""
+    monkeypatch.setattr(process, "_LOOK_S", 0.05)
+    monkeypatch.setattr(process, "is_stopped", lambda _pid: True)
+    done = process.run(["sh", "-c", "sleep 1; echo went on"], timeout_s=0.1)
     assert done.stdout == "went on\n"
     assert done.stopped_s > 0
+    monkeypatch.setattr(process, "is_stopped", lambda _pid: False)
+    with pytest.raises(TimeoutExpired):
+        process.run(["sleep", "60"], timeout_s=0.1)
 
 
-def test_one_that_has_just_ended_is_not_stopped() -> None:
-    child = subprocess.Popen(["true"])
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    try:
-        assert not is_stopped(child.pid)
-    finally:
-        child.wait()
+def test_what_a_program_is_told_and_says_survives_many_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "_LOOK_S", 0.05)
+    monkeypatch.setattr(process, "is_stopped", lambda _pid: True)
+    text = "line\n" * 50_000
+    done = process.run(["sh", "-c", "sleep 0.5; cat"], timeout_s=0.1, input_text=text)
+    assert done.stdout == text
