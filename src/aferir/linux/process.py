@@ -120,16 +120,16 @@ def _communicate(
     limits, since whoever looks takes a processor from what is measured.
     Errors: subprocess.TimeoutExpired once `timeout_s` is used up.
     """
-    if timeout_s is None:
-        return (*child.communicate(input_text), 0.0)
+    if timeout_s is None or input_text is not None:
+        # Python 3.11 forgets in a second wait what it has still to write.
+        return (*child.communicate(input_text, timeout=timeout_s), 0.0)
     left_s, stopped_s = timeout_s, 0.0
     while True:
         look_s = min(left_s, max(_LOOK_S, timeout_s * _LOOK_SHARE))
         clock = time.monotonic()
         try:
-            return (*child.communicate(input_text, timeout=look_s), stopped_s)
+            return (*child.communicate(timeout=look_s), stopped_s)
         except subprocess.TimeoutExpired:
-            input_text = None  # it is kept, and goes on where it was
             if stopped_s < _LONGEST_STOP_S and is_stopped(child.pid):
                 stopped_s += time.monotonic() - clock
                 continue

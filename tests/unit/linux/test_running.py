@@ -117,11 +117,15 @@ def test_a_program_that_is_found_stopped_uses_up_none_of_its_time(
         process.run(["sleep", "60"], timeout_s=0.1)
 
 
-def test_what_a_program_is_told_and_says_survives_many_looks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_a_program_says_survives_many_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_LOOK_S", 0.05)
     monkeypatch.setattr(process, "is_stopped", lambda _pid: True)
+    script = "seq 20000; sleep 0.5; seq 20000"
+    done = process.run(["sh", "-c", script], timeout_s=0.1)
+    assert done.stdout == 2 * "".join(f"{number}\n" for number in range(1, 20001))
+
+
+def test_what_a_program_is_told_reaches_it_however_late_it_reads() -> None:
     text = "line\n" * 50_000
-    done = process.run(["sh", "-c", "sleep 0.5; cat"], timeout_s=0.1, input_text=text)
+    done = process.run(["sh", "-c", "sleep 2; cat"], timeout_s=100.0, input_text=text)
     assert done.stdout == text
