@@ -40,6 +40,8 @@ biweight's quantile at 95 % to within 2 %. For combining ratios; p values have t
 BETWEEN_SHAPES = 0.98
 """Of the critical value of normal samples: heavy tails have lighter ones, and the interval's level
 is to hold for both to within 2 %. P values keep to the normal ones."""
+CAUTION = 1.1
+"""Of the lost weight: a round that disagrees may still weigh a little where states are near."""
 AGREEMENT_ALPHA = 0.05
 """Where so many samples are ignored that the others might agree by chance, the mean is taken."""
 
@@ -86,7 +88,7 @@ def paired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ra
     if place is None:
         lone = _no_interval(logs, logs.size, paired=True, warnings=warnings)
         return _with_costs(lone, above, below, level)
-    guard = concentration(place.n, place.lost)
+    guard = concentration(place.n, CAUTION * place.lost)
     if guard > AGREEMENT_ALPHA and place.method == "biweight":
         mean = mean_location(logs)
         place = msgspec.structs.replace(mean, lost=place.lost, ignored=0)
@@ -227,7 +229,7 @@ def _from_location(
     shape: Tail = tail if worth >= min(place.n, 8) else "t"
     distance = max(abs(place.centre) - rounding, 0.0)
     p_value = _p_value(shape, worth, distance, error)
-    p_value = max(p_value, concentration(place.n, place.lost))
+    p_value = max(p_value, concentration(place.n, CAUTION * place.lost))
     if distance == 0:
         p_value = 1.0
     reach = critical(shape, worth, level) * (BETWEEN_SHAPES if shape == "biweight" else 1.0)
