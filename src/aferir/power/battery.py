@@ -8,6 +8,7 @@ from pathlib import Path
 from aferir.errors import MissingError
 from aferir.power.asked import Meter, what
 from aferir.power.base import Description, PowerError, Reading
+from aferir.power.files import number, text
 
 SUPPLIES = Path("/sys/class/power_supply")
 _MICRO = 1e-6
@@ -28,42 +29,28 @@ class Battery:
     def read(self) -> Reading:
         """Read its power, or current times voltage where it does not tell that."""
         folder = self._folder()
-        watts = _number(folder / "power_now") * _MICRO
+        watts = number(folder / "power_now") * _MICRO
         if not math.isfinite(watts):
-            amperes = _number(folder / "current_now") * _MICRO
-            watts = amperes * _number(folder / "voltage_now") * _MICRO
+            amperes = number(folder / "current_now") * _MICRO
+            watts = amperes * number(folder / "voltage_now") * _MICRO
         if not math.isfinite(watts):
             raise PowerError(
                 f"the battery {folder.name} tells neither its power nor its current",
                 remedy="measure at the outlet: see docs/reference/power.md",
             )
-        status = _text(folder / "status")
+        status = text(folder / "status")
         stale = "" if status == "Discharging" else f"its status is {status or 'not known'}"
         return Reading(power_w=abs(watts), stale=stale)
 
     def _folder(self) -> Path:
         for path in sorted(self._supplies.glob("*/type")):
-            if _text(path) == "Battery" and self._name in ("", path.parent.name):
+            if text(path) == "Battery" and self._name in ("", path.parent.name):
                 return path.parent
         wanted = f"called `{self._name}` " if self._name else ""
         raise MissingError(
             f"this machine has no battery {wanted}here",
             remedy=f"ls {self._supplies} lists what it has",
         )
-
-
-def _number(path: Path) -> float:
-    try:
-        return float(_text(path))
-    except ValueError:
-        return math.nan
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
 
 
 METER = Meter(

@@ -8,6 +8,7 @@ from pathlib import Path
 from aferir.errors import MissingError
 from aferir.power.asked import Meter, what
 from aferir.power.base import Description, PowerError, Reading
+from aferir.power.files import number, text
 
 CHIPS = Path("/sys/class/hwmon")
 _MICRO = 1e-6
@@ -23,12 +24,12 @@ class Hwmon:
     def describe(self) -> Description:
         """`power1_max` bounds it; its averaging interval, where it has one, is its period."""
         path = self._input()
-        most = _number(path.with_name("power1_max"))
-        interval_ms = _number(path.with_name("power1_average_interval"))
-        accuracy = _text(path.with_name("power1_accuracy")).rstrip("%")
+        most = number(path.with_name("power1_max"))
+        interval_ms = number(path.with_name("power1_average_interval"))
+        accuracy = text(path.with_name("power1_accuracy")).rstrip("%")
         return Description(
-            name=f"hwmon:{_text(path.parent / 'name')}",
-            scope=_text(path.with_name("power1_label")) or "what the chip measures",
+            name=f"hwmon:{text(path.parent / 'name')}",
+            scope=text(path.with_name("power1_label")) or "what the chip measures",
             period_s=interval_ms * 1e-3 if math.isfinite(interval_ms) and interval_ms else 1.0,
             accuracy=float(accuracy) / 100 if accuracy.isdecimal() else 0.0,
             most_w=most * _MICRO if math.isfinite(most) and most > 0 else math.inf,
@@ -36,7 +37,7 @@ class Hwmon:
 
     def read(self) -> Reading:
         """The input now, or its average where that is all there is."""
-        watts = _number(self._input()) * _MICRO
+        watts = number(self._input()) * _MICRO
         if not math.isfinite(watts):
             raise PowerError("the power sensor cannot be read", remedy="see `sensors -u`")
         return Reading(power_w=watts)
@@ -44,26 +45,12 @@ class Hwmon:
     def _input(self) -> Path:
         for kind in ("power1_input", "power1_average"):
             for path in sorted(self._chips.glob(f"hwmon*/{kind}")):
-                if self._chip in ("", _text(path.parent / "name")):
+                if self._chip in ("", text(path.parent / "name")):
                     return path
         wanted = f"called `{self._chip}` " if self._chip else ""
         raise MissingError(
             f"no chip {wanted}measures power here", remedy="`sensors` lists what there is"
         )
-
-
-def _number(path: Path) -> float:
-    try:
-        return float(_text(path))
-    except ValueError:
-        return math.nan
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
 
 
 METER = Meter(
