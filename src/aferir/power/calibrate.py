@@ -12,7 +12,8 @@ import numpy as np
 
 from aferir.linux import process
 from aferir.power.base import PowerError, Source
-from aferir.power.model import PowerModel, busy_share, fit
+from aferir.power.fit import fit
+from aferir.power.model import PowerModel, busy_share
 from aferir.power.watch import watch
 
 _SPIN = "while True: pass"

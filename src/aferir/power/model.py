@@ -7,17 +7,12 @@ Provisioning for a Warehouse-sized Computer", ISCA 2007): idle + (peak - idle) *
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
-from scipy import optimize
 
 from aferir.power.asked import Meter, Place
 from aferir.power.base import Description, PowerError, Reading
-
-LARGEST_BEND = 3.0
 
 
 class PowerModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,43 +30,6 @@ class PowerModel(msgspec.Struct, frozen=True, kw_only=True):
         u = min(max(utilisation, 0.0), 1.0)
         shape = u if self.bend is None else 2 * u - u**self.bend
         return self.idle_w + (self.peak_w - self.idle_w) * shape
-
-
-def fit(points: Sequence[tuple[float, float]]) -> PowerModel:
-    """The model through (utilisation, watts), its bend only where three utilisations tell of it.
-
-    Errors: PowerError where they are fewer than two apart, or power falls with use.
-    """
-    used = np.asarray([u for u, _ in points], dtype=float)
-    watts = np.asarray([w for _, w in points], dtype=float)
-    levels = len({round(float(u), 1) for u in used})
-    if len(points) < 2 or np.ptp(used) < 0.2:
-        raise PowerError(
-            "a model takes a busy and an idle server",
-            remedy="calibrate while nothing else runs on it",
-        )
-
-    def solve(bend: float | None) -> tuple[PowerModel, float]:
-        shape = used if bend is None else 2 * used - used**bend
-        basis = np.stack([np.ones_like(used), shape], axis=1)
-        found = np.linalg.lstsq(basis, watts, rcond=None)[0]
-        left = float(np.sqrt(np.mean((basis @ found - watts) ** 2)))
-        idle, span = float(found[0]), float(found[1])
-        return PowerModel(peak_w=idle + span, idle_w=idle, bend=bend, error_w=left), left
-
-    model, left = solve(None)
-    if levels >= 3:
-        best = optimize.minimize_scalar(
-            lambda bend: solve(float(bend))[1], bounds=(1.01, LARGEST_BEND), method="bounded"
-        )
-        bent, left_bent = solve(float(best.x))
-        model = bent if left_bent < left else model
-    if not 0 <= model.idle_w < model.peak_w:
-        raise PowerError(
-            f"power does not rise with use: {model.idle_w:.1f} W idle, {model.peak_w:.1f} W busy",
-            remedy="does the source measure this machine?",
-        )
-    return model
 
 
 def load(path: Path) -> PowerModel:

@@ -17,10 +17,11 @@ from aferir.errors import AferirError, MissingError, UsageError
 from aferir.power.apcupsd import Apcupsd, parse_status, unframe
 from aferir.power.base import Counter, Description, PowerError, Reading, power_between
 from aferir.power.check import refusal
+from aferir.power.fit import fit
 from aferir.power.hwmon import Hwmon
 from aferir.power.ipmi import Ipmi
 from aferir.power.meter import Meter
-from aferir.power.model import Modelled, PowerModel, busy_share, fit, load, model_of
+from aferir.power.model import Modelled, PowerModel, busy_share, load, model_of
 from aferir.power.nut import Nut, parse_list
 from aferir.power.rapl import Rapl
 from aferir.power.snmp import Snmp
