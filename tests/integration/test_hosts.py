@@ -147,8 +147,11 @@ def test_a_host_that_is_not_there_leaves_the_others(state: Path) -> None:
 @pytest.mark.parametrize("end", ["controller", "line"])
 def test_what_was_made_is_given_back_when_the_controller_has_gone(state: Path, end: str) -> None:
     reach = ("env", f"AFERIR_STATE={state}")
+    background = ["env", "--ignore-signal=INT"]  # as a shell starts what is to run behind it
     child = process.start(
-        [sys.executable, "-c", HOLDING, *reach], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*background, sys.executable, "-c", HOLDING, *reach],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "held\n"

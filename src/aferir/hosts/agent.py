@@ -28,7 +28,8 @@ from aferir.linux import journal
 
 SILENCE_S = 8.0
 """Without a word from the controller for so long, it is taken to have gone."""
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""A shell has what it starts in the background ignore SIGINT, and Python leaves that so."""
 
 
 class Agent:
