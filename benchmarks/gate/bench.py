@@ -28,13 +28,13 @@ SELECTABLE = True
 _LIMITS = Limits(at_most=0.01)
 _PLANTED = 0.02
 _PAIRS = 400
-"""Of a program of 0.2 s, in five minutes with what is around it."""
+"""Pairs of a program of 0.2 s that fit into five minutes, with what is around them."""
 _SPREAD = 0.03
 _TRIALS, _QUICK_TRIALS = 20, 1
 _BUDGET_S, _QUICK_BUDGET_S = 300.0, 40.0
 _FIRST_ANSWER_S = 15.0
 _STEPS = 4_000_000
-"""Of a loop of awk that takes about 0.2 s."""
+"""Rounds of a loop of awk that takes about 0.2 s."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:

@@ -135,7 +135,7 @@ def power(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def dependence(options: BenchOptions, note: Note) -> list[Figure]:
-    """Of intervals that wrongly leave out 1 since repetitions depend: the share with a warning."""
+    """Share with a warning of the intervals that wrongly leave out 1 since repetitions depend."""
     cases = [(kind, name, n) for kind in KINDS for name in DEPENDENT for n in SIZES]
     figures = []
     for k, (kind, name, n) in enumerate(cases):

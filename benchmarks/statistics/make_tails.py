@@ -34,7 +34,7 @@ QUANTILES: dict[int, tuple[float, ...]] = {{
 
 
 def quantiles(n: int, draws: int, seed: int) -> list[float]:
-    """Of |centre| / error over `draws` samples of size n."""
+    """Quantiles of |centre| / error over `draws` samples of size n."""
     rng = np.random.default_rng([seed, n])
     values = []
     for _ in range(draws // CHUNK):

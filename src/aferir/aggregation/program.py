@@ -38,7 +38,7 @@ _GUEST = 600 * 2**20
 
 
 class LinkParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a test network, for all that measure on one."""
+    """Options of a test network, for all that measure on one."""
 
     links: Annotated[int, whole("of each host", 1, MOST_LINKS)] = 4
     rate_mbit: Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s")] = 100
@@ -53,7 +53,7 @@ class LinkParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AggregationParameters(LinkParameters, frozen=True, kw_only=True):
-    """Of what is sent over links that are used as one."""
+    """Options of what is sent over links that are used as one."""
 
     method: Annotated[str, told("how the links are used as one", words=METHODS)]
     hosts: Annotated[int, whole("of the test network", 2, MOST_HOSTS)] = 2

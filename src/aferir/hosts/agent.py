@@ -13,7 +13,6 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -101,5 +100,4 @@ def _interrupt(*_: object) -> None:
 
 
 if __name__ == "__main__":
-    serving: Callable[[str], int] = main
-    sys.exit(serving(sys.argv[1]))
+    sys.exit(main(sys.argv[1]))

@@ -12,7 +12,7 @@ _Delay = Annotated[float, number("of each link, one way", 0.0, 10_000.0, unit="m
 
 
 class MeasureParameters(AggregationParameters, frozen=True, kw_only=True):
-    """Of `aferir aggregate measure`."""
+    """Options of `aferir aggregate measure`."""
 
     method: Annotated[str, told("how the links are used as one", words=METHODS)] = "single"
     delay_ms: _Delay = 0.0
@@ -23,7 +23,7 @@ class MeasureParameters(AggregationParameters, frozen=True, kw_only=True):
 
 
 class TuneParameters(LinkParameters, frozen=True, kw_only=True):
-    """Of `aferir aggregate tune`."""
+    """Options of `aferir aggregate tune`."""
 
     rate_mbit: Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s")] = 50
     seconds: Annotated[float, number("how long to send", 0.1, 3600.0, unit="s")] = 2.0
