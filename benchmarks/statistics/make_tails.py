@@ -1,4 +1,4 @@
-"""Make `src/aferir/statistics/tails_table.py`: quantiles of the biweight's studentised centre.
+"""Make `src/aferir/statistics/biweight_tails.csv`: quantiles of the biweight's studentised centre.
 
 For each n so many samples of a normal distribution are drawn; the table holds the values of
 |centre| / error that are exceeded with the given probabilities. Run from the project's root:
@@ -17,20 +17,7 @@ from aferir.statistics.robust import biweight
 LEVELS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5)
 SIZES = (*range(8, 21), 22, 24, 26, 28, 30, 35, 40, 50, 70, 100, 200)
 CHUNK = 50_000
-HEAD = '''"""Quantiles of |centre| / error of the biweight of n normal samples, by simulation.
-
-Made by `benchmarks/statistics/make_tails.py` from {draws:,} samples of each size, seed {seed}.
-"""
-
-from __future__ import annotations
-
-LEVELS = {levels}
-"""Probabilities that the value of the same column is exceeded."""
-QUANTILES: dict[int, tuple[float, ...]] = {{
-{rows}
-}}
-"""By the number of samples."""
-'''
+TARGET = Path("src/aferir/statistics/biweight_tails.csv")
 
 
 def quantiles(n: int, draws: int, seed: int) -> list[float]:
@@ -44,15 +31,12 @@ def quantiles(n: int, draws: int, seed: int) -> list[float]:
 
 
 def main(draws: int = 1_000_000, seed: int = 1) -> None:
-    """Write the module."""
-    rows = []
+    """Write the table: a line of levels, then one line for each number of samples."""
+    lines = [",".join(("n", *(f"{level:g}" for level in LEVELS)))]
     for n in SIZES:
-        figures = quantiles(n, draws, seed)
-        rows.append(f"    {n}: ({', '.join(f'{q:.4g}' for q in figures)}),")
-        print(rows[-1], flush=True)
-    target = Path("src/aferir/statistics/tails_table.py")
-    text = HEAD.format(draws=draws, seed=seed, levels=LEVELS, rows="\n".join(rows))
-    target.write_text(text, encoding="utf-8")
+        lines.append(",".join((str(n), *(f"{q:.4g}" for q in quantiles(n, draws, seed)))))
+        print(lines[-1], flush=True)
+    TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

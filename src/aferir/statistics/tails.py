@@ -2,21 +2,22 @@
 
 A mean has Student's t. The biweight of few values has a heavier tail than any t with a usual
 number of degrees of freedom, so its own quantiles were found by simulation
-(`aferir.statistics.tails_table`). Normal samples are the worst case among shapes with one mode:
+(`biweight_tails.csv`). Normal samples are the worst case among shapes with one mode:
 heavier tails make the biweight's error larger, not its centre. Samples of several states are
 bounded by `concentration`.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 from typing import Literal
 
+import msgspec
 import numpy as np
 from scipy import special
 
 from aferir.statistics.arrays import Array
-from aferir.statistics.tails_table import LEVELS, QUANTILES
 
 Tail = Literal["t", "biweight"]
 
@@ -24,15 +25,38 @@ SMALLEST = 1e-12
 """P values below it are not told apart."""
 
 
+class _Table(msgspec.Struct, frozen=True):
+    """Quantiles of |centre| / error of the biweight, one row for each number of samples."""
+
+    levels: Array
+    """Probabilities that the value of the same column is exceeded."""
+    sizes: Array
+    """Numbers of samples, increasing."""
+    quantiles: Array
+    """By size and level."""
+
+
+@cache
+def _table() -> _Table:
+    text = resources.files(__package__).joinpath("biweight_tails.csv").read_text(encoding="utf-8")
+    head, *lines = (line.partition(",") for line in text.splitlines())
+    return _Table(
+        levels=np.array(head[2].split(","), dtype=float),
+        sizes=np.array([size for size, _, _ in lines], dtype=float),
+        quantiles=np.array([row.split(",") for _, _, row in lines], dtype=float),
+    )
+
+
 def two_sided(tail: Tail, n: float, value: float) -> float:
     """P(|centre| / error >= value) where the true centre is zero, from n samples."""
     if tail == "t":
         return 2 * float(special.stdtr(max(n - 1, 1e-3), -abs(value)))
-    logs, levels = np.log(_row(n)), np.log(LEVELS)
+    chances = _table().levels
+    logs, levels = np.log(_row(n)), np.log(chances)
     at = np.log(max(abs(value), 1e-300))
     if at <= logs[0]:
         # Between p = 1 at zero and the first column.
-        return float(1 - (1 - LEVELS[0]) * np.exp(at - logs[0]))
+        return float(1 - (1 - chances[0]) * np.exp(at - logs[0]))
     if at >= logs[-1]:
         slope = (levels[-1] - levels[-5]) / (logs[-1] - logs[-5])
         return float(max(np.exp(levels[-1] + slope * (at - logs[-1])), SMALLEST))
@@ -43,10 +67,11 @@ def critical(tail: Tail, n: float, level: float) -> float:
     """Value that |centre| / error exceeds with probability 1 - level, from n samples."""
     if tail == "t":
         return float(special.stdtrit(max(n - 1, 1e-3), (1 + level) / 2))
-    logs, levels = np.log(_row(n)), np.log(LEVELS)
+    chances = _table().levels
+    logs, levels = np.log(_row(n)), np.log(chances)
     wanted = np.log(1 - level)
     if wanted >= levels[0]:
-        return float(np.exp(logs[0]) * level / (1 - LEVELS[0]))
+        return float(np.exp(logs[0]) * level / (1 - chances[0]))
     if wanted <= levels[-1]:
         slope = (logs[-1] - logs[-5]) / (levels[-1] - levels[-5])
         return float(np.exp(logs[-1] + slope * (wanted - levels[-1])))
@@ -69,10 +94,8 @@ def concentration(n: float, lost: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _row(n: float) -> Array:
-    """The table's row, interpolated in 1 / n; the last one beyond the largest n."""
-    sizes = np.array(list(QUANTILES))
-    table = np.array(list(QUANTILES.values()))
-    if n in QUANTILES:
-        return np.array(QUANTILES[int(n)])
+    """The table's row, interpolated in 1 / n; the first or last one beyond the table."""
+    table = _table()
     inverse = 1 / max(n, 1e-9)
-    return np.array([np.interp(inverse, 1 / sizes[::-1], column[::-1]) for column in table.T])
+    known = 1 / table.sizes[::-1]
+    return np.array([np.interp(inverse, known, column[::-1]) for column in table.quantiles.T])
