@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from aferir.cluster import configuration, disks, network
 from aferir.cluster.description import Node, number_of
 from aferir.cluster.nodes import Place, disk_folder, image_of, make_folders
 from aferir.cluster.workshop import Workshop
+from aferir.environments import groups
 from aferir.environments.lxc import config_file, container
 from aferir.errors import ProgramError
 from aferir.linux import cgroup, journal, process, undo, wait
@@ -96,9 +97,7 @@ class ContainerNodes:
 
     def pause(self, entry: journal.Entry, *, paused: bool) -> None:
         """By the freezer."""
-        folder = container.folder_of(entry).parent
-        command = config_file.freezer_command(folder, container.name_of(entry), frozen=paused)
-        process.run(command, timeout_s=_TIME_LIMIT_S)
+        groups.freeze(container.accounting(container.name_of(entry)).cgroups, frozen=paused)
 
     def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
         """Its root, both layers as one."""
@@ -141,12 +140,7 @@ def _config(place: Place, node: Node, entry: journal.Entry, upper: Path) -> str:
         host_name=node.name,
         first_program=f"{configuration.FOLDER}/init {number_of(node)}",
         mounts=(
-            f"{_field(home)} home none bind,create=dir 0 0",
-            f"{_field(shared)} {configuration.FOLDER[1:]} none bind,ro,create=dir 0 0",
+            config_file.bound(home, PurePosixPath("/home")),
+            config_file.bound(shared, PurePosixPath(configuration.FOLDER), read_only=True),
         ),
     )
-
-
-def _field(path: Path) -> str:
-    """A space separates the fields of fstab(5)."""
-    return str(path).replace("\\", "\\134").replace(" ", "\\040")

@@ -20,7 +20,7 @@ from aferir.cluster.nodes import Place, image_of, make_folders
 from aferir.cluster.workshop import Workshop
 from aferir.environments import agent
 from aferir.environments.jsonsocket import JsonSocket
-from aferir.environments.qemu import command_line, kvm, vm
+from aferir.environments.qemu import command_line, kvm, monitor, vm
 from aferir.environments.qemu import spec as guest_spec
 from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs, userland
@@ -156,10 +156,7 @@ class GuestNodes:
         if paused:
             with _agent(folder) as connection:
                 agent.run(connection, ["sync"], timeout_s=_BOOT_LIMIT_S, environment={})
-        with JsonSocket(command_line.monitor(folder)) as monitor:
-            monitor.connect(5.0)
-            monitor.greet(30.0)
-            monitor.ask("stop" if paused else "cont")
+        monitor.ask(folder, "stop" if paused else "cont")
 
     def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
         """Base and what was written, as one."""

@@ -18,7 +18,7 @@ from aferir.cluster.containers import ContainerNodes
 from aferir.cluster.description import Description, NodeKind, Placement, State
 from aferir.environments import rooted
 from aferir.environments.base import Accounting, Kind, Phases
-from aferir.environments.lxc import container
+from aferir.environments.lxc import attach, container
 from aferir.environments.qemu import kvm
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
@@ -163,7 +163,7 @@ class ClusterInstance:
         inside = configuration.user_command(command, root=False)
         variables = {**(environment or {}), undo.MARK: mark}
         line = self._made.enter(self._place, front, inside, variables)
-        done = container.run_marked(line, command, mark=mark, timeout_s=timeout_s, check=False)
+        done = attach.run_marked(line, command, mark=mark, timeout_s=timeout_s, check=False)
         not_run = re.compile(rf"^sh: \d+: exec: {re.escape(command[0])}: (.+)$", re.MULTILINE)
         if done.exit_code in (126, 127) and (found := not_run.search(done.stderr)):
             raise MissingError(

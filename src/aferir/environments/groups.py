@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from aferir.environments.base import Accounting
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import affinity, cgroup, wait
 from aferir.linux.journal import Entry
@@ -48,6 +50,39 @@ def make(
             remedy="run as root: sudo aferir ...",
         ) from None
     return folders
+
+
+def accounting(
+    folders: Mapping[str, Path], first_program: str, *, made_below: str, own_kernel: bool
+) -> Accounting:
+    """The groups that have members, and the instance's first program by the host's number.
+
+    With `own_kernel` all processes that run it. The accounts of `blkio` leave out the groups below
+    (blkio-controller.rst), so that one is the group that an engine has made there: the one that
+    the pattern `made_below` finds, empty where none is made.
+    """
+    made = {name: _made(path, made_below) for name, path in folders.items()}
+    members = {name: cgroup.members(path) for name, path in made.items()}
+    cgroups = {
+        name: made[name] if name == "blkio" else path
+        for name, path in folders.items()
+        if members[name] and name not in ("freezer", "cpuset")
+    }
+    pids = sorted(set[int]().union(*members.values()))
+    first = [pid for pid in pids if own_kernel or _name(pid) == first_program]
+    return Accounting(cgroups=cgroups, processes=tuple(first), own_kernel=own_kernel)
+
+
+def _made(group: Path, pattern: str) -> Path:
+    """The group below that an engine has made for the instance, where it has."""
+    found = sorted(group.glob(pattern)) if pattern else []
+    return found[0] if found else group
+
+
+def _name(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    return ""
 
 
 def freeze(folders: Mapping[str, Path], *, frozen: bool) -> None:

@@ -10,24 +10,22 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from aferir import installed
-from aferir.environments import groups, limited
-from aferir.environments.base import Accounting, Kind, Phases
+from aferir.environments import groups, layer, limited, needs
+from aferir.environments.base import Kind, Phases
 from aferir.environments.inside import PROGRAM, Inside
-from aferir.environments.limited import DISK, DiskSpec
+from aferir.environments.limited import DiskSpec
 from aferir.environments.tool import INSIDE, Place, Tool
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
-from aferir.linux import affinity, cgroup, journal, limited_disk, mounts, pages, process, undo, wait
+from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, undo, wait
 from aferir.linux.journal import Entry
 from aferir.linux.process import Completed
-from aferir.machine import packages, privileges
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
@@ -53,21 +51,14 @@ class Sandbox:
 
     def _lacking(self) -> list[Finding]:
         """What is missing, without starting a program."""
-        if not privileges.is_root():
-            said = "only root may mount the layer that an instance writes to"
-            return [Finding(self.kind, "missing", said, privileges.as_root_command())]
-        if absent := packages.missing(self._tool.programs):
-            said = f"not installed: {', '.join(absent)}"
-            return [Finding(self.kind, "missing", said, packages.install_command(absent))]
-        have = cgroup.layout()
-        if absent := [name for name in _CONTROLLERS if not have.has(name)]:
-            said = f"no control groups with the controllers {', '.join(absent)}"
-            return [Finding(self.kind, "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")]
+        purpose = "mount the layer that an instance writes to"
+        if found := needs.lacking(self.kind, purpose, self._tool.programs, _CONTROLLERS):
+            return found
         try:
             installed.program(PROGRAM)
         except MissingError as error:
             return [Finding(self.kind, "missing", error.message, error.remedy)]
-        return [Finding(self.kind, f.status, f.message, f.remedy) for f in userland.check()]
+        return []
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
         """Build or find the image; its content hash."""
@@ -102,12 +93,12 @@ class Sandbox:
             place = Place(
                 entry=entry,
                 spec=spec,
-                root=_root(entry),
+                root=layer.root_of(entry),
                 cpus=cpus,
                 program=program,
                 disk=None if disk is None else disk.folder,
             )
-            _make_root(place, tool, tree)
+            layer.make(place, tree, host_folders=tool.host_folders)
             folders = groups.make(entry, spec, cpus)
             copied = time.perf_counter()
             child = _start(place, tool, folders)
@@ -121,12 +112,7 @@ class Sandbox:
         except BaseException:
             give_back(entry, tool, child)
             raise
-        instance.phases = Phases(
-            copied_s=copied - clock,
-            booted_s=booted - copied,
-            ready_s=ready - booted,
-            total_s=ready - clock,
-        )
+        instance.phases = Phases.between(clock, copied, booted, ready)
         return instance
 
 
@@ -150,7 +136,9 @@ class SandboxInstance:
         """`disk` is seen at `DISK` in it, and given back with it."""
         self.spec = spec
         self.phases = Phases(total_s=0.0)
-        self.accounting = _accounting(folders, tool, own_kernel=tool.own_kernel(spec))
+        self.accounting = groups.accounting(
+            folders, INSIDE.name, made_below=tool.group, own_kernel=tool.own_kernel(spec)
+        )
         self._tool = tool
         self._entry: Entry | None = entry
         self._child = child
@@ -229,7 +217,7 @@ def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = No
     if not orderly:
         tool.forget(entry, name)
         cgroup.remove(name, have)  # a tool that still ran for it may have made another group
-    undo.remove_tree(_folder(entry))
+    undo.remove_tree(layer.folder_of(entry))
     journal.erase(entry)
 
 
@@ -244,53 +232,17 @@ def kind(tool: Tool, spec: type[DiskSpec] = DiskSpec) -> Kind:
     )
 
 
-def _folder(entry: Entry) -> Path:
-    return Path(entry.details["instances"]) / groups.name_of(entry)
-
-
-def _root(entry: Entry) -> Path:
-    return _folder(entry) / "root"
-
-
-def _make_root(place: Place, tool: Tool, tree: Path | None) -> None:
-    """The folder of an instance, and where it has a `tree` its private layer above that."""
-    folder = _folder(place.entry)
-    for name in ("upper", "work", "root"):
-        (folder / name).mkdir(parents=True)
-    folder.chmod(0o700)
-    place.root.chmod(0o755)
-    if tree is None:
-        return
-    shutil.copy(place.program, folder / "upper" / INSIDE.name)
-    try:
-        mounts.overlay(tree, folder / "upper", folder / "work", place.root)
-        if tool.host_folders:
-            mounts.fresh("proc", place.root / "proc")
-            for name in ("dev", "sys"):
-                mounts.bind(Path("/", name), place.root / name)
-        if place.disk is not None:
-            at = place.root / DISK.relative_to("/")
-            at.mkdir(parents=True)
-            mounts.bind(place.disk, at)
-    except OSError as error:
-        raise MissingError(
-            f"the files of environment `{place.spec.name}` cannot be mounted: {error}",
-            remedy="an overlay takes a kernel with CONFIG_OVERLAY_FS, and a state folder "
-            "(AFERIR_STATE) that is not on an overlay itself",
-        ) from None
-
-
 def _start(place: Place, tool: Tool, folders: Mapping[str, Path]) -> subprocess.Popen[str]:
     """Start the tool; it is killed with us, but for an engine."""
     entered = () if tool.engine else tuple(folders.values())
-    with _said(place.entry).open("w", encoding="utf-8") as said:
+    with layer.said_by(place.entry).open("w", encoding="utf-8") as said:
         return process.start(
             tool.command(place),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=said.fileno(),
             environment={undo.MARK: place.entry.id},
-            directory=_folder(place.entry),  # conmon writes a file `oom` to where it is
+            directory=layer.folder_of(place.entry),  # conmon writes a file `oom` to where it is
             cpus=place.cpus,
             cgroups=entered,
             controls=pages.controls(place.spec),
@@ -308,18 +260,13 @@ def _greeted(tool: Tool, entry: Entry, child: subprocess.Popen[str]) -> Inside:
     except ProgramError as error:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(1.0)  # so that it has said all it has to say
-        lines = _said(entry).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = layer.said_by(entry).read_text(encoding="utf-8", errors="replace").splitlines()
         said = " / ".join(line.strip() for line in lines if line.strip())[-600:]
         raise ProgramError(
             f"the instance did not start by {tool.kind}: {said or error.message}",
             remedy="`aferir doctor` tells what this machine lacks for it",
         ) from None
     return inside
-
-
-def _said(entry: Entry) -> Path:
-    """What the tool says."""
-    return _folder(entry) / "said"
 
 
 def _ended(child: subprocess.Popen[str]) -> bool:
@@ -333,36 +280,6 @@ def _ended(child: subprocess.Popen[str]) -> bool:
         finally:
             os.close(handle)
     return child.poll() == 0
-
-
-def _accounting(folders: Mapping[str, Path], tool: Tool, *, own_kernel: bool) -> Accounting:
-    """Its groups that have members, and its first program by the host's number.
-
-    With `own_kernel` all processes that run it. The accounts of `blkio` leave out the groups below
-    (blkio-controller.rst), so that one is the group that an engine has made there.
-    """
-    made = {name: _made(path, tool) for name, path in folders.items()}
-    members = {name: cgroup.members(path) for name, path in made.items()}
-    cgroups = {
-        name: made[name] if name == "blkio" else path
-        for name, path in folders.items()
-        if members[name] and name not in ("freezer", "cpuset")
-    }
-    pids = sorted(set[int]().union(*members.values()))
-    first = [pid for pid in pids if own_kernel or _name(pid) == INSIDE.name]
-    return Accounting(cgroups=cgroups, processes=tuple(first), own_kernel=own_kernel)
-
-
-def _made(group: Path, tool: Tool) -> Path:
-    """The group below that the tool has made for the instance, where it has."""
-    found = sorted(group.glob(tool.group)) if tool.group else []
-    return found[0] if found else group
-
-
-def _name(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
-    return ""
 
 
 def _version(tool: Tool) -> str:

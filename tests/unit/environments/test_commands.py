@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.environments import native
+from aferir.environments import console, native
 from aferir.environments.lxc import config_file
-from aferir.environments.qemu import command_line, vm
+from aferir.environments.qemu import command_line
 from aferir.errors import MissingError
 from aferir.linux import affinity, cgroup
 from aferir.model.plan import EnvironmentSpec
@@ -230,14 +230,14 @@ def test_what_a_guest_says_while_it_does_not_boot_is_text_alone() -> None:
     said = (
         "\x1bc\x1b[?7l\x1b[2J\x1b[0mSeaBIOS (version 1)\r\nBooting from ROM...\r\n\x1bc\x1b[?7l\r\n"
     )
-    assert vm.readable(said) == ["SeaBIOS (version 1)", "Booting from ROM..."]
+    assert console.readable(said) == ["SeaBIOS (version 1)", "Booting from ROM..."]
 
 
 def test_a_kernel_that_stops_is_quoted_with_its_reason_and_not_with_the_end_of_its_trace() -> None:
     reason = "[0.05] Kernel panic - not syncing: IO-APIC + timer doesn't work!"
     trace = ["[0.05] Call Trace:", "[0.05]  <TASK>", "[0.05]  start_kernel", "[0.05]  </TASK>"]
-    assert vm.telling(["aferir:booted", reason, *trace]) == [reason]
-    assert vm.telling(trace) == trace[1:]
+    assert console.telling(["aferir:booted", reason, *trace]) == [reason]
+    assert console.telling(trace) == trace[1:]
 
 
 def test_a_guest_that_waits_for_a_busy_host_does_not_panic_for_want_of_ticks() -> None:

@@ -97,11 +97,6 @@ def stop_command(folder: Path, name: str) -> list[str]:
     return ["lxc-stop", "-P", str(folder), "-n", name, "-k"]
 
 
-def freezer_command(folder: Path, name: str, *, frozen: bool) -> list[str]:
-    """Freeze or thaw all processes inside; returns when it is done."""
-    return ["lxc-freeze" if frozen else "lxc-unfreeze", "-P", str(folder), "-n", name]
-
-
 def reason(log: str) -> str:
     """What went wrong first, from LXC's log; what follows are its consequences.
 
@@ -112,10 +107,11 @@ def reason(log: str) -> str:
     return errors[0].strip().split(" - ", 2)[-1] if errors else ""
 
 
-def bound(folder: Path, inside: PurePosixPath) -> str:
+def bound(folder: Path, inside: PurePosixPath, *, read_only: bool = False) -> str:
     """A line for `mounts`: a folder of the host, seen at that place (fstab(5))."""
     source = str(folder).replace("\\", "\\134").replace(" ", "\\040")
-    return f"{source} {inside.relative_to('/')} none bind,create=dir 0 0"
+    options = "bind,ro,create=dir" if read_only else "bind,create=dir"
+    return f"{source} {inside.relative_to('/')} none {options} 0 0"
 
 
 def _escaped(path: Path) -> str:

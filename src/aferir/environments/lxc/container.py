@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import subprocess
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
-from aferir.environments import limited, rooted
+from aferir.environments import groups, limited, needs, rooted
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.limited import DISK, DiskSpec
-from aferir.environments.lxc import config_file
-from aferir.errors import AferirError, MissingError, ProgramError, TimeoutExpired
+from aferir.environments.lxc import attach, config_file
+from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
 from aferir.linux import affinity, cgroup, events, journal, limited_disk, pages, process, undo
 from aferir.linux.process import Completed
-from aferir.machine import facts, packages, privileges
+from aferir.machine import facts
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 
@@ -29,7 +26,6 @@ _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
 _CONTROLLERS = ("cpu", "cpuset", "memory")
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
 _START_LIMIT_S = 20.0
-_NOT_RUN = re.compile(r"^lxc-attach: .* (.+) - Failed to exec ", re.MULTILINE)
 
 
 def name_of(entry: journal.Entry) -> str:
@@ -66,17 +62,7 @@ class Container:
 
     def _lacking(self) -> list[Finding]:
         """What is missing, without starting a program."""
-        if not privileges.is_root():
-            said = "only root may make containers with limits"
-            return [Finding(KIND, "missing", said, privileges.as_root_command())]
-        if absent := packages.missing(_PROGRAMS):
-            said = f"LXC is not installed ({', '.join(absent)})"
-            return [Finding(KIND, "missing", said, packages.install_command(absent))]
-        have = cgroup.layout()
-        if absent := [name for name in _CONTROLLERS if not have.has(name)]:
-            said = f"no control groups with the controllers {', '.join(absent)}"
-            return [Finding(KIND, "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")]
-        return [Finding(KIND, f.status, f.message, f.remedy) for f in userland.check()]
+        return needs.lacking(KIND, "make containers with limits", _PROGRAMS, _CONTROLLERS)
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
         """Build or find the image; its content hash."""
@@ -112,12 +98,7 @@ class Container:
         except BaseException:
             give_back(entry, monitor)
             raise
-        instance.phases = Phases(
-            copied_s=copied - clock,
-            booted_s=booted - copied,
-            ready_s=ready - booted,
-            total_s=ready - clock,
-        )
+        instance.phases = Phases.between(clock, copied, booted, ready)
         return instance
 
 
@@ -208,7 +189,7 @@ class ContainerInstance:
         mark = uuid.uuid4().hex
         with limited.files(environment or {}, self._disk) as own:
             variables = {"HOME": "/root", "LANG": "C.UTF-8", **own, undo.MARK: mark}
-            return run_marked(
+            return attach.run_marked(
                 config_file.attach_command(
                     folder_of(entry).parent, name_of(entry), command, variables
                 ),
@@ -229,11 +210,13 @@ class ContainerInstance:
 
     def pause(self) -> None:
         """Freeze all processes inside."""
-        self._freezer(frozen=True)
+        self._alive()
+        groups.freeze(self.accounting.cgroups, frozen=True)
 
     def resume(self) -> None:
         """Thaw them."""
-        self._freezer(frozen=False)
+        self._alive()
+        groups.freeze(self.accounting.cgroups, frozen=False)
 
     def release(self) -> float:
         """Kill what runs inside and remove everything; seconds that it took."""
@@ -250,39 +233,10 @@ class ContainerInstance:
             raise ProgramError(f"the container of environment `{self.spec.name}` does not run")
         return self._entry
 
-    def _freezer(self, *, frozen: bool) -> None:
-        entry = self._alive()
-        folder = folder_of(entry).parent
-        process.run(
-            config_file.freezer_command(folder, name_of(entry), frozen=frozen), timeout_s=20
-        )
-
     def _root(self) -> Path:
         """The container's root as its first program sees it: that mount exists only there."""
         self._alive()
         return Path(f"/proc/{self.accounting.processes[0]}/root")
-
-
-def run_marked(
-    attach: Sequence[str],
-    command: Sequence[str],
-    *,
-    mark: str,
-    timeout_s: float | None,
-    controls: Sequence[tuple[int, int]] = (),
-    check: bool,
-) -> Completed:
-    """Run `attach`, which runs `command` inside with that mark; errors as of `process.run`."""
-    try:
-        done = process.run(attach, timeout_s=timeout_s, controls=controls, check=False)
-    except TimeoutExpired as error:
-        undo.kill_marked(mark)
-        said = f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
-        raise TimeoutExpired(said, remedy=error.remedy) from None
-    except BaseException:
-        undo.kill_marked(mark)
-        raise
-    return _judge(msgspec.structs.replace(done, command=tuple(command)), check=check)
 
 
 def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None) -> None:
@@ -304,21 +258,6 @@ def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None
     cgroup.remove(name_of(entry), cgroup.layout())
     undo.remove_tree(folder)
     journal.erase(entry)
-
-
-def _judge(done: Completed, *, check: bool) -> Completed:
-    """Tell a program that could not be started from one that failed."""
-    found = _NOT_RUN.search(done.stderr)
-    if done.exit_code in (126, 127) and found:
-        raise MissingError(
-            f"the program `{done.command[0]}` cannot be run in the container: {found[1]}",
-            remedy="put it there first, or check its mode",
-        )
-    if 128 < done.exit_code <= 128 + 64:
-        done = msgspec.structs.replace(done, exit_code=128 - done.exit_code)
-    if check and done.exit_code != 0:
-        raise ProgramError(f"`{' '.join(done.command)}` {process.explain_exit(done)}")
-    return done
 
 
 def accounting(name: str) -> Accounting:

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import secrets
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import msgspec
 
-from aferir.environments import agent
+from aferir.environments import agent, console
 from aferir.environments.base import Accounting, Kind, Phases
+from aferir.environments.guest import GuestWithAgent
 from aferir.environments.jsonsocket import JsonSocket
-from aferir.environments.qemu import command_line, kvm
+from aferir.environments.qemu import command_line, kvm, monitor
 from aferir.environments.qemu.spec import KIND, GuestSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
 from aferir.linux import affinity, cgroup, events, journal, pages, process, undo
-from aferir.linux.process import Completed
 from aferir.machine import facts, packages
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
 _PROGRAMS = (command_line.PROGRAM, "qemu-img")
-_CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[^\[])|[\x00-\x1f\x7f]")
 _BOOT_LIMIT_S = 300.0
 """An emulated guest on a busy host takes long, and one that hangs should not take all day."""
 
@@ -138,16 +134,11 @@ class VirtualMachine:
             booted = time.perf_counter()
             connection = _connect(folder_of(entry), child)
             ready = time.perf_counter()
-            processors = _processors(folder_of(entry), child.pid)
+            processors = monitor.processors(folder_of(entry), child.pid)
         except BaseException:
             give_back(entry, child)
             raise
-        phases = Phases(
-            copied_s=copied - clock,
-            booted_s=booted - copied,
-            ready_s=ready - booted,
-            total_s=ready - clock,
-        )
+        phases = Phases.between(clock, copied, booted, ready)
         account = Accounting(
             cgroups=groups, processes=(child.pid,), processors=processors, own_kernel=True
         )
@@ -162,7 +153,7 @@ class VirtualMachine:
         )
 
 
-class GuestInstance:
+class GuestInstance(GuestWithAgent):
     """A running guest."""
 
     def __init__(
@@ -176,28 +167,11 @@ class GuestInstance:
         connection: JsonSocket,
         emulated: bool,
     ) -> None:
+        called = f"the guest of environment `{spec.name}`"
+        super().__init__(entry, child, connection, phases, called)
         self.spec = spec
-        self.phases = phases
         self.accounting = accounting
         self.emulated = emulated
-        self._entry: journal.Entry | None = entry
-        self._child = child
-        self._agent = connection
-
-    def run(
-        self,
-        command: Sequence[str],
-        *,
-        timeout_s: float | None = None,
-        environment: Mapping[str, str] | None = None,
-        check: bool = True,
-    ) -> Completed:
-        """Run a program in the guest; its duration is the host's, to within 20 ms."""
-        self._alive()
-        done = agent.run(self._agent, command, timeout_s=timeout_s, environment=environment or {})
-        if check and done.exit_code != 0:
-            raise ProgramError(f"`{' '.join(done.command)}` {process.explain_exit(done)}")
-        return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into the guest, keeping its mode."""
@@ -220,22 +194,11 @@ class GuestInstance:
         """Pull the plug of one of its wires, or put it in again: its interface sees the carrier."""
         self._monitor("set_link", {"name": f"wire{wire}", "up": connected})
 
-    def release(self) -> float:
-        """Switch it off and remove everything; seconds that it took."""
-        clock = time.perf_counter()
-        entry, self._entry = self._entry, None
-        if entry is not None:
-            self._agent.close()
-            give_back(entry, self._child)
-        return time.perf_counter() - clock
-
-    def _alive(self) -> journal.Entry:
-        if self._entry is None or self._child.poll() is not None:
-            raise ProgramError(f"the guest of environment `{self.spec.name}` does not run")
-        return self._entry
+    def _give_back(self, entry: journal.Entry) -> None:
+        give_back(entry, self._child)
 
     def _monitor(self, command: str, arguments: Mapping[str, object] | None = None) -> None:
-        _ask_monitor(folder_of(self._alive()), command, arguments)
+        monitor.ask(folder_of(self._alive()), command, arguments)
 
 
 def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
@@ -259,30 +222,6 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
         cgroup.remove(name, cgroup.layout())
     undo.remove_tree(folder_of(entry))
     journal.erase(entry)
-
-
-def readable(said: str) -> list[str]:
-    """Lines with text of what was said to a terminal, without what moves its cursor (ECMA-48)."""
-    plain = (_CONTROL.sub("", line).strip() for line in said.splitlines())
-    return [line for line in plain if line]
-
-
-def telling(lines: list[str]) -> list[str]:
-    """Where a kernel says why it stops, that line: a trace of calls follows it; else the last."""
-    return [line for line in lines if "Kernel panic" in line][:1] or lines[-3:]
-
-
-def _ask_monitor(folder: Path, command: str, arguments: Mapping[str, object] | None = None) -> Any:
-    with JsonSocket(command_line.monitor(folder)) as monitor:
-        monitor.connect(5.0)
-        monitor.greet(10.0)
-        return monitor.ask(command, arguments)
-
-
-def _processors(folder: Path, pid: int) -> tuple[Path, ...]:
-    """Stat files of the threads that run the guest's processors; several may share one."""
-    threads = {int(one["thread-id"]) for one in _ask_monitor(folder, "query-cpus-fast")}
-    return tuple(Path(f"/proc/{pid}/task/{thread}/stat") for thread in sorted(threads))
 
 
 def _make_disk(entry: journal.Entry, base: Path) -> None:
@@ -350,9 +289,11 @@ def _archive(folder: Path, base: userland.Image, hardware: command_line.Hardware
 
 def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
     """Until the guest's first program has spoken on the serial line."""
-    console = command_line.console(folder)
     if not events.until(
-        lambda: initramfs.has_booted(console), _BOOT_LIMIT_S, folder=folder, pid=child.pid
+        lambda: initramfs.has_booted(command_line.console(folder)),
+        _BOOT_LIMIT_S,
+        folder=folder,
+        pid=child.pid,
     ):
         raise _did_not_boot(folder, child)
 
@@ -373,15 +314,8 @@ def _connect(folder: Path, child: subprocess.Popen[str]) -> JsonSocket:
 
 
 def _did_not_boot(folder: Path, child: subprocess.Popen[str]) -> ProgramError:
-    lines: list[str] = []
-    for path in (folder / "qemu.log", command_line.console(folder)):
-        with contextlib.suppress(OSError):
-            lines += telling(readable(path.read_text(encoding="utf-8", errors="replace")))
-    how = "QEMU ended" if child.poll() is not None else f"it did not within {_BOOT_LIMIT_S:g} s"
-    return ProgramError(
-        f"the guest did not boot: {how}: {' / '.join(lines) or 'nothing was printed'}",
-        remedy="give it more memory, or free memory and CPUs on this host",
-    )
+    said = (folder / "qemu.log", command_line.console(folder))
+    return console.did_not_boot("QEMU", child, _BOOT_LIMIT_S, said)
 
 
 VIRTUAL_MACHINE = Kind(

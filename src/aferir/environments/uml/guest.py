@@ -18,8 +18,9 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from aferir.environments import agent
+from aferir.environments import console
 from aferir.environments.base import Phases
+from aferir.environments.guest import GuestWithAgent
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.environments.uml import control, machine
 from aferir.environments.uml.machine import HOST_FILES, Share
@@ -27,7 +28,6 @@ from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs
 from aferir.image.userland import Image
 from aferir.linux import events, journal, process, undo
-from aferir.linux.process import Completed
 from aferir.machine import privileges
 
 KIND = "uml"
@@ -99,13 +99,7 @@ def boot(base: Image, wanted: Wanted, placing: Placing | None = None) -> Guest:
         connection.close()
         give_back(entry, child)
         raise
-    phases = Phases(
-        copied_s=copied - clock,
-        booted_s=booted - copied,
-        ready_s=ready - booted,
-        total_s=ready - clock,
-    )
-    return Guest(entry, child, connection, phases)
+    return Guest(entry, child, connection, Phases.between(clock, copied, booted, ready))
 
 
 def alone() -> tuple[str, ...]:
@@ -123,7 +117,7 @@ def alone() -> tuple[str, ...]:
     return ()
 
 
-class Guest:
+class Guest(GuestWithAgent):
     """A running guest; `release` may be called twice and always cleans up."""
 
     def __init__(
@@ -133,27 +127,9 @@ class Guest:
         connection: JsonSocket,
         phases: Phases,
     ) -> None:
-        self.phases = phases
+        super().__init__(entry, child, connection, phases)
         self.pid = _kernel(child.pid)
         """Its kernel; its programs are children of that process."""
-        self._entry: journal.Entry | None = entry
-        self._child = child
-        self._agent = connection
-
-    def run(
-        self,
-        command: Sequence[str],
-        *,
-        timeout_s: float | None = None,
-        environment: Mapping[str, str] | None = None,
-        check: bool = True,
-    ) -> Completed:
-        """Run a program in the guest; its duration is the host's, to within 20 ms."""
-        self._alive()
-        done = agent.run(self._agent, command, timeout_s=timeout_s, environment=environment or {})
-        if check and done.exit_code != 0:
-            raise ProgramError(f"`{' '.join(done.command)}` {process.explain_exit(done)}")
-        return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into the guest, keeping its mode and making the folders above it."""
@@ -176,19 +152,8 @@ class Guest:
         """Let it run again."""
         control.ask(_control(self._alive()), "go")
 
-    def release(self) -> float:
-        """Switch it off and remove everything; seconds that it took."""
-        clock = time.perf_counter()
-        entry, self._entry = self._entry, None
-        if entry is not None:
-            self._agent.close()
-            give_back(entry, self._child)
-        return time.perf_counter() - clock
-
-    def _alive(self) -> journal.Entry:
-        if self._entry is None or self._child.poll() is not None:
-            raise ProgramError("the guest does not run")
-        return self._entry
+    def _give_back(self, entry: journal.Entry) -> None:
+        give_back(entry, self._child)
 
     def _copy(self, script: str, file: Path, other: PurePosixPath) -> None:
         words = [str(HOST_FILES / file.name), str(other)]
@@ -310,10 +275,4 @@ def _synchronise(
 
 
 def _did_not_boot(entry: journal.Entry, child: subprocess.Popen[str]) -> ProgramError:
-    lines = _console(entry).read_text(encoding="utf-8", errors="replace").splitlines()
-    how = "its kernel ended" if child.poll() is not None else f"not within {_BOOT_LIMIT_S:g} s"
-    said = " / ".join([line for line in lines if line.strip()][-3:])
-    return ProgramError(
-        f"the guest did not boot: {how}: {said or 'nothing was printed'}",
-        remedy="give it more memory, or free memory and CPUs on this host",
-    )
+    return console.did_not_boot("its kernel", child, _BOOT_LIMIT_S, [_console(entry)])

@@ -1,0 +1,54 @@
+"""Running a program in a container by way of lxc-attach(1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from aferir.errors import MissingError, ProgramError, TimeoutExpired
+from aferir.linux import process, undo
+from aferir.linux.process import Completed
+
+_NOT_RUN = re.compile(r"^lxc-attach: .* (.+) - Failed to exec ", re.MULTILINE)
+
+
+def run_marked(
+    command_line: Sequence[str],
+    command: Sequence[str],
+    *,
+    mark: str,
+    timeout_s: float | None,
+    controls: Sequence[tuple[int, int]] = (),
+    check: bool,
+) -> Completed:
+    """Run a command line that runs `command` inside with that mark.
+
+    Errors: as of `process.run`.
+    """
+    try:
+        done = process.run(command_line, timeout_s=timeout_s, controls=controls, check=False)
+    except TimeoutExpired as error:
+        undo.kill_marked(mark)
+        said = f"`{' '.join(command)}` was ended after its time limit of {timeout_s:g} s"
+        raise TimeoutExpired(said, remedy=error.remedy) from None
+    except BaseException:
+        undo.kill_marked(mark)
+        raise
+    return _judge(msgspec.structs.replace(done, command=tuple(command)), check=check)
+
+
+def _judge(done: Completed, *, check: bool) -> Completed:
+    """Tell a program that could not be started from one that failed."""
+    found = _NOT_RUN.search(done.stderr)
+    if done.exit_code in (126, 127) and found:
+        raise MissingError(
+            f"the program `{done.command[0]}` cannot be run in the container: {found[1]}",
+            remedy="put it there first, or check its mode",
+        )
+    if 128 < done.exit_code <= 128 + 64:
+        done = msgspec.structs.replace(done, exit_code=128 - done.exit_code)
+    if check and done.exit_code != 0:
+        raise ProgramError(f"`{' '.join(done.command)}` {process.explain_exit(done)}")
+    return done

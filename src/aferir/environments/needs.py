@@ -1,0 +1,29 @@
+"""What kinds of environment need of this machine whose instances are groups of its processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aferir.image import userland
+from aferir.linux import cgroup
+from aferir.machine import packages, privileges
+from aferir.model.finding import Finding
+
+
+def lacking(
+    kind: str, purpose: str, programs: Sequence[str], controllers: Sequence[str]
+) -> list[Finding]:
+    """The first of root, programs, control groups and an image that is missing; starts nothing.
+
+    Only root may do what is the `purpose`.
+    """
+    if not privileges.is_root():
+        return [Finding(kind, "missing", f"only root may {purpose}", privileges.as_root_command())]
+    if absent := packages.missing(programs):
+        said = f"not installed: {', '.join(absent)}"
+        return [Finding(kind, "missing", said, packages.install_command(absent))]
+    have = cgroup.layout()
+    if absent := [name for name in controllers if not have.has(name)]:
+        said = f"no control groups with the controllers {', '.join(absent)}"
+        return [Finding(kind, "missing", said, "mount -t cgroup2 none /sys/fs/cgroup")]
+    return [Finding(kind, f.status, f.message, f.remedy) for f in userland.check()]
