@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from aferir.colocation import admission, attributes, batch, remembered
+from aferir.colocation import admission, attributes, batch, leaving, remembered
 from aferir.colocation.applying import Machine
 from aferir.colocation.attributes import Attributes
 from aferir.colocation.privileges import findings
@@ -115,14 +115,14 @@ def _ran_within(tid: int, seconds: float) -> bool:
 def test_a_thread_whose_reservation_is_taken_while_it_is_throttled_runs_under_the_next_one(
     child: subprocess.Popen[str], period_s: float
 ) -> None:
-    attributes.put(child.pid, _reserved(period_s / 10, period_s))
+    leaving.put(child.pid, _reserved(period_s / 10, period_s))
     time.sleep(1.5 * period_s)
-    attributes.put(child.pid, _OTHER)
+    leaving.put(child.pid, _OTHER)
     assert _ran_within(child.pid, _NEVER_S)
-    time.sleep(attributes.away_s(_schedule(period_s / 10, period_s)))
-    attributes.put(child.pid, _reserved(0.05, 0.1))
+    time.sleep(leaving.away_s(_schedule(period_s / 10, period_s)))
+    leaving.put(child.pid, _reserved(0.05, 0.1))
     assert _ran_within(child.pid, _NEVER_S)
-    attributes.put(child.pid, _OTHER)
+    leaving.put(child.pid, _OTHER)
 
 
 @pytest.mark.parametrize("child", [_BUSY, _IN_TURNS], indirect=True)
@@ -132,10 +132,10 @@ def test_no_moment_of_leaving_keeps_a_thread_from_running_later(
     draw = random.Random(1)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
     for _ in range(20):
-        attributes.put(child.pid, attributes.of(held))
+        leaving.put(child.pid, attributes.of(held))
         assert _ran_within(child.pid, _NEVER_S)
         time.sleep(draw.uniform(0.0, 0.03))
-        away_s = max(attributes.away_s(held), attributes.put(child.pid, _OTHER))
+        away_s = max(leaving.away_s(held), leaving.put(child.pid, _OTHER))
         time.sleep(away_s + draw.uniform(0.0, 0.03))
 
 
@@ -147,16 +147,16 @@ def test_a_thread_that_wakes_while_it_is_shrunk_runs_under_the_next_reservation(
     draw = random.Random(3)  # noqa: S311 - not cryptography
     held = _schedule(0.004, 0.01)
     for _ in range(5):
-        attributes.put(child.pid, attributes.of(held))
+        leaving.put(child.pid, attributes.of(held))
         time.sleep(draw.uniform(0.02, 0.04))
         with monkeypatch.context() as late:
-            late.setattr(attributes, "_is_asleep_unthrottled", lambda *_: True)
-            away_s = attributes.put(child.pid, _OTHER)
-        time.sleep(max(attributes.away_s(held), away_s))
-        attributes.put(child.pid, attributes.of(held))
+            late.setattr(leaving, "_is_asleep_unthrottled", lambda *_: True)
+            away_s = leaving.put(child.pid, _OTHER)
+        time.sleep(max(leaving.away_s(held), away_s))
+        leaving.put(child.pid, attributes.of(held))
         assert _ran_within(child.pid, _NEVER_S)
-        attributes.put(child.pid, _OTHER)
-        time.sleep(attributes.away_s(held))
+        leaving.put(child.pid, _OTHER)
+        time.sleep(leaving.away_s(held))
 
 
 @pytest.mark.parametrize("child", [_ASLEEP], indirect=True)
@@ -164,7 +164,7 @@ def test_a_thread_leaves_though_the_kernel_refuses_to_shrink_it(
     child: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """EBUSY: its account is below 0, and a smaller reservation is one too many as well."""
-    attributes.put(child.pid, _reserved(0.004, 0.01))
+    leaving.put(child.pid, _reserved(0.004, 0.01))
     set_ = scheduling.set_
 
     def refuse(tid: int, wanted: scheduling.SchedAttr) -> None:
@@ -173,7 +173,7 @@ def test_a_thread_leaves_though_the_kernel_refuses_to_shrink_it(
         set_(tid, wanted)
 
     monkeypatch.setattr(scheduling, "set_", refuse)
-    attributes._leave(child.pid, _reserved(0.004, 0.01), _OTHER)
+    leaving._leave(child.pid, _reserved(0.004, 0.01), _OTHER)
     monkeypatch.undo()
     assert attributes.read(child.pid).policy == attributes.OTHER
     admission.count_again()
@@ -192,7 +192,7 @@ def test_a_thread_that_has_left_goes_first_among_the_fair_before_it_comes_back(
     machine.apply(held, threads)
     assert attributes.read(child.pid).policy == attributes.OTHER
     assert attributes.read(child.pid).nice == admission.REFUSED.nice
-    time.sleep(attributes.away_s(held.threads[child.pid]))
+    time.sleep(leaving.away_s(held.threads[child.pid]))
     machine.apply(held, threads)
     assert attributes.read(child.pid).policy == attributes.DEADLINE
     assert _ran_within(child.pid, _NEVER_S)
@@ -285,9 +285,9 @@ def test_a_thread_that_never_ran_in_a_long_period_leaves_nothing_behind(
     child: subprocess.Popen[str],
 ) -> None:
     before = admission.read_bandwidth()
-    attributes.put(child.pid, _reserved(0.1, 2.5))
+    leaving.put(child.pid, _reserved(0.1, 2.5))
     time.sleep(0.1)
-    attributes.put(child.pid, _OTHER)
+    leaving.put(child.pid, _OTHER)
     assert admission.read_bandwidth() == before
 
 
@@ -298,9 +298,9 @@ def test_what_is_left_is_not_reserved_any_more(child: subprocess.Popen[str]) -> 
         pytest.skip("the kernel's account of deadline bandwidth cannot be read here")
     draw = random.Random(2)  # noqa: S311 - not cryptography
     for _ in range(40):
-        attributes.put(child.pid, _reserved(0.002, 0.02))
+        leaving.put(child.pid, _reserved(0.002, 0.02))
         time.sleep(draw.uniform(0.0, 0.06))
-        attributes.put(child.pid, _OTHER)
+        leaving.put(child.pid, _OTHER)
     time.sleep(1.0)  # what a thread had is given back at the end of its period
     after = admission.read_bandwidth()
     assert after is not None

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from aferir.cli import main
-from aferir.colocation import admission, attributes, remembered, service
+from aferir.colocation import admission, attributes, leaving, remembered, service
 from aferir.colocation.admission import Bandwidth
 from aferir.colocation.applying import Machine
 from aferir.colocation.attributes import Found
@@ -141,14 +141,14 @@ def test_a_deadline_that_was_found_is_given_back(
     sleepers: subprocess.Popen[str], entry: Entry
 ) -> None:
     own = attributes.of(Schedule(policy="deadline", runtime_s=0.002, period_s=0.1))
-    attributes.put(sleepers.pid, own)
+    leaving.put(sleepers.pid, own)
     machine = Machine(entry)
     machine.apply(Settings(service=Schedule(nice=-5)), {sleepers.pid: sleepers.pid})
     assert attributes.read(sleepers.pid).policy == attributes.OTHER
     machine.apply(Settings(), {sleepers.pid: sleepers.pid})
     assert attributes.read(sleepers.pid) == own
     assert remembered.undo(entry) == []
-    attributes.put(sleepers.pid, attributes.Attributes())
+    leaving.put(sleepers.pid, attributes.Attributes())
 
 
 def test_more_than_the_kernel_admits_is_scaled_to_what_it_admits(
@@ -209,14 +209,14 @@ def test_a_thread_under_a_mask_of_ours_may_get_a_deadline(
 def test_a_service_that_the_kernel_does_not_let_first_is_said_to_be_among_the_fair(
     sleepers: subprocess.Popen[str], entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = attributes.put
+    put = leaving.put
 
     def refuse(tid: int, wanted: attributes.Attributes) -> float:
         if wanted.policy == attributes.FIFO:  # as RT_GROUP_SCHED does in a group without a budget
             raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         return put(tid, wanted)
 
-    monkeypatch.setattr(attributes, "put", refuse)
+    monkeypatch.setattr(leaving, "put", refuse)
     machine = Machine(entry)
     before_all = Settings(service=Schedule(policy="fifo", priority=1))
     applied = machine.apply(before_all, service.threads((sleepers.pid,)))

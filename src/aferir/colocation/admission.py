@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from aferir.colocation.settings import Schedule
+from aferir.linux.wait import MONOTONIC, Clock, after, until
 
 LEAST_RUNTIME_S = 1_024e-9
 PERIODS_S = (100e-6, 4.194304)
@@ -27,6 +28,8 @@ _FAIR_SERVER = 0.05
 """Of each CPU: 50 ms of every second (sched/fair_server in debugfs)."""
 _MARGIN = 1e-4
 """Left free, so that rounding to nanoseconds and to 1/2^20 is never refused."""
+_SETTLES_S = 1.0
+"""Within which the kernel has given back what ended threads had reserved."""
 REFUSED = Schedule(policy="other", nice=-20)
 """Of a thread to which the kernel admits no deadline."""
 _FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
@@ -127,6 +130,26 @@ def count_again() -> None:
     share = Path("/proc/sys/kernel/sched_rt_runtime_us")
     with contextlib.suppress(OSError):  # it counts before it finds the account to be too full
         share.write_text(share.read_text(encoding="ascii"), encoding="ascii")
+
+
+def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
+    """CPUs still reserved that were not before; None where the account could not be read then.
+
+    What a thread had that ended is given back only at the end of its period, at times later. Before
+    Linux 6.15 nobody counts again. An account below 0 has lost some, which no thread holds.
+    """
+    if before is None:
+        return None
+    settled_s = after(_SETTLES_S, clock)
+    if not until(lambda: _more_than(before) == 0, settled_s, clock, period_s=0.05):
+        count_again()
+    return max(0.0, _more_than(before))
+
+
+def _more_than(before: Bandwidth) -> float:
+    """CPUs that are reserved more than then; below 0 where the account lost some."""
+    now = read_bandwidth()
+    return (now.total - before.total) / UNIT if now else 0.0
 
 
 def _read_detached() -> Bandwidth | None:

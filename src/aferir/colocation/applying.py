@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from aferir.colocation import admission, attributes, batch, remembered
+from aferir.colocation import admission, attributes, batch, leaving, remembered
 from aferir.colocation.attributes import Found
 from aferir.colocation.place import Place
 from aferir.colocation.remembered import Remembered
@@ -133,7 +133,7 @@ class Machine:
             if not schedule or schedule.policy != "deadline" or schedule.period_s > _SHORT_S:
                 continue
             with contextlib.suppress(OSError):
-                if attributes.rescue(tid):
+                if leaving.rescue(tid):
                     self._away_until_s[tid] = math.inf
                     self._schedules[tid] = self._asked = None
 
@@ -216,7 +216,7 @@ class Machine:
         if wanted.policy == attributes.DEADLINE and self._masks.pop(found.tid, ()):
             os.sched_setaffinity(found.tid, found.cpus)
         try:
-            if away_s := attributes.put(found.tid, wanted):
+            if away_s := leaving.put(found.tid, wanted):
                 until_s = self._away_until_s.get(found.tid, 0.0)
                 self._away_until_s[found.tid] = max(until_s, time.monotonic() + away_s)
         except OSError as error:
@@ -233,7 +233,7 @@ class Machine:
         if schedule and schedule.policy == "deadline":
             return admission.REFUSED if now_s < self._away_until_s.get(tid, 0.0) else schedule
         if before and before.policy == "deadline":
-            self._away_until_s[tid] = now_s + attributes.away_s(before)
+            self._away_until_s[tid] = now_s + leaving.away_s(before)
         return schedule
 
     def _some_may_soon(self) -> bool:
@@ -308,7 +308,7 @@ class Machine:
 
     def _forget_ended(self, threads: Mapping[int, int]) -> None:
         for tid in self._found.keys() - threads.keys():
-            attributes.restore(self._found.pop(tid))  # it may only have left the service
+            leaving.restore(self._found.pop(tid))  # it may only have left the service
             self._schedules.pop(tid, None)
             self._masks.pop(tid, None)
             self._away_until_s.pop(tid, None)

@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import msgspec
 
@@ -27,17 +27,14 @@ from aferir.colocation import (
 )
 from aferir.colocation.answers import Answers
 from aferir.colocation.applying import Machine
-from aferir.colocation.critical import Selector, occupied
+from aferir.colocation.critical import occupied
 from aferir.colocation.follow import Follower
 from aferir.colocation.guard import Guard
+from aferir.colocation.job import Job, Outcome, Reason, Tick
 from aferir.colocation.sensors.base import Sensor
-from aferir.colocation.service import ServiceSpec
-from aferir.colocation.settings import Decide, Settings, Sla, State, ThreadUse
+from aferir.colocation.settings import Decide, State, ThreadUse
 from aferir.colocation.usage import Watch, most_resident_bytes, process_seconds
 from aferir.linux import cgroup, journal, process
-
-_SETTLES_S = 1.0
-"""Within which the kernel has given back what ended threads had reserved."""
 
 _MOST_PROBLEMS = 20
 _RESTARTS_S = 30.0
@@ -47,57 +44,6 @@ while [ "$1" != -- ]; do echo 0 > "$1" || exit 126; shift; done
 shift
 exec "$@"
 """
-
-Reason = Literal["batch ended", "service ended", "stopped"]
-
-
-class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One service, and the batch program that runs beside it."""
-
-    service: ServiceSpec
-    sla: Sla
-    command: tuple[str, ...]
-    """Of the batch program; `{threads}` in it is replaced by the number of threads to use."""
-    selector: Selector = Selector()
-    period_s: float = 0.1
-    repeat: bool = False
-    """Start the batch program again whenever it ends."""
-    batch_output: int = 1
-    """File that it writes to; its errors go to 2."""
-
-
-class Tick(msgspec.Struct, frozen=True):
-    """One control period: what was seen, what is set then, and what did not work."""
-
-    state: State
-    now: Settings
-    problems: tuple[str, ...] = ()
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
-
-    reason: Reason
-    batch_exit: int | None
-    """Exit code of the batch program's last run; None: it was still running."""
-    batch_runs: int
-    """Finished ones."""
-    batch_cpu_s: float
-    duration_s: float
-    decisions: int
-    late: int
-    """Decisions that came more than a period after their time."""
-    violations: int
-    """Decisions at which the SLA's quantile was above its bound."""
-    own_cpu_s: float
-    """CPU time of the controller and of what asks for it, its guard not counted."""
-    own_memory_bytes: int
-    """The most that was resident of them."""
-    guards_lost: int
-    leaked_cpus: float | None
-    """Deadline bandwidth that is reserved more than before; None: it could not be read."""
-    problems: tuple[str, ...]
-
 
 Note = Callable[[Tick], None]
 
@@ -126,31 +72,7 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
         except BaseException:
             remembered.undo(entry)
             raise
-    return loop.outcome(reason, tuple(problems), _leaked(before))
-
-
-def _leaked(before: admission.Bandwidth | None) -> float | None:
-    """Deadline bandwidth still reserved that was not before, when all has been tried.
-
-    What a thread had that ended is given back only at the end of its period, at times later. Before
-    Linux 6.15 nobody counts again.
-    """
-    if before is None:
-        return None
-    if _reserved_since(before, _SETTLES_S) != 0:
-        admission.count_again()
-    return max(0.0, _reserved_since(before, 0.0))
-
-
-def _reserved_since(before: admission.Bandwidth, patience_s: float) -> float:
-    """CPUs, as soon as it is as before or after that time; below 0 where the account lost some."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        after = admission.read_bandwidth()
-        more = (after.total - before.total) / admission.UNIT if after else 0.0
-        if more == 0 or time.monotonic() > deadline:
-            return more
-        time.sleep(0.05)
+    return loop.outcome(reason, tuple(problems), admission.leaked(before))
 
 
 class _Stopping:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.colocation import attributes, place, service
+from aferir.colocation import attributes, leaving, place, service
 from aferir.colocation.attributes import Found
 from aferir.linux import cgroup, journal
 from aferir.linux.journal import Entry
@@ -109,10 +109,10 @@ def restore(remembered: Remembered) -> list[str]:
 
     Threads first, which takes microseconds: what the batch program holds takes longer to free.
     """
-    problems = list(filter(None, map(attributes.restore, remembered.threads)))
+    problems = list(filter(None, map(leaving.restore, remembered.threads)))
     for _ in range(_ROUNDS):
         late = _started_meanwhile(remembered)
-        problems += list(filter(None, map(attributes.restore, late)))
+        problems += list(filter(None, map(leaving.restore, late)))
         if not late:
             break
     try:

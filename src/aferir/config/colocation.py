@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from aferir.colocation import service
-from aferir.colocation.controller import Job
 from aferir.colocation.critical import Matcher, Selector
+from aferir.colocation.job import Job
 from aferir.colocation.sensors import lines
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.sensors.log import LogSensor

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Self
 from aferir.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
-    from aferir.colocation.controller import Outcome, Tick
+    from aferir.colocation.job import Outcome, Tick
     from aferir.config.colocation import Wanted
     from aferir.model.finding import Finding
 
