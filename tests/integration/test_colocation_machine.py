@@ -57,10 +57,18 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def sleepers() -> Iterator[subprocess.Popen[str]]:
+def niceness() -> int:
+    """What is added to the nice value of a service."""
+    return 0
+
+
+@pytest.fixture
+def sleepers(niceness: int) -> Iterator[subprocess.Popen[str]]:
     """A process of four threads, and one more for each line that it reads."""
     child = process.start(
-        [sys.executable, "-c", _SLEEPERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ["nice", "-n", str(niceness), sys.executable, "-c", _SLEEPERS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert child.stdout is not None
     child.stdout.readline()
@@ -101,6 +109,7 @@ def _start_thread(child: subprocess.Popen[str]) -> None:
     child.stdout.readline()
 
 
+@pytest.mark.parametrize("niceness", [0, 10])
 @pytest.mark.parametrize(
     "settings",
     [
@@ -288,11 +297,12 @@ def test_a_thread_that_has_ended_is_no_problem(entry: Entry) -> None:
 def test_a_thread_that_left_the_service_is_given_back_at_once(
     sleepers: subprocess.Popen[str], entry: Entry
 ) -> None:
+    before = attributes.read(sleepers.pid)
     machine = Machine(entry)
     machine.apply(Settings(service=Schedule(nice=7)), {sleepers.pid: sleepers.pid})
     assert attributes.read(sleepers.pid).nice == 7
     machine.apply(Settings(service=Schedule(nice=7)), {})
-    assert attributes.read(sleepers.pid).nice == 0
+    assert attributes.read(sleepers.pid) == before
 
 
 def test_the_same_settings_touch_nothing(sleepers: subprocess.Popen[str], entry: Entry) -> None:

@@ -72,6 +72,7 @@ class Machine:
         parents = batch.parents(cgroup.layout(), where)
         self._remembered = Remembered(
             id=entry.id,
+            since=attributes.ticks_since_boot(),
             parents=tuple(dict.fromkeys(map(str, parents.values()))),
             switched_on=remembered.together(
                 batch.to_switch_on(parents),
@@ -332,8 +333,9 @@ def _unlimited(quota: float | None) -> float:
 def _inheritable(before: Remembered, wanted: Settings) -> Remembered:
     """What threads that are started from now on may inherit of it, RESET_ON_FORK or not."""
     given = [*wanted.threads.values(), *([wanted.service] if wanted.service else [])]
-    nices = {s.nice for s in given if s.policy in ("other", "batch") and s.nice > 0}
-    policies = {attributes.of(s).policy for s in given if s.policy in ("batch", "idle")}
+    started = [attributes.of_started_by(attributes.of(schedule)) for schedule in given]
+    nices = {new.nice for new in started if new.policy != attributes.IDLE}  # its nice value stays
+    policies = {new.policy for new in started}
     masks = {cpus for cpus in (wanted.service_cpus, *(s.cpus for s in given)) if cpus}
     return msgspec.structs.replace(
         before,

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import time
 from collections.abc import Container, Iterator
 
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from aferir.colocation.settings import Schedule
 from aferir.linux import scheduling
 
-OTHER, FIFO, BATCH, IDLE, DEADLINE = 0, 1, 3, 5, 6
+OTHER, FIFO, ROUND_ROBIN, BATCH, IDLE, DEADLINE = 0, 1, 2, 3, 5, 6
 RESET_ON_FORK = 0x1
 _POLICY = 0xFF
 """Of what sched_getscheduler(2) says: without SCHED_RESET_ON_FORK, which is 0x40000000 there."""
@@ -108,6 +109,20 @@ def of(schedule: Schedule) -> Attributes:
     )
 
 
+def of_started_by(starter: Attributes) -> Attributes:
+    """What a new thread has of the one that starts it (sched_fork, kernel/sched/core.c).
+
+    Under RESET_ON_FORK what a thread of SCHED_FIFO or SCHED_DEADLINE starts has nice 0, whatever
+    nice value the process had before. SCHED_IDLE and nice values above 0 are inherited all the
+    same.
+    """
+    reset = bool(starter.flags & RESET_ON_FORK)
+    if starter.policy == DEADLINE or (reset and starter.policy in (FIFO, ROUND_ROBIN)):
+        return Attributes()
+    nice = max(0, starter.nice) if reset else starter.nice
+    return Attributes(policy=starter.policy, nice=nice, priority=starter.priority)
+
+
 def find(pid: int, tid: int) -> Found | None:
     """A thread of a process as it is now; None where it has ended."""
     started = thread_started(pid, tid)
@@ -124,6 +139,11 @@ def thread_started(pid: int, tid: int) -> int | None:
     """Start time of a thread in clock ticks since boot (field 22 of its stat, proc(5))."""
     fields = stat_fields(f"/proc/{pid}/task/{tid}/stat")
     return int(fields[19]) if fields else None
+
+
+def ticks_since_boot() -> int:
+    """Now, as start times of threads are told."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
 def stat_fields(path: str) -> list[str]:

@@ -31,12 +31,15 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     threads: tuple[Found, ...] = ()
     """Every thread that was touched, as it was found. The first thread of a process (tid = pid)
     is among them, and stands for those that were started since."""
+    since: int = 0
+    """Before anything was set, in clock ticks since boot: threads that were started before that
+    moment have inherited nothing of ours."""
     nices: tuple[int, ...] = ()
-    """Nice values that were set: a thread that was started meanwhile inherits one."""
+    """Nice values of threads that were started by those we have set."""
     masks: tuple[tuple[int, ...], ...] = ()
     """CPUs that were set, inherited too."""
     policies: tuple[int, ...] = ()
-    """Policies that were set and are inherited: SCHED_BATCH and SCHED_IDLE."""
+    """Policies of threads that were started by those we have set."""
     parents: tuple[str, ...] = ()
     """Below which the batch program's control group is, or is about to be."""
     switched_on: dict[str, tuple[str, ...]] = {}
@@ -91,15 +94,17 @@ def together(
 
 
 def inherited(found: Found, remembered: Remembered, first: Found) -> Found:
-    """How a thread would be, had we not touched the thread that started it: as the `first`.
+    """How a thread would be, had we not touched the thread that started it: as `first` starts one.
 
     Only what is exactly one of our settings is taken for inherited; the rest is the thread's own.
     """
-    own = found.attributes
+    if found.started < remembered.since:
+        return found
+    own, untouched = found.attributes, attributes.of_started_by(first.attributes)
     if own.policy in remembered.policies:
-        own = msgspec.structs.replace(own, policy=first.attributes.policy)
+        own = msgspec.structs.replace(own, policy=untouched.policy, priority=untouched.priority)
     if own.nice in remembered.nices:
-        own = msgspec.structs.replace(own, nice=first.attributes.nice)
+        own = msgspec.structs.replace(own, nice=untouched.nice)
     cpus = first.cpus if found.cpus in remembered.masks else found.cpus
     return msgspec.structs.replace(found, attributes=own, cpus=cpus)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -168,3 +169,35 @@ def test_what_a_thread_chose_itself_is_left_to_it() -> None:
     ours = Remembered(id="x", nices=(5,), masks=((0,),))
     own = msgspec.structs.replace(_FIRST, tid=9, attributes=Attributes(nice=7), cpus=(1,))
     assert remembered.inherited(own, ours, _FIRST) == own
+
+
+def test_a_thread_that_was_there_before_has_inherited_nothing() -> None:
+    ours = Remembered(id="x", since=5, nices=(0,), policies=(attributes.OTHER,))
+    first = msgspec.structs.replace(_FIRST, attributes=Attributes(nice=10))
+    before, after = (msgspec.structs.replace(_FIRST, tid=9, started=when) for when in (4, 5))
+    assert remembered.inherited(before, ours, first) == before
+    assert remembered.inherited(after, ours, first).attributes.nice == 10
+
+
+@pytest.mark.parametrize(
+    ("first", "started"),
+    [
+        (Attributes(nice=10), Attributes(nice=10)),
+        (Attributes(nice=-5), Attributes(nice=-5)),
+        (Attributes(nice=-5, flags=attributes.RESET_ON_FORK), Attributes()),
+        (Attributes(policy=attributes.FIFO, priority=3),) * 2,
+        (
+            Attributes(policy=attributes.FIFO, priority=3, flags=attributes.RESET_ON_FORK),
+            Attributes(),
+        ),
+        (Attributes(policy=attributes.DEADLINE, runtime_ns=2_000_000), Attributes()),
+        (Attributes(policy=attributes.BATCH, nice=3),) * 2,
+    ],
+)
+def test_a_thread_goes_back_to_what_its_creator_would_have_started(
+    first: Attributes, started: Attributes
+) -> None:
+    ours = Remembered(id="x", nices=(0,), policies=(attributes.OTHER,))
+    late = msgspec.structs.replace(_FIRST, tid=9)
+    creator = msgspec.structs.replace(_FIRST, attributes=first)
+    assert remembered.inherited(late, ours, creator).attributes == started
