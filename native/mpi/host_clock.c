@@ -41,9 +41,9 @@ static uint64_t raw_ns(void) {
 }
 
 void host_clock_prepare(void) {
-    uses_counter = machine_invariance() != RVEC_INVARIANCE_NONE;
-    source = uses_counter ? machine_counter() : machine_fallback();
-    first_look = calibration_look(&source, NULL, TRIES);
+    uses_counter = rvec_machine_invariance() != RVEC_INVARIANCE_NONE;
+    source = uses_counter ? rvec_machine_counter() : rvec_machine_fallback();
+    first_look = rvec_calibration_look(&source, NULL, TRIES);
 }
 
 static uint64_t mix(uint64_t hash, const char* text) {
@@ -111,8 +111,8 @@ static void unlock(struct host_page* page) { atomic_store(&page->lock, 0); }
  * of a counter below 1 GHz on x86-64, is left, and the reference goes on being read. */
 static void set_rate(struct host_page* page, const struct witness* now, uint64_t ns) {
     struct calibration better;
-    if (calibration_between(&page->calibration.first, now, &better) == RVEC_OK) {
-        struct rvec_rate rate = rate_make(better.ns_per_tick);
+    if (rvec_calibration_between(&page->calibration.first, now, &better) == RVEC_OK) {
+        struct rvec_rate rate = rvec_rate_make(better.ns_per_tick);
         if (rate.mult != 0 && rate.shift == RVEC_INLINE_SHIFT) {
             page->calibration = better;
             set_timeline(page, now->counter, ns, rate);
@@ -128,7 +128,7 @@ void host_clock_calibrate(void) {
      */
     if (page->uses_counter && try_lock(page)) {
         if (atomic_load(&page->generation) == 0) {
-            struct witness now = calibration_look(&source, NULL, TRIES);
+            struct witness now = rvec_calibration_look(&source, NULL, TRIES);
             set_rate(page, &now, now.reference_ns);
         }
         unlock(page);
@@ -138,10 +138,10 @@ void host_clock_calibrate(void) {
 /* A look at the reference clock by whichever process comes first: has the counter jumped, as it
  * does when a machine is suspended or moved, and can its rate be told better by now? */
 static void check(struct host_page* page) {
-    struct witness now = calibration_look(&source, NULL, TRIES);
+    struct witness now = rvec_calibration_look(&source, NULL, TRIES);
     struct suspicion suspicion = {page->suspect, CHECK_NS};
-    struct judgement found =
-        judge(&page->checked, &now, page_rate(page), page->calibration.uncertainty_ppb, suspicion);
+    struct judgement found = rvec_judge(&page->checked, &now, page_rate(page),
+                                        page->calibration.uncertainty_ppb, suspicion);
     page->suspect = found.verdict == RVEC_JUMPED ? found.ns_per_tick : 0;
     if (found.verdict != RVEC_STEADY) {
         uint64_t ns = timeline_at(page, page->checked.counter) + found.elapsed_ns;
@@ -152,7 +152,7 @@ static void check(struct host_page* page) {
     }
     uint64_t used = page->calibration.last.counter - page->calibration.first.counter;
     uint64_t had = now.counter - page->calibration.first.counter;
-    if (had / 4 >= used && had > rate_ticks_at_least(page_rate(page), CHECK_NS)) {
+    if (had / 4 >= used && had > rvec_rate_ticks_at_least(page_rate(page), CHECK_NS)) {
         set_rate(page, &now, timeline_at(page, now.counter));
     }
     page->checked = now;
@@ -181,7 +181,7 @@ static uint64_t slow_ns(void) {
     }
     if (rvec_ticks() - reader.from >= reader.span && try_lock(page)) {
         if (rvec_ticks() - page->checked.counter >=
-            rate_ticks_at_least(page_rate(page), CHECK_NS) / 2) {
+            rvec_rate_ticks_at_least(page_rate(page), CHECK_NS) / 2) {
             check(page);
         }
         unlock(page);
@@ -192,7 +192,7 @@ static uint64_t slow_ns(void) {
     uint64_t counter = rvec_ticks();
     int64_t since_base = (int64_t)(counter - reader.base_counter);
     reader.from = since_base > 0 ? counter : reader.base_counter;
-    reader.span = rate_ticks_at_least(reader.rate, CHECK_NS);
+    reader.span = rvec_rate_ticks_at_least(reader.rate, CHECK_NS);
     return reader.base_ns + (uint64_t)rate_ns(reader.rate, since_base);
 }
 
@@ -219,7 +219,7 @@ double host_clock_tick_s(void) {
     const struct host_page* page = atomic_load_explicit(&joined, memory_order_acquire);
     double ns = 1;
     if (page != NULL && atomic_load_explicit(&page->generation, memory_order_acquire) != 0) {
-        double tick = rate_ns_per_tick(page_rate(page));
+        double tick = rvec_rate_ns_per_tick(page_rate(page));
         ns = tick > 1 ? tick : 1;
     }
     return ns * 1e-9;

@@ -20,7 +20,7 @@ int look_at(const struct asker* asker, struct look_result* out) {
     struct filter filter;
     struct filter_rule rule = look_rule();
     struct answer answer = {0, 0, 0};
-    filter_start(&filter, &rule);
+    rgap_filter_start(&filter, &rule);
     for (int done = 0; !done;) {
         struct sample sample;
         sample.error_ns = 1;
@@ -31,11 +31,11 @@ int look_at(const struct asker* asker, struct look_result* out) {
         sample.t4 = asker->now_ns(asker->context);
         /* The server reads its clock once, between receiving and sending. */
         sample.t2 = sample.t3 = answer.time_ns;
-        done = filter_add(&filter, &sample);
+        done = rgap_filter_add(&filter, &sample);
     }
     out->exchanges = filter.seen;
     struct estimate estimate;
-    if (!filter_finish(&filter, &estimate)) {
+    if (!rgap_filter_finish(&filter, &estimate)) {
         return 0;
     }
     /* The middle of what is certain. The 10th percentiles that filter_finish prefers suit stamps

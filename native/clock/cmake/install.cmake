@@ -1,12 +1,11 @@
 # What find_package(aferir_clock) and pkg-config need to find the installed libraries.
 set(clock_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/aferir_clock)
-set(clock_version 0.1.0)
 
 get_property(clock_libraries GLOBAL PROPERTY AFERIR_CLOCK_LIBRARIES)
 install(TARGETS ${clock_libraries} EXPORT aferir_clock COMPONENT clock
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/native/include/aferir COMPONENT clock
+install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/../include/aferir COMPONENT clock
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "rvec.h*" PATTERN "rgap.h*")
 install(EXPORT aferir_clock NAMESPACE aferir:: FILE aferir_clock-targets.cmake COMPONENT clock
   DESTINATION ${clock_cmake_dir})

@@ -242,7 +242,12 @@ class server {
         server_.reset(started);
     }
 
-    void stop() { server_.reset(); }
+    // Taken away before the interpreter is left to others, who may ask for facts meanwhile.
+    void stop() {
+        auto stopped = std::move(server_);
+        const nb::gil_scoped_release waiting;
+        rgap_server_stop(stopped.release());
+    }
 
     nb::dict facts() const {
         nb::dict out;
@@ -323,6 +328,6 @@ NB_MODULE(_native, module) {
                       const global_clock*, bool>(),
              "address"_a.none(), "port"_a, "key"_a, "upstream"_a.none(), "unix_origin"_a,
              nb::keep_alive<1, 5>())
-        .def("stop", &server::stop, unlocked())
+        .def("stop", &server::stop)
         .def("facts", &server::facts);
 }

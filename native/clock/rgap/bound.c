@@ -16,7 +16,7 @@ static uint64_t half_width(const struct estimate* e) {
     return (uint64_t)(above > below ? above : below);
 }
 
-struct model model_first(const struct look* look, const struct oscillators* limits) {
+struct model rgap_model_first(const struct look* look, const struct oscillators* limits) {
     struct model model;
     memset(&model, 0, sizeof(model));
     model.local_ref_ns = look->estimate.local_ns;
@@ -30,9 +30,9 @@ struct model model_first(const struct look* look, const struct oscillators* limi
     return model;
 }
 
-struct model model_second(const struct look* first, const struct look* second,
-                          const struct oscillators* limits) {
-    struct model model = model_first(second, limits);
+struct model rgap_model_second(const struct look* first, const struct look* second,
+                               const struct oscillators* limits) {
+    struct model model = rgap_model_first(second, limits);
     const struct estimate *a = &first->estimate, *b = &second->estimate;
     double elapsed = (double)(int64_t)(b->local_ns - a->local_ns);
     if (first->revision != second->revision || elapsed <= 0 ||
@@ -80,14 +80,14 @@ static int64_t left_of_slew(const struct model* model, uint64_t local_ns) {
     return -model->slew_ns > given_up ? model->slew_ns + given_up : 0;
 }
 
-void model_take_over(struct model* model, const struct model* old, uint64_t local_ns) {
+void rgap_model_take_over(struct model* model, const struct model* old, uint64_t local_ns) {
     uint64_t before = steady_time(old, local_ns) + (uint64_t)left_of_slew(old, local_ns);
     model->slew_from_ns = local_ns;
     model->slew_ns = (int64_t)(before - steady_time(model, local_ns));
 }
 
-void model_read(const struct model* model, uint64_t local_ns, const struct rgap_doubt* doubt,
-                uint64_t* time_ns, uint64_t* bound_ns) {
+void rgap_model_read(const struct model* model, uint64_t local_ns, const struct rgap_doubt* doubt,
+                     uint64_t* time_ns, uint64_t* bound_ns) {
     int64_t left = left_of_slew(model, local_ns);
     *time_ns = steady_time(model, local_ns) + (uint64_t)left;
     double elapsed = fabs((double)(int64_t)(local_ns - model->local_ref_ns));
@@ -97,7 +97,7 @@ void model_read(const struct model* model, uint64_t local_ns, const struct rgap_
                 (doubt->ns - model->doubt_ns) + 1;
 }
 
-double model_rate_doubt_ppb(const struct model* model, uint64_t local_ns) {
+double rgap_model_rate_doubt_ppb(const struct model* model, uint64_t local_ns) {
     double slew = left_of_slew(model, local_ns) != 0 ? 1e9 / SLEW_DIVISOR : 0;
     return model->growth_ppb + slew;
 }

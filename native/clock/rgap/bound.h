@@ -41,18 +41,18 @@ struct model {
     uint64_t looks;
 };
 
-struct model model_first(const struct look* look, const struct oscillators* limits);
+struct model rgap_model_first(const struct look* look, const struct oscillators* limits);
 /* Two looks at one server. Falls back to the second alone where the server has been set anew
  * between them. */
-struct model model_second(const struct look* first, const struct look* second,
-                          const struct oscillators* limits);
+struct model rgap_model_second(const struct look* first, const struct look* second,
+                               const struct oscillators* limits);
 /* Goes over from the old time to the new from `local_ns` on, without going back or leaping. */
-void model_take_over(struct model* model, const struct model* old, uint64_t local_ns);
+void rgap_model_take_over(struct model* model, const struct model* old, uint64_t local_ns);
 
-void model_read(const struct model* model, uint64_t local_ns, const struct rgap_doubt* doubt,
-                uint64_t* time_ns, uint64_t* bound_ns);
+void rgap_model_read(const struct model* model, uint64_t local_ns, const struct rgap_doubt* doubt,
+                     uint64_t* time_ns, uint64_t* bound_ns);
 
 /* How fast the bound may grow at `local_ns`: for those who take their time from here. */
-double model_rate_doubt_ppb(const struct model* model, uint64_t local_ns);
+double rgap_model_rate_doubt_ppb(const struct model* model, uint64_t local_ns);
 
 #endif

@@ -62,7 +62,7 @@ static void sleep_until_readable(struct client* client, uint64_t ns) {
     struct pollfd readable = {client->transport.socket, POLLIN, 0};
     struct timespec time = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
     if (ppoll(&readable, 1, &time, NULL) > 0 && (readable.revents & POLLERR)) {
-        transport_drain(&client->transport);
+        rgap_transport_drain(&client->transport);
     }
 }
 
@@ -70,7 +70,7 @@ static void sleep_until_readable(struct client* client, uint64_t ns) {
  * times: with a network card between the two, the core is that of its interrupts. */
 static uint64_t spin_time(struct client* client) {
     client->exchange.same_core = 0;
-    if (transport_may_spin(&client->transport)) {
+    if (rgap_transport_may_spin(&client->transport)) {
         return SPIN_NS;
     }
     client->same_core += 1;
@@ -86,10 +86,10 @@ static enum exchange_event await_answer(struct client* client, uint64_t asked) {
     for (uint32_t polls = 1;; ++polls) {
         uint8_t data[WIRE_SIZE + 1]; /* one more, to see what is too long */
         struct stamp arrival;
-        int length = transport_receive(&client->transport, data, sizeof(data), NULL, &arrival);
+        int length = rgap_transport_receive(&client->transport, data, sizeof(data), NULL, &arrival);
         if (length >= 0) {
             enum exchange_event event =
-                exchange_receive(&client->exchange, data, (size_t)length, &arrival);
+                rgap_exchange_receive(&client->exchange, data, (size_t)length, &arrival);
             if (event != EXCHANGE_IGNORED) {
                 return event;
             }
@@ -97,7 +97,7 @@ static enum exchange_event await_answer(struct client* client, uint64_t asked) {
         }
         uint64_t now = monotonic_ns();
         if (now >= until || (errno != EAGAIN && errno != EINTR && errno != ECONNREFUSED)) {
-            exchange_lost(&client->exchange);
+            rgap_exchange_lost(&client->exchange);
             return EXCHANGE_IGNORED;
         }
         if (now - asked >= spin) {
@@ -115,11 +115,11 @@ static int converse(struct client* client) {
         if (!random_number(client, &nonce)) {
             return RGAP_ERROR_SYSTEM;
         }
-        exchange_request(&client->exchange, nonce, request);
+        rgap_exchange_request(&client->exchange, nonce, request);
         struct stamp departure;
         uint64_t asked = monotonic_ns();
-        transport_send(&client->transport, request, sizeof(request), NULL, &departure);
-        exchange_sent(&client->exchange, &departure);
+        rgap_transport_send(&client->transport, request, sizeof(request), NULL, &departure);
+        rgap_exchange_sent(&client->exchange, &departure);
         switch (await_answer(client, asked)) {
             case EXCHANGE_FINISHED:
                 return RGAP_OK;
@@ -152,23 +152,24 @@ static int keep_still(cpu_set_t* before) {
     return pthread_setaffinity_np(pthread_self(), sizeof(here), &here) == 0;
 }
 
-int client_look(const struct look_order* order, struct look* out, struct look_report* report) {
+int rgap_client_look(const struct look_order* order, struct look* out, struct look_report* report) {
     struct client client;
     memset(report, 0, sizeof(*report));
     uint64_t session, start = monotonic_ns();
-    int status = transport_connect(&client.transport, order->address, order->port, &order->source,
-                                   order->user_stamps);
+    int status = rgap_transport_connect(&client.transport, order->address, order->port,
+                                        &order->source, order->user_stamps);
     if (status != RGAP_OK) {
         return status;
     }
     client.order = order;
-    client.deadline = start + order->deadline_ns;
+    client.deadline =
+        order->deadline_ns < UINT64_MAX - start ? start + order->deadline_ns : UINT64_MAX;
     client.slowest_ns = 0;
     client.random_left = 0;
     client.same_core = 0;
     status = random_number(&client, &session) ? RGAP_OK : RGAP_ERROR_SYSTEM;
     if (status == RGAP_OK) {
-        exchange_start(&client.exchange, order->key, &order->rule, session);
+        rgap_exchange_start(&client.exchange, order->key, &order->rule, session);
         cpu_set_t before;
         int still = keep_still(&before);
         status = converse(&client);
@@ -179,9 +180,9 @@ int client_look(const struct look_order* order, struct look* out, struct look_re
         report->exchanges = client.exchange.sequence;
         report->kernel_stamped = client.exchange.kernel_stamped;
     }
-    transport_close(&client.transport);
+    rgap_transport_close(&client.transport);
     report->duration_ns = monotonic_ns() - start;
-    if (status == RGAP_OK && !exchange_finish(&client.exchange, out)) {
+    if (status == RGAP_OK && !rgap_exchange_finish(&client.exchange, out)) {
         status = RGAP_ERROR_NO_ANSWER;
     }
     return status;

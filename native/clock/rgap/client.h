@@ -23,6 +23,6 @@ struct look_order {
 };
 
 /* An rgap_status; `report` is filled in any case. */
-int client_look(const struct look_order* order, struct look* out, struct look_report* report);
+int rgap_client_look(const struct look_order* order, struct look* out, struct look_report* report);
 
 #endif

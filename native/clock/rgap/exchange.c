@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-void exchange_start(struct exchange* exchange, const struct hmac_key* key,
-                    const struct filter_rule* rule, uint64_t session) {
+void rgap_exchange_start(struct exchange* exchange, const struct hmac_key* key,
+                         const struct filter_rule* rule, uint64_t session) {
     memset(exchange, 0, sizeof(*exchange));
     exchange->key = key;
     exchange->session = session;
-    filter_start(&exchange->filter, rule);
+    rgap_filter_start(&exchange->filter, rule);
 }
 
-void exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIRE_SIZE]) {
+void rgap_exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIRE_SIZE]) {
     struct message message;
     memset(&message, 0, sizeof(message));
     exchange->sequence += 1;
@@ -22,16 +22,16 @@ void exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIR
     message.cookie = exchange->cookie;
     message.level = exchange->same_core != 0;
     message.nonce = nonce;
-    wire_seal(exchange->key, &message, out);
+    rgap_wire_seal(exchange->key, &message, out);
 }
 
-void exchange_sent(struct exchange* exchange, const struct stamp* t1) { exchange->t1 = *t1; }
+void rgap_exchange_sent(struct exchange* exchange, const struct stamp* t1) { exchange->t1 = *t1; }
 
 /* The server may have had no place for the session, or have been restarted and not know its
  * cookie: after some silence begin another one. */
 enum { LOSSES_TO_BEGIN_ANEW = 3 };
 
-void exchange_lost(struct exchange* exchange) {
+void rgap_exchange_lost(struct exchange* exchange) {
     exchange->waiting = 0;
     exchange->counts.lost += 1;
     exchange->losses_in_a_row += 1;
@@ -58,13 +58,13 @@ static int complete(struct exchange* exchange, const struct message* message) {
     struct sample sample = {last->t1.ns, last->t2, message->t3, last->t4.ns,
                             last->t1.error_ns + last->t4.error_ns + EXCHANGE_STAMP_ERROR_NS};
     exchange->kernel_stamped += last->t1.by_kernel && last->t4.by_kernel;
-    return filter_add(&exchange->filter, &sample);
+    return rgap_filter_add(&exchange->filter, &sample);
 }
 
-enum exchange_event exchange_receive(struct exchange* exchange, const uint8_t* data, size_t length,
-                                     const struct stamp* t4) {
+enum exchange_event rgap_exchange_receive(struct exchange* exchange, const uint8_t* data,
+                                          size_t length, const struct stamp* t4) {
     struct message message;
-    switch (wire_open(exchange->key, data, length, &message)) {
+    switch (rgap_wire_open(exchange->key, data, length, &message)) {
         case WIRE_MALFORMED:
             exchange->counts.malformed += 1;
             return EXCHANGE_IGNORED;
@@ -98,12 +98,12 @@ enum exchange_event exchange_receive(struct exchange* exchange, const uint8_t* d
     return done ? EXCHANGE_FINISHED : EXCHANGE_ANSWERED;
 }
 
-int exchange_finish(const struct exchange* exchange, struct look* out) {
+int rgap_exchange_finish(const struct exchange* exchange, struct look* out) {
     memset(out, 0, sizeof(*out));
     out->server_bound_ns = exchange->server.bound_ns;
     out->server_rate_doubt_ppb = exchange->server.rate_doubt_ppb;
     out->revision = exchange->server.revision;
     out->timeline = exchange->server.timeline;
     out->level = exchange->server.level;
-    return filter_finish(&exchange->filter, &out->estimate);
+    return rgap_filter_finish(&exchange->filter, &out->estimate);
 }

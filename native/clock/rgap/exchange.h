@@ -62,16 +62,16 @@ enum exchange_event {
 };
 
 /* `session` has to be random. */
-void exchange_start(struct exchange* exchange, const struct hmac_key* key,
-                    const struct filter_rule* rule, uint64_t session);
+void rgap_exchange_start(struct exchange* exchange, const struct hmac_key* key,
+                         const struct filter_rule* rule, uint64_t session);
 /* Writes the next request; `nonce` has to be random. */
-void exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIRE_SIZE]);
-void exchange_sent(struct exchange* exchange, const struct stamp* t1);
-enum exchange_event exchange_receive(struct exchange* exchange, const uint8_t* data, size_t length,
-                                     const struct stamp* t4);
+void rgap_exchange_request(struct exchange* exchange, uint64_t nonce, uint8_t out[WIRE_SIZE]);
+void rgap_exchange_sent(struct exchange* exchange, const struct stamp* t1);
+enum exchange_event rgap_exchange_receive(struct exchange* exchange, const uint8_t* data,
+                                          size_t length, const struct stamp* t4);
 /* The answer did not come in time. */
-void exchange_lost(struct exchange* exchange);
+void rgap_exchange_lost(struct exchange* exchange);
 /* 0 where too little was answered to say anything. */
-int exchange_finish(const struct exchange* exchange, struct look* out);
+int rgap_exchange_finish(const struct exchange* exchange, struct look* out);
 
 #endif

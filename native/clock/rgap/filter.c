@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void filter_start(struct filter* filter, const struct filter_rule* rule) {
+void rgap_filter_start(struct filter* filter, const struct filter_rule* rule) {
     filter->rule = *rule;
     filter->seen = 0;
     filter->kept = 0;
@@ -46,7 +46,7 @@ static double spread(const struct filter* filter) {
     return n > 1 ? sqrt(squares / (n - 1)) : INFINITY;
 }
 
-int filter_add(struct filter* filter, const struct sample* sample) {
+int rgap_filter_add(struct filter* filter, const struct sample* sample) {
     filter->seen += 1;
     if (filter->seen <= filter->rule.discard) {
         return 0;
@@ -87,7 +87,7 @@ static int64_t between(int64_t value, int64_t lowest, int64_t highest) {
     return value > highest ? highest : value;
 }
 
-int filter_finish(const struct filter* filter, struct estimate* out) {
+int rgap_filter_finish(const struct filter* filter, struct estimate* out) {
     uint32_t count = filter->kept < FILTER_KEPT ? filter->kept : FILTER_KEPT;
     if (count == 0) {
         return 0;

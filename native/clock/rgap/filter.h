@@ -46,10 +46,10 @@ struct estimate {
     double spread_ns; /* standard deviation of the smallest round trips */
 };
 
-void filter_start(struct filter* filter, const struct filter_rule* rule);
+void rgap_filter_start(struct filter* filter, const struct filter_rule* rule);
 /* 1 when the stop rule of Dutra 2015 (section 7.3) holds, or the bound on messages is reached. */
-int filter_add(struct filter* filter, const struct sample* sample);
+int rgap_filter_add(struct filter* filter, const struct sample* sample);
 /* 0 without any sample. */
-int filter_finish(const struct filter* filter, struct estimate* out);
+int rgap_filter_finish(const struct filter* filter, struct estimate* out);
 
 #endif

@@ -9,11 +9,11 @@ struct hmac_key {
     struct sha256 outer;
 };
 
-void hmac_prepare(struct hmac_key* key, const void* secret, size_t length);
-void hmac(const struct hmac_key* key, const void* data, size_t length,
-          uint8_t digest[SHA256_DIGEST]);
+void rgap_hmac_prepare(struct hmac_key* key, const void* secret, size_t length);
+void rgap_hmac(const struct hmac_key* key, const void* data, size_t length,
+               uint8_t digest[SHA256_DIGEST]);
 
 /* In a time that does not depend on where the two differ. */
-int hmac_equal(const uint8_t* a, const uint8_t* b, size_t length);
+int rgap_hmac_equal(const uint8_t* a, const uint8_t* b, size_t length);
 
 #endif

@@ -7,12 +7,9 @@ int rgap_at(struct rgap* clock, uint64_t local_ns, uint64_t* time_ns, uint64_t* 
     if (clock == NULL || time_ns == NULL || bound_ns == NULL) {
         return RGAP_ERROR_ARGUMENT;
     }
-    struct rgap_doubt doubt = {0, 0};
-    if (clock->source.doubt != NULL) {
-        clock->source.doubt(clock->source.context, &doubt);
-    }
-    struct model model = rgap_model(clock);
-    model_read(&model, local_ns, &doubt, time_ns, bound_ns);
+    struct rgap_doubt doubt = rgap_doubt_of(clock);
+    struct model model = rgap_published(clock).model;
+    rgap_model_read(&model, local_ns, &doubt, time_ns, bound_ns);
     return RGAP_OK;
 }
 
@@ -31,12 +28,6 @@ int rgap_info(struct rgap* clock, struct rgap_facts* out) {
     *out = clock->facts;
     pthread_mutex_unlock(&clock->lock);
     return RGAP_OK;
-}
-
-void rgap_describe(struct rgap* clock, uint32_t* revision, uint8_t* level, uint64_t* timeline) {
-    *revision = atomic_load_explicit(&clock->generation, memory_order_acquire);
-    *level = (uint8_t)atomic_load_explicit(&clock->level, memory_order_relaxed);
-    *timeline = atomic_load_explicit(&clock->timeline, memory_order_relaxed);
 }
 
 static uint64_t process_now(void* context) { return rvec_process_now(context); }

@@ -7,11 +7,11 @@
 static const uint64_t COOKIE_NS = 1000000000;
 static const uint64_t IDLE_NS = 3000000000;
 
-void responder_start(struct responder* responder, const void* key, size_t key_length,
-                     const uint8_t secret[SHA256_DIGEST]) {
+void rgap_responder_start(struct responder* responder, const void* key, size_t key_length,
+                          const uint8_t secret[SHA256_DIGEST]) {
     memset(responder, 0, sizeof(*responder));
-    hmac_prepare(&responder->key, key, key_length);
-    hmac_prepare(&responder->secret, secret, SHA256_DIGEST);
+    rgap_hmac_prepare(&responder->key, key, key_length);
+    rgap_hmac_prepare(&responder->secret, secret, SHA256_DIGEST);
 }
 
 static uint64_t make_cookie(const struct responder* responder, uint64_t session,
@@ -20,7 +20,7 @@ static uint64_t make_cookie(const struct responder* responder, uint64_t session,
     memcpy(text, &session, 8);
     memcpy(text + 8, &epoch, 8);
     memcpy(text + 16, peer->bytes, PEER_SIZE);
-    hmac(&responder->secret, text, sizeof(text), digest);
+    rgap_hmac(&responder->secret, text, sizeof(text), digest);
     uint64_t cookie;
     memcpy(&cookie, digest, 8);
     return cookie;
@@ -109,18 +109,18 @@ static size_t seal(struct responder* responder, struct message* reply, enum wire
                    const struct server_time* time, uint8_t out[WIRE_SIZE]) {
     reply->type = (uint8_t)type;
     describe(reply, time);
-    wire_seal(&responder->key, reply, out);
+    rgap_wire_seal(&responder->key, reply, out);
     responder->counts.answered += 1;
     return WIRE_SIZE;
 }
 
-size_t responder_handle(struct responder* responder, const uint8_t* data, size_t length,
-                        const struct peer* peer, uint64_t local_ns, const struct server_time* time,
-                        uint8_t out[WIRE_SIZE]) {
+size_t rgap_responder_handle(struct responder* responder, const uint8_t* data, size_t length,
+                             const struct peer* peer, uint64_t local_ns,
+                             const struct server_time* time, uint8_t out[WIRE_SIZE]) {
     struct message message;
     responder->answered = NULL;
     responder->same_core = 0;
-    enum wire_verdict verdict = wire_open(&responder->key, data, length, &message);
+    enum wire_verdict verdict = rgap_wire_open(&responder->key, data, length, &message);
     if (verdict == WIRE_MALFORMED ||
         (verdict == WIRE_OK && message.type != WIRE_HELLO && message.type != WIRE_ASK)) {
         responder->counts.malformed += 1;
@@ -153,7 +153,7 @@ size_t responder_handle(struct responder* responder, const uint8_t* data, size_t
     return seal(responder, &reply, WIRE_TELL, time, out);
 }
 
-void responder_sent(struct responder* responder, uint64_t t3) {
+void rgap_responder_sent(struct responder* responder, uint64_t t3) {
     struct session* session = responder->answered;
     if (session != NULL) {
         session->replied = responder->answered_sequence;

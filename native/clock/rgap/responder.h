@@ -56,13 +56,13 @@ struct responder {
 };
 
 /* `secret` has to be random and is told nobody. */
-void responder_start(struct responder* responder, const void* key, size_t key_length,
-                     const uint8_t secret[SHA256_DIGEST]);
+void rgap_responder_start(struct responder* responder, const void* key, size_t key_length,
+                          const uint8_t secret[SHA256_DIGEST]);
 /* The length of the reply: WIRE_SIZE, or 0 for none. `local_ns` only has to move steadily. */
-size_t responder_handle(struct responder* responder, const uint8_t* data, size_t length,
-                        const struct peer* peer, uint64_t local_ns, const struct server_time* time,
-                        uint8_t out[WIRE_SIZE]);
+size_t rgap_responder_handle(struct responder* responder, const uint8_t* data, size_t length,
+                             const struct peer* peer, uint64_t local_ns,
+                             const struct server_time* time, uint8_t out[WIRE_SIZE]);
 /* The reply left at `t3`. */
-void responder_sent(struct responder* responder, uint64_t t3);
+void rgap_responder_sent(struct responder* responder, uint64_t t3);
 
 #endif

@@ -35,36 +35,39 @@ static int is_sensible(const struct rgap_config* c) {
            c->rate_limit_ppm > 0 && c->rate_limit_ppm < 1e5 && c->wander_ppm >= 0;
 }
 
-static void publish(struct rgap* clock, const struct model* model) {
-    uint64_t words[MODEL_WORDS];
-    memcpy(words, model, sizeof(words));
-    uint32_t generation = atomic_load_explicit(&clock->generation, memory_order_relaxed);
-    atomic_store_explicit(&clock->generation, generation + 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    for (int i = 0; i < MODEL_WORDS; ++i) {
-        atomic_store_explicit(&clock->words[i], words[i], memory_order_relaxed);
+/* Sends readers to the other copy, then writes this one. */
+static void write_copy(struct rgap* clock, uint32_t sequence, const uint64_t* words) {
+    atomic_store_explicit(&clock->sequence, sequence, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int i = 0; i < PUBLISHED_WORDS; ++i) {
+        atomic_store_explicit(&clock->words[1 - sequence % 2][i], words[i], memory_order_relaxed);
     }
-    atomic_store_explicit(&clock->generation, generation + 2, memory_order_release);
 }
 
-struct model rgap_model(struct rgap* clock) {
-    uint64_t words[MODEL_WORDS];
-    for (;;) {
-        uint32_t before = atomic_load_explicit(&clock->generation, memory_order_acquire);
-        for (int i = 0; i < MODEL_WORDS; ++i) {
-            words[i] = atomic_load_explicit(&clock->words[i], memory_order_relaxed);
+static void publish(struct rgap* clock, const struct published* now) {
+    uint64_t words[PUBLISHED_WORDS];
+    memcpy(words, now, sizeof(words));
+    uint32_t sequence = atomic_load_explicit(&clock->sequence, memory_order_relaxed);
+    write_copy(clock, sequence + 1, words);
+    write_copy(clock, sequence + 2, words);
+}
+
+struct published rgap_published(struct rgap* clock) {
+    uint64_t words[PUBLISHED_WORDS];
+    uint32_t before;
+    do { /* again only where a whole copy was written meanwhile */
+        before = atomic_load_explicit(&clock->sequence, memory_order_acquire);
+        for (int i = 0; i < PUBLISHED_WORDS; ++i) {
+            words[i] = atomic_load_explicit(&clock->words[before % 2][i], memory_order_relaxed);
         }
         atomic_thread_fence(memory_order_acquire);
-        if (!(before & 1) &&
-            atomic_load_explicit(&clock->generation, memory_order_relaxed) == before) {
-            struct model model;
-            memcpy(&model, words, sizeof(model));
-            return model;
-        }
-    }
+    } while (atomic_load_explicit(&clock->sequence, memory_order_relaxed) != before);
+    struct published published;
+    memcpy(&published, words, sizeof(published));
+    return published;
 }
 
-static struct rgap_doubt doubt_of(const struct rgap* clock) {
+struct rgap_doubt rgap_doubt_of(const struct rgap* clock) {
     struct rgap_doubt doubt = {0, 0};
     if (clock->source.doubt != NULL) {
         clock->source.doubt(clock->source.context, &doubt);
@@ -75,8 +78,6 @@ static struct rgap_doubt doubt_of(const struct rgap* clock) {
 static void describe_look(struct rgap* clock, const struct look* look,
                           const struct look_report* report, const struct model* model) {
     struct rgap_facts* facts = &clock->facts;
-    atomic_store_explicit(&clock->level, look->level + 1U, memory_order_relaxed);
-    atomic_store_explicit(&clock->timeline, look->timeline, memory_order_relaxed);
     facts->looks = (uint32_t)model->looks;
     facts->level = look->level + 1U;
     facts->timeline = look->timeline;
@@ -103,28 +104,34 @@ static void use_look(struct rgap* clock, const struct look* look,
     struct model model;
     if (clock->looks == 0) {
         clock->first = *look;
-        model = model_first(look, &clock->limits);
+        model = rgap_model_first(look, &clock->limits);
     } else {
-        struct model old = rgap_model(clock);
-        model = model_second(&clock->first, look, &clock->limits);
+        struct model old = rgap_published(clock).model;
+        model = rgap_model_second(&clock->first, look, &clock->limits);
         if (model.looks == 1) {
             clock->first = *look; /* the two cannot be compared: begin anew */
         }
-        model_take_over(&model, &old, clock->source.now_ns(clock->source.context));
+        rgap_model_take_over(&model, &old, clock->source.now_ns(clock->source.context));
     }
     clock->second = *look;
     clock->looks += 1;
-    publish(clock, &model);
+    struct published now = {model, look->level + 1U, look->timeline, clock->looks};
+    publish(clock, &now);
     describe_look(clock, look, report, &model);
 }
 
-static int look_locked(struct rgap* clock) {
+int rgap_look(struct rgap* clock) {
+    if (clock == NULL) {
+        return RGAP_ERROR_ARGUMENT;
+    }
     struct look look;
     struct look_report report;
-    int status = client_look(&clock->order, &look, &report);
+    pthread_mutex_lock(&clock->looking);
+    int status = rgap_client_look(&clock->order, &look, &report);
+    pthread_mutex_lock(&clock->lock);
     count(&clock->facts, &report.counts);
     if (status == RGAP_OK) {
-        look.doubt = doubt_of(clock);
+        look.doubt = rgap_doubt_of(clock);
         if (clock->looks > 0 && look.timeline != clock->first.timeline) {
             status = RGAP_ERROR_OTHER_TIMELINE;
         } else {
@@ -132,16 +139,8 @@ static int look_locked(struct rgap* clock) {
         }
     }
     clock->facts.last_status = status;
-    return status;
-}
-
-int rgap_look(struct rgap* clock) {
-    if (clock == NULL) {
-        return RGAP_ERROR_ARGUMENT;
-    }
-    pthread_mutex_lock(&clock->lock);
-    int status = look_locked(clock);
     pthread_mutex_unlock(&clock->lock);
+    pthread_mutex_unlock(&clock->looking);
     return status;
 }
 
@@ -149,7 +148,7 @@ int rgap_poll(struct rgap* clock) {
     if (clock == NULL) {
         return RGAP_ERROR_ARGUMENT;
     }
-    struct model model = rgap_model(clock);
+    struct model model = rgap_published(clock).model;
     uint64_t now = clock->source.now_ns(clock->source.context);
     if (model.looks >= 2 || now - model.local_ref_ns < clock->second_look_ns) {
         return RGAP_OK;
@@ -157,30 +156,55 @@ int rgap_poll(struct rgap* clock) {
     return rgap_look(clock);
 }
 
+/* 0 when the clock is to be destroyed before the time is over. */
+static int wait_ns(struct rgap* clock, uint64_t wait) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(wait / SECOND_NS);
+    until.tv_nsec += (long)(wait % SECOND_NS);
+    if (until.tv_nsec >= (long)SECOND_NS) {
+        until.tv_sec += 1;
+        until.tv_nsec -= (long)SECOND_NS;
+    }
+    int waited = 0;
+    pthread_mutex_lock(&clock->lock);
+    while (waited != ETIMEDOUT && !clock->stopping) {
+        waited = pthread_cond_timedwait(&clock->wake, &clock->lock, &until);
+    }
+    int goes_on = !clock->stopping;
+    pthread_mutex_unlock(&clock->lock);
+    return goes_on;
+}
+
 static void* look_again(void* argument) {
     struct rgap* clock = argument;
-    pthread_mutex_lock(&clock->lock);
-    for (int i = 0; i < BACKGROUND_TRIES && !clock->stopping; ++i) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        uint64_t ns = (uint64_t)until.tv_nsec + clock->second_look_ns;
-        until.tv_sec += (time_t)(ns / SECOND_NS);
-        until.tv_nsec = (long)(ns % SECOND_NS);
-        int waited = 0;
-        while (waited != ETIMEDOUT && !clock->stopping) {
-            waited = pthread_cond_timedwait(&clock->wake, &clock->lock, &until);
-        }
-        if (!clock->stopping && look_locked(clock) == RGAP_OK && clock->facts.looks >= 2) {
+    for (int i = 0; i < BACKGROUND_TRIES && wait_ns(clock, clock->second_look_ns); ++i) {
+        if (rgap_look(clock) == RGAP_OK && rgap_published(clock).model.looks >= 2) {
             break;
         }
     }
-    pthread_mutex_unlock(&clock->lock);
     return NULL;
+}
+
+static void prepare_wake(struct rgap* clock) {
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&clock->wake, &steady);
+    pthread_condattr_destroy(&steady);
+}
+
+/* The thread has stayed in the parent, with a look that it may have had under way. */
+static void go_on_in_child(struct fork_member* member) {
+    struct rgap* clock = (struct rgap*)((char*)member - offsetof(struct rgap, forks));
+    clock->has_thread = 0;
+    pthread_mutex_init(&clock->looking, NULL);
+    prepare_wake(clock);
 }
 
 static void configure(struct rgap* clock, const struct rgap_config* config) {
     clock->source = config->source;
-    hmac_prepare(&clock->key, config->key, config->key_length);
+    rgap_hmac_prepare(&clock->key, config->key, config->key_length);
     clock->limits.rate_limit_ppb = config->rate_limit_ppm * 1e3;
     clock->limits.wander_ppb = config->wander_ppm * 1e3;
     clock->second_look_ns = config->second_look_ns;
@@ -190,12 +214,12 @@ static void configure(struct rgap* clock, const struct rgap_config* config) {
     struct look_order order = {clock->address, config->port, config->user_stamps, clock->source,
                                &clock->key,    rule,         config->deadline_ns};
     clock->order = order;
-    pthread_condattr_t steady;
-    pthread_condattr_init(&steady);
-    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-    pthread_cond_init(&clock->wake, &steady);
-    pthread_condattr_destroy(&steady);
+    prepare_wake(clock);
+    pthread_mutex_init(&clock->looking, NULL);
     pthread_mutex_init(&clock->lock, NULL);
+    clock->forks.lock = &clock->lock;
+    clock->forks.in_child = go_on_in_child;
+    rvec_forks_add(&clock->forks);
 }
 
 int rgap_create(struct rgap** out, const struct rgap_config* config) {
@@ -233,7 +257,9 @@ void rgap_destroy(struct rgap* clock) {
         pthread_mutex_unlock(&clock->lock);
         pthread_join(clock->thread, NULL);
     }
+    rvec_forks_remove(&clock->forks);
     pthread_cond_destroy(&clock->wake);
+    pthread_mutex_destroy(&clock->looking);
     pthread_mutex_destroy(&clock->lock);
     free(clock->address);
     free(clock);

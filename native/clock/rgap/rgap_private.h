@@ -7,14 +7,24 @@
 
 #include "bound.h"
 #include "client.h"
+#include "forks.h"
 
-enum { MODEL_WORDS = sizeof(struct model) / 8 };
+/* What readers and servers see of a clock, all of one moment. Fields are eight bytes wide: a reader
+ * copies them one by one. */
+struct published {
+    struct model model;
+    uint64_t level;    /* of this clock: 1 under the reference node */
+    uint64_t timeline; /* identity of the reference's time */
+    uint64_t revision; /* changes with the model */
+};
+
+enum { PUBLISHED_WORDS = sizeof(struct published) / 8 };
 
 struct rgap {
-    _Atomic uint32_t generation; /* odd while the model is being replaced */
-    _Atomic uint64_t words[MODEL_WORDS];
-    _Atomic uint32_t level;
-    _Atomic uint64_t timeline;
+    /* A latch: two copies of which one is whole at any time, so that a reader never waits for who
+     * writes, whatever the priorities of the two (Linux, seqcount_latch_t). */
+    _Atomic uint32_t sequence; /* odd: the second copy is the one to read */
+    _Atomic uint64_t words[2][PUBLISHED_WORDS];
     struct rgap_source source;
     struct hmac_key key;
     struct look_order order;
@@ -22,7 +32,9 @@ struct rgap {
     struct oscillators limits;
     uint64_t second_look_ns;
 
-    pthread_mutex_t lock; /* for what follows, and for looks one at a time */
+    pthread_mutex_t looking; /* one look at a time; taken before `lock`, held for a whole look */
+    struct fork_member forks;
+    pthread_mutex_t lock; /* for what follows and for publishing */
     struct look first;
     struct look second;
     uint32_t looks; /* taken, of which first and second are the ones in use */
@@ -34,8 +46,8 @@ struct rgap {
     pthread_cond_t wake;
 };
 
-struct model rgap_model(struct rgap* clock);
-/* What a server passes on of the clock it takes its time from. */
-void rgap_describe(struct rgap* clock, uint32_t* revision, uint8_t* level, uint64_t* timeline);
+struct published rgap_published(struct rgap* clock);
+/* What the local clock admits to by now. */
+struct rgap_doubt rgap_doubt_of(const struct rgap* clock);
 
 #endif

@@ -29,6 +29,8 @@ struct rgap_server {
     _Atomic int stopping;
     uint16_t port;
     pthread_t thread;
+    int has_thread; /* not in the child of a fork, where the parent goes on serving */
+    struct fork_member forks;
     pthread_mutex_t lock; /* for the counts */
     struct responder responder;
 };
@@ -48,11 +50,14 @@ static uint64_t local_now(const struct rgap_server* server) {
 static struct server_time serve_time(struct rgap_server* server, uint64_t local_ns) {
     struct server_time time = {local_ns, 0, server->timeline, 0, 0, 0};
     if (server->upstream != NULL) {
-        struct model model = rgap_model(server->upstream);
-        rgap_at(server->upstream, local_ns, &time.t2, &time.bound_ns);
-        rgap_describe(server->upstream, &time.revision, &time.level, &time.timeline);
-        double doubt = model_rate_doubt_ppb(&model, local_ns);
+        struct rgap_doubt local = rgap_doubt_of(server->upstream);
+        struct published now = rgap_published(server->upstream);
+        rgap_model_read(&now.model, local_ns, &local, &time.t2, &time.bound_ns);
+        double doubt = rgap_model_rate_doubt_ppb(&now.model, local_ns);
         time.rate_doubt_ppb = doubt < 4e9 ? (uint32_t)doubt + 1 : UINT32_MAX;
+        time.revision = (uint32_t)now.revision;
+        time.level = (uint8_t)now.level;
+        time.timeline = now.timeline;
     }
     return time;
 }
@@ -80,18 +85,19 @@ static int serve_one(struct rgap_server* server) {
     uint8_t request[WIRE_SIZE + 1], reply[WIRE_SIZE];
     struct transport_address from;
     struct stamp arrival, departure;
-    int length = transport_receive(&server->transport, request, sizeof(request), &from, &arrival);
+    int length =
+        rgap_transport_receive(&server->transport, request, sizeof(request), &from, &arrival);
     if (length < 0) {
         return 0;
     }
     struct peer peer = peer_of(&from);
     struct server_time time = serve_time(server, arrival.ns);
     pthread_mutex_lock(&server->lock);
-    size_t answer = responder_handle(&server->responder, request, (size_t)length, &peer,
-                                     local_now(server), &time, reply);
+    size_t answer = rgap_responder_handle(&server->responder, request, (size_t)length, &peer,
+                                          local_now(server), &time, reply);
     pthread_mutex_unlock(&server->lock);
-    if (answer > 0 && transport_send(&server->transport, reply, answer, &from, &departure)) {
-        responder_sent(&server->responder, serve_time(server, departure.ns).t2);
+    if (answer > 0 && rgap_transport_send(&server->transport, reply, answer, &from, &departure)) {
+        rgap_responder_sent(&server->responder, serve_time(server, departure.ns).t2);
     }
     return 1;
 }
@@ -168,7 +174,7 @@ static void* serve(void* argument) {
         spin(server);
         poll(events, 2, -1);
         if (events[0].revents & POLLERR) {
-            transport_drain(&server->transport);
+            rgap_transport_drain(&server->transport);
         }
         if (events[0].revents & POLLIN) {
             serve_one(server); /* also where the spin is switched off */
@@ -185,7 +191,7 @@ static int prepare(struct rgap_server* server, const struct rgap_server_config* 
         getrandom(&server->timeline, 8, 0) != 8) {
         return RGAP_ERROR_SYSTEM;
     }
-    responder_start(&server->responder, config->key, config->key_length, secret);
+    rgap_responder_start(&server->responder, config->key, config->key_length, secret);
     server->upstream = config->upstream;
     server->spin_ns = config->spin_ns;
     server->cpu = config->cpu;
@@ -193,17 +199,23 @@ static int prepare(struct rgap_server* server, const struct rgap_server_config* 
     if (server->stop_event < 0) {
         return RGAP_ERROR_SYSTEM;
     }
-    return transport_bind(&server->transport, config->address, config->port, &source,
-                          config->user_stamps, &server->port);
+    return rgap_transport_bind(&server->transport, config->address, config->port, &source,
+                               config->user_stamps, &server->port);
 }
 
 static void dispose(struct rgap_server* server) {
-    transport_close(&server->transport);
+    rgap_transport_close(&server->transport);
     if (server->stop_event >= 0) {
         close(server->stop_event);
     }
     pthread_mutex_destroy(&server->lock);
     free(server);
+}
+
+static void stay_in_parent(struct fork_member* member) {
+    struct rgap_server* server =
+        (struct rgap_server*)((char*)member - offsetof(struct rgap_server, forks));
+    server->has_thread = 0;
 }
 
 int rgap_server_start(struct rgap_server** out, const struct rgap_server_config* config) {
@@ -220,13 +232,17 @@ int rgap_server_start(struct rgap_server** out, const struct rgap_server_config*
     server->stop_event = -1;
     pthread_mutex_init(&server->lock, NULL);
     int status = prepare(server, config);
-    if (status == RGAP_OK && pthread_create(&server->thread, NULL, serve, server) != 0) {
-        status = RGAP_ERROR_SYSTEM;
+    if (status == RGAP_OK) {
+        server->has_thread = pthread_create(&server->thread, NULL, serve, server) == 0;
+        status = server->has_thread ? RGAP_OK : RGAP_ERROR_SYSTEM;
     }
     if (status != RGAP_OK) {
         dispose(server);
         return status;
     }
+    server->forks.lock = &server->lock;
+    server->forks.in_child = stay_in_parent;
+    rvec_forks_add(&server->forks);
     *out = server;
     return RGAP_OK;
 }
@@ -235,11 +251,14 @@ void rgap_server_stop(struct rgap_server* server) {
     if (server == NULL) {
         return;
     }
-    uint64_t one = 1;
-    atomic_store(&server->stopping, 1);
-    while (write(server->stop_event, &one, sizeof(one)) < 0 && errno == EINTR) {
+    rvec_forks_remove(&server->forks);
+    if (server->has_thread) {
+        uint64_t one = 1;
+        atomic_store(&server->stopping, 1);
+        while (write(server->stop_event, &one, sizeof(one)) < 0 && errno == EINTR) {
+        }
+        pthread_join(server->thread, NULL);
     }
-    pthread_join(server->thread, NULL);
     dispose(server);
 }
 
@@ -254,9 +273,7 @@ int rgap_server_info(struct rgap_server* server, struct rgap_server_facts* out) 
                                       counts->busy};
     pthread_mutex_unlock(&server->lock);
     if (server->upstream != NULL) {
-        uint32_t revision;
-        uint8_t level;
-        rgap_describe(server->upstream, &revision, &level, &facts.timeline);
+        facts.timeline = rgap_published(server->upstream).timeline;
     }
     *out = facts;
     return RGAP_OK;

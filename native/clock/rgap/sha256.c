@@ -44,14 +44,14 @@ static void compress(uint32_t state[8], const uint8_t* block) {
     state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
-void sha256_start(struct sha256* hash) {
+void rgap_sha256_start(struct sha256* hash) {
     static const uint32_t initial[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     memcpy(hash->state, initial, sizeof(initial));
     hash->length = 0;
 }
 
-void sha256_add(struct sha256* hash, const void* data, size_t length) {
+void rgap_sha256_add(struct sha256* hash, const void* data, size_t length) {
     const uint8_t* bytes = data;
     while (length > 0) {
         size_t used = hash->length % SHA256_BLOCK;
@@ -66,14 +66,14 @@ void sha256_add(struct sha256* hash, const void* data, size_t length) {
     }
 }
 
-void sha256_finish(struct sha256* hash, uint8_t digest[SHA256_DIGEST]) {
+void rgap_sha256_finish(struct sha256* hash, uint8_t digest[SHA256_DIGEST]) {
     uint64_t bits = hash->length * 8;
     uint8_t padding[SHA256_BLOCK + 8] = {0x80};
     size_t zeros = (SHA256_BLOCK + 55 - hash->length % SHA256_BLOCK) % SHA256_BLOCK;
     for (int i = 0; i < 8; ++i) {
         padding[1 + zeros + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
     }
-    sha256_add(hash, padding, zeros + 9);
+    rgap_sha256_add(hash, padding, zeros + 9);
     for (int i = 0; i < SHA256_DIGEST; ++i) {
         digest[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
     }

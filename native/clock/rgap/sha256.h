@@ -13,8 +13,8 @@ struct sha256 {
     uint8_t block[SHA256_BLOCK];
 };
 
-void sha256_start(struct sha256* hash);
-void sha256_add(struct sha256* hash, const void* data, size_t length);
-void sha256_finish(struct sha256* hash, uint8_t digest[SHA256_DIGEST]);
+void rgap_sha256_start(struct sha256* hash);
+void rgap_sha256_add(struct sha256* hash, const void* data, size_t length);
+void rgap_sha256_finish(struct sha256* hash, uint8_t digest[SHA256_DIGEST]);
 
 #endif

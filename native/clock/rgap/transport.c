@@ -32,8 +32,8 @@ static uint64_t now(const struct transport* transport) {
     return transport->source.now_ns(transport->source.context);
 }
 
-int transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, uint64_t earliest,
-                          uint64_t latest, struct stamp* out) {
+int rgap_transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, uint64_t earliest,
+                               uint64_t latest, struct stamp* out) {
     uint64_t middle = before + (after - before) / 2;
     uint64_t placed = middle - (uint64_t)age_ns;
     uint64_t error = (after - before) / 2 + 1;
@@ -65,7 +65,22 @@ static int place(const struct transport* transport, const struct timespec* stamp
     }
     int64_t age =
         (int64_t)(real.tv_sec - stamp->tv_sec) * 1000000000 + real.tv_nsec - stamp->tv_nsec;
-    return transport_place_stamp(before, after, age, earliest, latest, out);
+    return rgap_transport_place_stamp(before, after, age, earliest, latest, out);
+}
+
+static void note_local(struct transport_address* from, const struct cmsghdr* c) {
+    if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+        struct in_pktinfo info;
+        memcpy(&info, CMSG_DATA(c), sizeof(info));
+        memcpy(from->local, &info.ipi_spec_dst, sizeof(info.ipi_spec_dst));
+        from->local_family = AF_INET;
+    } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+        struct in6_pktinfo info;
+        memcpy(&info, CMSG_DATA(c), sizeof(info));
+        memcpy(from->local, &info.ipi6_addr, sizeof(info.ipi6_addr));
+        from->interface = IN6_IS_ADDR_LINKLOCAL(&info.ipi6_addr) ? info.ipi6_ifindex : 0;
+        from->local_family = AF_INET6;
+    }
 }
 
 /* Reads one message from the socket or its error queue with whatever stamp comes along. */
@@ -78,6 +93,7 @@ static int read_message(int socket, int flags, struct iovec* iov, struct transpo
     message.msg_control = control;
     message.msg_controllen = sizeof(control);
     if (from != NULL) {
+        from->local_family = 0;
         message.msg_name = &from->storage;
         message.msg_namelen = sizeof(from->storage);
     }
@@ -90,10 +106,13 @@ static int read_message(int socket, int flags, struct iovec* iov, struct transpo
             struct scm_timestamping stamps;
             memcpy(&stamps, CMSG_DATA(c), sizeof(stamps));
             *stamp = stamps.ts[0];
-        } else if (c->cmsg_level == IPPROTO_IP || c->cmsg_level == IPPROTO_IPV6) {
+        } else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
+                   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR)) {
             struct sock_extended_err error;
             memcpy(&error, CMSG_DATA(c), sizeof(error));
             *id = error.ee_data;
+        } else if (from != NULL) {
+            note_local(from, c);
         }
     }
     if (from != NULL) {
@@ -124,7 +143,7 @@ static int departure_stamp(struct transport* transport, uint64_t before, struct 
     return 0;
 }
 
-int transport_may_spin(const struct transport* transport) {
+int rgap_transport_may_spin(const struct transport* transport) {
     int core = -1;
     socklen_t length = sizeof(core);
     /* The core that took in the last datagram (socket(7)): on a virtual link the sender's. */
@@ -135,19 +154,48 @@ int transport_may_spin(const struct transport* transport) {
     return core != sched_getcpu();
 }
 
-void transport_drain(struct transport* transport) {
+void rgap_transport_drain(struct transport* transport) {
     struct timespec stamp;
     uint32_t id;
     while (read_message(transport->socket, MSG_ERRQUEUE, NULL, NULL, &stamp, &id) >= 0) {
     }
 }
 
-int transport_send(struct transport* transport, const uint8_t* data, size_t length,
-                   const struct transport_address* to, struct stamp* departure) {
-    const struct sockaddr* address = to != NULL ? (const struct sockaddr*)&to->storage : NULL;
+/* The address that an answer is to leave from, as ancillary data of its message (ip(7), ipv6(7)).
+ */
+static void set_local(struct msghdr* message, const struct transport_address* to) {
+    struct in_pktinfo v4 = {0};
+    struct in6_pktinfo v6 = {0};
+    int is_v4 = to->local_family == AF_INET;
+    memcpy(&v4.ipi_spec_dst, to->local, sizeof(v4.ipi_spec_dst));
+    memcpy(&v6.ipi6_addr, to->local, sizeof(v6.ipi6_addr));
+    v6.ipi6_ifindex = to->interface;
+    size_t size = is_v4 ? sizeof(v4) : sizeof(v6);
+    struct cmsghdr* c = message->msg_control;
+    message->msg_controllen = CMSG_SPACE(size);
+    c->cmsg_level = is_v4 ? IPPROTO_IP : IPPROTO_IPV6;
+    c->cmsg_type = is_v4 ? IP_PKTINFO : IPV6_PKTINFO;
+    c->cmsg_len = CMSG_LEN(size);
+    memcpy(CMSG_DATA(c), is_v4 ? (const void*)&v4 : (const void*)&v6, size);
+}
+
+int rgap_transport_send(struct transport* transport, const uint8_t* data, size_t length,
+                        const struct transport_address* to, struct stamp* departure) {
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))] = {0};
+    struct iovec iov = {(void*)(uintptr_t)data, length};
+    struct msghdr message = {0};
+    message.msg_iov = &iov;
+    message.msg_iovlen = 1;
+    if (to != NULL) {
+        message.msg_name = (void*)(uintptr_t)&to->storage;
+        message.msg_namelen = to->length;
+        if (to->local_family != 0) {
+            message.msg_control = control;
+            set_local(&message, to);
+        }
+    }
     struct stamp own = {now(transport), 0, 0};
-    ssize_t sent = sendto(transport->socket, data, length, MSG_DONTWAIT | MSG_NOSIGNAL, address,
-                          to != NULL ? to->length : 0);
+    ssize_t sent = sendmsg(transport->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     *departure = own;
     if (sent == (ssize_t)length && transport->kernel_sends) {
         departure_stamp(transport, own.ns, departure);
@@ -155,8 +203,8 @@ int transport_send(struct transport* transport, const uint8_t* data, size_t leng
     return sent == (ssize_t)length;
 }
 
-int transport_receive(struct transport* transport, uint8_t* data, size_t size,
-                      struct transport_address* from, struct stamp* arrival) {
+int rgap_transport_receive(struct transport* transport, uint8_t* data, size_t size,
+                           struct transport_address* from, struct stamp* arrival) {
     struct iovec iov = {data, size};
     struct timespec stamp = {0, 0};
     uint32_t unused;
@@ -213,6 +261,14 @@ static void ask_for_stamps(struct transport* transport, int user_stamps) {
 
 typedef int (*attach_function)(int, const struct sockaddr*, socklen_t);
 
+/* Binds to IPv6 and, mapped into it, IPv4 (ipv6(7)). */
+static int bind_dual(int opened, const struct sockaddr* address, socklen_t length) {
+    const int no = 0;
+    return setsockopt(opened, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)) == 0
+               ? bind(opened, address, length)
+               : -1;
+}
+
 static int open_socket(struct transport* transport, const char* address, uint16_t port,
                        const struct rgap_source* source, int flags, attach_function attach) {
     memset(transport, 0, sizeof(*transport));
@@ -240,8 +296,8 @@ static int open_socket(struct transport* transport, const char* address, uint16_
     return transport->socket < 0 ? RGAP_ERROR_SYSTEM : RGAP_OK;
 }
 
-int transport_connect(struct transport* transport, const char* address, uint16_t port,
-                      const struct rgap_source* source, int user_stamps) {
+int rgap_transport_connect(struct transport* transport, const char* address, uint16_t port,
+                           const struct rgap_source* source, int user_stamps) {
     int status = open_socket(transport, address, port, source, 0, connect);
     if (status == RGAP_OK) {
         ask_for_stamps(transport, user_stamps);
@@ -249,9 +305,26 @@ int transport_connect(struct transport* transport, const char* address, uint16_t
     return status;
 }
 
-int transport_bind(struct transport* transport, const char* address, uint16_t port,
-                   const struct rgap_source* source, int user_stamps, uint16_t* bound_port) {
-    int status = open_socket(transport, address, port, source, AI_PASSIVE, bind);
+/* One socket for both families where the machine has IPv6. Each datagram then says which address it
+ * came to. */
+static int bind_to_all(struct transport* transport, uint16_t port,
+                       const struct rgap_source* source) {
+    const int yes = 1;
+    int status = open_socket(transport, "::", port, source, AI_PASSIVE, bind_dual);
+    if (status != RGAP_OK) {
+        status = open_socket(transport, "0.0.0.0", port, source, AI_PASSIVE, bind);
+    }
+    if (status == RGAP_OK) {
+        setsockopt(transport->socket, IPPROTO_IP, IP_PKTINFO, &yes, sizeof(yes));
+        setsockopt(transport->socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, &yes, sizeof(yes));
+    }
+    return status;
+}
+
+int rgap_transport_bind(struct transport* transport, const char* address, uint16_t port,
+                        const struct rgap_source* source, int user_stamps, uint16_t* bound_port) {
+    int status = address == NULL ? bind_to_all(transport, port, source)
+                                 : open_socket(transport, address, port, source, AI_PASSIVE, bind);
     if (status != RGAP_OK) {
         return status;
     }
@@ -268,7 +341,7 @@ int transport_bind(struct transport* transport, const char* address, uint16_t po
     return RGAP_OK;
 }
 
-void transport_close(struct transport* transport) {
+void rgap_transport_close(struct transport* transport) {
     if (transport->socket >= 0) {
         close(transport->socket);
         transport->socket = -1;

@@ -26,36 +26,42 @@ struct transport {
     uint32_t misses;  /* stamps of departure that did not come, in a row */
 };
 
+/* Who sent a datagram, and to which of this machine's addresses: an answer has to leave from that
+ * one, or the client, whose socket is connected, never sees it. */
 struct transport_address {
     struct sockaddr_storage storage;
     socklen_t length;
+    int local_family;   /* AF_INET, AF_INET6; 0: the socket is bound to one address */
+    uint8_t local[16];  /* in network order */
+    unsigned interface; /* of a link-local address; else the routing table's to choose: 0 */
 };
 
-/* rgap_status. A client's socket is connected, so that the kernel drops foreign senders. */
-int transport_connect(struct transport* transport, const char* address, uint16_t port,
-                      const struct rgap_source* source, int user_stamps);
-int transport_bind(struct transport* transport, const char* address, uint16_t port,
-                   const struct rgap_source* source, int user_stamps, uint16_t* bound_port);
-void transport_close(struct transport* transport);
+/* rgap_status. A client's socket is connected, so that the kernel drops foreign senders. A server
+ * without an address is bound to every one, of IPv4 and IPv6. */
+int rgap_transport_connect(struct transport* transport, const char* address, uint16_t port,
+                           const struct rgap_source* source, int user_stamps);
+int rgap_transport_bind(struct transport* transport, const char* address, uint16_t port,
+                        const struct rgap_source* source, int user_stamps, uint16_t* bound_port);
+void rgap_transport_close(struct transport* transport);
 
 /* 1 when sent. `to` is NULL on a connected socket. */
-int transport_send(struct transport* transport, const uint8_t* data, size_t length,
-                   const struct transport_address* to, struct stamp* departure);
+int rgap_transport_send(struct transport* transport, const uint8_t* data, size_t length,
+                        const struct transport_address* to, struct stamp* departure);
 /* The length, or -1 with errno (EAGAIN: nothing there). `from` may be NULL. */
-int transport_receive(struct transport* transport, uint8_t* data, size_t size,
-                      struct transport_address* from, struct stamp* arrival);
+int rgap_transport_receive(struct transport* transport, uint8_t* data, size_t size,
+                           struct transport_address* from, struct stamp* arrival);
 
 /* Is it worth to wait actively for the next datagram? Not where the other end has to run on this
  * very core, as it may on loopback or a veth pair: then each would keep the other from answering
  * until its time slice is over. For connected sockets: only for those does the kernel know. */
-int transport_may_spin(const struct transport* transport);
+int rgap_transport_may_spin(const struct transport* transport);
 
 /* Takes what is left on the error queue, which would keep poll() from sleeping. */
-void transport_drain(struct transport* transport);
+void rgap_transport_drain(struct transport* transport);
 
 /* A kernel's stamp that is `age_ns` old between two readings of the local clock, unless it
  * contradicts `earliest` and `latest`; pure. */
-int transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, uint64_t earliest,
-                          uint64_t latest, struct stamp* out);
+int rgap_transport_place_stamp(uint64_t before, uint64_t after, int64_t age_ns, uint64_t earliest,
+                               uint64_t latest, struct stamp* out);
 
 #endif

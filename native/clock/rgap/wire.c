@@ -28,7 +28,7 @@ static void put32(uint8_t* at, uint32_t value) {
     }
 }
 
-enum wire_verdict wire_parse(const uint8_t* data, size_t length, struct message* out) {
+enum wire_verdict rgap_wire_parse(const uint8_t* data, size_t length, struct message* out) {
     if (length != WIRE_SIZE || memcmp(data, MAGIC, sizeof(MAGIC)) != 0 || data[4] != WIRE_VERSION ||
         data[5] < WIRE_HELLO || data[5] > WIRE_TELL || data[7] != 0) {
         return WIRE_MALFORMED;
@@ -49,18 +49,19 @@ enum wire_verdict wire_parse(const uint8_t* data, size_t length, struct message*
     return WIRE_OK;
 }
 
-enum wire_verdict wire_open(const struct hmac_key* key, const uint8_t* data, size_t length,
-                            struct message* out) {
-    enum wire_verdict verdict = wire_parse(data, length, out);
+enum wire_verdict rgap_wire_open(const struct hmac_key* key, const uint8_t* data, size_t length,
+                                 struct message* out) {
+    enum wire_verdict verdict = rgap_wire_parse(data, length, out);
     if (verdict != WIRE_OK) {
         return verdict;
     }
     uint8_t digest[SHA256_DIGEST];
-    hmac(key, data, WIRE_TAG_AT, digest);
-    return hmac_equal(digest, data + WIRE_TAG_AT, WIRE_TAG) ? WIRE_OK : WIRE_FOREIGN;
+    rgap_hmac(key, data, WIRE_TAG_AT, digest);
+    return rgap_hmac_equal(digest, data + WIRE_TAG_AT, WIRE_TAG) ? WIRE_OK : WIRE_FOREIGN;
 }
 
-void wire_seal(const struct hmac_key* key, const struct message* message, uint8_t out[WIRE_SIZE]) {
+void rgap_wire_seal(const struct hmac_key* key, const struct message* message,
+                    uint8_t out[WIRE_SIZE]) {
     memcpy(out, MAGIC, sizeof(MAGIC));
     out[4] = WIRE_VERSION;
     out[5] = message->type;
@@ -78,6 +79,6 @@ void wire_seal(const struct hmac_key* key, const struct message* message, uint8_
     put32(out + 68, message->revision);
     put64(out + 72, message->nonce);
     uint8_t digest[SHA256_DIGEST];
-    hmac(key, out, WIRE_TAG_AT, digest);
+    rgap_hmac(key, out, WIRE_TAG_AT, digest);
     memcpy(out + WIRE_TAG_AT, digest, WIRE_TAG);
 }

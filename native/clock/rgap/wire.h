@@ -39,10 +39,11 @@ struct message {
 };
 
 /* Form only. Pure; reads no byte beyond `length`. */
-enum wire_verdict wire_parse(const uint8_t* data, size_t length, struct message* out);
+enum wire_verdict rgap_wire_parse(const uint8_t* data, size_t length, struct message* out);
 /* Form and key. */
-enum wire_verdict wire_open(const struct hmac_key* key, const uint8_t* data, size_t length,
-                            struct message* out);
-void wire_seal(const struct hmac_key* key, const struct message* message, uint8_t out[WIRE_SIZE]);
+enum wire_verdict rgap_wire_open(const struct hmac_key* key, const uint8_t* data, size_t length,
+                                 struct message* out);
+void rgap_wire_seal(const struct hmac_key* key, const struct message* message,
+                    uint8_t out[WIRE_SIZE]);
 
 #endif

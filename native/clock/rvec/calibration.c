@@ -5,8 +5,8 @@
 
 enum { LOOKS = 9, TRIES = 16, ATTEMPTS = 3, SLEEP_NS = 1000000 };
 
-struct witness calibration_look(const struct rvec_source* source, const int64_t* offsets,
-                                int tries) {
+struct witness rvec_calibration_look(const struct rvec_source* source, const int64_t* offsets,
+                                     int tries) {
     struct witness best = {0, UINT64_MAX, 0, 0};
     for (int i = 0; i < tries; ++i) {
         struct rvec_reading before = source->read(source->context);
@@ -35,7 +35,7 @@ static double weight(const struct witness* look) {
     return 1 / (width * width);
 }
 
-double calibration_slope(const struct witness* looks, int count) {
+double rvec_calibration_slope(const struct witness* looks, int count) {
     assert(count >= 2);
     double total = 0, mean_x = 0, mean_y = 0;
     for (int i = 0; i < count; ++i) {
@@ -57,8 +57,8 @@ double calibration_slope(const struct witness* looks, int count) {
     return sum_xx > 0 ? sum_xy / sum_xx : NAN;
 }
 
-int calibration_between(const struct witness* first, const struct witness* last,
-                        struct calibration* out) {
+int rvec_calibration_between(const struct witness* first, const struct witness* last,
+                             struct calibration* out) {
     double ticks = (double)(last->counter - first->counter);
     double ns = (double)(last->reference_ns - first->reference_ns);
     if ((int64_t)(last->counter - first->counter) <= 0 || ns <= 0) {
@@ -80,9 +80,9 @@ static int attempt(const struct rvec_source* source, uint64_t duration_ns,
         if (i > 0) {
             source->nap(source->context, duration_ns / (LOOKS - 1));
         }
-        looks[i] = calibration_look(source, NULL, TRIES);
+        looks[i] = rvec_calibration_look(source, NULL, TRIES);
     }
-    int status = calibration_between(&looks[0], &looks[LOOKS - 1], out);
+    int status = rvec_calibration_between(&looks[0], &looks[LOOKS - 1], out);
     int64_t asleep = (int64_t)(looks[LOOKS - 1].suspended_ns - looks[0].suspended_ns);
     if (status != RVEC_OK || asleep > SLEEP_NS) {
         return RVEC_ERROR_CALIBRATION;
@@ -99,15 +99,15 @@ static int attempt(const struct rvec_source* source, uint64_t duration_ns,
         }
     }
     /* The fit averages the brackets' noise, but may not leave what the end points prove. */
-    double slope = calibration_slope(looks, LOOKS);
+    double slope = rvec_calibration_slope(looks, LOOKS);
     if (fabs(slope / out->ns_per_tick - 1) * 1e9 < out->uncertainty_ppb) {
         out->ns_per_tick = slope;
     }
     return RVEC_OK;
 }
 
-int calibration_run(const struct rvec_source* source, uint64_t duration_ns,
-                    struct calibration* out) {
+int rvec_calibration_run(const struct rvec_source* source, uint64_t duration_ns,
+                         struct calibration* out) {
     int status = RVEC_ERROR_CALIBRATION;
     for (int i = 0; i < ATTEMPTS && status != RVEC_OK; ++i) {
         status = attempt(source, duration_ns, out);

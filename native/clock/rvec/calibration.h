@@ -13,18 +13,18 @@ struct calibration {
 
 /* The narrowest of `tries` brackets. Counters of other cores than the first are taken back to its
  * scale by `offsets` (may be NULL). */
-struct witness calibration_look(const struct rvec_source* source, const int64_t* offsets,
-                                int tries);
+struct witness rvec_calibration_look(const struct rvec_source* source, const int64_t* offsets,
+                                     int tries);
 
 /* Fits a line through looks spread over `duration_ns`; RVEC_OK or RVEC_ERROR_CALIBRATION. */
-int calibration_run(const struct rvec_source* source, uint64_t duration_ns,
-                    struct calibration* out);
+int rvec_calibration_run(const struct rvec_source* source, uint64_t duration_ns,
+                         struct calibration* out);
 
 /* The rate between two looks. */
-int calibration_between(const struct witness* first, const struct witness* last,
-                        struct calibration* out);
+int rvec_calibration_between(const struct witness* first, const struct witness* last,
+                             struct calibration* out);
 
 /* Least-squares slope of reference over counter, both relative to the first look. */
-double calibration_slope(const struct witness* looks, int count);
+double rvec_calibration_slope(const struct witness* looks, int count);
 
 #endif

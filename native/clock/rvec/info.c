@@ -13,7 +13,7 @@ static void keep_offset(struct rvec* rvec, uint32_t core, struct offset offset) 
     int64_t applied = size > offset.uncertainty ? offset.ticks : 0;
     if (applied != rvec->applied[core]) {
         rvec->applied[core] = applied;
-        timeline_set_offset(&rvec->timeline, core, applied);
+        rvec_timeline_set_offset(&rvec->timeline, core, applied);
     }
 }
 
@@ -29,7 +29,7 @@ int rvec_measure_offsets(struct rvec* rvec) {
     rvec->offset_measured[0] = 1;
     for (uint32_t core = 1; core < rvec->source.cores && status == RVEC_OK; ++core) {
         struct offset offset;
-        status = offset_measure(0, core, &offset);
+        status = rvec_offset_measure(0, core, &offset);
         if (status == RVEC_OK) {
             keep_offset(rvec, core, offset);
         }
@@ -45,7 +45,7 @@ static const char* counter_name(const struct rvec* rvec) {
         case RVEC_INVARIANCE_NONE:
             return "clock_monotonic";
         default:
-            return machine_counter_name();
+            return rvec_machine_counter_name();
     }
 }
 
@@ -56,7 +56,7 @@ int rvec_info(struct rvec* rvec, struct rvec_facts* out) {
     memset(out, 0, sizeof(*out));
     pthread_mutex_lock(&rvec->lock);
     snprintf(out->counter, sizeof(out->counter), "%s", counter_name(rvec));
-    out->frequency_hz = 1e9 / rate_ns_per_tick(rvec_current_rate(rvec));
+    out->frequency_hz = 1e9 / rvec_rate_ns_per_tick(rvec_current_rate(rvec));
     out->uncertainty_ppb = rvec->calibration.uncertainty_ppb;
     out->invariance = rvec->invariance;
     out->cores = rvec->source.cores;

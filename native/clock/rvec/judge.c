@@ -28,17 +28,18 @@ static uint64_t share(int64_t ns, double ppb) { return (uint64_t)((double)llabs(
 /* Is it a rate that shows a second time? */
 static void consider_rate(struct judgement* result, struct rvec_rate rate,
                           struct suspicion suspicion) {
-    double ratio = result->ns_per_tick / rate_ns_per_tick(rate);
+    double ratio = result->ns_per_tick / rvec_rate_ns_per_tick(rate);
     if (suspicion.ns_per_tick <= 0 || !(ratio < LARGEST_CHANGE && ratio > 1 / LARGEST_CHANGE) ||
         fabs(result->ns_per_tick / suspicion.ns_per_tick - 1) > SAME_RATE) {
         return;
     }
     result->verdict = RVEC_RATE_CHANGED;
-    result->rate = rate_make(result->ns_per_tick);
+    result->rate = rvec_rate_make(result->ns_per_tick);
 }
 
-struct judgement judge(const struct witness* before, const struct witness* now,
-                       struct rvec_rate rate, double uncertainty_ppb, struct suspicion suspicion) {
+struct judgement rvec_judge(const struct witness* before, const struct witness* now,
+                            struct rvec_rate rate, double uncertainty_ppb,
+                            struct suspicion suspicion) {
     int64_t ticks = (int64_t)(now->counter - before->counter);
     int64_t counted = rate_ns(rate, ticks);
     int64_t awake = (int64_t)(now->reference_ns - before->reference_ns);

@@ -31,7 +31,8 @@ struct suspicion {
 };
 
 /* One disagreement is a jump; two in a row at the same rate are a new rate. */
-struct judgement judge(const struct witness* before, const struct witness* now,
-                       struct rvec_rate rate, double uncertainty_ppb, struct suspicion suspicion);
+struct judgement rvec_judge(const struct witness* before, const struct witness* now,
+                            struct rvec_rate rate, double uncertainty_ppb,
+                            struct suspicion suspicion);
 
 #endif

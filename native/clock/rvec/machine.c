@@ -75,8 +75,8 @@ static int has_word(const char* list, const char* word) {
     return 0;
 }
 
-enum rvec_invariance machine_judge_sources(int claimed, const char* current, const char* available,
-                                           const char* name) {
+enum rvec_invariance rvec_machine_judge_sources(int claimed, const char* current,
+                                                const char* available, const char* name) {
     if (has_word(current, name)) {
         return RVEC_INVARIANCE_TRUSTED;
     }
@@ -113,7 +113,7 @@ static uint64_t stated_frequency(void) {
     return (uint64_t)crystal * numerator / denominator;
 }
 
-const char* machine_counter_name(void) { return "tsc (rdtscp)"; }
+const char* rvec_machine_counter_name(void) { return "tsc (rdtscp)"; }
 static const char* clock_source_name(void) { return "tsc"; }
 static int can_count(void) { return has_rdtscp(); }
 
@@ -125,7 +125,7 @@ static uint64_t stated_frequency(void) {
     return frequency;
 }
 
-const char* machine_counter_name(void) { return "cntvct_el0"; }
+const char* rvec_machine_counter_name(void) { return "cntvct_el0"; }
 static const char* clock_source_name(void) { return "arch_sys_counter"; }
 static int can_count(void) { return 1; }
 
@@ -142,7 +142,7 @@ static void read_line(const char* path, char* line, int size) {
     }
 }
 
-enum rvec_invariance machine_invariance(void) {
+enum rvec_invariance rvec_machine_invariance(void) {
     char current[128], available[256];
     read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", current,
               sizeof(current));
@@ -156,17 +156,17 @@ enum rvec_invariance machine_invariance(void) {
     return has_word(current, clock_source_name()) ? RVEC_INVARIANCE_TRUSTED
                                                   : RVEC_INVARIANCE_CLAIMED;
 #else
-    return machine_judge_sources(claims_invariance(), current, available, clock_source_name());
+    return rvec_machine_judge_sources(claims_invariance(), current, available, clock_source_name());
 #endif
 }
 
-struct rvec_source machine_counter(void) {
+struct rvec_source rvec_machine_counter(void) {
     struct rvec_source source = {NULL, read_counter,       reference_ns, suspended_ns,
                                  nap,  stated_frequency(), core_count()};
     return source;
 }
 
-struct rvec_source machine_fallback(void) {
+struct rvec_source rvec_machine_fallback(void) {
     struct rvec_source source = {NULL, read_monotonic, monotonic_ns, suspended_ns, nap, 1000000000U,
                                  1};
     return source;

@@ -5,15 +5,15 @@
 #include "aferir/rvec.h"
 
 /* The hardware counter; `invariance` says how far it can be trusted. */
-enum rvec_invariance machine_invariance(void);
-struct rvec_source machine_counter(void);
-const char* machine_counter_name(void);
+enum rvec_invariance rvec_machine_invariance(void);
+struct rvec_source rvec_machine_counter(void);
+const char* rvec_machine_counter_name(void);
 
 /* CLOCK_MONOTONIC in place of a counter: one tick is one nanosecond. */
-struct rvec_source machine_fallback(void);
+struct rvec_source rvec_machine_fallback(void);
 
 /* What the kernel's list and choice of clock sources say of the processor's claim; pure. */
-enum rvec_invariance machine_judge_sources(int claimed, const char* current, const char* available,
-                                           const char* name);
+enum rvec_invariance rvec_machine_judge_sources(int claimed, const char* current,
+                                                const char* available, const char* name);
 
 #endif

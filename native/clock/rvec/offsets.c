@@ -24,7 +24,7 @@ struct player {
     int64_t shortest;
 };
 
-struct offset offset_from_ways(int64_t forward, int64_t backward) {
+struct offset rvec_offset_from_ways(int64_t forward, int64_t backward) {
     struct offset offset = {(forward - backward) / 2, (uint64_t)(forward + backward + 1) / 2};
     return offset;
 }
@@ -78,7 +78,7 @@ static void* play(void* argument) {
     return NULL;
 }
 
-int offset_measure(uint32_t near_core, uint32_t far_core, struct offset* out) {
+int rvec_offset_measure(uint32_t near_core, uint32_t far_core, struct offset* out) {
     struct mailbox box = {0};
     box.deadline = seconds() + PATIENCE_S;
     struct player near_player = {&box, near_core, 0, INT64_MAX};
@@ -98,6 +98,6 @@ int offset_measure(uint32_t near_core, uint32_t far_core, struct offset* out) {
     if (near_player.shortest == INT64_MAX || far_player.shortest == INT64_MAX) {
         return RVEC_ERROR_AFFINITY;
     }
-    *out = offset_from_ways(far_player.shortest, near_player.shortest);
+    *out = rvec_offset_from_ways(far_player.shortest, near_player.shortest);
     return RVEC_OK;
 }

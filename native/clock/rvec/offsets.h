@@ -14,9 +14,9 @@ struct offset {
  * With the offset taken out both shortest ways last (forward + backward) / 2, and no later way is
  * shorter than the shortest: so no hand-over between the cores can seem to go backwards, even
  * where the ways are unequal and the offset is therefore misjudged. */
-struct offset offset_from_ways(int64_t forward, int64_t backward);
+struct offset rvec_offset_from_ways(int64_t forward, int64_t backward);
 
 /* Measures with two threads pinned to the cores; an rvec_status. */
-int offset_measure(uint32_t near_core, uint32_t far_core, struct offset* out);
+int rvec_offset_measure(uint32_t near_core, uint32_t far_core, struct offset* out);
 
 #endif

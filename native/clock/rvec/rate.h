@@ -11,8 +11,8 @@ __extension__ typedef __int128 rvec_signed_wide;
 
 /* The rate of a counter that takes `ns_per_tick`; shift is RVEC_INLINE_SHIFT wherever the product
  * fits, so that the inlined read can be used. mult is 0 where the rate makes no sense. */
-struct rvec_rate rate_make(double ns_per_tick);
-double rate_ns_per_tick(struct rvec_rate rate);
+struct rvec_rate rvec_rate_make(double ns_per_tick);
+double rvec_rate_ns_per_tick(struct rvec_rate rate);
 
 /* Nanoseconds of `ticks`, either sign, as 64.64 fixed point. */
 static inline rvec_signed_wide rate_fixed(struct rvec_rate rate, int64_t ticks) {
@@ -25,6 +25,6 @@ static inline int64_t rate_ns(struct rvec_rate rate, int64_t ticks) {
 }
 
 /* The fewest ticks that take at least `ns`. */
-uint64_t rate_ticks_at_least(struct rvec_rate rate, uint64_t ns);
+uint64_t rvec_rate_ticks_at_least(struct rvec_rate rate, uint64_t ns);
 
 #endif

@@ -30,8 +30,8 @@ static int is_ordinary_step(const struct rvec_clock* clock, struct rvec_reading 
     const struct rvec* rvec = clock->rvec;
     struct rvec_reading last = {((uint64_t)clock->base_high << 32) | clock->next, clock->core};
     int64_t step = (int64_t)(rvec_common_counter(rvec, reading) - rvec_common_counter(rvec, last));
-    int64_t slack =
-        (int64_t)rate_ticks_at_least(reader_rate(clock), SLACK_NS) + (int64_t)clock->ticks_per_ns;
+    int64_t slack = (int64_t)rvec_rate_ticks_at_least(reader_rate(clock), SLACK_NS) +
+                    (int64_t)clock->ticks_per_ns;
     return step >= -slack && step < (int64_t)rvec->limit;
 }
 
@@ -46,7 +46,7 @@ static int is_check_due(const struct rvec* rvec, struct rvec_reading reading) {
 static int adopt(struct rvec_clock* clock, struct rvec_reading reading) {
     struct timeline_view view;
     uint32_t core = reading.core & (TIMELINE_CORES - 1);
-    if (!timeline_view(&clock->rvec->timeline, core, &view)) {
+    if (!rvec_timeline_view(&clock->rvec->timeline, core, &view)) {
         return 0;
     }
     /* A signal handler that reads meanwhile must find nothing half done. */
@@ -56,7 +56,7 @@ static int adopt(struct rvec_clock* clock, struct rvec_reading reading) {
     clock->age_time_ns = fold_read(&view.fold, view.rate, base) - clock->origin_ns;
     clock->mult = view.rate.mult;
     clock->shift = view.rate.shift;
-    clock->ticks_per_ns = (uint32_t)rate_ticks_at_least(view.rate, 1);
+    clock->ticks_per_ns = (uint32_t)rvec_rate_ticks_at_least(view.rate, 1);
     clock->base_high = (uint32_t)(reading.counter >> 32);
     clock->core = reading.core;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -88,7 +88,7 @@ static void share_floor(const struct rvec_clock* clock, uint64_t given) {
 static uint64_t give(struct rvec_clock* clock, uint32_t low, uint64_t ns, uint64_t floor) {
     uint64_t given = (int64_t)(ns - floor) >= 0 ? ns : floor;
     clock->floor_ns = given + 1;
-    uint64_t ticks = rate_ticks_at_least(reader_rate(clock), given + 1 - ns);
+    uint64_t ticks = rvec_rate_ticks_at_least(reader_rate(clock), given + 1 - ns);
     ticks = ticks > clock->ticks_per_ns ? ticks : clock->ticks_per_ns;
     uint64_t next = (uint64_t)low + ticks;
     clock->next = next < 0xffffffff ? (uint32_t)next : 0xffffffff;
@@ -166,7 +166,7 @@ int rvec_attach_process(struct rvec* rvec, struct rvec_clock* clock) {
     if (status != RVEC_OK) {
         return status;
     }
-    if (rate_ns_per_tick(rvec_current_rate(rvec)) > COARSE_TICK_NS ||
+    if (rvec_rate_ns_per_tick(rvec_current_rate(rvec)) > COARSE_TICK_NS ||
         rvec->invariance == RVEC_INVARIANCE_NONE) {
         clock->indirect = INDIRECT_SHARED;
     }
@@ -206,7 +206,7 @@ int rvec_core_read(struct rvec* rvec, uint32_t core, uint64_t* ns) {
     struct timeline_view view;
     struct timeline_core* own = &rvec->timeline.core[core];
     uint64_t now = 0;
-    if (timeline_view(&rvec->timeline, core, &view)) {
+    if (rvec_timeline_view(&rvec->timeline, core, &view)) {
         int64_t offset = __atomic_load_n(&own->offset, __ATOMIC_RELAXED);
         now = fold_read(&view.fold, view.rate, counter + (uint64_t)offset);
     }

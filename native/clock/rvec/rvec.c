@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "forks.h"
 #include "machine.h"
 #include "rvec_private.h"
 
@@ -44,12 +45,12 @@ static int pick_source(struct rvec* rvec, const struct rvec_options* options) {
         rvec->invariance = RVEC_INVARIANCE_GIVEN;
         return rvec->source.read == NULL || rvec->source.cores == 0 ? RVEC_ERROR_ARGUMENT : RVEC_OK;
     }
-    rvec->invariance = machine_invariance();
+    rvec->invariance = rvec_machine_invariance();
     if (rvec->invariance != RVEC_INVARIANCE_NONE) {
-        rvec->source = machine_counter();
+        rvec->source = rvec_machine_counter();
         return RVEC_OK;
     }
-    rvec->source = machine_fallback();
+    rvec->source = rvec_machine_fallback();
     return options->refuse_fallback ? RVEC_ERROR_NOT_INVARIANT : RVEC_OK;
 }
 
@@ -58,12 +59,12 @@ static int calibrate(struct rvec* rvec, uint64_t duration_ns) {
     double stated = (double)rvec->source.frequency_hz;
     struct calibration* calibration = &rvec->calibration;
     if (rvec->invariance == RVEC_INVARIANCE_NONE) {
-        calibration->first = calibration_look(&rvec->source, NULL, CHECK_TRIES);
+        calibration->first = rvec_calibration_look(&rvec->source, NULL, CHECK_TRIES);
         calibration->last = calibration->first;
         calibration->ns_per_tick = 1;
         return RVEC_OK;
     }
-    int status = calibration_run(&rvec->source, duration_ns, calibration);
+    int status = rvec_calibration_run(&rvec->source, duration_ns, calibration);
     if (status == RVEC_OK && stated > 0) {
         double off_ppb = fabs(1e9 / stated / calibration->ns_per_tick - 1) * 1e9;
         if (off_ppb <= calibration->uncertainty_ppb) {
@@ -93,18 +94,18 @@ static int start(struct rvec* rvec, const struct rvec_options* options) {
     if ((status = allocate(rvec)) != RVEC_OK || (status = calibrate(rvec, duration)) != RVEC_OK) {
         return status;
     }
-    struct rvec_rate rate = rate_make(rvec->calibration.ns_per_tick);
+    struct rvec_rate rate = rvec_rate_make(rvec->calibration.ns_per_tick);
     if (rate.mult == 0) {
         return RVEC_ERROR_CALIBRATION;
     }
     rvec->keep_rate = options->keep_rate || rvec->invariance == RVEC_INVARIANCE_NONE;
     rvec->inline_reads = rate.shift == RVEC_INLINE_SHIFT && options->source == NULL &&
                          rvec->invariance != RVEC_INVARIANCE_NONE;
-    uint64_t limit = rate_ticks_at_least(rate, LIMIT_NS);
+    uint64_t limit = rvec_rate_ticks_at_least(rate, LIMIT_NS);
     rvec->limit = limit < 0x40000000 ? (uint32_t)limit : 0x40000000;
     rvec->witness = rvec->calibration.last;
     atomic_store(&rvec->checked_at, rvec->witness.counter);
-    status = timeline_init(&rvec->timeline, rvec->source.cores, rvec->witness.counter, rate);
+    status = rvec_timeline_init(&rvec->timeline, rvec->source.cores, rvec->witness.counter, rate);
     if (status == RVEC_OK && options->measure_offsets) {
         status = rvec_measure_offsets(rvec);
     }
@@ -129,6 +130,8 @@ int rvec_open(struct rvec** out, const struct rvec_options* options) {
         rvec_close(rvec);
         return status;
     }
+    rvec->forks.lock = &rvec->lock;
+    rvec_forks_add(&rvec->forks);
     *out = rvec;
     return RVEC_OK;
 }
@@ -137,7 +140,8 @@ void rvec_close(struct rvec* rvec) {
     if (rvec == NULL) {
         return;
     }
-    timeline_destroy(&rvec->timeline);
+    rvec_forks_remove(&rvec->forks);
+    rvec_timeline_destroy(&rvec->timeline);
     pthread_mutex_destroy(&rvec->lock);
     free(rvec->offsets);
     free(rvec->offset_measured);
@@ -154,9 +158,14 @@ uint64_t rvec_common_counter(const struct rvec* rvec, struct rvec_reading readin
            (uint64_t)__atomic_load_n(&rvec->timeline.core[core].offset, __ATOMIC_RELAXED);
 }
 
+static uint64_t common_now(const void* context) {
+    const struct rvec* rvec = context;
+    return rvec_common_counter(rvec, rvec->source.read(rvec->source.context));
+}
+
 static void count_rate_change(struct rvec* rvec, struct rvec_rate from, struct rvec_rate to) {
     rvec->rate_changes += 1;
-    double size = fabs(rate_ns_per_tick(to) / rate_ns_per_tick(from) - 1);
+    double size = fabs(rvec_rate_ns_per_tick(to) / rvec_rate_ns_per_tick(from) - 1);
     atomic_fetch_add(&rvec->rate_changes_sum_ppt, (uint64_t)(size * 1e12) + 1);
 }
 
@@ -164,7 +173,7 @@ static void count_rate_change(struct rvec* rvec, struct rvec_rate from, struct r
 static void restart_calibration(struct rvec* rvec, const struct witness* before,
                                 const struct witness* now) {
     struct calibration fresh;
-    if (calibration_between(before, now, &fresh) == RVEC_OK) {
+    if (rvec_calibration_between(before, now, &fresh) == RVEC_OK) {
         rvec->calibration = fresh;
     }
 }
@@ -172,13 +181,14 @@ static void restart_calibration(struct rvec* rvec, const struct witness* before,
 /* `watched`: readers have followed the counter by small steps since the last check. */
 static enum rvec_verdict check_locked(struct rvec* rvec, int watched) {
     struct rvec_rate rate = rvec_current_rate(rvec);
-    struct witness now = calibration_look(&rvec->source, rvec->applied, CHECK_TRIES);
+    struct witness now = rvec_calibration_look(&rvec->source, rvec->applied, CHECK_TRIES);
     struct witness before = rvec->witness;
     struct suspicion suspicion = {rvec->suspect, watched ? UINT64_MAX : LIMIT_NS};
     struct judgement found =
-        judge(&before, &now, rate, rvec->calibration.uncertainty_ppb, suspicion);
+        rvec_judge(&before, &now, rate, rvec->calibration.uncertainty_ppb, suspicion);
     if (found.verdict != RVEC_STEADY) {
-        timeline_jump(&rvec->timeline, before.counter, now.counter, found.elapsed_ns, found.rate);
+        rvec_timeline_jump(&rvec->timeline, before.counter, now.counter, found.elapsed_ns,
+                           found.rate);
         atomic_fetch_add(&rvec->doubt_ns, found.doubt_ns);
         if (found.verdict == RVEC_RATE_CHANGED) {
             count_rate_change(rvec, rate, found.rate);
@@ -199,19 +209,19 @@ static int refine_locked(struct rvec* rvec) {
         return RVEC_OK;
     }
     struct calibration better;
-    struct witness now = calibration_look(&rvec->source, rvec->applied, REFINE_TRIES);
-    int status = calibration_between(&rvec->calibration.first, &now, &better);
+    struct witness now = rvec_calibration_look(&rvec->source, rvec->applied, REFINE_TRIES);
+    int status = rvec_calibration_between(&rvec->calibration.first, &now, &better);
     if (status != RVEC_OK || better.uncertainty_ppb >= rvec->calibration.uncertainty_ppb) {
         return status;
     }
     struct rvec_rate from = rvec_current_rate(rvec);
-    struct rvec_rate to = rate_make(better.ns_per_tick);
+    struct rvec_rate to = rvec_rate_make(better.ns_per_tick);
     if (to.mult == 0 || (rvec->inline_reads && to.shift != RVEC_INLINE_SHIFT)) {
         return RVEC_ERROR_CALIBRATION;
     }
     count_rate_change(rvec, from, to);
     rvec->calibration = better;
-    timeline_change_rate(&rvec->timeline, now.counter, to);
+    rvec_timeline_change_rate(&rvec->timeline, common_now, rvec, to);
     return RVEC_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "calibration.h"
+#include "forks.h"
 #include "offsets.h"
 #include "timeline.h"
 
@@ -20,6 +21,7 @@ struct rvec {
     _Atomic uint64_t checked_at; /* counter at the last check */
     _Atomic uint64_t process_last_ns; /* highest reading that is known to all threads */
 
+    struct fork_member forks;
     pthread_mutex_t lock; /* for all below and for updates of the timeline */
     struct witness witness;
     struct calibration calibration;

@@ -4,8 +4,8 @@
 
 enum { VIEW_SPINS = 100000 };
 
-int timeline_init(struct timeline* timeline, uint32_t cores, uint64_t counter,
-                  struct rvec_rate rate) {
+int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t counter,
+                       struct rvec_rate rate) {
     timeline->core = calloc(cores, sizeof(*timeline->core));
     if (timeline->core == NULL) {
         return RVEC_ERROR_MEMORY;
@@ -20,7 +20,7 @@ int timeline_init(struct timeline* timeline, uint32_t cores, uint64_t counter,
     return RVEC_OK;
 }
 
-void timeline_destroy(struct timeline* timeline) { free(timeline->core); }
+void rvec_timeline_destroy(struct timeline* timeline) { free(timeline->core); }
 
 static struct fold load(const struct timeline_core* core) {
     struct fold fold = {atomic_load_explicit(&core->base_counter, memory_order_relaxed),
@@ -41,7 +41,7 @@ static struct rvec_rate load_rate(const struct timeline* timeline) {
     return rate;
 }
 
-int timeline_view(const struct timeline* timeline, uint32_t core, struct timeline_view* out) {
+int rvec_timeline_view(const struct timeline* timeline, uint32_t core, struct timeline_view* out) {
     if (core >= timeline->cores) {
         core = 0;
     }
@@ -72,9 +72,13 @@ static void end(struct timeline* timeline) {
     __atomic_store_n(&timeline->generation, next == 0 ? 2 : next, __ATOMIC_RELEASE);
 }
 
-void timeline_change_rate(struct timeline* timeline, uint64_t counter, struct rvec_rate rate) {
+void rvec_timeline_change_rate(struct timeline* timeline, uint64_t (*now)(const void* context),
+                               const void* context, struct rvec_rate rate) {
     struct rvec_rate old = load_rate(timeline);
     begin(timeline);
+    /* The odd generation has to be seen by others before the counter is read. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t counter = now(context);
     for (uint32_t i = 0; i < timeline->cores; ++i) {
         struct fold fold = load(&timeline->core[i]);
         fold_update(&fold, old, counter + (uint64_t)timeline->core[i].offset);
@@ -85,8 +89,8 @@ void timeline_change_rate(struct timeline* timeline, uint64_t counter, struct rv
     end(timeline);
 }
 
-void timeline_jump(struct timeline* timeline, uint64_t since, uint64_t counter, uint64_t age_ns,
-                   struct rvec_rate rate) {
+void rvec_timeline_jump(struct timeline* timeline, uint64_t since, uint64_t counter,
+                        uint64_t age_ns, struct rvec_rate rate) {
     struct rvec_rate old = load_rate(timeline);
     begin(timeline);
     for (uint32_t i = 0; i < timeline->cores; ++i) {
@@ -102,7 +106,7 @@ void timeline_jump(struct timeline* timeline, uint64_t since, uint64_t counter, 
     end(timeline);
 }
 
-void timeline_set_offset(struct timeline* timeline, uint32_t core, int64_t offset) {
+void rvec_timeline_set_offset(struct timeline* timeline, uint32_t core, int64_t offset) {
     begin(timeline);
     struct fold fold = load(&timeline->core[core]);
     fold.base_counter += (uint64_t)(offset - timeline->core[core].offset);

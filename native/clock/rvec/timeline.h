@@ -32,23 +32,26 @@ struct timeline_view {
     uint32_t generation;
 };
 
-int timeline_init(struct timeline* timeline, uint32_t cores, uint64_t counter,
-                  struct rvec_rate rate);
-void timeline_destroy(struct timeline* timeline);
+int rvec_timeline_init(struct timeline* timeline, uint32_t cores, uint64_t counter,
+                       struct rvec_rate rate);
+void rvec_timeline_destroy(struct timeline* timeline);
 
 /* A consistent copy of one core's fold. 0 when an update went on for too long, as it does for a
  * signal handler that has interrupted the update. */
-int timeline_view(const struct timeline* timeline, uint32_t core, struct timeline_view* out);
+int rvec_timeline_view(const struct timeline* timeline, uint32_t core, struct timeline_view* out);
 
 /* The three updates; callers hold the lock. `counter` is on core 0's scale. */
 
-/* Goes on from `counter` at another rate. */
-void timeline_change_rate(struct timeline* timeline, uint64_t counter, struct rvec_rate rate);
+/* Goes on at another rate from the counter that `now` reads. It is read once no reader uses the old
+ * rate any more: folded at an earlier one, the readings in between would be at both rates, and the
+ * later of two could be the smaller. */
+void rvec_timeline_change_rate(struct timeline* timeline, uint64_t (*now)(const void* context),
+                               const void* context, struct rvec_rate rate);
 /* The counter has arrived at `counter` by whatever way; the time there is `age_ns` later than at
  * `since`. */
-void timeline_jump(struct timeline* timeline, uint64_t since, uint64_t counter, uint64_t age_ns,
-                   struct rvec_rate rate);
+void rvec_timeline_jump(struct timeline* timeline, uint64_t since, uint64_t counter,
+                        uint64_t age_ns, struct rvec_rate rate);
 /* Takes the offset of a core's counter out of its readings from now on. */
-void timeline_set_offset(struct timeline* timeline, uint32_t core, int64_t offset);
+void rvec_timeline_set_offset(struct timeline* timeline, uint32_t core, int64_t offset);
 
 #endif

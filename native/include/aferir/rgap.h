@@ -26,6 +26,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 enum rgap_status {
     RGAP_OK = 0,
     RGAP_ERROR_ARGUMENT = -1,
@@ -141,6 +143,8 @@ void rgap_server_config_init(struct rgap_server_config* config);
 int rgap_server_start(struct rgap_server** out, const struct rgap_server_config* config);
 void rgap_server_stop(struct rgap_server* server);
 int rgap_server_info(struct rgap_server* server, struct rgap_server_facts* out);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,9 @@
 extern "C" {
 #endif
 
+/* What is declared here is all that the libraries show; the rest of them is hidden. */
+#pragma GCC visibility push(default)
+
 enum rvec_status {
     RVEC_OK = 0,
     RVEC_ERROR_ARGUMENT = -1,
@@ -242,6 +245,8 @@ static inline uint64_t rvec_read(struct rvec_clock* clock) {
                          reading.core);
 #endif
 }
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

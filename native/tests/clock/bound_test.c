@@ -12,8 +12,8 @@ static struct hmac_key key;
 
 static struct network fresh_network(uint64_t seed) {
     uint8_t secret[SHA256_DIGEST] = {1, 2, 3};
-    hmac_prepare(&key, KEY, 32);
-    responder_start(&responder, KEY, 32, secret);
+    rgap_hmac_prepare(&key, KEY, 32);
+    rgap_responder_start(&responder, KEY, 32, secret);
     struct network net;
     memset(&net, 0, sizeof(net));
     net.seed = seed;
@@ -28,7 +28,7 @@ static struct network fresh_network(uint64_t seed) {
 
 static double check_inside(const struct model* model, const struct network* net) {
     uint64_t time, bound, local = simulated_local(&net->client, net->now_ns);
-    model_read(model, local, &NO_DOUBT, &time, &bound);
+    rgap_model_read(model, local, &NO_DOUBT, &time, &bound);
     double error = (double)(int64_t)(time - simulated_local(&net->server, net->now_ns));
     CHECK(error <= (double)bound && -error <= (double)bound);
     return error;
@@ -44,15 +44,15 @@ static void a_day(double rate_ppm, double asymmetry_ns, double heavy_share, uint
     net.path.heavy_share = heavy_share;
     struct look first, second;
     CHECK(network_look(&net, &key, &RULE, 10000, &first, NULL));
-    struct model model = model_first(&first, &LIMITS);
+    struct model model = rgap_model_first(&first, &LIMITS);
     for (int i = 0; i < 100; ++i) {
         check_inside(&model, &net);
         net.now_ns += 1e7;
     }
     CHECK(network_look(&net, &key, &RULE, 10000, &second, NULL));
     struct model old = model;
-    model = model_second(&first, &second, &LIMITS);
-    model_take_over(&model, &old, simulated_local(&net.client, net.now_ns));
+    model = rgap_model_second(&first, &second, &LIMITS);
+    rgap_model_take_over(&model, &old, simulated_local(&net.client, net.now_ns));
     for (int i = 0; i < 10000; ++i) {
         check_inside(&model, &net);
         net.now_ns += 86400e9 / 10000 * 2 * random_unit(&net.seed);
@@ -79,7 +79,7 @@ static void invents_no_rate(void) {
         CHECK(network_look(&net, &key, &RULE, 10000, &first, NULL));
         net.now_ns += 1e9;
         CHECK(network_look(&net, &key, &RULE, 10000, &second, NULL));
-        struct model model = model_second(&first, &second, &LIMITS);
+        struct model model = rgap_model_second(&first, &second, &LIMITS);
         CHECK(model.looks == 2);
         CHECK(model.rate_ppb == 0);
     }
@@ -94,7 +94,7 @@ static void finds_the_rate_that_is_there(void) {
         CHECK(network_look(&net, &key, &RULE, 10000, &first, NULL));
         net.now_ns += 10e9;
         CHECK(network_look(&net, &key, &RULE, 10000, &second, NULL));
-        struct model model = model_second(&first, &second, &LIMITS);
+        struct model model = rgap_model_second(&first, &second, &LIMITS);
         /* Global against local: a fast local clock has to be slowed down. */
         CHECK_NEAR(model.rate_ppb, -rates[i] * 1e3, 30);
         CHECK(model.rate_doubt_ppb < 200);
@@ -108,16 +108,16 @@ static void takes_over_smoothly(void) {
         net.client.rate_ppb = side * 100e3;
         struct look first, second;
         CHECK(network_look(&net, &key, &RULE, 10000, &first, NULL));
-        struct model old = model_first(&first, &LIMITS);
+        struct model old = rgap_model_first(&first, &LIMITS);
         net.now_ns += 1e9;
         CHECK(network_look(&net, &key, &RULE, 10000, &second, NULL));
-        struct model model = model_second(&first, &second, &LIMITS);
+        struct model model = rgap_model_second(&first, &second, &LIMITS);
         uint64_t local = simulated_local(&net.client, net.now_ns), time, bound, last;
-        model_take_over(&model, &old, local);
-        model_read(&old, local, &NO_DOUBT, &last, &bound);
+        rgap_model_take_over(&model, &old, local);
+        rgap_model_read(&old, local, &NO_DOUBT, &last, &bound);
         for (int i = 0; i < 200000; ++i) {
             local += 20;
-            model_read(&model, local, &NO_DOUBT, &time, &bound);
+            rgap_model_read(&model, local, &NO_DOUBT, &time, &bound);
             CHECK(time > last && time - last <= 23);
             last = time;
         }
@@ -129,14 +129,14 @@ static void grows_with_what_is_admitted(void) {
     struct network net = fresh_network(10);
     struct look look;
     CHECK(network_look(&net, &key, &RULE, 10000, &look, NULL));
-    struct model model = model_first(&look, &LIMITS);
+    struct model model = rgap_model_first(&look, &LIMITS);
     uint64_t time, bound, later, jumped;
     struct rgap_doubt doubt = {5000, 0};
-    model_read(&model, model.local_ref_ns, &NO_DOUBT, &time, &bound);
+    rgap_model_read(&model, model.local_ref_ns, &NO_DOUBT, &time, &bound);
     CHECK(bound < 1000);
-    model_read(&model, model.local_ref_ns + 1000000000, &NO_DOUBT, &time, &later);
+    rgap_model_read(&model, model.local_ref_ns + 1000000000, &NO_DOUBT, &time, &later);
     CHECK_NEAR(later - bound, 250250, 2);
-    model_read(&model, model.local_ref_ns, &doubt, &time, &jumped);
+    rgap_model_read(&model, model.local_ref_ns, &doubt, &time, &jumped);
     CHECK(jumped == bound + 5000);
 }
 
@@ -147,7 +147,7 @@ static void a_server_set_anew_makes_a_new_first_look(void) {
     net.now_ns += 1e9;
     net.served.revision = 2;
     CHECK(network_look(&net, &key, &RULE, 10000, &second, NULL));
-    CHECK(model_second(&first, &second, &LIMITS).looks == 1);
+    CHECK(rgap_model_second(&first, &second, &LIMITS).looks == 1);
 }
 
 /* Bounds add up along a path of a tree. */
@@ -157,7 +157,7 @@ static void a_server_passes_its_bound_on(void) {
     net.served.rate_doubt_ppb = 300;
     struct look look;
     CHECK(network_look(&net, &key, &RULE, 10000, &look, NULL));
-    struct model model = model_first(&look, &LIMITS);
+    struct model model = rgap_model_first(&look, &LIMITS);
     CHECK(model.half_ns >= 7000);
     CHECK_NEAR(model.growth_ppb, 250e3 + 250 + 300, 0.1);
 }

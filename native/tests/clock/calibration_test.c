@@ -11,7 +11,7 @@ static void finds_the_rate_within_its_own_interval(void) {
         struct simulated machine = simulated_machine(hz);
         struct rvec_source source = simulated_source(&machine);
         struct calibration calibration;
-        CHECK(calibration_run(&source, 20000000, &calibration) == RVEC_OK);
+        CHECK(rvec_calibration_run(&source, 20000000, &calibration) == RVEC_OK);
         double off_ppb = (calibration.ns_per_tick * hz / 1e9 - 1) * 1e9;
         CHECK_NEAR(off_ppb, 0, calibration.uncertainty_ppb + 2e9 / 20e6 / (hz / 1e9));
     }
@@ -33,7 +33,7 @@ static void one_bad_look_does_not_spoil_the_others(void) {
     struct calibration calibration;
     source.read = read_slowly_at_last;
     reads_left = 8 * 16 * 2;
-    CHECK(calibration_run(&source, 20000000, &calibration) == RVEC_OK);
+    CHECK(rvec_calibration_run(&source, 20000000, &calibration) == RVEC_OK);
     CHECK_NEAR((calibration.ns_per_tick * 2.5 - 1) * 1e9, 0, 2000);
 }
 
@@ -49,7 +49,7 @@ static void noise_is_no_sleep(void) {
     struct rvec_source source = simulated_source(&machine);
     struct calibration calibration;
     source.suspended_ns = asleep_ever_less;
-    CHECK(calibration_run(&source, 20000000, &calibration) == RVEC_OK);
+    CHECK(rvec_calibration_run(&source, 20000000, &calibration) == RVEC_OK);
 }
 
 static void jump_before_third_look(void* context, uint64_t ns) {
@@ -65,7 +65,7 @@ static void refuses_a_counter_that_jumps_meanwhile(void) {
     struct rvec_source source = simulated_source(&machine);
     source.nap = jump_before_third_look;
     struct calibration calibration;
-    CHECK(calibration_run(&source, 20000000, &calibration) == RVEC_ERROR_CALIBRATION);
+    CHECK(rvec_calibration_run(&source, 20000000, &calibration) == RVEC_ERROR_CALIBRATION);
 }
 
 static void stop(void* context, uint64_t ns) {
@@ -78,7 +78,7 @@ static void refuses_a_counter_that_stands_still(void) {
     struct rvec_source source = simulated_source(&machine);
     source.nap = stop;
     struct calibration calibration;
-    CHECK(calibration_run(&source, 20000000, &calibration) == RVEC_ERROR_CALIBRATION);
+    CHECK(rvec_calibration_run(&source, 20000000, &calibration) == RVEC_ERROR_CALIBRATION);
 }
 
 /* The bound holds, and no hand-over seems to go back, whatever the asymmetry. */
@@ -88,7 +88,7 @@ static void offset_keeps_causal_order(void) {
         int64_t truth = (int64_t)random_below(&seed, 2000000) - 1000000;
         int64_t there = 1 + (int64_t)random_below(&seed, 500);
         int64_t back = 1 + (int64_t)random_below(&seed, 500);
-        struct offset found = offset_from_ways(there + truth, back - truth);
+        struct offset found = rvec_offset_from_ways(there + truth, back - truth);
         int64_t off = found.ticks - truth;
         CHECK((off < 0 ? -off : off) <= (int64_t)found.uncertainty);
         CHECK(there + truth - found.ticks > 0);

@@ -10,8 +10,8 @@ static struct responder responder;
 
 static struct network fresh_network(uint64_t seed) {
     uint8_t secret[SHA256_DIGEST] = {1, 2, 3};
-    hmac_prepare(&key, KEY, 32);
-    responder_start(&responder, KEY, 32, secret);
+    rgap_hmac_prepare(&key, KEY, 32);
+    rgap_responder_start(&responder, KEY, 32, secret);
     struct network net;
     memset(&net, 0, sizeof(net));
     net.seed = seed;
@@ -79,31 +79,31 @@ static void a_dead_server_gives_no_result(void) {
 static void begins_anew_where_the_session_is_unknown(void) {
     struct network net = fresh_network(31);
     static struct exchange exchange;
-    exchange_start(&exchange, &key, &RULE, 12);
+    rgap_exchange_start(&exchange, &key, &RULE, 12);
     enum exchange_event event = EXCHANGE_IGNORED;
     for (int i = 0; i < 60 && event != EXCHANGE_FINISHED; ++i) {
         uint8_t request[WIRE_SIZE];
-        exchange_request(&exchange, random_next(&net.seed), request);
+        rgap_exchange_request(&exchange, random_next(&net.seed), request);
         struct stamp t1 = {simulated_local(&net.client, net.now_ns), 0, 1};
         network_send(&net, request, 1);
-        exchange_sent(&exchange, &t1);
+        rgap_exchange_sent(&exchange, &t1);
         event = network_await(&net, &exchange, 5e6);
         if (i == 10) {
             uint8_t secret[SHA256_DIGEST] = {9};
-            responder_start(&responder, KEY, 32, secret);
+            rgap_responder_start(&responder, KEY, 32, secret);
         }
     }
     struct look look;
     CHECK(event == EXCHANGE_FINISHED);
     CHECK(exchange.counts.lost == 3);
-    CHECK(exchange_finish(&exchange, &look));
+    CHECK(rgap_exchange_finish(&exchange, &look));
     CHECK_NEAR(look.estimate.offset_ns, true_offset(&net, &look), 700);
 }
 
 static void another_key_gives_no_result(void) {
     struct network net = fresh_network(4);
     struct hmac_key wrong;
-    hmac_prepare(&wrong, "not the key of the server, is it", 32);
+    rgap_hmac_prepare(&wrong, "not the key of the server, is it", 32);
     struct look look;
     CHECK(!network_look(&net, &wrong, &RULE, 50, &look, NULL));
     CHECK(responder.counts.foreign == 50);
@@ -119,11 +119,11 @@ struct recorder {
 static void ask(struct recorder* recorder, struct exchange* exchange, struct network* net,
                 uint8_t reply[WIRE_SIZE], uint64_t local) {
     uint8_t request[WIRE_SIZE];
-    exchange_request(exchange, random_next(&net->seed), request);
+    rgap_exchange_request(exchange, random_next(&net->seed), request);
     memcpy(recorder->requests[recorder->count++], request, WIRE_SIZE);
-    CHECK(responder_handle(&responder, request, WIRE_SIZE, &net->peer, local, &net->served,
-                           reply) == WIRE_SIZE);
-    responder_sent(&responder, local);
+    CHECK(rgap_responder_handle(&responder, request, WIRE_SIZE, &net->peer, local, &net->served,
+                                reply) == WIRE_SIZE);
+    rgap_responder_sent(&responder, local);
 }
 
 static void replays_are_dropped_at_once_and_later(void) {
@@ -131,52 +131,53 @@ static void replays_are_dropped_at_once_and_later(void) {
     static struct recorder recorder;
     static struct exchange exchange;
     recorder.count = 0;
-    exchange_start(&exchange, &key, &RULE, 4711);
+    rgap_exchange_start(&exchange, &key, &RULE, 4711);
     uint64_t local = 5000000000U;
     uint8_t reply[WIRE_SIZE];
     struct stamp stamp = {local, 0, 1};
     for (int i = 0; i < 20; ++i) {
         ask(&recorder, &exchange, &net, reply, local);
-        CHECK(exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_ANSWERED);
+        CHECK(rgap_exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_ANSWERED);
         /* The same answer once more is not awaited. */
-        CHECK(exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_IGNORED);
+        CHECK(rgap_exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_IGNORED);
     }
     /* All but the HELLO, which takes up no place and gives the recorder nothing he could use. */
     for (int i = 1; i < recorder.count; ++i) {
-        CHECK(responder_handle(&responder, recorder.requests[i], WIRE_SIZE, &net.peer, local,
-                               &net.served, reply) == 0);
-        CHECK(responder_handle(&responder, recorder.requests[i], WIRE_SIZE, &net.peer,
-                               local + 10000000000U, &net.served, reply) == 0);
+        CHECK(rgap_responder_handle(&responder, recorder.requests[i], WIRE_SIZE, &net.peer, local,
+                                    &net.served, reply) == 0);
+        CHECK(rgap_responder_handle(&responder, recorder.requests[i], WIRE_SIZE, &net.peer,
+                                    local + 10000000000U, &net.served, reply) == 0);
     }
     CHECK(responder.counts.replayed >= 19);
     /* Not even where the session's place has been given to others meanwhile. */
     memset(responder.sessions, 0, sizeof(responder.sessions));
     uint64_t too_old = responder.counts.foreign;
-    CHECK(responder_handle(&responder, recorder.requests[5], WIRE_SIZE, &net.peer,
-                           local + 2100000000U, &net.served, reply) == 0);
+    CHECK(rgap_responder_handle(&responder, recorder.requests[5], WIRE_SIZE, &net.peer,
+                                local + 2100000000U, &net.served, reply) == 0);
     CHECK(responder.counts.foreign == too_old + 1);
     /* From another address the cookie is worth nothing. */
     struct peer elsewhere = net.peer;
     elsewhere.bytes[0] ^= 1;
     uint64_t foreign = responder.counts.foreign;
-    CHECK(responder_handle(&responder, recorder.requests[5], WIRE_SIZE, &elsewhere, local,
-                           &net.served, reply) == 0);
+    CHECK(rgap_responder_handle(&responder, recorder.requests[5], WIRE_SIZE, &elsewhere, local,
+                                &net.served, reply) == 0);
     CHECK(responder.counts.foreign == foreign + 1);
 }
 
 static void requests_cannot_be_reflected(void) {
     struct network net = fresh_network(6);
     static struct exchange exchange;
-    exchange_start(&exchange, &key, &RULE, 1);
+    rgap_exchange_start(&exchange, &key, &RULE, 1);
     uint8_t request[WIRE_SIZE], reply[WIRE_SIZE];
-    exchange_request(&exchange, 5, request);
+    rgap_exchange_request(&exchange, 5, request);
     struct stamp stamp = {1, 0, 1};
     /* The client's own request sent back to it is no answer, and an answer is no request. */
-    CHECK(exchange_receive(&exchange, request, WIRE_SIZE, &stamp) == EXCHANGE_IGNORED);
-    CHECK(responder_handle(&responder, request, WIRE_SIZE, &net.peer, 1, &net.served, reply) ==
+    CHECK(rgap_exchange_receive(&exchange, request, WIRE_SIZE, &stamp) == EXCHANGE_IGNORED);
+    CHECK(rgap_responder_handle(&responder, request, WIRE_SIZE, &net.peer, 1, &net.served, reply) ==
           WIRE_SIZE);
     uint8_t second[WIRE_SIZE];
-    CHECK(responder_handle(&responder, reply, WIRE_SIZE, &net.peer, 1, &net.served, second) == 0);
+    CHECK(rgap_responder_handle(&responder, reply, WIRE_SIZE, &net.peer, 1, &net.served, second) ==
+          0);
     CHECK(responder.counts.malformed == 1);
 }
 
@@ -184,9 +185,9 @@ static void requests_cannot_be_reflected(void) {
 static void an_answer_needs_the_nonce(void) {
     static struct exchange exchange;
     fresh_network(9);
-    exchange_start(&exchange, &key, &RULE, 3);
+    rgap_exchange_start(&exchange, &key, &RULE, 3);
     uint8_t request[WIRE_SIZE], reply[WIRE_SIZE];
-    exchange_request(&exchange, 5, request);
+    rgap_exchange_request(&exchange, 5, request);
     struct message answer;
     memset(&answer, 0, sizeof(answer));
     answer.type = WIRE_WELCOME;
@@ -194,12 +195,12 @@ static void an_answer_needs_the_nonce(void) {
     answer.sequence = 1;
     answer.nonce = 6;
     struct stamp stamp = {1, 0, 1};
-    wire_seal(&key, &answer, reply);
-    CHECK(exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_IGNORED);
+    rgap_wire_seal(&key, &answer, reply);
+    CHECK(rgap_exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_IGNORED);
     CHECK(exchange.counts.unexpected == 1);
     answer.nonce = 5;
-    wire_seal(&key, &answer, reply);
-    CHECK(exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_ANSWERED);
+    rgap_wire_seal(&key, &answer, reply);
+    CHECK(rgap_exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) == EXCHANGE_ANSWERED);
 }
 
 static void open_sessions(struct network* net, int count, uint64_t local) {
@@ -207,15 +208,15 @@ static void open_sessions(struct network* net, int count, uint64_t local) {
     uint8_t request[WIRE_SIZE], reply[WIRE_SIZE];
     struct stamp stamp = {1, 0, 1};
     for (int i = 0; i < count; ++i) {
-        exchange_start(&exchange, &key, &RULE, random_next(&net->seed));
-        exchange_request(&exchange, 5, request);
-        CHECK(responder_handle(&responder, request, WIRE_SIZE, &net->peer, local, &net->served,
-                               reply) == WIRE_SIZE);
-        exchange_receive(&exchange, reply, WIRE_SIZE, &stamp);
-        exchange_request(&exchange, 6, request);
-        if (responder_handle(&responder, request, WIRE_SIZE, &net->peer, local, &net->served,
-                             reply) > 0) {
-            responder_sent(&responder, local);
+        rgap_exchange_start(&exchange, &key, &RULE, random_next(&net->seed));
+        rgap_exchange_request(&exchange, 5, request);
+        CHECK(rgap_responder_handle(&responder, request, WIRE_SIZE, &net->peer, local, &net->served,
+                                    reply) == WIRE_SIZE);
+        rgap_exchange_receive(&exchange, reply, WIRE_SIZE, &stamp);
+        rgap_exchange_request(&exchange, 6, request);
+        if (rgap_responder_handle(&responder, request, WIRE_SIZE, &net->peer, local, &net->served,
+                                  reply) > 0) {
+            rgap_responder_sent(&responder, local);
         }
     }
 }
@@ -235,16 +236,16 @@ static void many_clients_are_served_and_too_many_turned_away(void) {
 static void a_restart_during_the_look_is_noticed(void) {
     struct network net = fresh_network(8);
     static struct exchange exchange;
-    exchange_start(&exchange, &key, &RULE, 3);
+    rgap_exchange_start(&exchange, &key, &RULE, 3);
     struct stamp stamp = {1, 0, 1};
     uint8_t request[WIRE_SIZE], reply[WIRE_SIZE];
     for (int i = 0; i < 3; ++i) {
         net.served.timeline = i < 2 ? 99 : 100;
-        exchange_request(&exchange, 5, request);
-        CHECK(responder_handle(&responder, request, WIRE_SIZE, &net.peer, 1, &net.served, reply) ==
-              WIRE_SIZE);
-        responder_sent(&responder, 1);
-        CHECK(exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) ==
+        rgap_exchange_request(&exchange, 5, request);
+        CHECK(rgap_responder_handle(&responder, request, WIRE_SIZE, &net.peer, 1, &net.served,
+                                    reply) == WIRE_SIZE);
+        rgap_responder_sent(&responder, 1);
+        CHECK(rgap_exchange_receive(&exchange, reply, WIRE_SIZE, &stamp) ==
               (i < 2 ? EXCHANGE_ANSWERED : EXCHANGE_OTHER_TIMELINE));
     }
 }

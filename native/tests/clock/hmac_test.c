@@ -15,9 +15,9 @@ static void check_hex(const uint8_t* bytes, const char* hex, size_t length) {
 static void check_sha256(const char* text, const char* hex) {
     struct sha256 hash;
     uint8_t digest[SHA256_DIGEST];
-    sha256_start(&hash);
-    sha256_add(&hash, text, strlen(text));
-    sha256_finish(&hash, digest);
+    rgap_sha256_start(&hash);
+    rgap_sha256_add(&hash, text, strlen(text));
+    rgap_sha256_finish(&hash, digest);
     check_hex(digest, hex, sizeof(digest));
 }
 
@@ -34,13 +34,13 @@ static void hashes_a_million_letters_in_odd_pieces(void) {
     uint8_t digest[SHA256_DIGEST];
     char letters[997];
     memset(letters, 'a', sizeof(letters));
-    sha256_start(&hash);
+    rgap_sha256_start(&hash);
     for (size_t left = 1000000; left > 0;) {
         size_t part = left < sizeof(letters) ? left : sizeof(letters);
-        sha256_add(&hash, letters, part);
+        rgap_sha256_add(&hash, letters, part);
         left -= part;
     }
-    sha256_finish(&hash, digest);
+    rgap_sha256_finish(&hash, digest);
     check_hex(digest, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0", 32);
 }
 
@@ -48,8 +48,8 @@ static void check_hmac(const void* secret, size_t secret_length, const void* dat
                        const char* hex) {
     struct hmac_key key;
     uint8_t digest[SHA256_DIGEST];
-    hmac_prepare(&key, secret, secret_length);
-    hmac(&key, data, length, digest);
+    rgap_hmac_prepare(&key, secret, secret_length);
+    rgap_hmac(&key, data, length, digest);
     check_hex(digest, hex, strlen(hex) / 2);
 }
 
@@ -85,10 +85,10 @@ static void authenticates_the_test_cases(void) {
 
 static void compares_all_bytes(void) {
     uint8_t a[16] = {0}, b[16] = {0};
-    CHECK(hmac_equal(a, b, 16));
+    CHECK(rgap_hmac_equal(a, b, 16));
     for (int i = 0; i < 16; ++i) {
         b[i] = 1;
-        CHECK(!hmac_equal(a, b, 16));
+        CHECK(!rgap_hmac_equal(a, b, 16));
         b[i] = 0;
     }
 }

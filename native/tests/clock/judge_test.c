@@ -10,7 +10,8 @@ static struct judgement case_of(double counted_ns, double awake_ns, double aslee
     now.counter += (uint64_t)(int64_t)(counted_ns * HZ / 1e9);
     now.reference_ns += (uint64_t)awake_ns;
     now.suspended_ns += (uint64_t)asleep_ns;
-    return judge(&before, &now, rate_make(1e9 / HZ), 1000, (struct suspicion){suspect, 100000000});
+    return rvec_judge(&before, &now, rvec_rate_make(1e9 / HZ), 1000,
+                      (struct suspicion){suspect, 100000000});
 }
 
 static void steady_within_the_oscillators(void) {
@@ -44,7 +45,7 @@ static void the_second_disagreement_is_a_rate(void) {
     struct judgement slower = case_of(0.8e9, 1e9, 0, 0.5);
     CHECK(case_of(0.8e9, 1e9, 0, 0.51).verdict == RVEC_JUMPED);
     CHECK(slower.verdict == RVEC_RATE_CHANGED);
-    CHECK_NEAR(rate_ns_per_tick(slower.rate), 1e9 / HZ / 0.8, 1e-6);
+    CHECK_NEAR(rvec_rate_ns_per_tick(slower.rate), 1e9 / HZ / 0.8, 1e-6);
     CHECK(case_of(1e6, 1e9, 0, 400).verdict == RVEC_JUMPED);
 }
 

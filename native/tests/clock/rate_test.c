@@ -7,24 +7,24 @@ static void converts_exactly(void) {
     const double frequencies[] = {1e6, 24e6, 25e6, 1e9, 1.0000001e9, 2596148000.0, 3.7e9, 5.1e9};
     for (unsigned i = 0; i < sizeof(frequencies) / sizeof(*frequencies); ++i) {
         double hz = frequencies[i];
-        struct rvec_rate rate = rate_make(1e9 / hz);
+        struct rvec_rate rate = rvec_rate_make(1e9 / hz);
         CHECK(rate.mult != 0);
-        CHECK_NEAR(rate_ns_per_tick(rate) * hz / 1e9, 1, 1e-15);
+        CHECK_NEAR(rvec_rate_ns_per_tick(rate) * hz / 1e9, 1, 1e-15);
         /* A year in ticks. */
         uint64_t year = (uint64_t)(hz * 86400 * 365);
         CHECK_NEAR((double)rvec_ticks_to_ns(rate, year) / 86400e9 / 365, 1, 1e-14);
         CHECK_NEAR((double)rate_ns(rate, -(int64_t)year) / 86400e9 / 365, -1, 1e-14);
-        uint64_t ticks = rate_ticks_at_least(rate, 1000001);
+        uint64_t ticks = rvec_rate_ticks_at_least(rate, 1000001);
         CHECK(rvec_ticks_to_ns(rate, ticks) >= 1000001);
         CHECK(rvec_ticks_to_ns(rate, ticks - 2) < 1000001);
     }
 }
 
 static void refuses_senseless_rates(void) {
-    CHECK(rate_make(0).mult == 0);
-    CHECK(rate_make(-1).mult == 0);
-    CHECK(rate_make(1.0 / 0.0).mult == 0);
-    CHECK(rate_make(0.0 / 0.0).mult == 0);
+    CHECK(rvec_rate_make(0).mult == 0);
+    CHECK(rvec_rate_make(-1).mult == 0);
+    CHECK(rvec_rate_make(1.0 / 0.0).mult == 0);
+    CHECK(rvec_rate_make(0.0 / 0.0).mult == 0);
 }
 
 /* Figure 6.1 of Dutra 2015: born at tick 10, 2 Hz until tick 20, 1 Hz afterwards. */
@@ -42,7 +42,7 @@ static void follows_the_figure_of_the_thesis(void) {
 
 /* A million folds lose nothing against one. */
 static void folds_lose_no_time(void) {
-    struct rvec_rate rate = rate_make(1e9 / 2596148123.0);
+    struct rvec_rate rate = rvec_rate_make(1e9 / 2596148123.0);
     struct fold often = {1000, 0, 0}, once = {1000, 0, 0};
     uint64_t seed = 1, counter = 1000;
     for (int i = 0; i < 1000000; ++i) {
@@ -53,7 +53,7 @@ static void folds_lose_no_time(void) {
 }
 
 static void folds_across_the_wrap(void) {
-    struct rvec_rate rate = rate_make(0.5);
+    struct rvec_rate rate = rvec_rate_make(0.5);
     struct fold fold = {UINT64_MAX - 9, 100, 0};
     CHECK(fold_read(&fold, rate, 10) == 110);
     CHECK(fold_read(&fold, rate, UINT64_MAX - 29) == 90);

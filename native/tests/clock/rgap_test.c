@@ -12,6 +12,7 @@
 #include "check.h"
 #include "drift.h"
 #include "proxy.h"
+#include "rgap_private.h"
 
 static const uint8_t KEY[] = "a key of 32 bytes for this test.";
 static struct rvec* rvec;
@@ -61,6 +62,18 @@ static void check_inside(struct rgap* clock) {
     CHECK((int64_t)(after + bound - time) >= 0);
 }
 
+static int has_ipv6(void) {
+    struct sockaddr_in6 own = {0};
+    own.sin6_family = AF_INET6;
+    own.sin6_addr = in6addr_loopback;
+    int opened = socket(AF_INET6, SOCK_DGRAM, 0);
+    int works = opened >= 0 && bind(opened, (struct sockaddr*)&own, sizeof(own)) == 0;
+    if (opened >= 0) {
+        close(opened);
+    }
+    return works;
+}
+
 static void synchronises(const char* address) {
     uint16_t port;
     struct rgap_server* server = serve(address, NULL, &port);
@@ -85,6 +98,65 @@ static void synchronises(const char* address) {
 static void over_ipv4_and_ipv6(void) {
     synchronises("127.0.0.1");
     synchronises("::1");
+}
+
+/* Bound to every address it answers from the one that was asked, whichever the routing table would
+ * take: a connected client sees no other. */
+static void answers_from_the_address_that_was_asked(void) {
+    uint16_t port;
+    struct rgap_server* server = serve(NULL, NULL, &port);
+    CHECK(server != NULL);
+    const char* addresses[] = {"127.0.0.1", "127.0.0.2", "127.9.8.7", "::1"};
+    int asked = has_ipv6() ? 4 : 3;
+    for (int i = 0; i < asked; ++i) {
+        struct rgap_config config = config_to(addresses[i], port);
+        struct rgap* clock;
+        int status = rgap_create(&clock, &config);
+        if (status != RGAP_OK) {
+            fprintf(stderr, "%s: %s\n", addresses[i], rgap_strerror(status));
+        }
+        CHECK(status == RGAP_OK);
+        check_inside(clock);
+        rgap_destroy(clock);
+    }
+    rgap_server_stop(server);
+}
+
+static void a_deadline_of_for_ever_is_one(void) {
+    uint16_t port;
+    struct rgap_server* server = serve("127.0.0.1", NULL, &port);
+    struct rgap_config config = config_to("127.0.0.1", port);
+    config.deadline_ns = UINT64_MAX;
+    config.second_look_ns = UINT64_MAX;
+    config.background = 1;
+    struct rgap* clock;
+    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    check_inside(clock);
+    rgap_destroy(clock);
+    rgap_server_stop(server);
+}
+
+/* As one of a higher priority does that has taken the writer's core: were there one copy, the
+ * reader would wait for ever. */
+static void a_reader_does_not_wait_for_a_writer(void) {
+    uint16_t port;
+    struct rgap_server* server = serve("127.0.0.1", NULL, &port);
+    struct rgap_config config = config_to("127.0.0.1", port);
+    struct rgap* clock;
+    CHECK(rgap_create(&clock, &config) == RGAP_OK);
+    for (int step = 0; step < 2; ++step) {
+        uint32_t sequence = atomic_fetch_add(&clock->sequence, 1) + 1;
+        uint64_t kept[PUBLISHED_WORDS];
+        for (int i = 0; i < PUBLISHED_WORDS; ++i) {
+            kept[i] = atomic_exchange(&clock->words[1 - sequence % 2][i], 0x5555);
+        }
+        check_inside(clock);
+        for (int i = 0; i < PUBLISHED_WORDS; ++i) {
+            atomic_store(&clock->words[1 - sequence % 2][i], kept[i]);
+        }
+    }
+    rgap_destroy(clock);
+    rgap_server_stop(server);
 }
 
 static void with_the_program_s_own_stamps(void) {
@@ -296,6 +368,9 @@ static void a_flood_of_rubbish_is_counted(void) {
 int main(void) {
     CHECK(rvec_open(&rvec, NULL) == RVEC_OK);
     RUN(over_ipv4_and_ipv6);
+    RUN(answers_from_the_address_that_was_asked);
+    RUN(a_deadline_of_for_ever_is_one);
+    RUN(a_reader_does_not_wait_for_a_writer);
     RUN(with_the_program_s_own_stamps);
     RUN(second_looks_find_injected_rates);
     RUN(a_tree_adds_its_bounds_up);

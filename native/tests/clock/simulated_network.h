@@ -87,13 +87,13 @@ static inline void network_serve(struct network* net, const uint8_t* data) {
     uint64_t local = simulated_local(&net->server, net->now_ns);
     net->served.t2 = local;
     net->requests_bytes += WIRE_SIZE;
-    size_t length =
-        responder_handle(net->responder, data, WIRE_SIZE, &net->peer, local, &net->served, reply);
+    size_t length = rgap_responder_handle(net->responder, data, WIRE_SIZE, &net->peer, local,
+                                          &net->served, reply);
     net->replies_bytes += length;
     if (length > 0) {
         net->now_ns += 1500; /* hashing */
         network_send(net, reply, 0);
-        responder_sent(net->responder, simulated_local(&net->server, net->now_ns));
+        rgap_responder_sent(net->responder, simulated_local(&net->server, net->now_ns));
     }
 }
 
@@ -120,13 +120,13 @@ static inline enum exchange_event network_await(struct network* net, struct exch
             continue;
         }
         struct stamp t4 = {simulated_local(&net->client, net->now_ns), 0, 1};
-        enum exchange_event event = exchange_receive(exchange, d->data, WIRE_SIZE, &t4);
+        enum exchange_event event = rgap_exchange_receive(exchange, d->data, WIRE_SIZE, &t4);
         if (event != EXCHANGE_IGNORED) {
             return event;
         }
     }
     net->now_ns = until;
-    exchange_lost(exchange);
+    rgap_exchange_lost(exchange);
     return EXCHANGE_IGNORED;
 }
 
@@ -135,15 +135,15 @@ static inline int network_look(struct network* net, const struct hmac_key* key,
                                const struct filter_rule* rule, int most, struct look* look,
                                struct exchange_counts* counts) {
     static struct exchange exchange;
-    exchange_start(&exchange, key, rule, random_next(&net->seed));
+    rgap_exchange_start(&exchange, key, rule, random_next(&net->seed));
     enum exchange_event event = EXCHANGE_IGNORED;
     for (int i = 0; i < most && event != EXCHANGE_FINISHED; ++i) {
         uint8_t request[WIRE_SIZE];
-        exchange_request(&exchange, random_next(&net->seed), request);
+        rgap_exchange_request(&exchange, random_next(&net->seed), request);
         net->now_ns += 1500;
         struct stamp t1 = {simulated_local(&net->client, net->now_ns), 0, 1};
         network_send(net, request, 1);
-        exchange_sent(&exchange, &t1);
+        rgap_exchange_sent(&exchange, &t1);
         event = network_await(net, &exchange, 5e6);
         if (event == EXCHANGE_OTHER_TIMELINE) {
             return 0;
@@ -152,7 +152,7 @@ static inline int network_look(struct network* net, const struct hmac_key* key,
     if (counts != NULL) {
         *counts = exchange.counts;
     }
-    return exchange_finish(&exchange, look);
+    return rgap_exchange_finish(&exchange, look);
 }
 
 #endif

@@ -19,9 +19,9 @@ static int prepared;
 
 static void prepare(void) {
     uint8_t secret[SHA256_DIGEST] = {1};
-    hmac_prepare(&key, KEY, 32);
-    responder_start(&responder, KEY, 32, secret);
-    exchange_start(&exchange, &key, &RULE, 1);
+    rgap_hmac_prepare(&key, KEY, 32);
+    rgap_responder_start(&responder, KEY, 32, secret);
+    rgap_exchange_start(&exchange, &key, &RULE, 1);
     prepared = 1;
 }
 
@@ -31,9 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         prepare();
     }
     struct message message;
-    if (wire_parse(data, size, &message) == WIRE_OK) {
+    if (rgap_wire_parse(data, size, &message) == WIRE_OK) {
         uint8_t again[WIRE_SIZE];
-        wire_seal(&key, &message, again);
+        rgap_wire_seal(&key, &message, again);
         CHECK(memcmp(again, data, WIRE_TAG_AT) == 0);
         if (memcmp(again, data, WIRE_SIZE) == 0) {
             return 0; /* the right tag: no forgery */
@@ -43,9 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const struct peer peer = {{0}};
     const struct server_time time = {1, 2, 3, 4, 5, 6};
     const struct stamp stamp = {1, 0, 1};
-    CHECK(wire_open(&key, data, size, &message) != WIRE_OK);
-    CHECK(responder_handle(&responder, data, size, &peer, 1, &time, reply) == 0);
-    CHECK(exchange_receive(&exchange, data, size, &stamp) == EXCHANGE_IGNORED);
+    CHECK(rgap_wire_open(&key, data, size, &message) != WIRE_OK);
+    CHECK(rgap_responder_handle(&responder, data, size, &peer, 1, &time, reply) == 0);
+    CHECK(rgap_exchange_receive(&exchange, data, size, &stamp) == EXCHANGE_IGNORED);
     return 0;
 }
 
@@ -57,7 +57,7 @@ static size_t mutate(uint8_t* data, uint64_t* seed) {
     size_t size = WIRE_SIZE;
     static uint8_t sealed[5][WIRE_SIZE];
     if (sealed[message.type][0] == 0) {
-        wire_seal(&key, &message, sealed[message.type]);
+        rgap_wire_seal(&key, &message, sealed[message.type]);
     }
     memcpy(data, sealed[message.type], WIRE_SIZE);
     for (uint64_t left = 1 + random_below(seed, 6); left > 0; --left) {

@@ -13,10 +13,10 @@ static void comes_back_as_it_went(void) {
     uint8_t data[WIRE_SIZE];
     struct message back;
     memset(&back, 0, sizeof(back));
-    wire_seal(&key, &EXAMPLE, data);
-    CHECK(wire_open(&key, data, sizeof(data), &back) == WIRE_OK);
+    rgap_wire_seal(&key, &EXAMPLE, data);
+    CHECK(rgap_wire_open(&key, data, sizeof(data), &back) == WIRE_OK);
     uint8_t again[WIRE_SIZE];
-    wire_seal(&key, &back, again);
+    rgap_wire_seal(&key, &back, again);
     CHECK(memcmp(data, again, sizeof(data)) == 0);
     CHECK(back.t2 == EXAMPLE.t2 && back.nonce == EXAMPLE.nonce && back.level == 3);
     CHECK(back.revision == EXAMPLE.revision && back.previous == 76);
@@ -25,10 +25,10 @@ static void comes_back_as_it_went(void) {
 static void any_flipped_bit_is_noticed(void) {
     uint8_t data[WIRE_SIZE];
     struct message back;
-    wire_seal(&key, &EXAMPLE, data);
+    rgap_wire_seal(&key, &EXAMPLE, data);
     for (int bit = 0; bit < WIRE_SIZE * 8; ++bit) {
         data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        CHECK(wire_open(&key, data, sizeof(data), &back) != WIRE_OK);
+        CHECK(rgap_wire_open(&key, data, sizeof(data), &back) != WIRE_OK);
         data[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
 }
@@ -36,25 +36,25 @@ static void any_flipped_bit_is_noticed(void) {
 static void any_other_length_is_malformed(void) {
     uint8_t data[WIRE_SIZE + 1] = {0};
     struct message back;
-    wire_seal(&key, &EXAMPLE, data);
+    rgap_wire_seal(&key, &EXAMPLE, data);
     for (size_t length = 0; length <= WIRE_SIZE + 1; ++length) {
         if (length != WIRE_SIZE) {
-            CHECK(wire_open(&key, data, length, &back) == WIRE_MALFORMED);
+            CHECK(rgap_wire_open(&key, data, length, &back) == WIRE_MALFORMED);
         }
     }
 }
 
 static void another_key_is_foreign(void) {
     struct hmac_key other;
-    hmac_prepare(&other, "another key of 32 bytes ........", 32);
+    rgap_hmac_prepare(&other, "another key of 32 bytes ........", 32);
     uint8_t data[WIRE_SIZE];
     struct message back;
-    wire_seal(&other, &EXAMPLE, data);
-    CHECK(wire_open(&key, data, sizeof(data), &back) == WIRE_FOREIGN);
+    rgap_wire_seal(&other, &EXAMPLE, data);
+    CHECK(rgap_wire_open(&key, data, sizeof(data), &back) == WIRE_FOREIGN);
 }
 
 int main(void) {
-    hmac_prepare(&key, "a key of 32 bytes for this test.", 32);
+    rgap_hmac_prepare(&key, "a key of 32 bytes for this test.", 32);
     RUN(comes_back_as_it_went);
     RUN(any_flipped_bit_is_noticed);
     RUN(any_other_length_is_malformed);
