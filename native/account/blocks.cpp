@@ -38,7 +38,7 @@ std::optional<std::uint64_t> find_tracepoint() {
 
 std::vector<Event> open_all(std::uint64_t id, const std::string& filter) {
     std::vector<Event> events;
-    for (int cpu = 0; cpu < processors(); ++cpu) {
+    for (const int cpu : processors()) {
         Event event(counting(PERF_TYPE_TRACEPOINT, id), cpu);
         if (!event.open() || (!filter.empty() && ioctl(event.number(), PERF_EVENT_IOC_SET_FILTER,
                                                        filter.c_str()) != 0)) {

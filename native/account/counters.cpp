@@ -9,7 +9,7 @@ std::vector<Event> open_all(bool user, int group) {
     attributes.exclude_kernel = user ? 1 : 0;
     attributes.exclude_hv = 1;
     std::vector<Event> events;
-    for (int cpu = 0; cpu < processors(); ++cpu) {
+    for (const int cpu : processors()) {
         Event event(attributes, cpu, group);
         if (!event.open()) {
             return {};

@@ -4,6 +4,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
+#include <fstream>
+#include <numeric>
+#include <string>
 
 namespace aferir::account {
 
@@ -36,6 +40,40 @@ perf_event_attr counting(std::uint32_t type, std::uint64_t config) {
     return attributes;
 }
 
-int processors() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
+std::vector<int> numbers_in(std::string_view list) {
+    std::vector<int> numbers;
+    const char* at = list.data();
+    const char* const end = at + list.size();
+    while (at != end && *at != '\n') {
+        int first = 0;
+        auto read = std::from_chars(at, end, first);
+        int last = first;
+        if (read.ec == std::errc{} && read.ptr != end && *read.ptr == '-') {
+            read = std::from_chars(read.ptr + 1, end, last);
+        }
+        if (read.ec != std::errc{} || first < 0 || last < first) {
+            return {};
+        }
+        for (int number = first; number <= last; ++number) {
+            numbers.push_back(number);
+        }
+        at = read.ptr != end && *read.ptr == ',' ? read.ptr + 1 : read.ptr;
+        if (at == read.ptr && at != end && *at != '\n') {
+            return {};
+        }
+    }
+    return numbers;
+}
+
+std::vector<int> processors() {
+    std::string list;
+    std::getline(std::ifstream("/sys/devices/system/cpu/online"), list);
+    auto numbers = numbers_in(list);
+    if (numbers.empty()) {  // no sysfs here
+        numbers.resize(static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)));
+        std::iota(numbers.begin(), numbers.end(), 0);
+    }
+    return numbers;
+}
 
 }  // namespace aferir::account

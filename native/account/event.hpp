@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "common/descriptor.hpp"
 
@@ -30,7 +32,11 @@ class Event {
 /// Attributes of an event of `type` and `config` that counts.
 perf_event_attr counting(std::uint32_t type, std::uint64_t config);
 
-/// Processors that are online.
-int processors();
+/// The numbers in a list of the kernel's such as "0,2-5,7\n" (cpuset(7), list format); empty where
+/// it is none.
+std::vector<int> numbers_in(std::string_view list);
+
+/// Processors that are online, by number: one that was taken offline leaves a gap.
+std::vector<int> processors();
 
 }  // namespace aferir::account

@@ -218,10 +218,11 @@ class Looks {
             return;
         }
         cost_s_ = *cost;
-        const double count = processors();
+        const auto online = processors();
+        const auto count = static_cast<double>(online.size());
         constexpr double kLeastCost = 1e-6;  // no machine is known that is quicker
         per_s_ = std::clamp(budget / std::max(cost_s_, kLeastCost), kLeast * count, kMost * count);
-        for (int cpu = 0; cpu < processors(); ++cpu) {
+        for (const int cpu : online) {
             samplers_.emplace_back(cpu, per_s_ / count);
         }
         if (!std::all_of(samplers_.begin(), samplers_.end(),
@@ -280,7 +281,7 @@ std::string account_json(double seconds, double own_before, const Samples& sampl
         .text("program", kProgram)
         .boolean("verified", true)
         .number("duration_s", seconds)
-        .integer("cpus", processors())
+        .integer("cpus", processors().size())
         .raw("all", looks.open() ? modes_json(samples.all) : "null")
         .raw("target", looks.open() ? modes_json(samples.target) : "null")
         .integer("lost", samples.lost)

@@ -81,17 +81,20 @@ static struct rvec_rate page_rate(const struct host_page* page) {
     return rate;
 }
 
-/* Callers hold the lock. */
-static void set_timeline(struct host_page* page, uint64_t counter, uint64_t ns,
-                         struct rvec_rate rate) {
+/* From here until set_timeline nobody reads by the timeline. Callers of both hold the lock. */
+static void begin_update(struct host_page* page) {
     uint32_t generation = atomic_load_explicit(&page->generation, memory_order_relaxed);
     atomic_store_explicit(&page->generation, generation | 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void set_timeline(struct host_page* page, uint64_t counter, uint64_t ns,
+                         struct rvec_rate rate) {
     atomic_store_explicit(&page->base_counter, counter, memory_order_relaxed);
     atomic_store_explicit(&page->base_ns, ns, memory_order_relaxed);
     atomic_store_explicit(&page->mult, rate.mult, memory_order_relaxed);
     atomic_store_explicit(&page->shift, rate.shift, memory_order_relaxed);
-    atomic_store_explicit(&page->generation, (generation | 1) + 1, memory_order_release);
+    atomic_fetch_add_explicit(&page->generation, 1, memory_order_release);
 }
 
 static uint64_t timeline_at(const struct host_page* page, uint64_t counter) {
@@ -108,18 +111,25 @@ static int try_lock(struct host_page* page) {
 static void unlock(struct host_page* page) { atomic_store(&page->lock, 0); }
 
 /* Takes the rate from the whole time since the first look. One that the quick read cannot convert,
- * of a counter below 1 GHz on x86-64, is left, and the reference goes on being read. */
-static void set_rate(struct host_page* page, const struct witness* now, uint64_t ns) {
+ * of a counter below 1 GHz on x86-64, is left, and the reference goes on being read. A timeline
+ * that is in use goes on from a counter that is read once nobody reads by the old rate. */
+static void set_rate(struct host_page* page, const struct witness* now) {
     struct calibration better;
     if (rvec_calibration_between(&page->calibration.first, now, &better) == RVEC_OK) {
         struct rvec_rate rate = rvec_rate_make(better.ns_per_tick);
         if (rate.mult != 0 && rate.shift == RVEC_INLINE_SHIFT) {
+            int in_use = atomic_load(&page->generation) != 0;
             page->calibration = better;
-            set_timeline(page, now->counter, ns, rate);
+            begin_update(page);
+            uint64_t counter = in_use ? rvec_ticks() : now->counter;
+            uint64_t ns = in_use ? timeline_at(page, counter) : now->reference_ns;
+            set_timeline(page, counter, ns, rate);
         }
     }
     page->checked = *now;
 }
+
+void host_clock_leave(void) { host_page_unlink(atomic_load(&joined), joined_name); }
 
 void host_clock_calibrate(void) {
     struct host_page* page = atomic_load(&joined);
@@ -129,7 +139,7 @@ void host_clock_calibrate(void) {
     if (page->uses_counter && try_lock(page)) {
         if (atomic_load(&page->generation) == 0) {
             struct witness now = rvec_calibration_look(&source, NULL, TRIES);
-            set_rate(page, &now, now.reference_ns);
+            set_rate(page, &now);
         }
         unlock(page);
     }
@@ -146,6 +156,7 @@ static void check(struct host_page* page) {
     if (found.verdict != RVEC_STEADY) {
         uint64_t ns = timeline_at(page, page->checked.counter) + found.elapsed_ns;
         int fits = found.rate.shift == RVEC_INLINE_SHIFT;
+        begin_update(page);
         set_timeline(page, now.counter, ns, fits ? found.rate : page_rate(page));
         page->calibration.first = page->calibration.last = page->checked = now;
         return;
@@ -153,7 +164,7 @@ static void check(struct host_page* page) {
     uint64_t used = page->calibration.last.counter - page->calibration.first.counter;
     uint64_t had = now.counter - page->calibration.first.counter;
     if (had / 4 >= used && had > rvec_rate_ticks_at_least(page_rate(page), CHECK_NS)) {
-        set_rate(page, &now, timeline_at(page, now.counter));
+        set_rate(page, &now);
     }
     page->checked = now;
 }
@@ -176,7 +187,8 @@ static int reload(const struct host_page* page) {
 
 static uint64_t slow_ns(void) {
     struct host_page* page = atomic_load_explicit(&joined, memory_order_acquire);
-    if (page == NULL || atomic_load_explicit(&page->generation, memory_order_acquire) == 0) {
+    if (!uses_counter || page == NULL ||
+        atomic_load_explicit(&page->generation, memory_order_acquire) == 0) {
         return raw_ns();
     }
     if (rvec_ticks() - reader.from >= reader.span && try_lock(page)) {
@@ -198,6 +210,9 @@ static uint64_t slow_ns(void) {
 
 /* Counters before reader.from, as of a core that lags, look like ones far behind it. */
 uint64_t host_clock_ns(void) {
+    if (__builtin_expect(!uses_counter, 0)) {
+        return slow_ns(); /* an old processor has no RDTSCP */
+    }
     const struct host_page* page = atomic_load_explicit(&joined, memory_order_acquire);
     uint64_t counter = rvec_ticks();
     if (__builtin_expect(

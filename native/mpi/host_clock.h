@@ -17,6 +17,8 @@ void host_clock_prepare(void);
 void host_clock_find(const char* name);
 /* Joins the page that processes of the same user name alike; one of its own if that fails. */
 void host_clock_attach(const char* name);
+/* Removes the page's name: the job that it was for does not begin. */
+void host_clock_leave(void);
 /* Takes the second look unless another process has or does, and removes the page's name. */
 void host_clock_calibrate(void);
 

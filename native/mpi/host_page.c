@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -11,9 +12,8 @@
 
 #include "host_clock.h"
 
-enum { NEW = 0, WRITING = 1, READY = 2 };
-
-/* A process that was stopped between WRITING and READY must not stop the others. */
+/* Others hold the exclusive lock for as long as it takes to fill a page. One that was stopped there
+ * must not stop this process: it goes on with a page of its own. */
 enum { PATIENCE = 10000 };
 
 static struct host_page private_page;
@@ -26,7 +26,6 @@ static void fill(struct host_page* page, const struct witness* first, int uses_c
     page->uses_counter = (uint32_t)uses_counter;
     page->calibration.first = *first;
     page->checked = *first;
-    atomic_store_explicit(&page->ready, READY, memory_order_release);
 }
 
 /* Somebody else's file of that name, or a link to one, is not to be trusted or written to. */
@@ -36,51 +35,91 @@ static int is_ours(int file) {
            (about.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-static struct host_page* map(const char* name, int create) {
-    int file = shm_open(name, O_RDWR | O_NOFOLLOW | create, S_IRUSR | S_IWUSR);
-    if (file < 0) {
-        return NULL;
+/* Has the name not been removed, or taken for another page, since the file was opened? */
+static int still_has_name(int file, const char* name) {
+    struct stat opened, named;
+    int again = shm_open(name, O_RDONLY | O_NOFOLLOW, 0);
+    int same = again >= 0 && fstat(file, &opened) == 0 && fstat(again, &named) == 0 &&
+               opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+    if (again >= 0) {
+        close(again);
     }
-    void* page = MAP_FAILED;
-    /* To the same size by everybody: growing an equal file changes nothing. */
-    if (is_ours(file) && ftruncate(file, sizeof(struct host_page)) == 0) {
-        page = mmap(NULL, sizeof(struct host_page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    }
-    close(file);
+    return same;
+}
+
+static struct host_page* map(int file) {
+    void* page = mmap(NULL, sizeof(struct host_page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     return page == MAP_FAILED ? NULL : page;
 }
 
-static int is_ready(struct host_page* page) {
-    for (int i = 0; i < PATIENCE; ++i) {
-        if (atomic_load_explicit(&page->ready, memory_order_acquire) == READY) {
-            return 1;
-        }
-        sched_yield();
+/* A new page, or one that a job of the same name left behind when it was killed: emptied. The
+ * caller holds the exclusive lock, so nobody has it mapped. */
+static struct host_page* make(int file, const struct witness* first, int uses_counter) {
+    if (ftruncate(file, 0) != 0 || ftruncate(file, sizeof(struct host_page)) != 0) {
+        return NULL;
     }
-    return 0;
-}
-
-struct host_page* host_page_find(const char* name) {
-    struct host_page* page = map(name, 0);
-    if (page != NULL && atomic_load_explicit(&page->ready, memory_order_acquire) != READY) {
-        munmap(page, sizeof(*page));
-        page = NULL;
+    struct host_page* page = map(file);
+    if (page != NULL) {
+        fill(page, first, uses_counter);
     }
     return page;
 }
 
+/* Each process that uses a page has its file open with a shared lock, which goes with the process
+ * however it ends. Who gets the exclusive lock therefore knows that nobody uses the page. `first`
+ * NULL: a page that nobody uses is none. */
+static struct host_page* use_file(int file, const char* name, const struct witness* first,
+                                  int uses_counter) {
+    struct host_page* page = NULL;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+        if (first == NULL || !still_has_name(file, name)) {
+            return NULL;
+        }
+        page = make(file, first, uses_counter);
+    }
+    /* Between the two locks another process may have made it anew, at the same place. */
+    if (flock(file, LOCK_SH | LOCK_NB) == 0 && still_has_name(file, name)) {
+        return page != NULL ? page : map(file);
+    }
+    if (page != NULL) {
+        munmap(page, sizeof(*page));
+    }
+    return NULL;
+}
+
+struct host_page* host_page_find(const char* name) {
+    int file = shm_open(name, O_RDWR | O_NOFOLLOW, 0);
+    struct host_page* page = file >= 0 && is_ours(file) ? use_file(file, name, NULL, 0) : NULL;
+    if (file >= 0 && page == NULL) {
+        close(file);
+    }
+    return page;
+}
+
+static struct host_page* find_or_make(const char* name, const struct witness* first,
+                                      int uses_counter) {
+    for (int i = 0; i < PATIENCE; ++i) {
+        int file = shm_open(name, O_RDWR | O_NOFOLLOW | O_CREAT, S_IRUSR | S_IWUSR);
+        if (file < 0) {
+            return NULL;
+        }
+        int ours = is_ours(file);
+        struct host_page* page = ours ? use_file(file, name, first, uses_counter) : NULL;
+        if (page != NULL) {
+            return page;
+        }
+        close(file);
+        if (!ours) {
+            return NULL;
+        }
+        sched_yield();
+    }
+    return NULL;
+}
+
 struct host_page* host_page_join(struct host_page* found, const char* name,
                                  const struct witness* first, int uses_counter) {
-    struct host_page* page = found != NULL ? found : map(name, O_CREAT);
-    if (page != NULL && page != found) {
-        uint32_t expected = NEW;
-        if (atomic_compare_exchange_strong(&page->ready, &expected, WRITING)) {
-            fill(page, first, uses_counter);
-        } else if (!is_ready(page)) {
-            munmap(page, sizeof(*page));
-            page = NULL;
-        }
-    }
+    struct host_page* page = found != NULL ? found : find_or_make(name, first, uses_counter);
     if (page == NULL) {
         page = &private_page;
         fill(page, first, uses_counter);

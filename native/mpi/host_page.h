@@ -8,7 +8,6 @@
 #include "calibration.h"
 
 struct host_page {
-    _Atomic uint32_t ready; /* 0: new, 1: being written, 2: identity and first look are there */
     _Atomic uint32_t attached;
     _Atomic uint32_t nameless;
     uint32_t uses_counter; /* 0: read CLOCK_MONOTONIC_RAW */
@@ -27,10 +26,10 @@ struct host_page {
     double suspect;
 };
 
-/* Maps the page called `name` if there is one, without joining it; NULL if not. */
+/* Maps the page called `name` if some process uses it, without joining it; NULL if not. */
 struct host_page* host_page_find(const char* name);
-/* Joins the page `found`, or, where that is NULL, the one called `name`, which is made if there is
- * none; gives a private one where that is impossible. Never fails. */
+/* Joins the page `found`, or, where that is NULL, the one called `name`, which is made if no
+ * process uses it; gives a private one where that is impossible. Never fails. */
 struct host_page* host_page_join(struct host_page* found, const char* name,
                                  const struct witness* first, int uses_counter);
 /* Nobody can join any more; nothing is left when the last process ends. */

@@ -20,6 +20,7 @@ static _Atomic int64_t global_offset_ns;
 static _Atomic int is_global;
 static struct sync_result synchronised;
 static atomic_int depth;
+static int is_attached, is_calibrated;  /* written within the outermost MPI_Init alone */
 static uint64_t added_ns, added_cpu_ns; /* to MPI_Init, by us: on the wall, and of a core */
 
 static char page_name[HOST_CLOCK_NAME]; /* MPI_Init changes what it is made of */
@@ -45,10 +46,13 @@ static uint64_t cpu_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
+/* A second MPI_Init is an error of the program's, which MPI reports; the time of the first stays.
+ */
 void interpose_before_init(void) {
-    if (atomic_fetch_add(&depth, 1) != 0) {
+    if (atomic_fetch_add(&depth, 1) != 0 || is_attached) {
         return;
     }
+    is_attached = 1;
     uint64_t start_cpu = cpu_ns(), start = host_clock_ns();
     host_clock_attach(page_name);
     added_ns = host_clock_ns() - start;
@@ -68,9 +72,14 @@ static void report_init(void) {
 }
 
 void interpose_after_init(int status) {
-    if (atomic_fetch_sub(&depth, 1) != 1 || status != MPI_SUCCESS) {
+    if (atomic_fetch_sub(&depth, 1) != 1 || is_calibrated) {
         return;
     }
+    if (status != MPI_SUCCESS) {
+        host_clock_leave();
+        return;
+    }
+    is_calibrated = 1;
     uint64_t start_cpu = cpu_ns(), start = host_clock_ns();
     host_clock_calibrate();
     sync_world(wants_report(), &synchronised);
@@ -129,6 +138,18 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     interpose_after_init(status);
     return status;
 }
+
+#if MPI_VERSION >= 4
+/* Sessions have no communicator of all processes over which one time could be agreed on: a clock
+ * for each host is what they get (MPI 4.0, section 11.3). */
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+    static atomic_int said;
+    if (!interpose_is_global() && atomic_exchange(&said, 1) == 0) {
+        fputs("aferir-mpi: MPI_Session_init: MPI_Wtime is not global without MPI_Init\n", stderr);
+    }
+    return PMPI_Session_init(info, handler, session);
+}
+#endif
 
 int MPI_Finalize(void) {
     interpose_before_finalize();

@@ -305,20 +305,31 @@ int rgap_transport_connect(struct transport* transport, const char* address, uin
     return status;
 }
 
-/* One socket for both families where the machine has IPv6. Each datagram then says which address it
- * came to. */
+/* One socket for both families where the machine has IPv6. */
 static int bind_to_all(struct transport* transport, uint16_t port,
                        const struct rgap_source* source) {
-    const int yes = 1;
     int status = open_socket(transport, "::", port, source, AI_PASSIVE, bind_dual);
     if (status != RGAP_OK) {
         status = open_socket(transport, "0.0.0.0", port, source, AI_PASSIVE, bind);
     }
-    if (status == RGAP_OK) {
-        setsockopt(transport->socket, IPPROTO_IP, IP_PKTINFO, &yes, sizeof(yes));
-        setsockopt(transport->socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, &yes, sizeof(yes));
-    }
     return status;
+}
+
+static int is_every_address(const struct sockaddr_storage* bound) {
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+    memcpy(&in, bound, sizeof(in));
+    memcpy(&in6, bound, sizeof(in6));
+    return bound->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&in6.sin6_addr)
+                                        : in.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+/* From now on each datagram says which address it came to; those of IPv4 also where the socket is
+ * one of IPv6. */
+static void ask_for_local(const struct transport* transport) {
+    const int yes = 1;
+    setsockopt(transport->socket, IPPROTO_IP, IP_PKTINFO, &yes, sizeof(yes));
+    setsockopt(transport->socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, &yes, sizeof(yes));
 }
 
 int rgap_transport_bind(struct transport* transport, const char* address, uint16_t port,
@@ -337,6 +348,9 @@ int rgap_transport_bind(struct transport* transport, const char* address, uint16
     unsigned number = 0;
     sscanf(service, "%u", &number);
     *bound_port = (uint16_t)number;
+    if (is_every_address(&bound)) {
+        ask_for_local(transport);
+    }
     ask_for_stamps(transport, user_stamps);
     return RGAP_OK;
 }

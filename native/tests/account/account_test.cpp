@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "account/blocks.hpp"
+#include "account/event.hpp"
 #include "account/sampler.hpp"
 
 namespace aferir::account {
@@ -22,6 +23,14 @@ void add_look(std::vector<std::byte>& ring, std::uint16_t mode, std::uint32_t pr
     ring.resize(old + header.size);
     std::memcpy(&ring[old], &header, sizeof header);
     std::memcpy(&ring[old + sizeof header], body.data(), sizeof body);
+}
+
+TEST(Account, ProcessorsAreToldByNumberNotByCount) {
+    EXPECT_EQ(numbers_in("0,2-5,7\n"), (std::vector<int>{0, 2, 3, 4, 5, 7}));
+    EXPECT_EQ(numbers_in("3"), std::vector<int>{3});
+    for (const auto* broken : {"", "\n", "-", "a", "0-", "5-2", "1 2", "0,-1", "0;1"}) {
+        EXPECT_TRUE(numbers_in(broken).empty()) << broken;
+    }
 }
 
 TEST(Account, LooksAreCountedByMode) {

@@ -102,12 +102,11 @@ static void over_ipv4_and_ipv6(void) {
 
 /* Bound to every address it answers from the one that was asked, whichever the routing table would
  * take: a connected client sees no other. */
-static void answers_from_the_address_that_was_asked(void) {
-    uint16_t port;
-    struct rgap_server* server = serve(NULL, NULL, &port);
-    CHECK(server != NULL);
+static void asked_at_many_addresses(const char* bound, int asked) {
     const char* addresses[] = {"127.0.0.1", "127.0.0.2", "127.9.8.7", "::1"};
-    int asked = has_ipv6() ? 4 : 3;
+    uint16_t port;
+    struct rgap_server* server = serve(bound, NULL, &port);
+    CHECK(server != NULL);
     for (int i = 0; i < asked; ++i) {
         struct rgap_config config = config_to(addresses[i], port);
         struct rgap* clock;
@@ -120,6 +119,11 @@ static void answers_from_the_address_that_was_asked(void) {
         rgap_destroy(clock);
     }
     rgap_server_stop(server);
+}
+
+static void answers_from_the_address_that_was_asked(void) {
+    asked_at_many_addresses("0.0.0.0", 3);
+    asked_at_many_addresses(NULL, has_ipv6() ? 4 : 3);
 }
 
 static void a_deadline_of_for_ever_is_one(void) {

@@ -3,6 +3,7 @@
 #include "host_clock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -70,6 +71,51 @@ static void a_second_process_has_the_same_clock(void) {
     shm_unlink(name);
 }
 
+/* As a job does that is killed within MPI_Init and started again under the same name. */
+static void a_page_that_a_killed_process_left_is_made_anew(void) {
+    const char* name = "/aferir-mpi-test";
+    uint64_t identities[2];
+    int told[2];
+    shm_unlink(name);
+    CHECK(pipe(told) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        host_clock_attach(name);
+        host_clock_attach(name);
+        uint64_t identity = host_clock_identity();
+        if (write(told[1], &identity, sizeof(identity)) == sizeof(identity)) {
+            pause();
+        }
+        _exit(1);
+    }
+    CHECK(read(told[0], &identities[0], sizeof(identities[0])) == sizeof(identities[0]));
+    host_clock_find(name); /* as long as that process lives, it is the page of both */
+    host_clock_attach(name);
+    CHECK(host_clock_identity() == identities[0] && host_clock_attached() == 3);
+    shm_unlink(name);
+    CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        host_clock_attach(name);
+        uint64_t identity = host_clock_identity();
+        if (write(told[1], &identity, sizeof(identity)) == sizeof(identity)) {
+            raise(SIGKILL);
+        }
+        _exit(1);
+    }
+    CHECK(read(told[0], &identities[1], sizeof(identities[1])) == sizeof(identities[1]));
+    CHECK(waitpid(child, NULL, 0) == child);
+    host_clock_find(name);
+    host_clock_attach(name);
+    CHECK(host_clock_identity() != identities[1] && host_clock_attached() == 1);
+    shm_unlink(name);
+    close(told[0]);
+    close(told[1]);
+}
+
 static void finding_a_page_neither_makes_nor_joins_it(void) {
     const char* name = "/aferir-mpi-test";
     shm_unlink(name);
@@ -100,6 +146,7 @@ int main(void) {
     RUN(follows_the_reference_before_and_after);
     RUN(readings_go_on_over_checks_and_better_rates);
     RUN(a_second_process_has_the_same_clock);
+    RUN(a_page_that_a_killed_process_left_is_made_anew);
     RUN(finding_a_page_neither_makes_nor_joins_it);
     RUN(a_file_that_others_may_write_is_not_trusted);
     return 0;
