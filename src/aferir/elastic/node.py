@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import msgspec
 from aferir.clouds.base import Template
 from aferir.elastic.video import NAME, SENT_BPS
 from aferir.errors import MissingError, ProgramError
-from aferir.linux import process, scratch
+from aferir.linux import process, scratch, wait
 
 _START_S = 10.0
 _CONNECTIONS = 20_000
@@ -124,15 +123,18 @@ def _free_port() -> int:
 
 def _worker(child: subprocess.Popen[str], address: str, port: int, *, generations: int) -> int:
     """Wait until it answers. Errors: ProgramError where it does not."""
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline and child.poll() is None:
+    found: list[int] = []
+
+    def answers_or_ended() -> bool:
         with contextlib.suppress(OSError), socket.create_connection((address, port), 1):
-            pids = [child.pid]
+            found[:] = [child.pid]
             for _ in range(generations):
-                pids = [below for pid in pids for below in _children(pid)]
-            if pids:
-                return pids[0]
-        time.sleep(0.02)
+                found[:] = [below for pid in found for below in _children(pid)]
+        return bool(found) or child.poll() is not None
+
+    wait.until(answers_or_ended, wait.after(_START_S), period_s=0.02)
+    if found:
+        return found[0]
     if child.poll() is not None and child.stderr is not None:
         raise ProgramError(f"nginx ended at once: {child.stderr.read().strip()[:300]}")
     raise ProgramError("nginx does not answer")

@@ -13,12 +13,13 @@ import socket as sockets
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import undo
+from aferir.linux import undo, wait
 from aferir.linux.process import Completed
 from aferir.linux.running import Running
 
@@ -154,9 +155,8 @@ def _ended(socket: JsonSocket, pid: int, limit_s: float | None) -> dict[str, Any
     """What became of a program; None where it still runs after so many seconds in which we ran."""
     clock, pause = Running(), _POLL_S[0]
     while True:
-        status = socket.ask("guest-exec-status", {"pid": pid}, timeout_s=_ANSWER_S)
-        if status["exited"]:
-            return dict(status)
+        if (status := _status(socket, pid)) is not None:
+            return status
         left = math.inf if limit_s is None else limit_s - clock.now_s()
         if left <= 0:
             return None
@@ -164,23 +164,23 @@ def _ended(socket: JsonSocket, pid: int, limit_s: float | None) -> dict[str, Any
         pause = min(pause * 2, _POLL_S[1])
 
 
+def _status(socket: JsonSocket, pid: int) -> dict[str, Any] | None:
+    """What became of a program that has ended, which the agent then forgets."""
+    status = socket.ask("guest-exec-status", {"pid": pid}, timeout_s=_ANSWER_S)
+    return dict(status) if status["exited"] else None
+
+
 def _kill_marked(socket: JsonSocket, mark: str, program: int) -> None:
     """Kill a program and what it started, and fetch its status so that the agent forgets it."""
     aim = {"AIM": f"{undo.MARK}={mark}"}
     killer = _start(socket, ["/bin/sh", "-c", _KILL], aim, capture=False)
-    deadline = time.monotonic() + _ANSWER_S
-    waiting = [killer, program]
-    while waiting:
-        status = socket.ask("guest-exec-status", {"pid": waiting[0]}, timeout_s=_ANSWER_S)
-        if status["exited"]:
-            waiting.pop(0)
-            continue
-        if time.monotonic() > deadline:
+    deadline_s = wait.after(_ANSWER_S)
+    for pid in (killer, program):
+        if not wait.until(partial(_status, socket, pid), deadline_s, period_s=_POLL_S[1]):
             raise ProgramError(
                 "a program in the guest survives SIGKILL",
                 remedy="stop what else runs on this machine; it ends with its guest",
             )
-        time.sleep(_POLL_S[1])
 
 
 def _must(socket: JsonSocket, command: Sequence[str]) -> None:

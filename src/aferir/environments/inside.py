@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
-from aferir.linux import process, undo
+from aferir.linux import process, undo, wait
 from aferir.linux.process import Completed
 
 PROGRAM = "aferir-inside"
@@ -55,11 +55,9 @@ class Inside:
 
     def greet(self, timeout_s: float) -> None:
         """Wait until the program runs. Errors: ProgramError where it ends, or does not in time."""
-        deadline = time.monotonic() + timeout_s
+        deadline_s = wait.after(timeout_s)
         while (message := self._taken()) is None:
-            readable, _, _ = select.select(
-                [self._read], [], [], max(0, deadline - time.monotonic())
-            )
+            readable, _, _ = select.select([self._read], [], [], wait.left_s(deadline_s))
             if not readable:
                 raise ProgramError(f"nothing was heard from it within {timeout_s:g} s")
             if not self._more():
@@ -227,11 +225,11 @@ def _until(
     answers: queue.SimpleQueue[_Message | None], timeout_s: float | None
 ) -> Iterator[_Message]:
     """Messages as they come, until the instance ends. Errors: TimeoutExpired."""
-    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    deadline_s = None if timeout_s is None else wait.after(timeout_s)
     while True:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        left_s = None if deadline_s is None else wait.left_s(deadline_s)
         try:
-            message = answers.get(timeout=left)
+            message = answers.get(timeout=left_s)
         except queue.Empty:
             raise TimeoutExpired("it took too long") from None
         if message is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -59,9 +58,9 @@ class JsonSocket:
         """
         with self._turn:
             self._send({"execute": command, "arguments": dict(arguments or {})})
-            deadline = time.monotonic() + timeout_s
+            deadline_s = wait.after(timeout_s)
             while True:
-                answer = self._receive(deadline, command)
+                answer = self._receive(deadline_s, command)
                 if "error" in answer:
                     described = answer["error"].get("desc", answer["error"])
                     raise ProgramError(f"QEMU's `{command}` failed: {described}")
@@ -70,7 +69,7 @@ class JsonSocket:
 
     def greet(self, timeout_s: float) -> None:
         """Shake hands with QEMU's monitor (QMP): it talks first."""
-        self._receive(time.monotonic() + timeout_s, "the greeting")
+        self._receive(wait.after(timeout_s), "the greeting")
         self.ask("qmp_capabilities", timeout_s=timeout_s)
 
     def synchronise(self, number: int, timeout_s: float) -> None:
@@ -82,8 +81,8 @@ class JsonSocket:
         self._send(
             {"execute": "guest-sync-delimited", "arguments": {"id": number}}, prefix=_SENTINEL
         )
-        deadline = time.monotonic() + timeout_s
-        while self._receive(deadline, "guest-sync-delimited").get("return") != number:
+        deadline_s = wait.after(timeout_s)
+        while self._receive(deadline_s, "guest-sync-delimited").get("return") != number:
             pass
 
     def _send(self, message: Mapping[str, Any], *, prefix: bytes = b"") -> None:
@@ -93,10 +92,10 @@ class JsonSocket:
         except OSError as error:
             raise ProgramError(f"the guest does not listen any more: {error}") from None
 
-    def _receive(self, deadline: float, waiting_for: str) -> dict[str, Any]:
+    def _receive(self, deadline_s: float, waiting_for: str) -> dict[str, Any]:
         """The next message. Half a line stays in the buffer for the next call."""
         while b"\n" not in self._buffer:
-            self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
+            self._socket.settimeout(max(wait.left_s(deadline_s), 0.001))
             try:
                 part = self._socket.recv(1 << 16)
             except TimeoutError:

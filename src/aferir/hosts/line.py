@@ -17,7 +17,7 @@ from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.hosts import bootstrap, frames
 from aferir.hosts.bundle import MACHINE, PYTHON, bundle
 from aferir.hosts.messages import Alive, Answer, AnyRequest, raised
-from aferir.linux import process
+from aferir.linux import process, wait
 from aferir.model.host import HostSpec
 
 _Value = TypeVar("_Value")
@@ -147,9 +147,9 @@ class Line:
 
     def _await(self, mark: str, words: int, *, within_s: float = STEP_S) -> list[str]:
         """What follows that mark and our token; other lines are what the host says of its own."""
-        until_s = time.monotonic() + within_s
+        deadline_s = wait.after(within_s)
         try:
-            while (line := self._reader.line(until_s - time.monotonic())) is not None:
+            while (line := self._reader.line(wait.left_s(deadline_s))) is not None:
                 told = line.decode("utf-8", "replace").strip().split(" ", words + 1)
                 if told[:2] == [mark, self._token]:
                     return (told[2:] + [""] * words)[:words]

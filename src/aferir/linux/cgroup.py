@@ -11,13 +11,14 @@ import errno
 import os
 import re
 import signal
-import time
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from aferir.errors import MissingError
+from aferir.linux import undo
+from aferir.linux.wait import MONOTONIC, Clock, after, until_it_works
 
 _SLICE_US = 5_000
 """What the kernel hands out of a quota at a time (Documentation/scheduler/sched-bwc.rst). With a
@@ -215,13 +216,21 @@ def _numbers(path: Path) -> set[int]:
     return {int(number) for number in path.read_text(encoding="ascii").split()}
 
 
-def remove(name: str, have: Layout, below: Collection[Path] = (), *, wait_s: float = 5.0) -> None:
+def remove(
+    name: str,
+    have: Layout,
+    below: Collection[Path] = (),
+    *,
+    wait_s: float = 5.0,
+    clock: Clock = MONOTONIC,
+) -> None:
     """Kill whatever is left in the groups called `name` and remove them; nothing: fine.
 
     They are where `find` looks. Errors: OSError where one stays.
     """
-    deadline = time.monotonic() + wait_s
-    while folders := find(name, have, below):
+
+    def removed() -> None:
+        folders = find(name, have, below)
         for folder in folders:
             let_die(folder)
         for pid in {pid for folder in folders for pid in members(folder)}:
@@ -229,22 +238,18 @@ def remove(name: str, have: Layout, below: Collection[Path] = (), *, wait_s: flo
                 os.kill(pid, signal.SIGKILL)
         for folder in folders:
             _die_elsewhere(folder, name, have)
-        for folder in folders:
-            _remove_empty(folder, late=time.monotonic() > deadline)
-        if find(name, have, below):
-            time.sleep(0.005)
+        undo.each(_remove_empty, folders)
+        if left := find(name, have, below):
+            raise OSError(errno.EBUSY, "a control group was made meanwhile", str(left[0]))
+
+    until_it_works(removed, OSError, after(wait_s, clock), clock, period_s=0.005)
 
 
-def _remove_empty(folder: Path, *, late: bool) -> None:
-    """Errors: OSError where it is not, and it is `late`."""
-    try:
+def _remove_empty(folder: Path) -> None:
+    """Errors: OSError where it is not empty."""
+    with contextlib.suppress(FileNotFoundError):
         for path in [*_below(folder), folder]:
             path.rmdir()
-    except FileNotFoundError:
-        return
-    except OSError:
-        if late:
-            raise
 
 
 def let_die(folder: Path) -> None:

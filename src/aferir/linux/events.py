@@ -10,9 +10,10 @@ import contextlib
 import ctypes
 import os
 import select
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from aferir.linux import wait
 
 _MODIFY, _MOVED_TO, _CREATE = 0x2, 0x80, 0x100
 """IN_MODIFY, IN_MOVED_TO, IN_CREATE (<sys/inotify.h>)."""
@@ -25,13 +26,12 @@ def until(condition: Callable[[], bool], timeout_s: float, *, folder: Path, pid:
     False where the process `pid`, a child of ours, ends before, or `timeout_s` is over.
     Errors: OSError where the folder is not there.
     """
-    deadline = time.monotonic() + timeout_s
+    deadline_s = wait.after(timeout_s)
     with _watch(folder) as changes, _handle(pid) as end:
         while True:
             if condition():
                 return True
-            left = deadline - time.monotonic()
-            ready, _, _ = select.select([changes, end], [], [], max(0.0, left))
+            ready, _, _ = select.select([changes, end], [], [], wait.left_s(deadline_s))
             if changes in ready:
                 os.read(changes, 1 << 16)  # which of them it was does not matter
             if end in ready or not ready:

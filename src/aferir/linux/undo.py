@@ -10,12 +10,12 @@ import re
 import shutil
 import signal
 import stat
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
 from aferir.errors import AferirError
+from aferir.linux.wait import MONOTONIC, PERIOD_S, Clock, after
 
 MARK = "AFERIR_MARK"
 """Variable that names the journal's entry which a process belongs to."""
@@ -68,13 +68,18 @@ def unmount(folder: Path) -> None:
         raise OSError(f"still mounted: {', '.join(map(str, left))}")
 
 
-def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float = 5.0) -> int:
+def kill(
+    proven: Callable[[list[str], dict[str, str]], bool],
+    *,
+    wait_s: float = 5.0,
+    clock: Clock = MONOTONIC,
+) -> int:
     """Kill every process whose arguments and environment prove it ours; how many there were.
 
     Only processes that we may look into count, and never this one.
     Errors: OSError where one outlives the first kill by `wait_s`.
     """
-    deadline = math.inf  # looking alone may take long where the machine is busy
+    deadline_s = math.inf  # looking alone may take long where the machine is busy
     killed: set[int] = set()
     # One that is just being executed shows no environment for a moment: look twice.
     looks_in_vain = 0
@@ -84,12 +89,12 @@ def kill(proven: Callable[[list[str], dict[str, str]], bool], *, wait_s: float =
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        if found and time.monotonic() > deadline:
+        if found and clock.now_s() > deadline_s:
             raise OSError(f"processes survive SIGKILL: {found}")
         if found and not killed:
-            deadline = time.monotonic() + wait_s
+            deadline_s = after(wait_s, clock)
         killed.update(found)
-        time.sleep(0.01)
+        clock.sleep(PERIOD_S)
     return len(killed)
 
 

@@ -49,6 +49,11 @@ def after(seconds: float, clock: Clock = MONOTONIC) -> float:
     return clock.now_s() + seconds
 
 
+def left_s(deadline_s: float, clock: Clock = MONOTONIC) -> float:
+    """Seconds until that moment, 0 once it has come: what a system call that waits is given."""
+    return max(0.0, deadline_s - clock.now_s())
+
+
 def until(
     condition: Callable[[], _Value],
     deadline_s: float,

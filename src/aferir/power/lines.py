@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable
 
+from aferir.linux import wait
 from aferir.power.base import PowerError
 
 TIMEOUT_S = 5.0
@@ -17,12 +17,12 @@ def ask(
 ) -> bytes:
     """Send `question` and read until `complete`. Errors: PowerError naming `what`."""
     received = b""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline_s = wait.after(TIMEOUT_S)
     try:
         with socket.create_connection((host, port), TIMEOUT_S) as connection:
             connection.sendall(question)
             while not complete(received):
-                connection.settimeout(max(0.001, deadline - time.monotonic()))
+                connection.settimeout(max(0.001, wait.left_s(deadline_s)))
                 part = connection.recv(65536)
                 if not part or len(received) > MOST_BYTES:
                     raise PowerError(f"{what} at {host}:{port} broke off in the middle")

@@ -9,25 +9,19 @@ import uuid
 import pytest
 
 from aferir.linux import undo
+from tests.unit.linux.simulated_clock import SimulatedClock
 
 
-class Clock:
-    """One on which every look takes a minute."""
+class SlowLooks(SimulatedClock):
+    """A clock of a machine so busy that every look at it takes a minute."""
 
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def monotonic(self) -> float:
-        self.now_s += 60.0
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        pass
+    def now_s(self) -> float:
+        self.advance(60.0)
+        return super().now_s()
 
 
-def test_looking_for_long_is_no_survivor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undo, "time", Clock())
-    assert undo.kill(lambda *_: False) == 0
+def test_looking_for_long_is_no_survivor() -> None:
+    assert undo.kill(lambda *_: False, clock=SlowLooks()) == 0
 
 
 def test_a_process_that_is_found_late_is_killed() -> None:
@@ -38,13 +32,12 @@ def test_a_process_that_is_found_late_is_killed() -> None:
 
 
 def test_one_that_is_still_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undo, "time", Clock())
     monkeypatch.setattr(os, "kill", lambda *_: None)
     mark = uuid.uuid4().hex
     with subprocess.Popen(["sleep", "60"], env={**os.environ, undo.MARK: mark}) as child:
         try:
             with pytest.raises(OSError, match=str(child.pid)):
-                undo.kill_marked(mark)
+                undo.kill(lambda _, variables: variables.get(undo.MARK) == mark, clock=SlowLooks())
         finally:
             monkeypatch.undo()
             child.kill()

@@ -21,7 +21,7 @@ from aferir.colocation.trials.service import Running
 from aferir.colocation.trials.speed import sampling
 from aferir.colocation.trials.system import typing
 from aferir.errors import ProgramError
-from aferir.linux import process, scratch
+from aferir.linux import process, scratch, wait
 from aferir.programs.kernels import finite, kernel_path, positive, read_figures
 
 _STARTING_S = 40.0
@@ -211,15 +211,22 @@ def _controlled(policy: str, setup: Setup, folder: Path) -> Iterator[subprocess.
         stderr=subprocess.PIPE,
     )
     try:
-        deadline = time.monotonic() + _STARTING_S
-        while not (decisions.exists() and decisions.stat().st_size):
-            if child.poll() is not None or time.monotonic() > deadline:
-                said = child.stderr.read() if child.stderr and child.poll() is not None else ""
-                raise ProgramError(f"`aferir colocate` does not start: {said.strip()[-300:]}")
-            time.sleep(_POLL_S)
+        wait.until(
+            lambda: child.poll() is not None or _decides(decisions),
+            wait.after(_STARTING_S),
+            period_s=_POLL_S,
+        )
+        if child.poll() is not None or not _decides(decisions):
+            said = child.stderr.read() if child.stderr and child.poll() is not None else ""
+            raise ProgramError(f"`aferir colocate` does not start: {said.strip()[-300:]}")
         yield child
     finally:
         process.end(child)
+
+
+def _decides(decisions: Path) -> bool:
+    """Whether the controller has written one of its decisions."""
+    return decisions.exists() and decisions.stat().st_size > 0
 
 
 def _outcome(controller: subprocess.Popen[str]) -> _Outcome:
