@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
@@ -24,7 +23,6 @@ from aferir.environments.nspawn import NSPAWN
 from aferir.environments.oci.container import OCI
 from aferir.environments.qemu.vm import VIRTUAL_MACHINE
 from aferir.environments.uml.kind import UML
-from aferir.errors import UsageError
 from aferir.image import userland
 from aferir.image.userland import Progress, silent
 from aferir.linux import cleaning, journal
@@ -124,15 +122,3 @@ def all_programs() -> dict[str, Program[Any]]:
 
 def _is_program(thing: object) -> TypeGuard[Program[Any]]:
     return isinstance(thing, Program)
-
-
-def by_program(name: str) -> Program[Any]:
-    """Return the backend of one program. Errors: UsageError naming the closest known one."""
-    known = all_programs()
-    if name in known:
-        return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    raise UsageError(
-        f"there is no program `{name}`",
-        remedy=f"did you mean `{close[0]}`?" if close else f"choose one of {', '.join(known)}",
-    )

@@ -16,7 +16,6 @@ from aferir.clock.estimate import (
     offset_of_trip,
     path_excess,
     second_line,
-    slope_sigma,
 )
 
 delays = st.floats(0, 0.1)
@@ -141,13 +140,3 @@ def test_what_lies_above_the_least_delays_is_jitter_that_counts() -> None:
     assert path_excess(an(1e-6), an(0.0), an(90e-6), an(92e-6))[0] == pytest.approx(1.5e-6)
     assert path_excess(an(1e-6), an(0.0), an(92e-6), an(90e-6))[0] == pytest.approx(2.5e-6)
     assert path_excess(an(1e-6), an(4e-6), an(90e-6), an(90e-6))[0] == pytest.approx(3.5e-6)
-
-
-def test_the_sigma_of_a_slope_is_that_of_fitted_slopes() -> None:
-    rng = np.random.default_rng(1)
-    times = np.linspace(0, 1e-3, 200)
-    noise = rng.normal(0, 50e-9, (200, 4000))
-    slopes = np.polynomial.polynomial.polyfit(times, noise, 1)[1]
-    assert np.std(slopes) == pytest.approx(slope_sigma(50e-9, 200, 1e-3), rel=0.05)
-    # A rate cannot be had from an exchange of a millisecond: more than 10 ppm of noise.
-    assert slope_sigma(50e-9, 200, 1e-3) > 10e-6

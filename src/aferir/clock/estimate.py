@@ -8,8 +8,6 @@ wander of the oscillators, not with their difference.
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import numpy as np
 
@@ -123,11 +121,3 @@ def error_bound(line: Line, local_s: Array) -> Array:
     growth = line.rate_bound + line.wander
     # Local seconds are not true ones: the growth itself is that much longer or shorter.
     return line.bound_s + growth * (1 + growth + np.abs(line.rate)) * elapsed
-
-
-def slope_sigma(sigma_offset_s: float, exchanges: int, span_s: float) -> float:
-    """Standard deviation of a rate fitted to so many offsets spread evenly over a time.
-
-    sigma * sqrt(12 / N) / T: the variance of N evenly spaced instants over T is T^2 / 12.
-    """
-    return sigma_offset_s * math.sqrt(12 / exchanges) / span_s

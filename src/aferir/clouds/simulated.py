@@ -152,11 +152,6 @@ class SimulatedCloud:
         """The instance itself, for who wants to harm it."""
         return self._instances[name][2]
 
-    def forget_images(self) -> None:
-        """Make all caches cold; only while no instance runs."""
-        for host in self.hosts:
-            undo.remove_tree(host.cache)
-
     def fill_caches(self) -> None:
         """Copy the image to every host."""
         for host in self.hosts:

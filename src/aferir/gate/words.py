@@ -6,8 +6,6 @@ from aferir.gate.judge import FEWEST, Seen, Verdict
 from aferir.report.formatting import change
 from aferir.statistics.ratio import at_level
 
-TITLES = {"pass": "pass", "slower": "slower", "undecided": "undecided"}
-
 
 def headline(verdict: Verdict) -> str:
     """The answer in one sentence."""

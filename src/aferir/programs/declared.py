@@ -23,7 +23,6 @@ Isa = Annotated[
         unset="the best of the processor",
     ),
 ]
-Seed = Annotated[int, whole("of everything that is drawn", 0, 2**31)]
 
 
 def absolute(path: str) -> str:

@@ -73,15 +73,6 @@ def paired_logs(values: Values, baseline: Values) -> tuple[Array, Array, tuple[W
     return np.log(above[good]), np.log(below[good]), warnings
 
 
-def paired_log_ratios(values: Values, baseline: Values) -> tuple[Array, tuple[Warning, ...]]:
-    """ln(values[k] / baseline[k]) for every k where both are finite and above zero.
-
-    Errors: ValueError where the lengths differ: such samples are no pairs.
-    """
-    above, below, warnings = paired_logs(values, baseline)
-    return above - below, warnings
-
-
 def _not_positive(lost: int, n: int) -> Warning:
     return Warning(
         "not-positive",

@@ -147,11 +147,6 @@ def between(before: float, after: float) -> Uncertain:
     return Uncertain((before + after) / 2, abs(after - before) / 2)
 
 
-def quantised(value: float, step: float) -> Uncertain:
-    """A reading in whole steps, e.g. a load in percent: evenly spread within a step."""
-    return Uncertain(value, step / math.sqrt(12))
-
-
 def io_cost(cpu: CpuTime, server: Server, count: float) -> IoCost | None:
     """What each of `count` operations cost; None where there were none."""
     if count <= 0:

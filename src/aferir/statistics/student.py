@@ -1,4 +1,4 @@
-"""Student's t test of one sample and Welch's of two, from their moments.
+"""Welch's t test of two samples, from their moments.
 
 Written out instead of taken from scipy, which warns about durations that agree to fifteen
 digits: a simulator's do, and that is no error.
@@ -12,15 +12,6 @@ import numpy as np
 from scipy import special
 
 from aferir.statistics.arrays import Array
-
-
-def student(array: Array) -> tuple[float, float]:
-    """T and two-sided p value that the mean is zero; n >= 2.
-
-    Samples that do not vary give p = 1 where they are zero, else p = 0.
-    """
-    error = float(np.std(array, ddof=1)) / math.sqrt(array.size)
-    return two_sided(float(np.mean(array)), error, array.size - 1)
 
 
 def welch(a: Array, b: Array) -> tuple[float, float]:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.errors import MissingError, ProgramError, UnverifiedError, UsageError
+from aferir.errors import MissingError, ProgramError, UnverifiedError
 from aferir.model.parameters import names
 from aferir.model.record import Sample
 from aferir.programs.base import Program
 from aferir.programs.memory import MEMORY
 from aferir.programs.npb.threads import CLASSES, KERNELS, NPB
 from aferir.programs.peak import PEAK
-from aferir.registry import all_programs, by_program
+from aferir.registry import all_programs
 from tests.unit.programs.taking import command_of, memory_of, wrong_with
 
 EP: dict[str, object] = {
@@ -210,10 +210,3 @@ def test_commands_name_program_and_arguments(
     (tmp_path / "npb-cg").touch(mode=0o644)
     with pytest.raises(MissingError, match="may not be executed"):
         command_of(NPB, {"kernel": "cg", "class": "S"})
-
-
-def test_an_unknown_program_is_a_usage_error() -> None:
-    assert by_program("npb") is NPB
-    with pytest.raises(UsageError) as caught:
-        by_program("nbp")
-    assert caught.value.remedy == "did you mean `npb`?"
