@@ -4,14 +4,41 @@ from __future__ import annotations
 
 from collections import deque
 
-from aferir.colocation.histogram import Windows, enough
-from aferir.colocation.sensors.base import Sensor
+import msgspec
+
+from aferir.colocation.histogram import Histogram, Windows, enough
+from aferir.colocation.sensors.base import Look, Sensor
 from aferir.colocation.settings import Latency, Sla
+from aferir.colocation.silence import Silence
 
 _SLOT_S = 0.5
 _SLOTS = 60
 _LEAST_SLOTS = 2
 _RATE_S = 2.0
+_FAILED_AS = 5.0
+"""Bounds of the service level that a failed request counts as, like one given up by a probe."""
+_STALE_S = 1.0
+
+
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sensor read in the course of a run; of very many lines, what those read stand for."""
+
+    answers: int = 0
+    """Requests, the failed ones among them."""
+    failed: int = 0
+    aside: int = 0
+    """Lines of a log that tell of no answer."""
+    unread: int = 0
+    """Lines of a log, or of a scrape, that were not understood."""
+
+    def and_then(self, look: Look, answers: int) -> Read:
+        """With one look more."""
+        return Read(
+            answers=self.answers + answers,
+            failed=self.failed + look.failed * look.each,
+            aside=self.aside + look.aside * look.each,
+            unread=self.unread + look.unread * look.each,
+        )
 
 
 class Answers:
@@ -29,15 +56,29 @@ class Answers:
         self._counted = 0
         """Of all counts but the first, which came before its time."""
         self._last_s = time_s
+        self._silence = Silence(time_s)
+        self._came = 0
         self.problem = ""
-        """Why nothing may have been read; empty: all is well."""
+        """Why not all may have been read; empty: all is well."""
+        self.read = Read()
+        """What was read altogether."""
 
     def look(self, time_s: float) -> None:
-        """Read what came since the last look."""
+        """Read what came since the last look.
+
+        A request that failed is among the latencies as one that misses the service level.
+        """
         found = self._sensor.look()
         self.problem = found.problem
-        self._windows.add(time_s, found.latencies)
-        answers = found.latencies.total * found.each
+        latencies = found.latencies
+        if found.failed and not found.failed_within:
+            latencies = Histogram()
+            latencies.merge(found.latencies)
+            latencies.add(_FAILED_AS * self._sla.bound_s, found.failed)
+        self._windows.add(time_s, latencies)
+        answers = latencies.total * found.each
+        self._came = answers
+        self.read = self.read.and_then(found, answers)
         self._counts.append((time_s, answers))
         self._counted += answers
         while len(self._counts) > 2 and self._counts[1][0] <= time_s - _RATE_S:
@@ -56,6 +97,18 @@ class Answers:
         """Answers a second over the last two; half a second at least."""
         seconds = self._counts[-1][0] - self._counts[0][0]
         return self._counted / max(seconds, _SLOT_S)
+
+    def blind(self, time_s: float, service_cpus: float) -> str:
+        """Why the latency is not that of now, to be asked once after each look; empty: it is.
+
+        `service_cpus`: CPU seconds per second that the service used since the look before.
+        """
+        unheard = self._silence.look(time_s, self._came, service_cpus)
+        if unheard:
+            return unheard
+        if self.problem and self.silent_s(time_s) > _STALE_S:
+            return self.problem
+        return "" if self.latency is not None else "no answer was read yet"
 
     def silent_s(self, time_s: float) -> float:
         """Since the last answer, or since the start."""

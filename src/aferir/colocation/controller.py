@@ -37,6 +37,8 @@ from aferir.colocation.usage import Watch, most_resident_bytes, process_seconds
 from aferir.linux import cgroup, journal, process
 
 _MOST_PROBLEMS = 20
+_STARTS = 20
+"""Decisions after which it is told, too, that no answer came yet."""
 _RESTARTS_S = 30.0
 """Within which a service that was not named by its process may come back."""
 _ENTER = """
@@ -109,6 +111,7 @@ class _Books(msgspec.Struct):
     decisions: int = 0
     late: int = 0
     violations: int = 0
+    blind: int = 0
     batch_runs: int = 0
     guards_lost: int = 0
     batch_exit: int | None = None
@@ -171,9 +174,13 @@ class _Loop:
         applied = self._machine.apply(self._decide(state), self._follower.threads)
         books = self._books
         books.decisions += 1
-        if state.latency is not None and state.latency.quantile_s > state.sla.bound_s:
+        blind = self._answers.blind(now_s, state.service_cpus)
+        if blind:
+            books.blind += 1
+        elif state.latency is not None and state.latency.quantile_s > state.sla.bound_s:
             books.violations += 1
-        problems = (*applied.problems, *filter(None, [self._answers.problem]))
+        told = blind if state.latency is not None or books.decisions > _STARTS else ""
+        problems = (*applied.problems, *dict.fromkeys(filter(None, (self._answers.problem, told))))
         if len(books.problems) < _MOST_PROBLEMS:
             books.problems |= dict.fromkeys(problems)
         return Tick(state, applied.now, problems)
@@ -281,6 +288,8 @@ class _Loop:
             decisions=books.decisions,
             late=books.late,
             violations=books.violations,
+            blind=books.blind,
+            read=self._answers.read,
             own_cpu_s=time.process_time() - self._started[1] + helped_s,
             own_memory_bytes=sum(map(most_resident_bytes, (os.getpid(), *helpers))),
             guards_lost=books.guards_lost,

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from aferir.colocation.answers import Read
 from aferir.colocation.critical import Selector
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Settings, Sla, State
@@ -51,6 +52,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Decisions that came more than a period after their time."""
     violations: int
     """Decisions at which the SLA's quantile was above its bound."""
+    blind: int
+    """Decisions at which it was not known: no answers, or none that were of then."""
+    read: Read
+    """What was read of the service's answers."""
     own_cpu_s: float
     """CPU time of the controller and of what asks for it, its guard not counted."""
     own_memory_bytes: int

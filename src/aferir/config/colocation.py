@@ -10,8 +10,10 @@ import msgspec
 from aferir.colocation import service
 from aferir.colocation.critical import Matcher, Selector
 from aferir.colocation.job import Job
-from aferir.colocation.sensors import lines
+from aferir.colocation.sensors import durations
 from aferir.colocation.sensors.base import Sensor
+from aferir.colocation.sensors.formats import apache, expression, fields, presets, template
+from aferir.colocation.sensors.heard import Parser
 from aferir.colocation.sensors.log import LogSensor
 from aferir.colocation.sensors.probe import Probe
 from aferir.colocation.sensors.prometheus import PrometheusSensor
@@ -22,9 +24,11 @@ from aferir.model.units import parse_duration
 _PERIODS_S = (0.02, 10.0)
 _SLA_REMEDY = "e.g. --sla p95=200ms"
 _LATENCY_REMEDY = (
-    "slowlog:PATH, nginx:PATH, json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
+    "slowlog:PATH, nginx:PATH[#FORMAT], json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
     " prometheus:URL#METRIC@s, http://HOST:PORT/PATH or memcached://HOST:PORT/KEY"
 )
+LOGS = ("json", "regex", *presets.FORMATS, *presets.SYNONYMS)
+"""Kinds of latency that are read from a log."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -117,23 +121,36 @@ def sensor(text: str, sla: Sla) -> Sensor:
     if kind in ("http", "memcached"):
         return Probe(text, patience_s=5 * sla.bound_s)
     place, _, what = rest.partition("#")
-    name, unit = _unit(what)
-    if not place or (kind in ("json", "regex", "prometheus") and not name):
+    if kind == "prometheus" and place and what:
+        name, unit = _unit(what)
+        return PrometheusSensor(place, name, unit=unit, least_bound_s=sla.bound_s)
+    if kind not in LOGS or not place:
         raise UsageError(f"--latency {text}: not where latencies are", remedy=_LATENCY_REMEDY)
-    if kind == "prometheus":
-        return PrometheusSensor(place, name, unit_s=lines.UNITS[unit], least_bound_s=sla.bound_s)
-    if kind == "slowlog":
-        return LogSensor(Path(place), lines.slow_log)
+    return LogSensor(Path(place), _parser(text, kind, what))
+
+
+def _parser(text: str, kind: str, what: str) -> Parser:
+    """What reads a line. Errors: UsageError."""
+    if kind in ("json", "regex"):
+        name, unit = _unit(what)
+        if not name:
+            raise UsageError(f"--latency {text}: not where latencies are", remedy=_LATENCY_REMEDY)
+        make = fields.parser if kind == "json" else expression.parser
+        return make(name, unit)
+    preset = presets.named(what or kind)
+    if preset is not None:
+        return preset.parse
     if kind == "nginx":
-        return LogSensor(Path(place), lines.nginx())
-    if kind == "json":
-        return LogSensor(Path(place), lines.json_lines(name, unit))
-    if kind == "regex":
-        return LogSensor(Path(place), lines.pattern(name, unit))
-    raise UsageError(f"--latency {text}: not where latencies are", remedy=_LATENCY_REMEDY)
+        return template.parser(template.chosen(template.as_declared(what)))
+    if kind == "apache":
+        return apache.by_log_format(what)
+    raise UsageError(
+        f"--latency {text}: `{what}` is no format of a log",
+        remedy=f"one of {', '.join(presets.FORMATS)}, or nginx:PATH#FORMAT in NGINX's words",
+    )
 
 
-def _unit(text: str) -> tuple[str, str]:
-    """`took@ms` is in milliseconds; without a unit, seconds."""
+def _unit(text: str) -> tuple[str, str | None]:
+    """`took@ms` is in milliseconds; without a unit it is as the sensor finds."""
     name, at, unit = text.rpartition("@")
-    return (name, unit) if at and unit in lines.UNITS else (text, "s")
+    return (name, unit) if at and unit in durations.UNITS else (text, None)

@@ -16,15 +16,25 @@ class Look(msgspec.Struct, frozen=True):
     """
 
     latencies: Histogram
+    """Of good answers."""
     failed: int = 0
-    """Requests known to have got no good answer; none of them is among the latencies unless the
-    sensor says so."""
+    """Requests known to have got no good answer; none of them is among the latencies unless
+    `failed_within` says so."""
+    failed_within: bool = False
+    """Whether failed requests are among the latencies already, as long as they were waited for."""
+    aside: int = 0
+    """Lines that were understood and tell of no answer: a stream's lifetime, a part of an entry."""
     unread: int = 0
     """Lines or series that the sensor could make no sense of."""
     each: int = 1
     """Answers that each latency stands for, where there are so many that only some were read."""
     problem: str = ""
-    """Why there may be no latencies although there were requests; empty: all is well."""
+    """Why the latencies may not be those of the service; empty: all is well."""
+
+    @property
+    def lines(self) -> int:
+        """Lines that were read, of a log."""
+        return self.latencies.total + self.failed + self.aside + self.unread
 
 
 class Sensor(Protocol):

@@ -12,12 +12,20 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from aferir.colocation.histogram import Histogram
+from aferir.colocation.sensors.selector import Selector
 
 Labels = tuple[tuple[str, str], ...]
 Cumulative = dict[float, float]
 """Counts of latencies that do not exceed a bound (`le`)."""
 
-_LABEL = re.compile(r"\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*\"((?:[^\"\\\n]|\\.)*)\"\s*(?:,|$)")
+_NAME = re.compile(r"[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(\{)?")
+_QUOTED_NAME = re.compile(r"[ \t]*\{[ \t]*\"((?:[^\"\\\n]|\\.)*)\"[ \t]*(?:,|(?=\}))")
+_LABEL = re.compile(
+    r"[ \t]*(?:([a-zA-Z_][a-zA-Z0-9_]*)|\"((?:[^\"\\\n]|\\.)*)\")[ \t]*=[ \t]*"
+    r"\"((?:[^\"\\\n]|\\.)*)\"[ \t]*(?:,|(?=\}))"
+)
+_END = re.compile(r"[ \t]*\}")
+_VALUE = re.compile(r"[ \t]*(\S+)(?:[ \t]+[-+]?[0-9.eE+-]+)?[ \t]*(?:#.*)?")
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _SPREAD = 32
 """Latencies within a bucket are spread evenly over so many places."""
@@ -31,35 +39,61 @@ class Gained(msgspec.Struct, frozen=True):
     """Of them longer than the largest finite bound; recorded as just above it."""
 
 
-def read_buckets(
-    text: str, metric: str, wanted: Mapping[str, str] | None = None
-) -> dict[Labels, Cumulative]:
-    """Buckets of `metric` by their other labels, of the series whose labels are as `wanted`.
+class Scraped(msgspec.Struct, frozen=True):
+    """What one scrape holds of a histogram."""
 
-    Whatever cannot be read is left out. Errors: none.
+    series: dict[Labels, Cumulative]
+    unread: int = 0
+    """Lines that name the histogram and could not be read."""
+    kind: str = ""
+    """What the text says that the metric is: `histogram`, `summary`, ...; empty: nothing."""
+
+
+def read_buckets(text: str, selector: Selector) -> Scraped:
+    """Buckets of the histogram by their other labels, of the series that are meant.
+
+    Blanks may part any tokens, exemplars may follow (OpenMetrics 1.0), and names may be in
+    quotation marks (Prometheus 3). Errors: none.
     """
     found: dict[Labels, Cumulative] = {}
-    prefix = f"{metric}_bucket{{"
-    for line in text.splitlines():
-        if not line.startswith(prefix):
+    unread, kind, bucket = 0, "", f"{selector.metric}_bucket"
+    for line in text.split("\n"):
+        if bucket not in line:
+            words = line.split() if line.startswith("# TYPE") else ()
+            kind = words[3] if len(words) == 4 and words[2] == selector.metric else kind
             continue
-        inside, _, after = line[len(prefix) :].rpartition("}")
-        labels = _labels(inside)
-        value = _number(after.split()[0]) if after.split() else None
-        if labels is None or value is None:
+        if line.lstrip().startswith("#"):
+            continue
+        sample = _sample(line.rstrip("\r"))
+        if sample is None:
+            unread += 1
+            continue
+        name, labels, value = sample
+        if name != bucket:
             continue
         bound = _number(labels.pop("le", ""))
-        if bound is None or not 0 <= value < math.inf:
-            continue
-        if all(labels.get(name) == content for name, content in (wanted or {}).items()):
+        if bound is None or value is None or not 0 <= value < math.inf:
+            unread += 1
+        elif selector.means(labels):
             found.setdefault(tuple(sorted(labels.items())), {})[bound] = value
-    return found
+    return Scraped(found, unread, kind)
+
+
+def whole(series: Mapping[Labels, Cumulative], before: Mapping[Labels, Cumulative]) -> set[Labels]:
+    """Series that have all their buckets: the last one, and whichever they had before."""
+    return {
+        labels
+        for labels, cumulative in series.items()
+        if math.inf in cumulative and before.get(labels, {}).keys() <= cumulative.keys()
+    }
 
 
 def gained(
     before: Mapping[Labels, Cumulative], now: Mapping[Labels, Cumulative], scale: float = 1.0
 ) -> Gained:
-    """Sum over all series. One whose counts fell was reset: what it holds has come since then.
+    """Sum over all series. One whose count fell was reset: what it holds has come since then.
+
+    A single bucket that fell below what it was is torn: the service counts as it is read.
 
     `scale`: seconds in one unit of the bounds. Latencies are spread evenly within their bucket,
     as Prometheus' own `histogram_quantile` does.
@@ -68,7 +102,7 @@ def gained(
     beyond = 0
     for labels, cumulative in now.items():
         old = before.get(labels, {})
-        if any(cumulative.get(bound, 0.0) < count for bound, count in old.items()):
+        if max(cumulative.values(), default=0.0) < max(old.values(), default=0.0):
             old = {}
         for low, high, count in _steps(old, cumulative):
             if high == math.inf:
@@ -104,18 +138,29 @@ def _spread(latencies: Histogram, low: float, high: float, count: int) -> None:
         latencies.add(middle, each + (1 if place < more else 0))
 
 
-def _labels(text: str) -> dict[str, str] | None:
+def _sample(line: str) -> tuple[str, dict[str, str], float | None] | None:
+    """Name, labels and value of one line; None where it is broken."""
     labels: dict[str, str] = {}
-    place = 0
-    while place < len(text):
-        found = _LABEL.match(text, place)
+    if (quoted := _QUOTED_NAME.match(line)) is not None:
+        name, place, inside = _unescaped(quoted[1]), quoted.end(), True
+    elif (named := _NAME.match(line)) is not None:
+        name, place, inside = named[1], named.end(), named[2] is not None
+    else:
+        return None
+    while inside and (end := _END.match(line, place)) is None:
+        found = _LABEL.match(line, place)
         if found is None:
             return None
-        labels[found.group(1)] = re.sub(
-            r"\\.", lambda escape: _ESCAPES.get(escape.group(), escape.group()), found.group(2)
-        )
+        labels[found[1] or _unescaped(found[2])] = _unescaped(found[3])
         place = found.end()
-    return labels
+    if inside and end is not None:
+        place = end.end()
+    value = _VALUE.fullmatch(line, place)
+    return None if value is None else (name, labels, _number(value[1]))
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\.", lambda escape: _ESCAPES.get(escape.group(), escape.group()), text)
 
 
 def _number(text: str) -> float | None:

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import random
+from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from aferir.colocation.histogram import Histogram
+from aferir.colocation.sensors import wrappers
 from aferir.colocation.sensors.base import Look
-from aferir.colocation.sensors.lines import Parser
+from aferir.colocation.sensors.formats.presets import fitting
+from aferir.colocation.sensors.heard import Kind, Parser
 from aferir.colocation.sensors.tail import Tail
 
 MOST_LINES = 100
 """Read in one look: a thousand a second are enough for a narrow interval of a 95th percentile."""
+_REMEMBERED = 1000
+"""Lines by which the share that is not understood is judged; older ones count half, and so on."""
+_STEPS = ((0.5, "more than half"), (0.1, "more than a tenth"), (0.01, "more than a hundredth"))
+_PAST_BYTES = 1 << 16
 
 
 class LogSensor:
-    """Reads what a log gained.
+    """Reads what a log gained; what others put around its lines is taken off.
 
-    Lines that tell no latency are counted and not complained about, unless no line tells any:
-    then the parser does not fit the log. Of very many lines only each so many-th is read: the time
-    that this takes is bounded, however busy the service is.
+    Lines that are not understood are counted, and their share is a problem that is told from a
+    hundredth on: they may be the slow ones. Of very many lines one of each so many is read, at
+    random, so that no pattern of the log is in step with it: the time that this takes is bounded,
+    however busy the service is.
     """
 
     helpers: tuple[int, ...] = ()
@@ -27,29 +39,82 @@ class LogSensor:
         self._tail = Tail(path)
         self._path = path
         self._parse = parse
-        self._fits: bool | None = None
-        """Whether the parser does, once there was a line."""
+        self._pieces: list[bytes] = []
+        self._chance = random.Random(1)  # noqa: S311 - which lines are read is no secret
+        self._lines = 0.0
+        self._unread = 0.0
+        self._hint: str | None = None
+        self._problem = ""
 
     def look(self) -> Look:
         """See `Sensor`."""
-        latencies = Histogram()
-        unread = 0
-        lines = self._tail.lines()
+        lines = wrappers.entries(self._tail.lines(), self._pieces)
         each = len(lines) // MOST_LINES + 1
-        each += 1 - each % 2  # odd: a slow log tells of queries and fetches in turns
-        for line in lines[::each]:
-            latency_s = self._parse(line)
-            if latency_s is None:
-                unread += 1
-            else:
-                latencies.add(latency_s)
-        if latencies.total or unread:
-            self._fits = self._fits or latencies.total > 0
+        found = self._understood(self._some(lines, each), each)
         problem = self._tail.problem
-        if not problem and self._fits is False:
-            problem = f"{self._path}: none of its new lines tells a latency"
-        return Look(latencies=latencies, unread=unread, each=each, problem=problem)
+        if not problem and found.lines:
+            self._problem = self._judge(found, lines)
+        return msgspec.structs.replace(found, problem=problem or self._problem)
+
+    def past(self) -> Look:
+        """What the end of the log says that was there before: for a check, not for a decision."""
+        try:
+            with self._path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - _PAST_BYTES))
+                lines = file.read(_PAST_BYTES).split(b"\n")
+        except OSError as error:
+            return Look(latencies=Histogram(), problem=f"{self._path}: {error.strerror}")
+        whole = lines[1 if size > _PAST_BYTES else 0 : -1]
+        return self._understood(wrappers.entries(whole, []), 1)
 
     def close(self) -> None:
         """See `Sensor`."""
         self._tail.close()
+
+    def _some(self, lines: Sequence[bytes], each: int) -> Sequence[bytes]:
+        if each == 1:
+            return lines
+        starts = range(0, len(lines) - each + 1, each)
+        return [lines[start + self._chance.randrange(each)] for start in starts]
+
+    def _understood(self, lines: Sequence[bytes], each: int) -> Look:
+        latencies = Histogram()
+        counts = dict.fromkeys(Kind, 0)
+        for line in lines:
+            heard = self._parse(line)
+            counts[heard.kind] += 1
+            if heard.kind is Kind.ANSWER:
+                latencies.add(heard.latency_s)
+        return Look(
+            latencies=latencies,
+            failed=counts[Kind.FAILED],
+            aside=counts[Kind.ASIDE],
+            unread=counts[Kind.UNREAD],
+            each=each,
+        )
+
+    def _judge(self, found: Look, lines: Sequence[bytes]) -> str:
+        """Why the log's latencies may not be those of the service; empty: they are."""
+        if self._lines > _REMEMBERED:
+            self._lines, self._unread = self._lines / 2, self._unread / 2
+        before = self._lines
+        self._lines += found.lines
+        self._unread += found.unread
+        if found.unread == found.lines:
+            if self._hint is None:
+                fits = fitting(lines[:MOST_LINES])
+                self._hint = f"; they look like those of {fits}" if fits else ""
+            word = "none of its new lines tells a latency"
+            return f"{self._path}: {word}{self._hint}"
+        if found.aside == found.lines and not before:
+            return f"{self._path}: none of its new lines tells a latency"
+        share = self._unread / self._lines
+        return next(
+            (
+                f"{self._path}: {words} of its lines are not understood"
+                for least, words in _STEPS
+                if share > least
+            ),
+            "",
+        )

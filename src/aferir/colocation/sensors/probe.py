@@ -72,6 +72,7 @@ class Probe:
         return Look(
             latencies=Histogram(one.latency_s for one in asked),
             failed=sum(bool(one.failure) for one in asked),
+            failed_within=True,
             problem=f"{self._url}: {self._problem}" if self._problem else "",
         )
 

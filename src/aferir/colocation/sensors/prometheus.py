@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import http.client
 import threading
-from collections.abc import Mapping
 
 from aferir.colocation import attributes
 from aferir.colocation.histogram import Histogram
+from aferir.colocation.sensors import durations
 from aferir.colocation.sensors.base import Look
 from aferir.colocation.sensors.exposition import (
     Cumulative,
@@ -15,17 +15,23 @@ from aferir.colocation.sensors.exposition import (
     gained,
     largest_bound,
     read_buckets,
+    whole,
 )
-from aferir.colocation.sensors.web import MOST_BYTES, parse_url
+from aferir.colocation.sensors.selector import Selector
+from aferir.colocation.sensors.web import fetch, parse_url, redirected
+from aferir.errors import AferirError
+
+_MOST_REDIRECTS = 5
 
 
 class PrometheusSensor:
     """Scrapes on a thread of its own, so that an endpoint that hangs does not hang the control.
 
-    `unit_s`: seconds in one unit of the metric's bounds. `least_bound_s`: where the largest
+    `metric` may choose series by their labels (see `Selector`). `unit` is that of its bounds; where
+    none is said, the one that its name ends with, else seconds. `least_bound_s`: where the largest
     finite bound is below it (an SLA), the histogram cannot tell whether the SLA is kept; that is
     a problem and not a guess.
-    Errors: UsageError for a URL that is none.
+    Errors: UsageError for a URL or a choice of series that is none.
     """
 
     helpers: tuple[int, ...] = ()
@@ -35,16 +41,15 @@ class PrometheusSensor:
         url: str,
         metric: str,
         *,
-        labels: Mapping[str, str] | None = None,
-        unit_s: float = 1.0,
+        unit: str | None = None,
         least_bound_s: float = 0.0,
         interval_s: float = 0.5,
         timeout_s: float = 2.0,
     ) -> None:
         self._address = parse_url(url)
-        self._metric = metric
-        self._labels = labels or {}
-        self._unit_s = unit_s
+        self._selector = Selector.parse(metric)
+        unit = unit or durations.unit_of(self._selector.metric) or "s"
+        self._unit_s = durations.UNITS[unit]
         self._least_bound_s = least_bound_s
         self._interval_s = interval_s
         self._timeout_s = timeout_s
@@ -76,39 +81,46 @@ class PrometheusSensor:
     def _scrape(self) -> None:
         try:
             text = self._fetch()
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, AferirError) as error:
             self._note(Histogram(), f"{self._address.host}:{self._address.port}: {error}")
         else:
             self._take(text)
 
     def _fetch(self) -> str:
         address = self._address
-        connection = http.client.HTTPConnection(address.host, address.port, timeout=self._timeout_s)
-        try:
-            connection.request("GET", address.path, headers={"Accept": "text/plain"})
-            answer = connection.getresponse()
-            if answer.status != http.client.OK:
-                raise http.client.HTTPException(f"status {answer.status}")
-            return answer.read(MOST_BYTES).decode("utf-8", "replace")
-        finally:
-            connection.close()
+        for _ in range(_MOST_REDIRECTS):
+            text, onward = fetch(address, self._timeout_s)
+            if not onward:
+                return text
+            address = redirected(address, onward)
+        raise http.client.HTTPException(f"more than {_MOST_REDIRECTS} redirects")
 
     def _take(self, text: str) -> None:
-        now = read_buckets(text, self._metric, self._labels)
+        metric = self._selector.metric
+        scraped = read_buckets(text, self._selector)
+        before = self._before or {}
+        now = {labels: scraped.series[labels] for labels in whole(scraped.series, before)}
         bound_s = largest_bound(now) * self._unit_s
         problem = ""
         if not now:
-            problem = f"there is no histogram {self._metric} with these labels"
+            what = (
+                f"; {metric} is a {scraped.kind}" if scraped.kind not in ("", "histogram") else ""
+            )
+            problem = f"there is no histogram {metric} with these labels{what}"
+        elif scraped.unread or len(now) < len(scraped.series):
+            broken = scraped.unread + len(scraped.series) - len(now)
+            problem = f"{metric}: {broken} of its lines or series cannot be read"
         elif bound_s < self._least_bound_s:
             problem = (
-                f"{self._metric}: its largest bucket ends at {bound_s:g} s and cannot tell "
+                f"{metric}: its largest bucket ends at {bound_s:g} s and cannot tell "
                 f"whether {self._least_bound_s:g} s is kept"
             )
-        # What the first scrape holds is the past; a series that comes later is new.
-        before = now if self._before is None else self._before
-        self._note(gained(before, now, self._unit_s).latencies, problem)
+        # What the first scrape holds is the past; a series that comes later is new, and one that
+        # was away for a while goes on from where it was.
+        first = self._before is None
+        self._note(gained(now if first else before, now, self._unit_s).latencies, problem)
         if now:
-            self._before = now
+            self._before = {**before, **now}
 
     def _note(self, latencies: Histogram, problem: str) -> None:
         with self._lock:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
@@ -13,6 +14,8 @@ MOST_BYTES = 16 << 20
 """An answer that is longer is cut there."""
 _CACHE = "memcached:"
 _LONGEST_KEY = 250
+_REDIRECTS = (301, 302, 303, 307, 308)
+_HEADERS = {"Accept": "text/plain", "User-Agent": "aferir"}
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -58,6 +61,35 @@ def parse_url(url: str) -> Address:
         )
     path = parts.path or "/"
     return Address(parts.hostname, port or 80, f"{path}?{parts.query}" if parts.query else path)
+
+
+def redirected(address: Address, onward: str) -> Address:
+    """Where a `Location` leads to from there. Errors: UsageError where it is no http URL."""
+    return parse_url(
+        urljoin(f"http://{_bracketed(address.host)}:{address.port}{address.path}", onward)
+    )
+
+
+def fetch(address: Address, timeout_s: float) -> tuple[str, str]:
+    """The whole text there, or else where it has gone to.
+
+    Errors: OSError, http.client.HTTPException; also where the answer was cut off.
+    """
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=timeout_s)
+    try:
+        connection.request("GET", address.path, headers=_HEADERS)
+        answer = connection.getresponse()
+        if answer.status in _REDIRECTS and (onward := answer.headers.get("Location")):
+            return "", onward
+        if answer.status != http.client.OK:
+            raise http.client.HTTPException(f"status {answer.status}")
+        body = answer.read(MOST_BYTES)
+        ends = answer.chunked or answer.length is not None or body[-1:] in (b"", b"\n")
+        if answer.length or not ends:
+            raise http.client.HTTPException(f"the answer was cut off after {len(body)} bytes")
+        return body.decode("utf-8", "replace"), ""
+    finally:
+        connection.close()
 
 
 def _bracketed(host: str) -> str:

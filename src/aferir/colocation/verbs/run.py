@@ -15,6 +15,7 @@ from aferir.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
     from aferir.colocation.job import Outcome, Tick
+    from aferir.colocation.settings import Sla
     from aferir.config.colocation import Wanted
     from aferir.model.finding import Finding
 
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--latency",
         metavar="WHERE",
-        help="slowlog:PATH, nginx:PATH, json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms, "
+        help="slowlog:PATH, nginx:PATH[#FORMAT], json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms, "
         "prometheus:URL#METRIC@s, or http://HOST:PORT/PATH, which is asked ten times a second",
     )
     parser.add_argument(
@@ -55,7 +56,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="start the batch program anew",
     )
     parser.add_argument("--log", type=Path, metavar="FILE", help="every decision, as JSON lines")
-    parser.add_argument("--check", action="store_true", help="only say what would be missing")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="say what would be missing, and what is read of the service in two seconds",
+    )
     parser.add_argument("--json", action="store_true", help="print what came of it as JSON")
     parser.add_argument("batch", nargs="*", metavar="COMMAND", help="the batch program")
 
@@ -76,7 +81,8 @@ def execute(options: argparse.Namespace) -> int:
     if options.check:
         pids = service.check(job.service)
         where = place.beside(job.service, pids, cgroup.layout())
-        return _check(privileges.findings(where), len(pids))
+        code = _check(privileges.findings(where), len(pids))
+        return code or (_check_sensor(wanted, job.sla) if wanted.latency else 0)
     colocation.need_batch(job)
     sensor = colocation.sensor(wanted.latency, job.sla)
     try:
@@ -107,6 +113,20 @@ def _check(findings: list[Finding], processes: int) -> int:
     for finding in findings:
         print(f"{finding.status:8} {finding.message}")
     return MissingError.exit_code if any(f.status == "missing" for f in findings) else 0
+
+
+def _check_sensor(wanted: Wanted, sla: Sla) -> int:
+    """Say what is read of the service; not 0 where that would not do."""
+    from aferir.colocation.sensors import check
+    from aferir.config import colocation
+
+    sensor = colocation.sensor(wanted.latency, sla)
+    try:
+        lines, problem = check.seen(sensor, sla)
+    finally:
+        sensor.close()
+    print("\n".join(lines))
+    return MissingError.exit_code if problem else 0
 
 
 class _Log:
@@ -148,14 +168,32 @@ def _print(outcome: Outcome, *, json: bool) -> None:
         return
     share = outcome.own_cpu_s / outcome.duration_s
     print(
-        f"aferir: {outcome.reason} after {outcome.duration_s:.1f} s; the service level was missed"
-        f" at {outcome.violations} of {outcome.decisions} decisions; the batch program had"
+        f"aferir: {outcome.reason} after {outcome.duration_s:.1f} s; {_kept(outcome)};"
+        f" the batch program had"
         f" {outcome.batch_cpu_s:.1f} CPU seconds, we {share:.1%} of a core and"
         f" {outcome.own_memory_bytes / 1e6:.0f} MB",
         file=sys.stderr,
     )
     for problem in outcome.problems:
         print(f"  {problem}", file=sys.stderr)
+
+
+def _kept(outcome: Outcome) -> str:
+    """What is known of the service level, and at how many decisions nothing was."""
+    judged = outcome.decisions - outcome.blind
+    words = [f"the service level was missed at {outcome.violations} of {judged} decisions"]
+    if not judged:
+        words = ["whether the service level was kept is not known"]
+    if outcome.blind:
+        words.append(f"{outcome.blind} decisions were made blind, without answers of then")
+    read = outcome.read
+    if read.failed:
+        share = read.failed / read.answers
+        words.append(f"{read.failed} of {read.answers} requests failed ({share:.1%})")
+    if read.unread:
+        share = read.unread / (read.unread + read.answers + read.aside)
+        words.append(f"{share:.1%} of what the service wrote was not understood")
+    return "; ".join(words)
 
 
 def _exit_code(outcome: Outcome) -> int:

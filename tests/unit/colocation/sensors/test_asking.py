@@ -182,10 +182,69 @@ def test_a_prometheus_endpoint_gives_what_came_since_the_first_scrape() -> None:
     assert look.latencies.total < 100
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_endpoint_that_has_moved_is_followed(status: int) -> None:
+    def moved(handler: http.server.BaseHTTPRequestHandler) -> None:
+        if handler.path != "/metrics/":
+            handler.send_response(status)
+            handler.send_header("Location", "/metrics/")
+            handler.end_headers()
+        else:
+            say(handler, 200, 't_bucket{le="1"} 1\nt_bucket{le="+Inf"} 1\n')
+
+    with served(moved) as url:
+        sensor = PrometheusSensor(url, "t", interval_s=0.02)
+        look = looks_until(sensor, lambda look: "not scraped" not in look.problem)
+        sensor.close()
+    assert look.problem == ""
+
+
+def test_an_endpoint_that_moves_for_ever_is_a_problem() -> None:
+    def moved(handler: http.server.BaseHTTPRequestHandler) -> None:
+        handler.send_response(307)
+        handler.send_header("Location", handler.path)
+        handler.end_headers()
+
+    with served(moved) as url:
+        sensor = PrometheusSensor(url, "t", interval_s=0.02)
+        look = looks_until(sensor, lambda look: "not scraped" not in look.problem)
+        sensor.close()
+    assert "redirects" in look.problem
+
+
+def test_what_a_scrape_that_was_cut_off_left_out_is_not_new_afterwards() -> None:
+    scrapes = iter(range(10**6))
+
+    def metrics(handler: http.server.BaseHTTPRequestHandler) -> None:
+        scrape = next(scrapes)
+        body = "".join(
+            f't_bucket{{path="{path}",le="{bound}"}} {1000 + scrape}\n'
+            for path in "ab"
+            for bound in ("0.5", "+Inf")
+        )
+        handler.send_response(200)
+        if scrape % 3 == 1:
+            handler.send_header("Content-Length", str(len(body)))
+            body = body[:70]
+        elif scrape % 3 == 2:
+            body = body[: body.index("b")]  # without a length it ends like a whole one
+        handler.end_headers()
+        handler.wfile.write(body.encode())
+
+    with served(metrics) as url:
+        sensor = PrometheusSensor(url, "t", interval_s=0.02)
+        look = looks_until(sensor, lambda _: next(scrapes) > 60)
+        sensor.close()
+    assert 0 < look.latencies.total < 1000
+
+
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ('t_bucket{le="0.1"} 1\n', "cannot tell whether 0.2 s is kept"),
+        ('# TYPE t summary\nt{quantile="0.5"} 1\n', "t is a summary"),
+        ('t_bucket{le="1"} 1\nt_bucket{le="+Inf"} 1\nt_bucket{le="x} 1\n', "cannot be read"),
+        ('t_bucket{le="1"} 1\n', "there is no histogram t"),
+        ('t_bucket{le="0.1"} 1\nt_bucket{le="+Inf"} 1\n', "cannot tell whether 0.2 s is kept"),
         ("nothing\n", "there is no histogram t"),
     ],
 )

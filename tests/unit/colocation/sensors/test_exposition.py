@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.colocation.sensors.exposition import Labels, gained, largest_bound, read_buckets
+from aferir.colocation.sensors.exposition import (
+    Labels,
+    Scraped,
+    gained,
+    largest_bound,
+    read_buckets,
+    whole,
+)
+from aferir.colocation.sensors.selector import Selector
+from aferir.errors import UsageError
 
 TEXT = """\
 # HELP http_seconds Latency.
@@ -30,13 +40,72 @@ A: Labels = (("path", '/a "}'),)
 B: Labels = (("path", "/b"),)
 
 
+def read(metric: str, text: str = TEXT) -> Scraped:
+    return read_buckets(text, Selector.parse(metric))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'm_bucket{le="0.1"} 7',
+        'm_bucket {le="0.1"} 7',
+        ' m_bucket\t{ le = "0.1" , }  7 1700000000000',
+        'm_bucket{le="0.1"} 7.0e0 # {trace_id="6c}10"} 0.006',
+        'm_bucket{le="0.1"} 7 # {trace_id="a"} 9.8 1520879607.789\r',
+        'm_bucket{le="0.1"} 7 1700000000.123 # {} 0.006',
+        '{"m_bucket",le="0.1"} 7',
+        '{"m_bucket","le"="0.1"} 7',
+    ],
+)
+def test_a_bucket_is_read_however_it_is_written(line: str) -> None:
+    assert read("m", f"{line}\n") == Scraped({(): {0.1: 7.0}})
+
+
+@pytest.mark.parametrize(
+    ("metric", "paths"),
+    [
+        ("m", {"/a", "/b", "/c"}),
+        ("m_bucket", {"/a", "/b", "/c"}),
+        ('m{path="/a"}', {"/a"}),
+        ("m{path='/a'}", {"/a"}),
+        ('m{path!="/a"}', {"/b", "/c"}),
+        ('m{path=~"/a|/b"}', {"/a", "/b"}),
+        ('m{path=~"/"}', set()),
+        ('m {path!~"/[ab]", other=""}', {"/c"}),
+        ('m{other!=""}', set()),
+    ],
+)
+def test_series_are_chosen_by_their_labels(metric: str, paths: set[str]) -> None:
+    text = "".join(f'm_bucket{{path="{path}",le="+Inf"}} 1\n' for path in ("/a", "/b", "/c"))
+    assert {dict(labels)["path"] for labels in read(metric, text).series} == paths
+
+
+@pytest.mark.parametrize("wrong", ["", "{}", "m{", "m{a}", 'm{a="b" c="d"}', 'm{a=~"("}', "m{a=b}"])
+def test_a_choice_that_is_none_is_refused(wrong: str) -> None:
+    with pytest.raises(UsageError):
+        Selector.parse(wrong)
+
+
+def test_a_series_that_is_cut_off_is_not_whole() -> None:
+    cut, all_of_it = {0.1: 5.0}, {0.1: 5.0, math.inf: 9.0}
+    assert whole({A: cut, B: all_of_it}, {}) == {B}
+    assert whole({B: all_of_it}, {B: {0.1: 1.0, 0.2: 1.0, math.inf: 1.0}}) == set()
+
+
+def test_a_bucket_that_fell_alone_is_torn_and_no_reset() -> None:
+    made = gained({A: {0.1: 500.0, math.inf: 900.0}}, {A: {0.1: 499.0, math.inf: 903.0}})
+    assert made.latencies.total == 3
+
+
 def test_buckets_are_read_by_series_and_what_is_broken_is_left_out() -> None:
-    assert read_buckets(TEXT, "http_seconds") == {
+    scraped = read("http_seconds")
+    assert scraped.series == {
         A: {0.1: 5.0, 0.2: 8.0, math.inf: 9.0},
         B: {0.1: 1.0, math.inf: 1.0},
     }
-    assert set(read_buckets(TEXT, "http_seconds", {"path": "/b"})) == {B}
-    assert largest_bound(read_buckets(TEXT, "http_seconds")) == 0.2
+    assert (scraped.unread, scraped.kind) == (4, "histogram")
+    assert set(read('http_seconds{path="/b"}').series) == {B}
+    assert largest_bound(scraped.series) == 0.2
     assert largest_bound({}) == 0.0
 
 
@@ -73,7 +142,14 @@ def test_counts_torn_between_buckets_give_no_negative_number() -> None:
 @given(st.text(st.characters(max_codepoint=255), max_size=200))
 def test_no_text_makes_it_fall_over(text: str) -> None:
     for body in (text, f"m_bucket{{{text}}} 1", f'm_bucket{{le="{text}"}} {text}'):
-        gained({}, read_buckets(body, "m"))
+        gained({}, read("m", body).series)
+
+
+@given(st.text(max_size=60))
+def test_no_choice_makes_it_fall_over(text: str) -> None:
+    for written in (text, f"m{{{text}}}", f'm{{a=~"{text}"}}'):
+        with contextlib.suppress(UsageError):
+            read(written)
 
 
 BUCKETS = st.dictionaries(

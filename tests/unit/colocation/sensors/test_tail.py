@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aferir.colocation.sensors.lines import json_lines, slow_log
+from aferir.colocation.sensors.formats.fields import parser as json_lines
+from aferir.colocation.sensors.formats.presets import FORMATS
 from aferir.colocation.sensors.log import MOST_LINES, LogSensor
 from aferir.colocation.sensors.tail import Tail
 
@@ -154,19 +155,47 @@ def test_however_a_log_is_cut_into_pieces_the_same_lines_come_out(pieces: list[b
     assert found == [line.rstrip(b"\r") for line in whole]
 
 
-def test_a_log_whose_lines_tell_nothing_is_a_problem_until_one_does(tmp_path: Path) -> None:
+def test_the_share_of_lines_that_are_not_understood_is_a_problem_at_once(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()
-    sensor = LogSensor(path, slow_log)
+    sensor = LogSensor(path, FORMATS["slowlog"].parse)
+    good = b"[2001-01-01T00:00:00,000][WARN ][i.s.s.query] [n] [i][0] took[7ms], t\n"
     assert sensor.look().problem == ""
     append(path, b"nonsense\n")
     assert "none of its new lines" in sensor.look().problem
-    append(path, b"[2001-01-01T00:00:00,000][WARN ][i.s.s.query] [n] [i][0] took[7ms], t\n")
+    append(path, good)
     look = sensor.look()
-    assert (look.problem, look.latencies.total) == ("", 1)
-    append(path, b"more nonsense\n")
+    assert (look.latencies.total, look.unread) == (1, 0)
+    assert "more than a tenth" in look.problem
+    for _ in range(3):
+        append(path, 100 * good)
+        look = sensor.look()
+    assert look.problem == ""
+    append(path, b"another format\n")
     look = sensor.look()
-    assert (look.problem, look.unread) == ("", 1)
+    assert "none of its new lines" in look.problem
+    assert look.unread == 1
+    sensor.close()
+
+
+def test_lines_of_another_format_are_told_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    sensor = LogSensor(path, FORMATS["nginx"].parse)
+    append(path, b"# Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\n")
+    assert sensor.look().problem.endswith("they look like those of mariadb")
+    sensor.close()
+
+
+def test_failures_and_what_is_no_answer_are_counted_apart(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b'{"t":5}\n')
+    sensor = LogSensor(path, json_lines("t"))
+    append(path, b'{"t":1,"status":502}\n{"t":9,"status":101}\n{"t":2}\n{"t":"x"}\n')
+    look = sensor.look()
+    assert (look.latencies.total, look.failed, look.aside, look.unread) == (1, 1, 1, 1)
+    assert look.lines == 4
+    assert sensor.past().lines == 5
     sensor.close()
 
 
@@ -180,13 +209,22 @@ def test_of_very_many_lines_some_are_read_and_stand_for_all(tmp_path: Path) -> N
     assert look.latencies.total * look.each == pytest.approx(10 * MOST_LINES, rel=0.1)
 
 
-def test_of_very_many_lines_of_two_kinds_in_turns_both_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lines", [2, 3, 5, 6])
+def test_of_very_many_entries_of_several_lines_those_with_the_time_are_met(
+    tmp_path: Path, lines: int
+) -> None:
+    """Every so many-th line would always be the same one of an entry, and seldom that with it."""
     log = tmp_path / "log"
     log.touch()
     sensor = LogSensor(log, json_lines("query"))
-    log.write_text('{"query": 1}\n{"fetch": 1}\n' * (3 * MOST_LINES // 2))
-    look = sensor.look()
-    assert look.latencies.total * look.each == pytest.approx(1.5 * MOST_LINES, rel=0.1)
+    entries = 3 * MOST_LINES
+    met = 0
+    for _ in range(20):
+        append(log, (b'{"query": 1}\n' + b'{"query": "-"}\n' * (lines - 1)) * entries)
+        look = sensor.look()
+        met += look.latencies.total * look.each
+    assert met == pytest.approx(20 * entries, rel=0.25)
+    sensor.close()
 
 
 def test_a_log_of_many_buffers_is_read_in_one_look(tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+"""Durations as others write them: `12.3µs`, `1m2.5s`, `PT0.012S`, `00:00:01.5`, `0.001, 2.9`.
+
+A unit in the text is obeyed; a bare number is in the unit that whoever asks says. What could be
+read in two ways (`1,234`) is not read. Sources: Go's time.Duration.String, TimeValue.toString of
+Elasticsearch, ISO 8601-1 5.5.2, ngx_http_upstream_module (one time for each server tried, after
+commas within a group of servers and after colons between groups; a dash where none answered).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+"""Units that a user may give to bare numbers, in seconds."""
+LONGEST_S = 1e7
+"""A longer duration, of four months, is a mistake: most often a time of day."""
+
+_WORDS = {
+    1e-9: "ns nanos nsec nsecs nanosecond nanoseconds",
+    1e-6: "us µs μs micros usec usecs microsecond microseconds",
+    1e-3: "ms millis msec msecs millisecond milliseconds",
+    1.0: "s sec secs second seconds",
+    60.0: "m min mins minute minutes",
+    3600.0: "h hr hrs hour hours",
+    86400.0: "d day days",
+}
+_SECONDS = {word: seconds for seconds, words in _WORDS.items() for word in words.split()}
+_LONGEST_TEXT = 200
+_NUMBER = r"\d{1,18}(?:\.\d{0,18})?(?:[eE][+-]?\d{1,3})?"
+_BARE = re.compile(_NUMBER)
+_PART = re.compile(rf"({_NUMBER})\s*([a-zA-Zµμ]+)\s*")
+_CLOCK = re.compile(r"(?:(\d{1,4})[.:])?(\d{1,2}):(\d{2}):(\d{2}(?:\.\d{1,9})?)")
+_ISO = re.compile(
+    r"P(?:(\d{1,4})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,12}(?:\.\d{1,9})?)S)?)?"
+)
+_BETWEEN = re.compile(r"\s*[,;]\s+|\s+:\s+|\s*[,;]\s*")
+_NOTHING = ("", "-")
+_WORD_ENDS = re.compile(r"[_.-]|(?<=[a-z0-9])(?=[A-Z])")
+
+
+def seconds(text: str, unit_s: float = 1.0) -> float | None:
+    """One duration; None where it is none, or longer than any. Errors: none."""
+    text = text.strip()
+    if not text or len(text) > _LONGEST_TEXT:
+        return None
+    if _BARE.fullmatch(text):
+        return possible(float(text) * unit_s)
+    if clock := _CLOCK.fullmatch(text):
+        days, hours, minutes, rest = clock.groups()
+        whole = (int(days or 0) * 24 + int(hours)) * 60 + int(minutes)
+        return possible(whole * 60 + float(rest))
+    if (iso := _ISO.fullmatch(text)) and any(iso.groups()):
+        days, hours, minutes, rest = (float(part or 0) for part in iso.groups())
+        return possible(((days * 24 + hours) * 60 + minutes) * 60 + rest)
+    return _compound(text)
+
+
+def total(text: str, unit_s: float = 1.0) -> float | None:
+    """The sum of one or several durations; None where any of them is none, or all are dashes.
+
+    Parts of a list without a blank between them have a decimal point or a unit each: `1,234` may
+    be a number as well as a list.
+    """
+    if len(text) > _LONGEST_TEXT:
+        return None
+    if (one := seconds(text, unit_s)) is not None:
+        return one
+    parts = [part for part in _BETWEEN.split(text.strip()) if part not in _NOTHING]
+    found = [seconds(part, unit_s) for part in parts]
+    doubtful = re.search(r"\d[,;]\d", text) and any(part.isdecimal() for part in parts)
+    if not parts or doubtful:
+        return None
+    known = [one for one in found if one is not None]
+    return possible(math.fsum(known)) if len(known) == len(found) else None
+
+
+def says_nothing(text: str) -> bool:
+    """Whether it is the word for "no time": empty, or dashes alone."""
+    return not text.strip(" -,:;")
+
+
+def unit_of(name: str) -> str | None:
+    """The unit that a field's own name ends with (`took_ms`, `durationMillis`), or None."""
+    each_s = _SECONDS.get(_WORD_ENDS.split(name)[-1].lower())
+    return next((unit for unit, one in UNITS.items() if one == each_s), None)
+
+
+def possible(duration_s: float) -> float | None:
+    """The same, or None where no request takes so long."""
+    return duration_s if 0 <= duration_s <= LONGEST_S else None
+
+
+def _compound(text: str) -> float | None:
+    """Numbers with a unit each, from the largest unit on, each once."""
+    place, made, last_s = 0, 0.0, math.inf
+    while place < len(text):
+        part = _PART.match(text, place)
+        each_s = _SECONDS.get(part[2].lower()) if part else None
+        if part is None or each_s is None or each_s >= last_s:
+            return None
+        made += float(part[1]) * each_s
+        last_s, place = each_s, part.end()
+    return possible(made)

@@ -1,0 +1,53 @@
+"""Apache's access log: its LogFormat in its own words, `%h %l %u %t "%r" %>s %b %D`.
+
+Source: mod_log_config. Whole seconds (`%T`) cannot tell whether a service level is kept.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aferir.colocation.sensors.formats.base import Format
+from aferir.colocation.sensors.formats.template import Template, parser
+from aferir.colocation.sensors.heard import Parser
+from aferir.errors import UsageError
+
+_DIRECTIVE = re.compile(r"%(?:!?[\d,]+)?([<>]?)(?:\{([^}]*)\})?(\^?[a-zA-Z]{1,3}|%)")
+_TIMES = {"D": 1e-6, "{us}T": 1e-6, "{ms}T": 1e-3}
+_REMEDY = "log %D (microseconds), e.g. at the end of `combined`"
+
+
+def by_log_format(text: str) -> Parser:
+    """Errors: UsageError where the format has no time, or it is in whole seconds."""
+    text = re.sub(r"^\s*LogFormat\s+", "", text).strip()
+    if text.startswith('"') and (found := re.match(r'"((?:[^"\\]|\\.)*)"(?:\s+\w+)?$', text)):
+        text = found[1]
+    text = text.replace('\\"', '"')
+    unit_s, made, end = 0.0, "", 0
+    for number, found in enumerate(_DIRECTIVE.finditer(text)):
+        made += text[end : found.start()].replace("$", "")
+        end = found.end()
+        _, argument, letter = found.groups()
+        word = f"{{{argument}}}{letter}" if argument else letter
+        name = f"v{number}"
+        if letter == "s":
+            name = "status"
+        elif word in _TIMES and not unit_s:
+            name, unit_s = "time", _TIMES[word]
+        # mod_log_config puts brackets around %t itself.
+        made += f"[${{{name}}}]" if word == "t" else f"${{{name}}}"
+    made += text[end:].replace("$", "")
+    if not unit_s:
+        seconds = "T" in {letter for _, _, letter in _DIRECTIVE.findall(text)}
+        raise UsageError(
+            "the LogFormat has its time in whole seconds" if seconds else "no time in LogFormat",
+            remedy=_REMEDY,
+        )
+    return parser(Template(text=made, time="time", unit_s=unit_s))
+
+
+FORMAT = Format(
+    name="apache",
+    reads="`%D` at the end of `combined`; or a LogFormat in Apache's words",
+    parse=by_log_format(r'%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i" %D'),
+)

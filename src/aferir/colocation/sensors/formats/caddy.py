@@ -1,0 +1,24 @@
+"""Caddy's access log, JSON or console: `duration` in whatever `duration_format` makes of it."""
+
+from __future__ import annotations
+
+from aferir.colocation.sensors.formats import fields
+from aferir.colocation.sensors.formats.base import Format
+from aferir.colocation.sensors.heard import ASIDE, UNREAD, Heard
+
+_LOGGER = "http.log.access"
+
+
+def parse(line: bytes) -> Heard:
+    """See `Parser`; lines of its other loggers are aside."""
+    head, brace, rest = line.partition(b"{")
+    document = fields.decoded(brace + rest)
+    if document is None:
+        return UNREAD
+    logger = document.get("logger", head.decode("utf-8", "replace"))
+    if _LOGGER not in str(logger):
+        return ASIDE
+    return fields.said(document, "duration", 1.0)
+
+
+FORMAT = Format(name="caddy", reads="`duration` of its access log", parse=parse)

@@ -1,0 +1,29 @@
+"""Envoy's default access log, and Istio's (Envoy, "Access logging"; Istio, MeshConfig)."""
+
+from __future__ import annotations
+
+from aferir.colocation.sensors.formats.base import Format
+from aferir.colocation.sensors.formats.template import Template, parser
+from aferir.colocation.sensors.heard import first_of
+
+_ENVOY = (
+    '[$start] "$request" $status $flags $received $sent $duration $upstream_service_time '
+    '"$forwarded" "$agent" "$id" "$authority" "$host"'
+)
+_ISTIO = (
+    '[$start] "$request" $status $flags $details $termination "$failure" $received $sent '
+    '$duration $upstream_service_time "$forwarded" "$agent" "$id" "$authority" "$host" '
+    "$cluster $local $downstream $remote $server $route"
+)
+_OLDER_ISTIO = _ISTIO.replace("$details $termination ", "")
+
+FORMAT = Format(
+    name="envoy",
+    reads="`%DURATION%` of Envoy's default format or Istio's",
+    parse=first_of(
+        *(
+            parser(Template(text=text, time="duration", unit_s=1e-3))
+            for text in (_ENVOY, _ISTIO, _OLDER_ISTIO)
+        )
+    ),
+)

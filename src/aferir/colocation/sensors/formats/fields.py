@@ -1,0 +1,129 @@
+"""Lines of JSON: an answer's time by the path of its field, a failure by the status beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from aferir.colocation.sensors import durations
+from aferir.colocation.sensors.heard import (
+    ASIDE,
+    UNREAD,
+    Heard,
+    Kind,
+    Parser,
+    answer,
+    by_status,
+)
+from aferir.errors import UsageError
+
+_STATUS = (
+    "status",
+    "status_code",
+    "statusCode",
+    "response_code",
+    "response_status",
+    "DownstreamStatus",
+    "http_status",
+    "http.response.status_code",
+    "response.status",
+    "response.status_code",
+    "response.statusCode",
+    "res.statusCode",
+    "code",
+)
+_STREAM_TYPES = (
+    "content_type",
+    "sent_http_content_type",
+    "resp_headers.Content-Type",
+    "response.headers.content-type",
+)
+_MAY_BE_ANOTHER = ("code", "status")
+"""Of a program, say: below 100 it is no status of HTTP."""
+_STATUSES = range(-1, 1000)
+_decode = msgspec.json.Decoder().decode
+
+
+def parser(field: str, unit: str | None = None) -> Parser:
+    """Of `field`, which may be a path (`response.took`); a key that holds dots is found, too.
+
+    A bare number is in `unit`; where none is said, in the unit that the field's name ends with
+    (`took_ms`), else in seconds. Errors: UsageError for an unknown unit.
+    """
+    unit = unit or durations.unit_of(field) or "s"
+    if unit not in durations.UNITS:
+        raise UsageError(
+            f"{unit!r} is no unit of time", remedy=f"one of {', '.join(durations.UNITS)}"
+        )
+    scale = durations.UNITS[unit]
+
+    def parse(line: bytes) -> Heard:
+        document = decoded(line)
+        return UNREAD if document is None else said(document, field, scale)
+
+    return parse
+
+
+def decoded(line: bytes) -> dict[str, Any] | None:
+    """One JSON object, or None. Errors: none."""
+    try:
+        found = _decode(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def said(document: Mapping[str, Any], field: str, scale: float) -> Heard:
+    """What a line's object says."""
+    by_code = by_status(_status(document))
+    if by_code is not None:
+        return by_code
+    if any("text/event-stream" in str(look_up(document, name)) for name in _STREAM_TYPES):
+        return ASIDE
+    return time_of(look_up(document, field), scale)
+
+
+def time_of(value: object, scale: float) -> Heard:
+    """A number, text with one or several durations, or a list of them, which are added up."""
+    if isinstance(value, bool) or value is None:
+        return UNREAD
+    if isinstance(value, int | float):
+        return answer(durations.possible(value * scale) if abs(value) < 1e18 else None)
+    if isinstance(value, str):
+        if durations.says_nothing(value):
+            return ASIDE
+        return answer(durations.total(value, scale))
+    if isinstance(value, Sequence) and value:
+        heard = [time_of(one, scale) for one in value if not isinstance(one, Sequence | None)]
+        heard += [time_of(one, scale) for one in value if isinstance(one, str)]
+        if len(heard) == len(value) and all(one.kind is not Kind.UNREAD for one in heard):
+            return answer(durations.possible(math.fsum(one.latency_s for one in heard)))
+    return UNREAD
+
+
+def look_up(document: Mapping[str, Any], path: str) -> object:
+    """What is at a path, or None; a key that holds the rest of the path comes first."""
+    found: object = document
+    keys = path.split(".")
+    while keys and isinstance(found, Mapping):
+        for many in range(len(keys), 0, -1):
+            key = ".".join(keys[:many])
+            if key in found:
+                found, keys = found[key], keys[many:]
+                break
+        else:
+            return None
+    return None if keys else found
+
+
+def _status(document: Mapping[str, Any]) -> int | None:
+    for name in _STATUS:
+        value = look_up(document, name)
+        if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 5:
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and value in _STATUSES:
+            return value if value >= 100 or name not in _MAY_BE_ANOTHER else None
+    return None

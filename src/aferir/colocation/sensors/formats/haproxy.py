@@ -1,0 +1,38 @@
+"""HAProxy's HTTP log (configuration manual, 8.2.3): the time from accept to the last byte.
+
+Its fifth time of `TR/Tw/Tc/Tr/Ta`; one with a plus was logged before the end and is none. The
+lines of TCP proxies tell lifetimes of connections.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aferir.colocation.sensors import durations
+from aferir.colocation.sensors.formats.base import Format
+from aferir.colocation.sensors.heard import ASIDE, FAILED, UNREAD, Heard, answer, by_status
+
+_START = rb"(?:\S{1,100}: )?\S+:\d+ \[[^\]]+\] [^ ]+ [^ /]+/[^ ]+ "
+_HTTP = re.compile(
+    _START + rb"(?:-?\d+/){4}(?P<plus>\+?)(?P<time>-?\d+) (?P<status>-?\d{1,3}) \+?\d+ \S+ \S+ "
+    rb"(?P<end>\S{4}) .*"
+)
+_TCP = re.compile(_START + rb"(?:-?\d+/){2}\+?-?\d+ \d+ \S\S \d+/.*")
+
+
+def parse(line: bytes) -> Heard:
+    """See `Parser`; a request that ended before it was complete (`CD--`, `sH--`) has failed."""
+    found = _HTTP.fullmatch(line)
+    if found is None:
+        return ASIDE if _TCP.fullmatch(line) else UNREAD
+    heard = by_status(int(found["status"]))
+    if heard is not None:
+        return heard
+    if found["plus"]:
+        return ASIDE
+    if found["end"][:1] not in (b"-", b"L"):
+        return FAILED
+    return answer(durations.seconds(found["time"].decode("ascii"), 1e-3))
+
+
+FORMAT = Format(name="haproxy", reads="`Ta` (older: `Tt`) of `option httplog`", parse=parse)

@@ -1,0 +1,27 @@
+"""The slow query log of MariaDB and MySQL: `# Query_time` of each entry, of any number of lines."""
+
+from __future__ import annotations
+
+import re
+
+from aferir.colocation.sensors import durations
+from aferir.colocation.sensors.formats.base import Format
+from aferir.colocation.sensors.heard import ASIDE, UNREAD, Heard, answer
+
+_QUERY = re.compile(
+    rb"# Query_time: (\d{1,9}(?:\.\d{1,9})?)\s+Lock_time: \d+(?:\.\d+)?\s+Rows_sent: \d"
+)
+_MARK = b"# Query_time:"
+
+
+def parse(line: bytes) -> Heard:
+    """See `Parser`; the statement's own lines and the other comments are parts of the entry."""
+    found = _QUERY.match(line)
+    if found is None:
+        return UNREAD if line.startswith(_MARK) else ASIDE
+    return answer(durations.seconds(found[1].decode("ascii")))
+
+
+FORMAT = Format(
+    name="mariadb", reads="`Query_time` of the slow query log (MySQL's, too)", parse=parse
+)

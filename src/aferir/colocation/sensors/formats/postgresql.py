@@ -1,0 +1,38 @@
+"""PostgreSQL with log_min_duration_statement = 0: plain, CSV or JSON, of any log_line_prefix.
+
+The extended protocol tells the parts of one query apart: what parsing and binding took are no
+answers, nor is the plan that auto_explain writes. Source: PostgreSQL, runtime-config-logging.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aferir.colocation.sensors import durations
+from aferir.colocation.sensors.formats.base import Format
+from aferir.colocation.sensors.heard import ASIDE, UNREAD, Heard, answer
+
+_DURATION = re.compile(
+    rb"(?:\bLOG: {1,2}|,LOG,\w{5},\"|\"message\" ?: ?\")duration: (\d{1,12}\.\d{1,6}) ms"
+    rb"(?: {2}(parse|bind|plan:))?"
+)
+_SEVERITY = re.compile(
+    rb"\b(?:LOG|ERROR|FATAL|PANIC|WARNING|NOTICE|INFO|DEBUG\d?|STATEMENT|DETAIL|HINT|CONTEXT|QUERY"
+    rb"|LOCATION): |\"error_severity\"|,(?:LOG|ERROR|FATAL|PANIC|WARNING),\w{5},"
+)
+
+
+def parse(line: bytes) -> Heard:
+    """See `Parser`; only the first message of a line counts, so no text of a query does."""
+    if line[:1] == b"\t":
+        return ASIDE  # goes on with the query of the line before
+    severity, found = _SEVERITY.search(line), _DURATION.search(line)
+    if found is None or (severity is not None and severity.start() < found.start() - 1):
+        first_is_json = found is not None and severity is not None and b'"' in severity[0]
+        if not first_is_json:
+            return ASIDE if severity else UNREAD
+    assert found is not None
+    return ASIDE if found[2] else answer(durations.seconds(found[1].decode("ascii"), 1e-3))
+
+
+FORMAT = Format(name="postgresql", reads="`duration: … ms` of each statement", parse=parse)

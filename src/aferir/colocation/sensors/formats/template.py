@@ -1,0 +1,139 @@
+"""Lines by a template in NGINX's own words: `$status $request_time "$http_user_agent"`.
+
+A variable reaches to the character that follows it in the template; within quotation marks what is
+escaped with a backslash belongs to it. So every line is read in one way or in none: text of users
+that looks like a field moves nothing. Lists of servers that were tried (`$upstream_...`) are one
+variable each. Source: ngx_http_log_module, ngx_http_upstream_module.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from aferir.colocation.sensors import durations
+from aferir.colocation.sensors.heard import ASIDE, FAILED, UNREAD, Heard, Parser, answer, by_status
+from aferir.errors import UsageError
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_TIME_NAMES = ("request_time", "upstream_response_time")
+_NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
+_TIMES = rf"(?:{_NUMBER}|-)(?: ?[,:] ?(?:{_NUMBER}|-)){{0,50}}"
+_LIST = r"[^ ]+(?:(?:(?<=,)| :) [^ ]+)*"
+_STREAM = b"text/event-stream"
+_DECLARED = re.compile(r"\s*(?:log_format\s+\S+\s+)?(?:escape=\w+\s+)?(.*?);?\s*", re.DOTALL)
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """A line in NGINX's words, and which of its variables say what."""
+
+    text: str
+    time: str = "request_time"
+    unit_s: float = 1.0
+    status: str = "status"
+
+
+def as_declared(text: str) -> str:
+    """A format as nginx.conf has it: without `log_format NAME`, its quoted pieces as one."""
+    found = _DECLARED.fullmatch(text)
+    text = found[1] if found else text
+    pieces = re.findall(r"'((?:[^'\\]|\\.)*)'", text)
+    if text.startswith("'") and pieces:
+        return re.sub(r"\\(['\"\\])", r"\1", "".join(pieces))
+    return text
+
+
+def chosen(text: str) -> Template:
+    """The template with the time that it holds: of the request, or else of the servers behind.
+
+    Errors: UsageError where it has neither.
+    """
+    names = _names(text)
+    time = next((name for name in _TIME_NAMES if name in names), "")
+    if not time:
+        raise UsageError(
+            "the log format has neither $request_time nor $upstream_response_time",
+            remedy="add one to log_format in nginx.conf, and give the format as it is there",
+        )
+    return Template(text=text, time=time)
+
+
+def parser(template: Template) -> Parser:
+    """Errors: UsageError where the time is not among the variables, or two touch each other."""
+    if template.time not in _names(template.text):
+        raise UsageError(
+            f"the log format has no ${template.time}", remedy="add it to log_format in nginx.conf"
+        )
+    compiled = re.compile(_pattern(template).encode())
+    has_status = "status" in compiled.groupindex
+    has_type = "type" in compiled.groupindex
+
+    def parse(line: bytes) -> Heard:
+        found = compiled.fullmatch(line.rstrip())
+        if found is None:
+            return UNREAD
+        if has_type and _STREAM in found["type"]:
+            return ASIDE
+        if has_status:
+            status = found["status"]
+            heard = by_status(int(status)) if _whole(status) else _no_status(status)
+            if heard is not None:
+                return heard
+        times = found["time"].decode("ascii", "replace")
+        if durations.says_nothing(times):
+            return ASIDE
+        return answer(durations.total(times.replace(":", ",").replace(",", ", "), template.unit_s))
+
+    return parse
+
+
+def _whole(status: bytes) -> bool:
+    return re.fullmatch(rb"-?\d{1,6}", status) is not None
+
+
+def _no_status(status: bytes) -> Heard | None:
+    """Text in its place: a dash for a request without an answer, else no status at all."""
+    return FAILED if status == b"-" else UNREAD
+
+
+def _names(text: str) -> list[str]:
+    return [braced or bare for braced, bare in _VARIABLE.findall(text)]
+
+
+def _pattern(template: Template) -> str:
+    """Literal text as it is, variables up to the character that follows them in the template."""
+    made, end, named, text = "", 0, set[str](), template.text
+    for found in _VARIABLE.finditer(text):
+        name = found.group(1) or found.group(2)
+        if end and found.start() == end:
+            raise UsageError(
+                f"nothing is between ${name} and the variable before it in the log format",
+                remedy="where one ends cannot be known: put a blank between them",
+            )
+        made += re.escape(text[end : found.start()])
+        end = found.end()
+        quoted = text[found.start() - 1 : found.start()] == '"' == text[end : end + 1]
+        piece = _piece(name, template, quoted=quoted, stop=text[end : end + 1])
+        role = _role(name, template)
+        made += f"(?P<{role}>{piece})" if role and role not in named else f"(?:{piece})"
+        named.add(role)
+    return made + re.escape(text[end:].rstrip())
+
+
+def _role(name: str, template: Template) -> str:
+    if name == template.time:
+        return "time"
+    if name == template.status:
+        return "status"
+    return "type" if name in ("sent_http_content_type", "upstream_http_content_type") else ""
+
+
+def _piece(name: str, template: Template, *, quoted: bool, stop: str) -> str:
+    if name == template.time or (name.startswith("upstream_") and name.endswith("_time")):
+        return _TIMES
+    if quoted:
+        return r'(?:[^"\\]|\\.)*'
+    if name.startswith("upstream_") and stop in (" ", ""):
+        return _LIST
+    return f"[^{re.escape(stop)}]*" if stop else ".*"

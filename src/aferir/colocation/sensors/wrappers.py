@@ -1,0 +1,86 @@
+"""What others put around a service's lines: Docker's JSON, CRI, syslog, journald, Compose.
+
+Sources: moby daemon/logger/jsonfilelog, Kubernetes CRI logging (design-proposals-archive,
+kubelet-cri-logging), RFC 3164, RFC 5424, rsyslog's RSYSLOG_FileFormat.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+_CRI = re.compile(rb"\S{20,40} (?:stdout|stderr) ([FP])(?::\S{1,20})? ")
+_STAMP = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^ ]{0,20}"
+_BSD = rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+_TAG = rb"[\w./@\\-]{1,64}(?:\[\d{1,10}\])?: ?"
+_SYSLOG = re.compile(
+    # RFC 5424, with its structured data; RFC 3164 with or without its host; a file of rsyslog.
+    rb"<\d{1,3}>1 \S{1,40} \S{1,255} \S{1,48} \S{1,128} \S{1,32} (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?"
+    rb"|(?:<\d{1,3}>)?(?:" + _BSD + rb"|" + _STAMP + rb") (?:[\w.:-]{1,255} )?" + _TAG
+)
+_COMPOSE = re.compile(rb"[\w.-]{1,128} +\| ")
+_KEYS = frozenset({"log", "stream", "time", "attrs"})
+_BOM = b"\xef\xbb\xbf"
+
+
+class _Docker(msgspec.Struct, frozen=True):
+    log: str
+    stream: str
+    time: str
+
+
+_decode = msgspec.json.Decoder(_Docker).decode
+_decode_any = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def entries(lines: Sequence[bytes], rest: list[bytes]) -> list[bytes]:
+    """Those lines of the service itself, pieces of a long one joined.
+
+    Pieces of which the end has not come yet are kept in `rest` for the next call.
+    Errors: none: what is in no wrapper stays as it is.
+    """
+    if not _may_be_wrapped(lines):
+        return list(lines)
+    made = []
+    for line in lines:
+        inside, whole = unwrapped(line)
+        if whole:
+            made.append(b"".join((*rest, inside)) if rest else inside)
+            rest.clear()
+        elif len(rest) < _MOST_PIECES:
+            rest.append(inside)
+    return made
+
+
+_MOST_PIECES = 1000
+
+
+def unwrapped(line: bytes) -> tuple[bytes, bool]:
+    """What is inside, and whether it is the end of a line of the service."""
+    first = line[:1]
+    if first == b"{":
+        return _from_docker(line)
+    if (found := _CRI.match(line)) is not None:
+        return line[found.end() :], found[1] == b"F"
+    found = _SYSLOG.match(line) or _COMPOSE.match(line)
+    return (line[found.end() :].removeprefix(_BOM), True) if found else (line, True)
+
+
+def _may_be_wrapped(lines: Sequence[bytes]) -> bool:
+    """Whether the first or the last line is: a look's lines come from one writer."""
+    return any(unwrapped(line)[0] is not line for line in (*lines[:1], *lines[-1:]))
+
+
+def _from_docker(line: bytes) -> tuple[bytes, bool]:
+    if not (line.startswith(b'{"log":') or (b'"log"' in line and b'"stream"' in line)):
+        return line, True
+    try:
+        found = _decode(line)
+        if not _decode_any(line).keys() <= _KEYS or found.stream not in ("stdout", "stderr"):
+            return line, True
+    except (ValueError, RecursionError):
+        return line, True
+    inside = found.log.encode("utf-8", "replace")
+    return inside.rstrip(b"\r\n"), inside.endswith(b"\n")
