@@ -76,6 +76,10 @@ def neighbours(rho: float) -> Shape:
     return draw
 
 
+STICKING_SLOW = 1.1
+"""Durations of `sticking` above it are of its slow state."""
+
+
 def sticking(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
     """Two states 20 % apart, left with a chance of 5 % after each repetition."""
     moves = rng.random((m, n)) < np.where(np.arange(n) == 0, 0.5, 0.05)

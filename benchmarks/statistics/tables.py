@@ -1,7 +1,8 @@
-"""Put the tables of a bench's result into docs/concepts/statistics.md.
+"""Put the tables of a bench's results into docs/concepts/statistics.md.
 
 `python -m benchmarks statistics --json > result.json`, then
-`python -m benchmarks.statistics.tables result.json`. Figures whose target is missed are bold.
+`python -m benchmarks.statistics.tables result.json`. Parts that were run one by one (`--only`)
+are named one after the other. Figures whose target is missed are bold.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ class _Document(BenchResult, frozen=True, kw_only=True):
     """As it is printed."""
 
 
-def main(result: Path) -> None:
+def main(*results: Path) -> None:
     """Replace what lies between the marks."""
-    document = msgspec.json.decode(result.read_bytes(), type=_Document)
-    figures = {figure.name: figure for figure in document.figures}
+    documents = [msgspec.json.decode(path.read_bytes(), type=_Document) for path in results]
+    figures = {figure.name: figure for document in documents for figure in document.figures}
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n\n{tables(figures)}\n{END}{after}", encoding="utf-8")
@@ -93,4 +94,4 @@ def _shown(figure: Figure | None) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))

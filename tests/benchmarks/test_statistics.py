@@ -44,3 +44,12 @@ def test_every_figure_of_a_part_has_its_place_in_the_tables() -> None:
     assert "| shared-ramp |" in text
     assert "| normal.8 | **7.2** |" in text
     assert text.count("###") == 2
+
+
+def test_a_state_that_lasts_the_run_is_counted_apart_from_one_that_changes() -> None:
+    figures = {figure.name: figure for figure in judge._sides_stick(BenchOptions(quick=True), 8)}
+    name = "wrong-intervals.paired.state-of-each-side"
+    lasting, changing = figures[f"{name}-lasts-the-run.8"], figures[f"{name}-changes-in-the-run.8"]
+    assert lasting.n + changing.n == judge.QUICK_TRIALS
+    assert lasting.n > 0
+    assert changing.n > 0

@@ -15,9 +15,6 @@ from scipy import special
 
 from aferir.statistics.arrays import Array, Values, finite
 
-BOOTSTRAP_MINIMUM = 5
-"""Below it, resampling sees too few distinct samples for its interval to mean anything."""
-
 
 class Interval(msgspec.Struct, frozen=True):
     """A two-sided confidence interval, in the unit of the samples."""

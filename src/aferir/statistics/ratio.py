@@ -9,7 +9,6 @@ docs/concepts/statistics.md.
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -19,21 +18,19 @@ from aferir.model.record import Warning
 from aferir.statistics.arrays import (
     Array,
     Values,
-    finite,
     paired_logs,
     positive_logs,
 )
 from aferir.statistics.dependence import Dependence, dependence, doubts
-from aferir.statistics.intervals import BOOTSTRAP_MINIMUM, Interval
+from aferir.statistics.intervals import Interval
 from aferir.statistics.resolution import rounding_of_logs, step_of_logs
 from aferir.statistics.robust import Location, locate, mean_location
 from aferir.statistics.shift import MINIMUM as RANK_MINIMUM
 from aferir.statistics.shift import normal_score, rank_p, shift
 from aferir.statistics.stalls import Costs, costs
-from aferir.statistics.student import satterthwaite, welch
+from aferir.statistics.student import satterthwaite
 from aferir.statistics.tails import Tail, concentration, critical, two_sided
 
-Statistic = Literal["mean", "median"]
 FREEDOM = 0.8
 """Degrees of freedom of a biweight for each sample beyond the first: with them Student's t has the
 biweight's quantile at 95 % to within 2 %. For combining ratios; p values have the table."""
@@ -129,88 +126,6 @@ def at_level(ratio: Ratio, level: float) -> Interval | None:
     centre = math.log(ratio.estimate)
     low, high = (centre + (_log(end) - centre) * half / given for end in (shown.low, shown.high))
     return Interval(_exp(low), _exp(high), level, ratio.method)
-
-
-def fieller_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ratio:
-    """Ratio of means of two independent samples with Fieller's interval (Fieller 1954).
-
-    No interval where the baseline's mean is not clearly away from zero (the set of ratios is
-    then unbounded), or n < 2. Not robust: for values without outliers. Variances may differ
-    (Satterthwaite's degrees of freedom, taken at the estimate).
-    """
-    a, warnings_a = finite(values)
-    b, warnings_b = finite(baseline)
-    warnings = (*warnings_a, *warnings_b)
-    estimate = float(a.mean() / b.mean()) if a.size and b.size and b.mean() != 0 else None
-    interval = None
-    if estimate is not None and a.size >= 2 and b.size >= 2:
-        interval = _fieller(a, b, estimate, level)
-    p_value = welch(a, b)[1] if interval is not None else None
-    return Ratio(
-        estimate=estimate,
-        interval=interval,
-        p_value=p_value,
-        n=a.size,
-        n_baseline=b.size,
-        paired=False,
-        method="fieller",
-        warnings=warnings,
-    )
-
-
-def bootstrap_ratio(
-    values: Values,
-    baseline: Values,
-    *,
-    statistic: Statistic = "mean",
-    level: float = 0.95,
-    seed: int = 0,
-    resamples: int = 5000,
-) -> Ratio:
-    """Ratio of means or medians of two independent samples, percentile bootstrap, seeded.
-
-    Errors: none; no interval where either n < 5. It gives no p value.
-    """
-    a, warnings_a = positive_logs(values)
-    b, warnings_b = positive_logs(baseline)
-    a, b = np.exp(a), np.exp(b)
-    function = np.mean if statistic == "mean" else np.median
-    estimate = float(function(a) / function(b)) if a.size and b.size else None
-    interval = None
-    if min(a.size, b.size) >= BOOTSTRAP_MINIMUM:
-        rng = np.random.default_rng(seed)
-        above = function(a[rng.integers(0, a.size, (resamples, a.size))], axis=1)
-        below = function(b[rng.integers(0, b.size, (resamples, b.size))], axis=1)
-        low, high = np.quantile(above / below, [(1 - level) / 2, (1 + level) / 2])
-        interval = Interval(float(low), float(high), level, "bootstrap")
-    return Ratio(
-        estimate=estimate,
-        interval=interval,
-        p_value=None,
-        n=a.size,
-        n_baseline=b.size,
-        paired=False,
-        method=f"bootstrap-{statistic}",
-        warnings=(*warnings_a, *warnings_b),
-    )
-
-
-def _fieller(a: Array, b: Array, estimate: float, level: float) -> Interval | None:
-    mean_a, mean_b = float(a.mean()), float(b.mean())
-    var_a = float(a.var(ddof=1)) / a.size
-    var_b = float(b.var(ddof=1)) / b.size
-    parts = var_a, estimate**2 * var_b
-    if sum(parts) == 0:
-        return Interval(estimate, estimate, level, "fieller")
-    freedom = satterthwaite(parts, (a.size - 1, b.size - 1))
-    t = float(special.stdtrit(freedom, (1 + level) / 2))
-    # Roots in r of (mean_a - r mean_b)^2 = t^2 (var_a + r^2 var_b).
-    square = mean_b**2 - t**2 * var_b
-    if square <= 0:
-        return None
-    root = math.sqrt((mean_a * mean_b) ** 2 - square * (mean_a**2 - t**2 * var_a))
-    low, high = (mean_a * mean_b - root) / square, (mean_a * mean_b + root) / square
-    return Interval(low, high, level, "fieller")
 
 
 def _from_location(

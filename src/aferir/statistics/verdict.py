@@ -31,8 +31,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     level: float = 0.95
     """Of the intervals that are shown."""
-    alpha: float = 0.01
-    """Largest p value of one comparison; far below 5 %, since a run makes many."""
+    alpha: float = 0.0125
+    """Largest p value of one comparison: up to four of them together are wrong in at most 5 % of
+    runs, and from five on Holm's adjustment is the stricter."""
     family_alpha: float = 0.05
     """Largest p value after Holm's adjustment over all comparisons of the run."""
     threshold: float = 0.01

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from aferir.statistics.ratio import (
     Ratio,
-    Statistic,
     at_level,
-    bootstrap_ratio,
-    fieller_ratio,
     paired_ratio,
     unpaired_ratio,
 )
@@ -113,39 +110,6 @@ def test_a_wider_level_gives_a_wider_interval() -> None:
     again = at_level(ratio, 0.95)
     assert again is not None
     assert (again.low, again.high) == pytest.approx(ends(ratio))
-
-
-def test_fieller_by_hand() -> None:
-    # a = 4, 6 (mean 5, var of mean 2/2 = 1); b = 2, 2 (mean 2, variance 0).
-    # With var_b = 0: ends (5 -+ t * 1) / 2 with t(0.975, 1) = 12.7062.
-    ratio = fieller_ratio([4.0, 6.0], [2.0, 2.0])
-    assert ratio.estimate == pytest.approx(2.5)
-    assert ends(ratio) == pytest.approx(((5 - 12.7062047) / 2, (5 + 12.7062047) / 2))
-
-
-def test_fieller_covers() -> None:
-    rng = np.random.default_rng(11)
-    inside = 0
-    for _ in range(1000):
-        low, high = ends(fieller_ratio(rng.normal(12, 1, 10), rng.normal(10, 2, 12)))
-        inside += low <= 1.2 <= high
-    assert 0.93 <= inside / 1000 <= 0.97
-
-
-def test_fieller_has_no_interval_for_a_baseline_about_zero() -> None:
-    assert fieller_ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0]).interval is None
-
-
-@pytest.mark.parametrize("statistic", ["mean", "median"])
-def test_bootstrap_is_seeded_and_holds_its_estimate(statistic: Statistic) -> None:
-    rng = np.random.default_rng(12)
-    a, b = rng.lognormal(0.2, 0.1, 20), rng.lognormal(0.0, 0.1, 20)
-    first = bootstrap_ratio(a, b, statistic=statistic)
-    assert first == bootstrap_ratio(a, b, statistic=statistic)
-    low, high = ends(first)
-    assert first.estimate is not None
-    assert low < first.estimate < high
-    assert low < np.mean(a) / np.mean(b) < high
 
 
 def test_no_samples_and_one_sample() -> None:
