@@ -29,6 +29,30 @@ from aferir.programs.base import Program
 MOST_CELLS = 1000
 
 
+class _Combined(msgspec.Struct, frozen=True):
+    """One workload at one level of every factor that varies it."""
+
+    workload: WorkloadTable
+    program: Program[Any]
+    levels: Levels
+    parameters: dict[str, Parameter]
+    values: Any
+    """The same, as the program's own struct."""
+
+    def runs_in(self, environment: EnvironmentTable) -> bool:
+        """Whether the workload asks for that environment."""
+        return not self.workload.environments or environment.name in self.workload.environments
+
+
+class _Placed(msgspec.Struct, frozen=True):
+    """One combination in one environment."""
+
+    cell: Cell
+    spec: EnvironmentSpec
+    lack: str
+    """Why it has too little memory there; empty: it has enough."""
+
+
 def expand(
     experiment: Experiment,
     *,
@@ -45,76 +69,113 @@ def expand(
     Where the experiment may shrink, a workload that has too little memory in one environment is
     left out in all of them.
     """
-    combinations = {w.path: _combinations(w, factors, programs) for w in workloads}
-    count = sum(combinations.values()) * len(environments)
+    if _too_many(len(environments), workloads, factors, programs, problems):
+        workloads = ()  # the environments are looked at all the same
+    combined: list[_Combined] = []
+    placed: list[_Placed] = []
+    for workload in workloads:
+        for one in _combined(workload, factors, programs[workload.program], problems):
+            combined.append(one)
+            placed += _placed(
+                one,
+                [environment for environment in environments if one.runs_in(environment)],
+                experiment=experiment,
+                kinds=kinds,
+                host=host,
+                problems=problems,
+            )
+    for environment in environments:
+        if not any(one.runs_in(environment) for one in combined):
+            specification(environment, kinds=kinds, host=host, problems=problems)
+    too_large = {one.cell.group: one.lack for one in placed if one.lack}
+    if experiment.shrink and too_large.keys() >= {one.cell.group for one in placed} > set():
+        problems.add("workload", "none has memory enough on this host", _MORE_MEMORY)
+    return (
+        _specs(combined, placed, kinds),
+        tuple(one.cell for one in placed if one.cell.group not in too_large),
+        tuple(f"workload `{group}` is left out: it {why}" for group, why in too_large.items()),
+    )
+
+
+def _too_many(
+    environments: int,
+    workloads: Sequence[WorkloadTable],
+    factors: Sequence[Factor],
+    programs: Mapping[str, Program[Any]],
+    problems: Problems,
+) -> bool:
+    """Whether there would be more cells than are allowed, which is a problem then."""
+    count = environments * sum(_combinations(one, factors, programs) for one in workloads)
     if count > MOST_CELLS:
         problems.add(
             "factors",
-            f"make {count} cells with {len(environments)} environments",
+            f"make {count} cells with {environments} environments",
             f"keep at most {MOST_CELLS}: fewer levels, or several experiments",
         )
-        workloads = ()  # the environments are looked at all the same
-    unused = {environment.path: environment for environment in environments}
-    specs: dict[str, EnvironmentSpec] = {}
-    needed: set[str] = set()
-    """Debian packages: one image serves all programs."""
-    cells: list[Cell] = []
-    too_large: dict[str, str] = {}
-    """Groups of cells, and why."""
-    for workload in workloads:
-        program = programs[workload.program]
-        used = _used(workload, factors, program)
-        for chosen in _choices(used):
-            parameters = _parameters(workload, chosen, program)
-            varied = {factor.name for factor, _ in chosen if not factor.field}
-            values = judge_parameters(
-                workload, parameters, varied, program=program, problems=problems
-            )
-            if values is None:
-                continue
-            needed |= {*program.packages(values)}
-            own = tuple((factor, level) for factor, level in chosen if factor.field)
-            for environment in environments:
-                if workload.environments and environment.name not in workload.environments:
-                    continue
-                unused.pop(environment.path, None)
-                made = variant(environment, own, kinds=kinds, host=host, problems=problems)
-                if made is None:
-                    continue
-                cell = _cell(made, workload, parameters, chosen)
-                _check_kind(
-                    workload,
-                    made,
-                    program.kinds_of(values),
-                    kinds,
-                    of_packages=program.of_packages,
-                    problems=problems,
-                )
-                lack = _judge_fit(
-                    cell,
-                    made,
-                    program.memory_bytes(values),
-                    experiment=experiment,
-                    kind=kinds[made.kind],
-                    host=host,
-                    path=workload.path,
-                    problems=problems,
-                )
-                too_large |= {cell.group: lack} if lack else {}
-                specs[made.name] = made
-                cells.append(cell)
-    for environment in unused.values():
-        specification(environment, kinds=kinds, host=host, problems=problems)
-    if experiment.shrink and too_large.keys() >= {cell.group for cell in cells} > set():
-        problems.add("workload", "none has memory enough on this host", _MORE_MEMORY)
+    return count > MOST_CELLS
+
+
+def _combined(
+    workload: WorkloadTable,
+    factors: Sequence[Factor],
+    program: Program[Any],
+    problems: Problems,
+) -> Iterator[_Combined]:
+    """Every combination of levels whose parameters the program takes."""
+    for levels in _choices(_used(workload, factors, program)):
+        parameters = _parameters(workload, levels, program)
+        varied = {factor.name for factor, _ in levels if not factor.field}
+        values = judge_parameters(workload, parameters, varied, program=program, problems=problems)
+        if values is not None:
+            yield _Combined(workload, program, levels, parameters, values)
+
+
+def _placed(
+    one: _Combined,
+    environments: Sequence[EnvironmentTable],
+    *,
+    experiment: Experiment,
+    kinds: Mapping[str, Kind],
+    host: HostLimits,
+    problems: Problems,
+) -> Iterator[_Placed]:
+    """Its cells, one in each of the environments that can be made."""
+    own = tuple((factor, level) for factor, level in one.levels if factor.field)
+    for environment in environments:
+        spec = variant(environment, own, kinds=kinds, host=host, problems=problems)
+        if spec is None:
+            continue
+        cell = _cell(spec, one.workload, one.parameters, one.levels)
+        _check_kind(
+            one.workload,
+            spec,
+            one.program.kinds_of(one.values),
+            kinds,
+            of_packages=one.program.of_packages,
+            problems=problems,
+        )
+        lack = _judge_fit(
+            cell,
+            spec,
+            one.program.memory_bytes(one.values),
+            experiment=experiment,
+            kind=kinds[spec.kind],
+            host=host,
+            path=one.workload.path,
+            problems=problems,
+        )
+        yield _Placed(cell, spec, lack)
+
+
+def _specs(
+    combined: Sequence[_Combined], placed: Sequence[_Placed], kinds: Mapping[str, Kind]
+) -> tuple[EnvironmentSpec, ...]:
+    """Every environment once; those with an image have the packages of all programs in it."""
+    needed = {name for one in combined for name in one.program.packages(one.values)}
     packages = tuple(sorted(needed))
-    return (
-        tuple(
-            msgspec.structs.replace(spec, packages=packages) if kinds[spec.kind].has_image else spec
-            for spec in specs.values()
-        ),
-        tuple(cell for cell in cells if cell.group not in too_large),
-        tuple(f"workload `{group}` is left out: it {why}" for group, why in too_large.items()),
+    return tuple(
+        msgspec.structs.replace(spec, packages=packages) if kinds[spec.kind].has_image else spec
+        for spec in {one.spec.name: one.spec for one in placed}.values()
     )
 
 

@@ -101,12 +101,9 @@ def plan_of(
 ) -> Plan:
     """Validate a document and make its Plan. Errors: UsageError with all that is wrong."""
     problems = Problems()
-    for key in document:
-        if key not in _SECTIONS:
-            problems.add(shown(key).strip('"'), "is not a section", choose(key, _SECTIONS))
+    _refuse_unknown(document, problems)
     hosts = read_hosts(document, problems)
-    known = {one.name: host.at(one.name) for one in hosts}
-    host = msgspec.structs.replace(host, others=known)
+    host = msgspec.structs.replace(host, others={one.name: host.at(one.name) for one in hosts})
     document, shrunk = msgspec.structs.astuple(shrink(document, host, kinds))
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
@@ -152,6 +149,12 @@ def plan_of(
         cells=cells,
         shrunk=(*shrunk, *too_large),
     )
+
+
+def _refuse_unknown(document: Mapping[str, object], problems: Problems) -> None:
+    for key in document:
+        if key not in _SECTIONS:
+            problems.add(shown(key).strip('"'), "is not a section", choose(key, _SECTIONS))
 
 
 def _environments(

@@ -16,19 +16,17 @@ from aferir.errors import InterruptedRunError, RefusedError
 from aferir.linux import journal
 from aferir.linux.running import Running
 from aferir.linux.wait import MONOTONIC, Clock
-from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Plan
-from aferir.model.provenance import Provenance, Segment
-from aferir.model.record import Warning
+from aferir.model.provenance import LeftOut, Provenance, Segment
 from aferir.programs.base import Program
+from aferir.runner.doubts import doubts
 from aferir.runner.estimate import spent_before_s
 from aferir.runner.interrupts import ending_signals
-from aferir.runner.preparation import Ready, prepare, warnings_of
+from aferir.runner.preparation import Ready, prepare
 from aferir.runner.progress import Progress, Silent
 from aferir.runner.repetition import command_line
 from aferir.runner.rounds import Enough, Session, go
-from aferir.runner.stopping import MOST_FAILURES, History, given_up
 from aferir.store import (
     Choice,
     Run,
@@ -39,8 +37,6 @@ from aferir.store import (
     create_run,
     open_run,
 )
-
-_LARGER_MACHINE = "do not set it beside figures of larger machines; there it runs as it is written"
 
 
 class OtherHost(Protocol):
@@ -87,81 +83,133 @@ def run(
     RefusedError where the disk takes no more, InterruptedRunError after Ctrl-C or SIGTERM:
     everything is given back by then, and the run can be continued.
     """
-    used = {spec.kind: kinds[spec.kind] for spec in plan.environments}
-    environments = {
-        spec.place: elsewhere[spec.host].environment(spec.kind)
-        if spec.host
-        else used[spec.kind].make(context or Context())
-        for spec in plan.environments
-    }
+    means = _means(plan, kinds, workloads, elsewhere, context or Context(), progress)
     folder: Path | None = None
     running = Running(clock)
     with ending_signals():
         try:
-            if context is not None:
-                for problem in context.clean(journal.orphans()):
-                    progress.note(problem)
+            for problem in context.clean(journal.orphans()) if context is not None else ():
+                progress.note(problem)
             choice = Choice(step="begin")
             if not fresh:
                 choice = choose(runs, plan, __version__, facts, reports=reports)
+            folder = choice.folder
             for note in (*choice.notes, *plan.shrunk):
                 progress.note(note)
-            folder = choice.folder
-            if choice.step == "report":
-                assert folder is not None
+            if folder is not None and choice.step == "report":
                 progress.note(f"{folder} is measured and wants its report; `--new` measures anew")
                 return open_run(folder)
             if folder is None:
-                ready = prepare(plan, used, environments, workloads, progress=progress)
-                provenance = _describe(plan, used, ready, dict(facts or {}))
-                writer = create_run(runs, plan, experiment, provenance)
-                folder = writer.folder
+                start = _begin(plan, runs, experiment, means, dict(facts or {}))
             else:
-                progress.note(f"going on with {folder}")
-                writer, plan, provenance = _go_on(folder, plan, progress)
-                ready = None
-            with writer, running.ticking():
-                ready = ready or prepare(
-                    plan,
-                    used,
-                    environments,
-                    workloads,
-                    progress=progress,
-                    earlier=provenance.left_out,
-                )
-                session = Session(
-                    plan=plan,
-                    ready=ready,
-                    writer=writer,
-                    kinds=used,
-                    environments=environments,
-                    workloads=workloads,
-                    watch=msgspec.structs.replace(watch, load_period_s=plan.load_period_s),
-                    progress=progress,
-                    clock=running,
-                    spent_s=spent_before_s(provenance.segments, writer.records),
-                    enough=enough,
-                )
-                _carry_out(session, _merged(provenance, ready))
+                start = _go_on(folder, plan, progress)
+            folder = start.writer.folder
+            with start.writer, running.ticking():
+                ready = start.ready or means.prepare(start.plan, start.provenance.left_out)
+                session = means.session(start, ready, watch, running, enough)
+                _carry_out(session, _merged(start.provenance, ready))
         except KeyboardInterrupt:
             raise _interrupted(folder) from None
     return open_run(folder)
 
 
-def _go_on(folder: Path, wanted: Plan, progress: Progress) -> tuple[Writer, Plan, Provenance]:
-    """The writer of an unfinished run, the plan that it goes on with, and its conditions so far."""
+class _Means(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is carried out with."""
+
+    kinds: Mapping[str, Kind]
+    """Those that the plan names."""
+    environments: Mapping[str, Environment]
+    """By the place of a specification: its kind, and its host."""
+    workloads: Mapping[str, Program[Any]]
+    progress: Progress
+
+    def prepare(self, plan: Plan, earlier: Sequence[LeftOut] = ()) -> Ready:
+        """As of `preparation.prepare`."""
+        return prepare(
+            plan,
+            self.kinds,
+            self.environments,
+            self.workloads,
+            progress=self.progress,
+            earlier=earlier,
+        )
+
+    def session(
+        self, start: _Start, ready: Ready, watch: Watch, running: Running, enough: Enough | None
+    ) -> Session:
+        """All that the rounds of a run that was begun, or is gone on with, are made of."""
+        return Session(
+            plan=start.plan,
+            ready=ready,
+            writer=start.writer,
+            kinds=self.kinds,
+            environments=self.environments,
+            workloads=self.workloads,
+            watch=msgspec.structs.replace(watch, load_period_s=start.plan.load_period_s),
+            progress=self.progress,
+            clock=running,
+            spent_s=spent_before_s(start.provenance.segments, start.writer.records),
+            enough=enough,
+        )
+
+
+class _Start(msgspec.Struct, frozen=True):
+    """A run that is about to be carried out."""
+
+    writer: Writer
+    plan: Plan
+    provenance: Provenance
+    """Its conditions so far."""
+    ready: Ready | None = None
+    """None where nothing has been prepared yet by this process."""
+
+
+def _means(
+    plan: Plan,
+    kinds: Mapping[str, Kind],
+    workloads: Mapping[str, Program[Any]],
+    elsewhere: Mapping[str, OtherHost],
+    context: Context,
+    progress: Progress,
+) -> _Means:
+    """Those of a plan, with every environment of it; nothing is made yet."""
+    return _Means(
+        kinds={spec.kind: kinds[spec.kind] for spec in plan.environments},
+        environments={
+            spec.place: elsewhere[spec.host].environment(spec.kind)
+            if spec.host
+            else kinds[spec.kind].make(context)
+            for spec in plan.environments
+        },
+        workloads=workloads,
+        progress=progress,
+    )
+
+
+def _begin(
+    plan: Plan, runs: Path, experiment: bytes, means: _Means, facts: dict[str, Any]
+) -> _Start:
+    """A new run, in a folder that is made once everything is prepared."""
+    ready = means.prepare(plan)
+    provenance = _describe(plan, means.kinds, ready, facts)
+    return _Start(create_run(runs, plan, experiment, provenance), plan, provenance, ready)
+
+
+def _go_on(folder: Path, wanted: Plan, progress: Progress) -> _Start:
+    """An unfinished run, by the plan that it goes on with."""
+    progress.note(f"going on with {folder}")
     writer, earlier, problems = continue_run(folder)
     for problem in problems:
         progress.note(problem)
     plan = carried_over(earlier.plan, wanted)
     if plan != earlier.plan:
         writer.write_plan(plan)
-    return writer, plan, earlier.provenance
+    return _Start(writer, plan, earlier.provenance)
 
 
 def _carry_out(session: Session, provenance: Provenance) -> None:
     """All rounds, with the start and the end of this segment in the provenance."""
-    writer, plan = session.writer, session.plan
+    writer = session.writer
     segment = Segment(started_unix_ns=time.time_ns())
     before = provenance.segments
     writer.write_provenance(_with(provenance, before, segment))
@@ -177,11 +225,7 @@ def _carry_out(session: Session, provenance: Provenance) -> None:
         if not done:
             with suppress(RefusedError):  # what ended the run is told, e.g. that the disk is full
                 writer.write_provenance(provenance)
-    warnings = warnings_of(plan, session.ready) + _skipped(session) + _given_up(session)
-    warnings += _own_group(session, provenance.facts) + _throttled(provenance.facts)
-    warnings += tuple(Warning("shrunk", text, _LARGER_MACHINE) for text in plan.shrunk)
-    if not in_time:
-        warnings += (_time_limit(plan),)
+    warnings = doubts(session, provenance.facts, in_time=in_time)
     writer.write_provenance(msgspec.structs.replace(provenance, warnings=warnings))
     writer.finish()
 
@@ -219,69 +263,6 @@ def _merged(provenance: Provenance, ready: Ready) -> Provenance:
 
 def _with(provenance: Provenance, before: Sequence[Segment], segment: Segment) -> Provenance:
     return msgspec.structs.replace(provenance, segments=(*before, segment))
-
-
-def _skipped(session: Session) -> tuple[Warning, ...]:
-    """One warning for each environment that was emulated and spared some of its workloads."""
-    history = History(session.plan.warmup, session.writer.records)
-    slots = session.plan.warmup + session.plan.stop.maximum
-    skipped: dict[str, list[str]] = {}
-    for cell in session.plan.cells:
-        if cell.workload.skip_emulated and history.emulated(cell.environment, slots):
-            skipped.setdefault(cell.environment, []).append(cell.group)
-    return tuple(
-        Warning(
-            "skipped-emulated",
-            f"{name} is emulated in software and was spared {', '.join(groups)}",
-            "run the experiment on a host with hardware virtualisation",
-        )
-        for name, groups in skipped.items()
-    )
-
-
-def _given_up(session: Session) -> tuple[Warning, ...]:
-    history = History(session.plan.warmup, session.writer.records)
-    return tuple(
-        Warning(
-            "given-up",
-            f"{cell.id} failed {MOST_FAILURES} times in a row and was given up",
-            "see its failures, mend the cause and run the experiment anew",
-        )
-        for cell in session.plan.cells
-        if given_up(history, cell.id)
-    )
-
-
-def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Where programs on the host are held back by what does not hold the others."""
-    group = facts.get("machine", {}).get("own_group", "")
-    if not group or {kind.on_host for kind in session.kinds.values()} != {True, False}:
-        return ()
-    return (Warning("own-group", f"{UNLIKE_OTHERS} {group}", OUT_OF_IT),)
-
-
-def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Where all that was run had less than the CPUs that it saw."""
-    machine = facts.get("machine", {})
-    quota = machine.get("limits", {}).get("cpus")
-    if quota is None or quota >= len(machine.get("allowed_cpus", ())):
-        return ()
-    return (
-        Warning(
-            "cpu-limit",
-            f"a control group around aferir held all programs to {quota:g} CPUs",
-            "start the container around aferir without such a limit",
-        ),
-    )
-
-
-def _time_limit(plan: Plan) -> Warning:
-    return Warning(
-        "time-limit",
-        f"the time limit of {plan.time_limit_s:g} s ended the run with fewer repetitions than "
-        "planned",
-        "raise `experiment.time_limit`, or ask for less",
-    )
 
 
 def _interrupted(folder: Path | None) -> InterruptedRunError:

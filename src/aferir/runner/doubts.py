@@ -1,0 +1,92 @@
+"""What a reader of a finished run has to know: why its figures may not be what they seem. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
+from aferir.model.plan import Plan
+from aferir.model.record import Warning
+from aferir.runner.preparation import warnings_of
+from aferir.runner.rounds import Session
+from aferir.runner.stopping import MOST_FAILURES, History, given_up
+
+_LARGER_MACHINE = "do not set it beside figures of larger machines; there it runs as it is written"
+
+
+def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tuple[Warning, ...]:
+    """Warnings of a run that is over; `in_time`: its time limit did not end it."""
+    plan = session.plan
+    return (
+        *warnings_of(plan, session.ready),
+        *_skipped(session),
+        *_given_up(session),
+        *_own_group(session, facts),
+        *_throttled(facts),
+        *(Warning("shrunk", text, _LARGER_MACHINE) for text in plan.shrunk),
+        *(() if in_time else (_time_limit(plan),)),
+    )
+
+
+def _skipped(session: Session) -> tuple[Warning, ...]:
+    """One warning for each environment that was emulated and spared some of its workloads."""
+    history = History(session.plan.warmup, session.writer.records)
+    slots = session.plan.warmup + session.plan.stop.maximum
+    skipped: dict[str, list[str]] = {}
+    for cell in session.plan.cells:
+        if cell.workload.skip_emulated and history.emulated(cell.environment, slots):
+            skipped.setdefault(cell.environment, []).append(cell.group)
+    return tuple(
+        Warning(
+            "skipped-emulated",
+            f"{name} is emulated in software and was spared {', '.join(groups)}",
+            "run the experiment on a host with hardware virtualisation",
+        )
+        for name, groups in skipped.items()
+    )
+
+
+def _given_up(session: Session) -> tuple[Warning, ...]:
+    history = History(session.plan.warmup, session.writer.records)
+    return tuple(
+        Warning(
+            "given-up",
+            f"{cell.id} failed {MOST_FAILURES} times in a row and was given up",
+            "see its failures, mend the cause and run the experiment anew",
+        )
+        for cell in session.plan.cells
+        if given_up(history, cell.id)
+    )
+
+
+def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
+    """Where programs on the host are held back by what does not hold the others."""
+    group = facts.get("machine", {}).get("own_group", "")
+    if not group or {kind.on_host for kind in session.kinds.values()} != {True, False}:
+        return ()
+    return (Warning("own-group", f"{UNLIKE_OTHERS} {group}", OUT_OF_IT),)
+
+
+def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
+    """Where all that was run had less than the CPUs that it saw."""
+    machine = facts.get("machine", {})
+    quota = machine.get("limits", {}).get("cpus")
+    if quota is None or quota >= len(machine.get("allowed_cpus", ())):
+        return ()
+    return (
+        Warning(
+            "cpu-limit",
+            f"a control group around aferir held all programs to {quota:g} CPUs",
+            "start the container around aferir without such a limit",
+        ),
+    )
+
+
+def _time_limit(plan: Plan) -> Warning:
+    return Warning(
+        "time-limit",
+        f"the time limit of {plan.time_limit_s:g} s ended the run with fewer repetitions than "
+        "planned",
+        "raise `experiment.time_limit`, or ask for less",
+    )
