@@ -15,7 +15,7 @@ from aferir.linux.namespace import Pair
 from aferir.model.bench import Figure
 from aferir.model.network import one_after_another
 from aferir.selftest.options import BenchOptions
-from benchmarks.network import aggregation, agreement, bench, sizes
+from benchmarks.network import agreement, bench, cut, sizes
 from benchmarks.network.sizes import Range, Turn
 
 SIZES = (1, 64, 1024)
@@ -194,7 +194,7 @@ def test_only_a_cut_of_a_link_that_carries_something_counts() -> None:
 
     def hit(*links: tuple[float, ...]) -> int:
         curves = (Curve(f"eth{k}", at_s, bps) for k, bps in enumerate(links))
-        return aggregation._hit(tuple(curves), events)
+        return cut.links_hit(tuple(curves), events)
 
     assert hit(busy_until_3, idle_until_3) == 2
     assert hit(idle_until_3, busy_until_3) == 0

@@ -83,7 +83,7 @@ def run(
     RefusedError where the disk takes no more, InterruptedRunError after Ctrl-C or SIGTERM:
     everything is given back by then, and the run can be continued.
     """
-    means = _means(plan, kinds, workloads, elsewhere, context or Context(), progress)
+    means = _means(plan, kinds, workloads, elsewhere, context or Context(), progress=progress)
     folder: Path | None = None
     running = Running(clock)
     with ending_signals():
@@ -170,6 +170,7 @@ def _means(
     workloads: Mapping[str, Program[Any]],
     elsewhere: Mapping[str, OtherHost],
     context: Context,
+    *,
     progress: Progress,
 ) -> _Means:
     """Those of a plan, with every environment of it; nothing is made yet."""
