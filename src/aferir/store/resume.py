@@ -22,6 +22,7 @@ from aferir.store.run import (
     PROVENANCE,
     RECORDS,
     RunSummary,
+    content_of,
     exists,
     list_runs,
     read_json,
@@ -125,7 +126,7 @@ def _beyond_repair(summary: RunSummary) -> str:
         if exists(folder / COMPLETE):
             return summary.note
         try:
-            _, problems = salvage((folder / RECORDS).read_bytes())
+            _, problems = salvage(content_of(folder / RECORDS))
         except OSError as reason:
             return refused(reason, folder / RECORDS, "read").message
         if not problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -151,7 +152,7 @@ def read_records(folder: Path) -> tuple[list[Record], int]:
     """All whole records and the bytes they take; a torn last line is left out."""
     path = folder / RECORDS
     try:
-        return decode_lines(path.read_bytes())
+        return decode_lines(content_of(path))
     except FileNotFoundError:
         return [], 0
     except OSError as reason:
@@ -160,11 +161,23 @@ def read_records(folder: Path) -> tuple[list[Record], int]:
         raise damaged(path, str(reason)) from None
 
 
+def content_of(path: Path) -> bytes:
+    """All of a run's file. A pipe in its place is not waited for.
+
+    Errors: OSError; UsageError where something else than a file has that name.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        what = "folder" if stat.S_ISDIR(mode) else "pipe, socket or device"
+        raise damaged(path, f"it is a {what}, not a file")
+    return path.read_bytes()
+
+
 def read_json(path: Path, kind: type[_Value]) -> _Value:
     """One file of a run. Errors: UsageError where it is missing or damaged."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (FileNotFoundError, IsADirectoryError) as reason:
+        return msgspec.json.decode(content_of(path), type=kind)
+    except FileNotFoundError as reason:
         raise damaged(path, reason.strerror or "it is not there") from None
     except OSError as reason:
         raise refused(reason, path, "read", remedy=_AS_OWNER) from None

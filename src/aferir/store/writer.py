@@ -34,6 +34,7 @@ from aferir.store.run import (
     Ending,
     Manifest,
     Run,
+    content_of,
     exists,
     open_run,
     read_manifest,
@@ -187,7 +188,7 @@ def _mend(folder: Path) -> tuple[str, ...]:
     if not exists(path):
         return ()
     with refusals(path, "mended"):
-        content = path.read_bytes()
+        content = content_of(path)
         whole, problems = salvage(content)
         if not problems:
             return ()

@@ -17,6 +17,7 @@ from aferir.model.provenance import Provenance
 from aferir.model.record import Record
 from aferir.store import continue_run, create_run, list_runs, open_run
 from aferir.store.export import export_parquet
+from aferir.store.resume import choose
 from tests.unit.runner.fakes import experiment, plan_of
 
 CONTENT = experiment(environments=["native"])
@@ -182,3 +183,24 @@ def test_a_parquet_file_that_cannot_be_written_whole_leaves_the_old_one(
         export_parquet([run], target)
     assert target.read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"runs", "all.parquet"}
+
+
+@pytest.mark.parametrize("name", ["run.json", "records.jsonl", "complete.json", "plan.json"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_damage_and_nobody_waits_for_it(
+    tmp_path: Path, plan: Plan, name: str, make: Callable[[Path], None]
+) -> None:
+    with create_run(tmp_path, plan, CONTENT, FIRST) as writer:
+        writer.append(record(0))
+        writer.finish()
+    (writer.folder / name).unlink()
+    make(writer.folder / name)
+    error = error_of(lambda: open_run(writer.folder))
+    assert error is not None
+    assert error.exit_code == 2
+    assert f"{writer.folder / name} is damaged: it is a" in error.message
+    summaries = list_runs(tmp_path)
+    assert [summary.status for summary in summaries] == [
+        "complete" if name == "plan.json" else "damaged"
+    ]
+    assert choose(tmp_path, plan, FIRST.version).step == "begin"
