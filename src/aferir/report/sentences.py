@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aferir.model.plan import environment_family
-from aferir.report.formatting import change, listing, number, percent, quantity_interval
+from aferir.report.formatting import change, listing, percent, quantity_interval
 from aferir.report.model import CellResult, Sentence
 from aferir.report.ranking import combine
 from aferir.statistics.stalls import Stalls
@@ -143,11 +143,13 @@ def _stall_notes(cell: CellResult, baseline: str) -> list[str]:
 
 
 def stalled(stalls: Stalls) -> str:
-    """`6 of 20 stalled for 3.0 times as long`, or `0 of 20 stalled`."""
+    """`6 of 20 stalled for 3.0 times [2.9, 3.1] as long`, or `0 of 20 stalled`."""
     text = f"{stalls.stalled} of {stalls.n} stalled"
-    if stalls.factor is None:
-        return text
-    return f"{text} for {number(stalls.factor, 2)} times as long"
+    return text if stalls.factor is None else f"{text} for {_times_as_long(stalls)}"
+
+
+def _times_as_long(stalls: Stalls) -> str:
+    return f"{quantity_interval(stalls.factor, stalls.factor_interval, 'times')} as long"
 
 
 def _emulated(family: str, cells: list[CellResult], baseline: str, level: float) -> Sentence:
@@ -200,14 +202,13 @@ def _stalls(cells: list[CellResult], baseline: str, named: Mapping[str, str]) ->
 
 
 def _stalled_how(stalls: Stalls) -> str:
-    """`stalled in 6 of 20 repetitions [12 %, 54 %], for 3.0 times as long as usual`."""
-    if stalls.factor is None or stalls.factor_range is None:
+    """`stalled in 6 of 20 repetitions [12 %, 54 %], 3.0 times [2.9, 3.1] as long as typical`."""
+    if stalls.factor is None:
         return f"in none of {stalls.n}"
     low, high = (percent(end) for end in (stalls.share.low, stalls.share.high))
-    least, most = (number(end, 2) for end in stalls.factor_range)
     return (
         f"stalled in {stalls.stalled} of {stalls.n} repetitions [{low}, {high}], "
-        f"{number(stalls.factor, 2)} times as long as a typical one ({least} to {most})"
+        f"{_times_as_long(stalls)} as a typical one"
     )
 
 

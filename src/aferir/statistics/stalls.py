@@ -14,6 +14,7 @@ from scipy import special
 
 from aferir.statistics.arrays import Array, quantile
 from aferir.statistics.intervals import Interval, quantile_interval
+from aferir.statistics.robust import locate, mean_location
 from aferir.statistics.student import satterthwaite
 
 LEAST_FACTOR = 1.1
@@ -35,9 +36,9 @@ class Stalls(msgspec.Struct, frozen=True, kw_only=True):
     most: float
     """One-sided 95 % limit of the share: what n repetitions do not exclude."""
     factor: float | None = None
-    """Median stalled repetition over a typical one; None where none stalled."""
-    factor_range: tuple[float, float] | None = None
-    """Smallest and largest factor of a stalled repetition."""
+    """Stalled repetitions over typical ones (geometric means); None where none stalled."""
+    factor_interval: Interval | None = None
+    """Welch's, of the logarithms; None where fewer than two stalled."""
 
 
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,17 +92,32 @@ def find_stalls(values: Array, *, scale: float, level: float = 0.95) -> Stalls:
     logs = np.log(values)
     typical = _mode(logs)
     limit = max(math.log(LEAST_FACTOR), DEVIATIONS * scale)
-    slow = np.exp(logs[logs > typical + limit] - typical)
+    beyond = logs > typical + limit
+    slow = logs[beyond]
     share = _clopper_pearson(slow.size, n, level)
     most = float(special.betaincinv(slow.size + 1, n - slow.size, 0.95)) if slow.size < n else 1.0
+    factor, interval = _factor(slow, logs[~beyond], level) if slow.size else (None, None)
     return Stalls(
         n=n,
         stalled=int(slow.size),
         share=share,
         most=most,
-        factor=_quantile_of(slow, 0.5) if slow.size else None,
-        factor_range=(float(slow.min()), float(slow.max())) if slow.size else None,
+        factor=factor,
+        factor_interval=interval,
     )
+
+
+def _factor(slow: Array, typical: Array, level: float) -> tuple[float, Interval | None]:
+    """Of logarithms of the stalled repetitions and of the others, at least one of each."""
+    above = mean_location(slow) if slow.size > 1 else None
+    below = locate(typical)
+    centre = float(slow.mean()) - (below.centre if below else float(typical.mean()))
+    if above is None or below is None:
+        return _exp(centre), None
+    parts = above.error**2, below.error**2
+    freedom = satterthwaite(parts, (above.n - 1, below.n - 1))
+    reach = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(sum(parts))
+    return _exp(centre), Interval(_exp(centre - reach), _exp(centre + reach), level, "Welch")
 
 
 def fisher(k: int, n: int, j: int, m: int) -> float:

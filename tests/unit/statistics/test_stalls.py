@@ -92,3 +92,30 @@ def test_what_is_only_just_significant_is_called_so() -> None:
         assert verdict.ratio is not None
         certain = verdict.interval.low > verdict.ratio**0.5
         assert ("exaggerated" in [w.code for w in verdict.warnings]) is not certain
+
+
+def test_the_factor_of_stalls_has_an_interval_from_two_on() -> None:
+    a = noisy(20, 13)
+    a[4] *= 2.5
+    one = find_stalls(a, scale=0.005)
+    assert one.factor == pytest.approx(2.5, rel=0.02)
+    assert one.factor_interval is None
+    # Logarithms of the stalled: ln 3 -+ ln 1.2; t(0.975, 1) = 12.7062 times their mean's error.
+    flat = np.array([1.0] * 10 + [3.0 / 1.2, 3.0 * 1.2])
+    two = find_stalls(flat, scale=0.005)
+    assert two.factor == pytest.approx(3)
+    assert two.factor_interval is not None
+    assert two.factor_interval.high == pytest.approx(3 * 1.2**12.7062047, rel=1e-6)
+    assert two.factor_interval.low == pytest.approx(3 / 1.2**12.7062047, rel=1e-6)
+
+
+def test_the_interval_of_the_factor_covers() -> None:
+    rng = np.random.default_rng(14)
+    inside = []
+    for _ in range(600):
+        slow = np.where(rng.random(30) < 0.3, 3.0 * np.exp(0.2 * rng.normal(size=30)), 1.0)
+        found = find_stalls(slow * np.exp(0.01 * rng.normal(size=30)), scale=0.01)
+        if found.factor_interval is not None:
+            inside.append(found.factor_interval.contains(3.0))
+    assert len(inside) > 580
+    assert 0.93 <= np.mean(inside) <= 0.97
