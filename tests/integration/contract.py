@@ -63,6 +63,8 @@ class EveryKind:
     """How often its maker is killed; 0 for a kind that makes nothing."""
     longest_start_s = 0.4
     """Within which a kill comes: about what one allocation takes here, and its end."""
+    here = True
+    """Whether its instances are on this machine."""
     entries: ClassVar[Collection[str]] = ()
     """Kinds of entries that it writes into the journal; empty: those of its own name."""
 
@@ -103,6 +105,25 @@ class EveryKind:
         if registry.kinds()[self.kind].on_host:
             pytest.skip("nothing runs on the host between two commands")
         check_pause(instance, lambda: self.used(instance))
+
+    def test_it_competes_for_cpus_as_every_other_kind_does(self, environment: Environment) -> None:
+        """All its processes weigh as much as one of our own nice value: arms are alike."""
+        if not self.here:
+            pytest.skip("its instances compete where they are")
+        before = {entry.id for entry in journal.entries()}
+        instance = environment.allocate(self.spec())
+        try:
+            ids = [entry.id for entry in journal.entries() if entry.id not in before]
+            root = cgroup.layout().v1.get("cpu")
+            if root is None:
+                pytest.skip("control groups of version 2 say their weight otherwise")
+            made = [path for path in groups_of(ids) if path.parent == root]
+            weights = {int((path / "cpu.shares").read_text(encoding="ascii")) for path in made}
+        finally:
+            instance.release()
+        assert cgroup.weight_of(os.nice(0)) in weights
+        if os.nice(0) == 0:
+            assert weights == {1024}
 
     def test_releasing_twice_and_while_paused_is_fine(self, environment: Environment) -> None:
         before = {entry.id for entry in journal.entries()}

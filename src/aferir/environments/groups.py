@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def make(
     limits = cgroup.Limits(
         cpus=affinity.cpu_limit(spec),
         memory_bytes=spec.memory_bytes if memory else None,
+        nice=os.nice(0),
         accounted=True,
     )
     folders = cgroup.make(name_of(entry), limits, have)

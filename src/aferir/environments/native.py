@@ -1,7 +1,8 @@
-"""The host itself: nothing is made, so that every phase is as good as zero."""
+"""The host itself: next to nothing is made, so that every phase is as good as zero."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 import uuid
@@ -44,7 +45,7 @@ class Native:
         return ""
 
     def allocate(self, spec: EnvironmentSpec) -> NativeInstance:
-        """A control group where a limit is asked for, else nothing at all.
+        """A control group, where we may make one.
 
         Errors: MissingError where the CPUs or the right to limit them are missing.
         """
@@ -80,6 +81,7 @@ def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, may_limit: bool)
 
     The memory of a native environment says how much a workload may count on; who may make control
     groups enforces it, and others run without. A quota changes the figures, so it is never dropped.
+    Containers are in a group, which competes for CPUs as a whole: so is what runs beside them.
 
     Errors: MissingError for a quota that cannot be set.
     """
@@ -91,7 +93,12 @@ def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, may_limit: bool)
             remedy="run as root on the host itself: sudo aferir ..., or remove its `cpu_quota`",
         )
     memory = spec.memory_bytes if may_limit and 0 < spec.memory_bytes < host_memory_bytes else None
-    return cgroup.Limits(cpus=cpus, memory_bytes=memory, accounted=spec.accounted and may_limit)
+    return cgroup.Limits(
+        cpus=cpus,
+        memory_bytes=memory,
+        nice=os.nice(0) if may_limit else None,
+        accounted=spec.accounted and may_limit,
+    )
 
 
 class NativeInstance:

@@ -63,6 +63,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cpus: float | None = None
     """CPU seconds per second."""
     memory_bytes: int | None = None
+    nice: int | None = None
+    """Beside others, all members together weigh as much as one process of this nice value."""
     accounted: bool = False
     """Groups without a limit, too, where what the members use can be read."""
 
@@ -116,6 +118,14 @@ def bandwidth_us(cpus: float) -> tuple[int, int]:
     return max(round(cpus * period), 1_000), period
 
 
+def weight_of(nice: int) -> int:
+    """What a process of that nice value weighs, as `cpu.shares`: each step is a fourth more.
+
+    Source: sched_prio_to_weight in kernel/sched/core.c, which this is within one of.
+    """
+    return round(1024 / 1.25**nice)
+
+
 def settings(limits: Limits, have: Layout) -> list[tuple[Path, str, str]]:
     """Files to write for `limits`, in order: (root of the hierarchy, file, value).
 
@@ -129,6 +139,11 @@ def settings(limits: Limits, have: Layout) -> list[tuple[Path, str, str]]:
             wanted += [(root, "cpu.cfs_quota_us", str(quota))]
         else:
             wanted += [(_v2_root(have, "cpu"), "cpu.max", f"{quota} {period}")]
+    if limits.nice is not None:  # where there are no weights, nobody has one
+        if root := have.v1.get("cpu"):
+            wanted += [(root, "cpu.shares", str(weight_of(limits.nice)))]
+        elif have.v2 is not None and "cpu" in have.v2_controllers:
+            wanted += [(have.v2, "cpu.weight.nice", str(limits.nice))]
     if limits.memory_bytes is not None:
         if root := have.v1.get("memory"):
             wanted += [(root, "memory.limit_in_bytes", str(limits.memory_bytes))]

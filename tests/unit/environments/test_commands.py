@@ -99,6 +99,19 @@ def test_a_controller_that_is_nowhere_is_missing() -> None:
     assert "mount -t cgroup" in caught.value.remedy
 
 
+@pytest.mark.parametrize(("nice", "shares"), [(-20, 88761), (0, 1024), (5, 335), (19, 15)])
+def test_a_group_weighs_as_much_as_a_process_of_its_nice_value(nice: int, shares: int) -> None:
+    """The kernel's table, which the power is close to."""
+    [(root, file, value)] = cgroup.settings(cgroup.Limits(nice=nice), V1)
+    assert (root, file) == (V1.v1["cpu"], "cpu.shares")
+    assert int(value) == pytest.approx(shares, rel=0.01, abs=1)
+    have = cgroup.Layout(v2=Path("/cg"), v2_controllers=("cpu",))
+    assert cgroup.settings(cgroup.Limits(nice=nice), have) == [
+        (Path("/cg"), "cpu.weight.nice", str(nice))
+    ]
+    assert cgroup.settings(cgroup.Limits(nice=nice), cgroup.Layout()) == []
+
+
 @given(st.floats(1e-6, 512))
 def test_a_quota_is_never_below_what_the_kernel_takes(cpus: float) -> None:
     quota, period = cgroup.bandwidth_us(cpus)
@@ -131,9 +144,11 @@ def test_an_instance_gets_just_its_cpus_or_an_error(
 
 def test_the_host_is_limited_only_where_asked_and_permitted() -> None:
     host = 2**34
-    assert native.limits_of(spec(memory_bytes=host), host, may_limit=True) == cgroup.Limits()
+    ours = os.nice(0)
+    unlimited = native.limits_of(spec(memory_bytes=host), host, may_limit=True)
+    assert unlimited == cgroup.Limits(nice=ours)
     limited = native.limits_of(spec(cpu_quota=0.5), host, may_limit=True)
-    assert limited == cgroup.Limits(cpus=1.0, memory_bytes=2**28)
+    assert limited == cgroup.Limits(cpus=1.0, memory_bytes=2**28, nice=ours)
     assert native.limits_of(spec(), host, may_limit=False) == cgroup.Limits()
     with pytest.raises(MissingError):
         native.limits_of(spec(cpu_quota=0.5), host, may_limit=False)

@@ -5,6 +5,7 @@ Source: lxc.container.conf(5), lxc-start(1), lxc-attach(1) of LXC 4 and later.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -62,7 +63,9 @@ def _limits(
     spec: EnvironmentSpec, cpus: Sequence[int], have: cgroup.Layout
 ) -> list[tuple[str, str]]:
     """Names of version 1 or 2, whichever of the two this host has each controller in."""
-    limits = cgroup.Limits(cpus=affinity.cpu_limit(spec), memory_bytes=spec.memory_bytes)
+    limits = cgroup.Limits(
+        cpus=affinity.cpu_limit(spec), memory_bytes=spec.memory_bytes, nice=os.nice(0)
+    )
     version = {True: "lxc.cgroup2", False: "lxc.cgroup"}
     lines = [
         (f"{version[root == have.v2]}.{file}", value)

@@ -247,10 +247,10 @@ def _start(
     """
     folder = folder_of(entry)
     hardware = spec.hardware() if isinstance(spec, GuestSpec) else command_line.Hardware()
-    limits = cgroup.Limits(cpus=affinity.cpu_limit(spec))
-    groups: dict[str, Path] = {}
-    if limits.cpus is not None:
-        groups = cgroup.make(name_of(entry), limits, cgroup.layout())
+    have = cgroup.layout()
+    nice = os.nice(0) if cgroup.may_be_made(have) else None
+    limits = cgroup.Limits(cpus=affinity.cpu_limit(spec), nice=nice)
+    groups = {} if limits == cgroup.Limits() else cgroup.make(name_of(entry), limits, have)
     command = command_line.command(
         name=name_of(entry),
         folder=folder,
