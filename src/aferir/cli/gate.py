@@ -198,7 +198,7 @@ def _seconds(text: str) -> float:
 def _say(options: argparse.Namespace, name: str, verdict: Verdict, itself: Itself | None) -> int:
     import msgspec
 
-    from aferir.cli.measure import write_text
+    from aferir.cli.command_options import write_text
     from aferir.gate import forms
     from aferir.gate.words import details, headline
 

@@ -11,6 +11,7 @@ import msgspec
 
 from aferir.config.environments import MOST_ENVIRONMENTS, EnvironmentTable, read_table
 from aferir.config.expand import expand
+from aferir.config.explain import with_arms
 from aferir.config.factors import read_factors
 from aferir.config.fields import Fields, is_table
 from aferir.config.hosts import read_hosts
@@ -31,7 +32,16 @@ from aferir.model.plan import HostLimits, Plan
 from aferir.model.words import choose, kind_of, shown
 from aferir.programs.base import Program
 
-_SECTIONS = ("experiment", "stop", "server", "host", "environment", "workload", "factors")
+_SECTIONS = (
+    "experiment",
+    "stop",
+    "server",
+    "host",
+    "environment",
+    "workload",
+    "factors",
+    "explain",
+)
 _LARGEST_FILE = 2**20
 
 
@@ -109,6 +119,9 @@ def plan_of(
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
     server = read_server(_section(document, "server", problems, optional=True), host, problems)
     environments, names = _environments(document, experiment, kinds, problems)
+    environments, design = with_arms(
+        document, environments, experiment, kinds=kinds, host=host, problems=problems
+    )
     if server is not None:
         environments = [msgspec.structs.replace(one, accounted=True) for one in environments]
     workloads = _workloads(document, programs, names, experiment, problems=problems)
@@ -143,6 +156,7 @@ def plan_of(
         time_limit_s=experiment.time_limit_s,
         metric=experiment.metric or "",
         server=server,
+        design=design,
         load_period_s=experiment.load_period_s,
         hosts=tuple(one for one in hosts if any(one.name == spec.host for spec in specs)),
         environments=specs,

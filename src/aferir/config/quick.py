@@ -45,11 +45,15 @@ def experiment(
     warmup: int,
     budget_s: float,
     limit_s: float,
+    verb: str = "measure",
+    explain: Mapping[str, object] | None = None,
+    metric: str = "",
 ) -> dict[str, object]:
     """The document of an experiment file; `parameters` are those of the program `command`.
 
     `budget_s` is for all rounds together, which a busy machine may exceed for its least number of
-    rounds; `limit_s` is for one repetition.
+    rounds; `limit_s` is for one repetition. `explain` is the table of that name, if there is to be
+    one, and `metric` what it is about, if not the duration.
     """
     name = _name(str(parameters.get("command") or "script"))
     fixed = rounds.least == rounds.most
@@ -60,12 +64,14 @@ def experiment(
     )
     return {
         "experiment": {
-            "name": f"measure-{name}",
+            "name": f"{verb}-{name}",
             "baseline": environments[0]["name"],
             "warmup": warmup,
             "time_limit": f"{max(_PATIENCE * budget_s, limit_s):g} s",
+            **({"metric": metric} if metric else {}),
         },
         "stop": stop,
+        **({"explain": dict(explain)} if explain is not None else {}),
         "environment": [dict(table) for table in environments],
         "workload": [
             {

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from aferir.config.environments import MOST_ENVIRONMENTS, EnvironmentKeys
+from aferir.config.explain import Explain
 from aferir.config.factors import MOST_FACTORS, MOST_LEVELS, PREFIX
 from aferir.config.hosts import MOST_HOSTS, HostKeys
 from aferir.config.sections import MOST_WORKLOADS, Experiment, Stop
@@ -107,6 +108,7 @@ def document(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) ->
             "environment": _tables(_by("kind", _kinds(kinds)), MOST_ENVIRONMENTS),
             "workload": _tables(_by("program", _programs(programs)), MOST_WORKLOADS),
             "factors": _factors(programs, kinds),
+            "explain": table(fields(Explain)),
         },
         "allOf": [_needed(key, programs) for key in _ever_needed(programs)],
     }

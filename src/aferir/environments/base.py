@@ -88,6 +88,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from aferir.environments.features import Feature
 from aferir.image.userland import Progress, silent
 from aferir.linux import cleaning
 from aferir.linux.cleaning import Cleaner
@@ -246,6 +247,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether instances start from the image, which gets the Debian packages of programs."""
     any_program: bool = True
     """Whether programs run in it that do not name it, as those that ask a cloud for instances."""
+    features: tuple[Feature, ...] = ()
+    """What can be taken away from its instances to find what it costs."""
     mpi: str = ""
     """The MPI that starts programs on all nodes of an instance; empty: there is one node."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from aferir.environments import groups
+from aferir.environments import groups, rooted
 from aferir.environments.limited import DISK
 from aferir.environments.tool import INSIDE, Place
 from aferir.errors import MissingError
@@ -28,10 +28,11 @@ def said_by(entry: Entry) -> Path:
     return folder_of(entry) / "said"
 
 
-def make(place: Place, tree: Path | None, *, host_folders: bool) -> None:
+def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "") -> None:
     """The folder of an instance, and where it has a `tree` its private layer above that.
 
-    With `host_folders` /proc, /dev and /sys of the host are seen in it.
+    With `host_folders` /proc, /dev and /sys of the host are seen in it; at `volume` it has a folder
+    that is no overlay, if it is not the tool that makes one.
     Errors: MissingError where they cannot be mounted.
     """
     folder = folder_of(place.entry)
@@ -48,6 +49,8 @@ def make(place: Place, tree: Path | None, *, host_folders: bool) -> None:
             mounts.fresh("proc", place.root / "proc")
             for name in ("dev", "sys"):
                 mounts.bind(Path("/", name), place.root / name)
+        if volume:
+            mounts.bind(own_folder(folder), rooted.made(place.root, PurePosixPath(volume)))
         if place.disk is not None:
             at = place.root / DISK.relative_to("/")
             at.mkdir(parents=True)
@@ -58,3 +61,11 @@ def make(place: Place, tree: Path | None, *, host_folders: bool) -> None:
             remedy="an overlay takes a kernel with CONFIG_OVERLAY_FS, and a state folder "
             "(AFERIR_STATE) that is not on an overlay itself",
         ) from None
+
+
+def own_folder(folder: Path) -> Path:
+    """An empty folder beside an instance's root for a volume, which anybody may write to."""
+    made = folder / "volume"
+    made.mkdir()
+    made.chmod(0o1777)
+    return made

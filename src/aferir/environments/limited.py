@@ -9,7 +9,7 @@ from typing import Annotated
 
 from aferir.linux import limited_disk
 from aferir.model.checking import Wrong
-from aferir.model.parameters import size
+from aferir.model.parameters import size, text
 from aferir.model.plan import SCRATCH, CpuQuota, EnvironmentSpec, HugePages, MergePages, Tenants
 
 DISK = PurePosixPath("/srv/aferir")
@@ -64,6 +64,27 @@ class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
             said = "is of a disk of its own"
             return (Wrong("disk_rate", said, 'add its size: `disk = "2 GiB"`'),)
         return ()
+
+
+class LayeredSpec(DiskSpec, frozen=True, kw_only=True):
+    """One whose files are on an overlay, but for those in a volume."""
+
+    volume: Annotated[
+        str,
+        text(
+            "folder in it that is an ordinary one of the host, and no overlay",
+            "/data",
+            unset="none",
+        ),
+    ] = ""
+
+    def conflicts(self) -> tuple[Wrong, ...]:
+        """A volume is at a place of its own, named from the root."""
+        wrong = super().conflicts()
+        if self.volume and (not self.volume.startswith("/") or self.volume == "/"):
+            said = "is no folder below the root"
+            return (*wrong, Wrong("volume", said, 'write its whole path: `volume = "/data"`'))
+        return wrong
 
 
 @contextlib.contextmanager

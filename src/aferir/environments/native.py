@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from aferir.environments import limited
 from aferir.environments.base import Accounting, Context, Kind, Phases
+from aferir.environments.features import LIMITS
 from aferir.environments.limited import DiskSpec
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.linux import affinity, cgroup, journal, limited_disk, pages, process, scratch, undo
@@ -195,4 +196,4 @@ def _copy(source: Path, destination: Path) -> None:
         raise ProgramError(f"{source} cannot be copied to {destination}: {error}") from None
 
 
-NATIVE = Kind(name=Native.kind, spec=NativeSpec, make=Native, on_host=True)
+NATIVE = Kind(name=Native.kind, spec=NativeSpec, make=Native, on_host=True, features=LIMITS)

@@ -67,6 +67,16 @@ def get(root: Path, source: PurePosixPath, destination: Path) -> None:
         raise ProgramError(f"{source} cannot be got: {error.strerror}") from None
 
 
+def made(root: Path, folder: PurePosixPath) -> Path:
+    """A folder of the tree as the host sees it, made where it is not there. Errors: OSError."""
+    with _Root(root) as tree:
+        handle = tree.make_folders(folder)
+    try:
+        return Path(f"/proc/self/fd/{handle}").readlink()
+    finally:
+        os.close(handle)
+
+
 class _Root:
     """A folder that paths are resolved in."""
 

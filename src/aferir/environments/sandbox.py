@@ -18,8 +18,9 @@ from pathlib import Path, PurePosixPath
 from aferir import installed
 from aferir.environments import groups, layer, limited, needs
 from aferir.environments.base import Kind, Phases
+from aferir.environments.features import LIMITS, OVERLAY, Feature
 from aferir.environments.inside import PROGRAM, Inside
-from aferir.environments.limited import DiskSpec
+from aferir.environments.limited import DiskSpec, LayeredSpec
 from aferir.environments.tool import INSIDE, Place, Tool
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
@@ -98,7 +99,8 @@ class Sandbox:
                 program=program,
                 disk=None if disk is None else disk.folder,
             )
-            layer.make(place, tree, host_folders=tool.host_folders)
+            volume = spec.volume if isinstance(spec, LayeredSpec) and not tool.engine else ""
+            layer.make(place, tree, host_folders=tool.host_folders, volume=volume)
             folders = groups.make(entry, spec, cpus)
             copied = time.perf_counter()
             child = _start(place, tool, folders)
@@ -221,14 +223,17 @@ def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = No
     journal.erase(entry)
 
 
-def kind(tool: Tool, spec: type[DiskSpec] = DiskSpec) -> Kind:
-    """The kind of environment that a tool makes."""
+def kind(
+    tool: Tool, spec: type[DiskSpec] = LayeredSpec, features: tuple[Feature, ...] = ()
+) -> Kind:
+    """The kind of environment that a tool makes; `features` are those of its own."""
     return Kind(
         name=tool.kind,
         spec=spec,
         make=lambda context: Sandbox(tool, context.progress),
         clean={tool.kind: lambda entry: give_back(entry, tool)},
         has_image=True,
+        features=(*features, OVERLAY, *LIMITS),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from aferir.model.checking import Wrong
+from aferir.model.design import Design
 from aferir.model.host import HostSpec
 from aferir.model.parameters import number, several, size, text, told, whole
 
@@ -230,6 +231,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How often the load of each core is looked at during runs; None: never."""
     hosts: tuple[HostSpec, ...] = ()
     """Those that environments name."""
+    design: Design | None = None
+    """Where one environment is explained, which of its features each arm has."""
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
     shrunk: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ import numpy as np
 from aferir.model.plan import Cell, EnvironmentKind, Plan, environment_family
 from aferir.model.record import Failure, Record, Sample, Side, Warning
 from aferir.report.curves import curve_families
+from aferir.report.explain import explain
 from aferir.report.io_costs import study, with_costs
 from aferir.report.levels import level_sentences
 from aferir.report.model import (
@@ -72,7 +73,9 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         for cell in _ordered_cells(plan)
     )
     cells = _with_verdicts(_with_ratios(cells, rule), rule)
-    ranking = rank(cells, plan.baseline, level=rule.level)
+    explained = explain(plan, counted, rule)
+    # Arms are no environments that anybody chooses between.
+    ranking = () if plan.design else rank(cells, plan.baseline, level=rule.level)
     return Evaluation(
         name=plan.name,
         title=plan.title or plan.name,
@@ -85,7 +88,9 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         rooflines=rooflines(cells),
         allocations=_allocations(counted, kinds, emulated, rule),
         ranking=ranking,
-        sentences=_sentences(plan, cells, rule),
+        sentences=() if plan.design else _sentences(plan, cells, rule),
+        explanations=explained.explanations,
+        not_explained=explained.missing,
         rule=rule,
         repetitions=sum(record.workload != ALLOCATION for record in counted),
     )

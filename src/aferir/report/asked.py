@@ -33,8 +33,8 @@ def doubt_lines(records: Iterable[Record], codes: Sequence[str]) -> list[str]:
         for warning in record.warnings:
             if warning.code in codes:
                 names = where.setdefault(f"{warning.message}; {warning.advice}", [])
-                if record.environment not in names:
-                    names.append(record.environment)
+                if (family := environment_family(record.environment)) not in names:
+                    names.append(family)
     return [f"{', '.join(names)}: {text}." for text, names in where.items()]
 
 

@@ -9,7 +9,6 @@ import msgspec
 
 from aferir.model.provenance import Provenance
 from aferir.model.record import Warning
-from aferir.report.causes import Explanation
 from aferir.report.model import Evaluation
 from aferir.report.published import Published
 
@@ -119,8 +118,6 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     evaluation: Evaluation
     provenance: Provenance | None = None
     published: Published = Published()
-    explanations: tuple[Explanation, ...] = ()
-    """Comparisons whose causes are known."""
 
 
 Maker = Callable[[Subject], Section | None]

@@ -8,6 +8,7 @@ import msgspec
 
 from aferir.model.plan import EnvironmentKind, Parameter, ServerSpec
 from aferir.model.record import Failure, Side, Warning
+from aferir.report.causes import Explanation
 from aferir.statistics.intervals import Interval
 from aferir.statistics.io_cost import Uncertain
 from aferir.statistics.ratio import Ratio
@@ -271,6 +272,10 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     ranking: tuple[Rank, ...]
     """Fastest first."""
     sentences: tuple[Sentence, ...]
+    explanations: tuple[Explanation, ...] = ()
+    """Comparisons whose causes were looked for."""
+    not_explained: tuple[str, ...] = ()
+    """Those that lack the repetitions for it, a sentence each."""
     rule: Rule
     repetitions: int
     """Finished ones that count, failures included."""

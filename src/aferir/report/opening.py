@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from aferir.report.causes import advice, sentence
 from aferir.report.formatting import change, labelled, listing, percent
 from aferir.report.model import CellResult, Evaluation, Rank
 from aferir.report.overview import WORST, Failed, Overview, overview
@@ -29,9 +30,17 @@ def too_long(evaluation: Evaluation) -> bool:
 
 def opening(evaluation: Evaluation) -> tuple[str, ...]:
     """What is said first: the sentences, or the lines of the overview where those are too long."""
+    if explained := explanation_lines(evaluation):
+        return explained
     if too_long(evaluation):
         return lines(evaluation)
     return tuple(sentence.text for sentence in evaluation.sentences)
+
+
+def explanation_lines(evaluation: Evaluation) -> tuple[str, ...]:
+    """Where causes were looked for, all that is said of them."""
+    said = [line for one in evaluation.explanations for line in (sentence(one), *advice(one))]
+    return (*said, *evaluation.not_explained)
 
 
 def lines(evaluation: Evaluation) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from aferir.model.provenance import Provenance
 from aferir.report.blocks import Maker, Section, Subject
-from aferir.report.causes import Explanation
 from aferir.report.model import Evaluation
 from aferir.report.published import load
 from aferir.report.sections import (
@@ -34,9 +33,9 @@ from aferir.report.sections import (
 
 PAGE: tuple[Maker, ...] = (
     verdict.section,
+    causes.section,
     ranking.section,
     ratios.section,
-    causes.section,
     matrix.section,
     failures.section,
     io.section,
@@ -62,17 +61,14 @@ def sections(
     *,
     provenance: Provenance | None = None,
     reference: Path | None = None,
-    explanations: tuple[Explanation, ...] = (),
 ) -> tuple[Section, ...]:
     """Those that have something to say.
 
-    `reference` is the folder of published results; `explanations` are comparisons whose causes are
-    known.
+    `reference` is the folder of published results.
     """
     subject = Subject(
         evaluation=evaluation,
         provenance=provenance,
         published=load(reference),
-        explanations=explanations,
     )
     return tuple(section for make in PAGE if (section := make(subject)) is not None)

@@ -272,3 +272,20 @@ def test_groups_are_not_made_where_hierarchies_are_read_only(tmp_path: Path) -> 
     assert not cgroup.may_be_made(cgroup.Layout())
     assert not cgroup.may_be_made(cgroup.Layout({"memory": tmp_path / "absent"}))
     assert cgroup.may_be_made(cgroup.Layout({"memory": tmp_path})) == (os.geteuid() == 0)
+
+
+def test_a_container_has_a_network_of_its_own_or_the_hosts() -> None:
+    text = {
+        own: config_file.config(
+            spec(),
+            name="aferir-1",
+            tree=Path("/images/tree"),
+            upper=Path("/state/upper"),
+            cpus=(0,),
+            have=V1,
+            own_network=own,
+        )
+        for own in (True, False)
+    }
+    assert "lxc.net.0.type = empty\n" in text[True]
+    assert "lxc.net.0.type = none\n" in text[False]

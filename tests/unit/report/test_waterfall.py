@@ -3,12 +3,14 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aferir.model.design import Kept
 from aferir.report.analyse import analyse
-from aferir.report.causes import Cause, Explanation, sentence
+from aferir.report.causes import Cause, Explanation, advice, sentence
 from aferir.report.charts.waterfall import waterfall_chart
 from aferir.report.write.html import html
 from aferir.report.write.markdown import markdown
@@ -28,6 +30,7 @@ def explained(*effects: float, total: float, intervals: bool = False) -> Explana
         group="cg.A",
         total=total,
         total_interval=interval(total - 0.01, total + 0.01) if intervals else None,
+        rest_interval=interval(-0.012, 0.012) if intervals else None,
         causes=tuple(
             Cause(
                 name=f"cause {k}",
@@ -72,31 +75,35 @@ def test_what_saves_time_goes_back() -> None:
 def test_the_sentence_names_the_largest_causes_first() -> None:
     said = sentence(explained(0.01, 0.05, -0.02, 0.004, 0.001, total=0.06))
     assert said.startswith(
-        "container takes 6.0 % more time than native on cg.A: +5.0 % from cause 1"
+        "container costs +6.0 % on cg.A against native: cause 1 +5.0 %, cause 2 -2.0 %, cause 0"
     )
-    assert "+0.5 % from 2 smaller causes" in said
-    assert said.endswith("+1.5 % is unexplained.")
+    assert said.endswith("unexplained +1.5 %.")
 
 
-def test_a_rest_within_the_errors_may_be_nothing() -> None:
-    near = sentence(explained(0.05, total=0.055, intervals=True))
-    far = sentence(explained(0.05, total=0.10, intervals=True))
-    assert "which may be nothing" in near
-    assert "which may be nothing" not in far
-
-
-def test_without_every_interval_the_rest_has_none() -> None:
-    one = explained(0.05, total=0.10, intervals=True)
-    assert one.rest_interval is not None
-    unknown = Explanation(
-        environment="container",
-        baseline="native",
-        group="cg.A",
-        total=0.10,
-        total_interval=one.total_interval,
-        causes=(*one.causes, Cause(name="other", effect=0.01)),
+def test_every_part_has_its_interval_and_what_is_not_sure_is_said_to_be_so() -> None:
+    one = explained(0.05, 0.001, total=0.055, intervals=True)
+    unsure = msgspec.structs.replace(one.causes[1], claimed=False)
+    some = msgspec.structs.replace(one, causes=(one.causes[0], unsure))
+    assert sentence(some) == (
+        "container costs +5.5 % [+4.5, +6.5] on cg.A against native: cause 0 +5.0 % [+4.8, +5.2], "
+        "cause 1, which may be nothing, +0.1 %, unexplained +0.4 % [-1.2, +1.2]."
     )
-    assert unknown.rest_interval is None
+    none = msgspec.structs.replace(one, causes=(unsure,))
+    assert "no cause is sure: cause 1 costs or saves at most 0.3 %" in sentence(none)
+
+
+def test_advice_is_for_what_surely_costs_and_for_what_was_not_varied() -> None:
+    one = explained(0.05, total=0.055, intervals=True)
+    sure = msgspec.structs.replace(one.causes[0], remedy="leave it out", gives_up="a wall")
+    saves = msgspec.structs.replace(sure, effect=-0.05)
+    unsure = msgspec.structs.replace(sure, claimed=False)
+    some = msgspec.structs.replace(
+        one, causes=(sure, saves, unsure), kept=(Kept("network", "it is not permitted"),)
+    )
+    assert advice(some) == (
+        "Cause 0 (+5.0 %): leave it out; this gives up a wall.",
+        "Network was not taken away: it is not permitted.",
+    )
 
 
 def test_no_cause_at_all_is_said() -> None:
@@ -119,12 +126,13 @@ def test_names_are_escaped() -> None:
 
 
 def test_causes_are_a_section_of_the_page_and_of_markdown(made_up: Any) -> None:
-    evaluation = analyse(made_up.plan(), made_up.records())
+    without = analyse(made_up.plan(), made_up.records())
     one = explained(0.05, 0.03, total=0.10, intervals=True)
-    page = html(evaluation, explanations=(one,))
-    for form in (page, markdown(evaluation, explanations=(one,))):
+    evaluation = msgspec.structs.replace(without, explanations=(one,))
+    page = html(evaluation)
+    for form in (page, markdown(evaluation)):
         assert "Where the difference comes from" in form
         assert "cause 1" in form
         assert "unexplained" in form
     assert "causes-0-title" in page
-    assert "Where the difference comes from" not in html(evaluation)
+    assert "Where the difference comes from" not in html(without)

@@ -29,18 +29,20 @@ def config(
     host_name: str = "aferir",
     first_program: str = "/sbin/aferir-container",
     mounts: Sequence[str] = (),
+    own_network: bool = True,
 ) -> str:
     """The configuration file of one container.
 
-    `tree` is read only below the private `upper`: nothing is copied. Without a network but its
-    own loopback device. Groups have fixed names, so that what a kill leaves can be found.
+    `tree` is read only below the private `upper`: nothing is copied. Its network
+    is its own loopback device alone, or the host's. Groups have fixed names, so that what a kill
+    leaves can be found.
     `mounts` are further lines in the form of fstab(5), targets relative to the root.
     """
     lines = [
         ("lxc.uts.name", host_name),
         ("lxc.rootfs.path", f"overlay:{_escaped(tree)}:{_escaped(upper)}"),
         ("lxc.init.cmd", first_program),
-        ("lxc.net.0.type", "empty"),
+        ("lxc.net.0.type", "empty" if own_network else "none"),
         ("lxc.mount.auto", "proc:mixed sys:ro"),
         ("lxc.mount.entry", "shm dev/shm tmpfs rw,nosuid,nodev,create=dir 0 0"),
         *(("lxc.mount.entry", line) for line in mounts),

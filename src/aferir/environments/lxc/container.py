@@ -8,10 +8,12 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal
 
-from aferir.environments import groups, limited, needs, rooted
+from aferir.environments import groups, layer, limited, needs, rooted
 from aferir.environments.base import Accounting, Kind, Phases
-from aferir.environments.limited import DISK, DiskSpec
+from aferir.environments.features import LIMITS, OVERLAY, Feature
+from aferir.environments.limited import DISK, LayeredSpec
 from aferir.environments.lxc import attach, config_file
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
@@ -19,6 +21,7 @@ from aferir.linux import affinity, cgroup, events, journal, limited_disk, pages,
 from aferir.linux.process import Completed
 from aferir.machine import facts
 from aferir.model.finding import Finding
+from aferir.model.parameters import told
 from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 
 KIND = "container"
@@ -38,10 +41,35 @@ def folder_of(entry: journal.Entry) -> Path:
     return Path(entry.details["containers"]) / name_of(entry)
 
 
-class ContainerSpec(DiskSpec, frozen=True, kw_only=True):
+class ContainerSpec(LayeredSpec, frozen=True, kw_only=True):
     """A container by LXC."""
 
     kind: EnvironmentKind = KIND
+    seccomp: Annotated[
+        Literal["default", "unconfined"],
+        told("filter of system calls: LXC's own, where it is installed, or none"),
+    ] = "default"
+    network: Annotated[
+        Literal["none", "host"], told("a network of its own without any link, or the host's")
+    ] = "none"
+
+
+FEATURES = (
+    Feature(
+        name="seccomp filter",
+        without={"seccomp": "unconfined"},
+        remedy="leave out `lxc.seccomp.profile`",
+        gives_up="the refusal of system calls that change the host's kernel",
+    ),
+    Feature(
+        name="network",
+        without={"network": "host"},
+        remedy='give it the host\'s network (`lxc.net.0.type = "none"`)',
+        gives_up="addresses and ports of its own, and that others' are out of its reach",
+    ),
+    OVERLAY,
+    *LIMITS,
+)
 
 
 class Container:
@@ -113,6 +141,11 @@ def _write_config(
     # In the layer, and not below it: there it would be made when something is first written to it.
     (folder / "upper" / initramfs.CONTAINER_MARK).parent.mkdir(parents=True)
     folder.chmod(0o700)
+    binds = [] if disk is None else [config_file.bound(disk.folder, DISK)]
+    network, filtered = "none", True
+    if isinstance(spec, ContainerSpec):
+        network, filtered = spec.network, spec.seccomp == "default"
+        binds += _volume(spec, folder)
     text = config_file.config(
         spec,
         name=name_of(entry),
@@ -120,10 +153,18 @@ def _write_config(
         upper=folder / "upper",
         cpus=cpus,
         have=cgroup.layout(),
-        seccomp=seccomp(),
-        mounts=[] if disk is None else [config_file.bound(disk.folder, DISK)],
+        seccomp=seccomp() if filtered else None,
+        own_network=network != "host",
+        mounts=binds,
     )
     (folder / "config").write_text(text, encoding="utf-8")
+
+
+def _volume(spec: ContainerSpec, folder: Path) -> list[str]:
+    """The line that mounts its volume, which is made."""
+    if not spec.volume:
+        return []
+    return [config_file.bound(layer.own_folder(folder), PurePosixPath(spec.volume))]
 
 
 def seccomp() -> Path | None:
@@ -295,4 +336,5 @@ CONTAINER = Kind(
     make=lambda context: Container(context.progress),
     clean={KIND: give_back},
     has_image=True,
+    features=FEATURES,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
+from aferir.environments import layer
+from aferir.environments.features import Feature
 from aferir.environments.oci import command_line, docker
 from aferir.environments.oci.spec import OciSpec
 from aferir.environments.sandbox import kind
@@ -101,9 +103,7 @@ def command(place: Place) -> list[str]:
     """The engine in the foreground."""
     spec = of(place.spec)
     mark = f"{undo.MARK}={place.entry.id}"
-    files = place.root.parent / "volume"
-    files.mkdir()
-    files.chmod(0o1777)
+    files = layer.own_folder(place.root.parent)
     if spec.engine == "docker":
         return docker.run(
             spec,
@@ -167,6 +167,58 @@ def _most(limit: int) -> int:
     return 2**62 if most == resource.RLIM_INFINITY else most
 
 
+FEATURES = (
+    Feature(
+        name="own kernel",
+        without={"runtime": "runc"},
+        remedy='take a runtime that has the host\'s kernel (`runtime = "runc"`)',
+        gives_up="the wall that a kernel of its own is between it and the host's",
+    ),
+    Feature(
+        name="image",
+        without={"image": None},
+        remedy="build the program for the libraries that the image has, or take another image",
+        gives_up="files that are the same everywhere",
+    ),
+    Feature(
+        name="seccomp filter",
+        without={"seccomp": "unconfined"},
+        remedy="start it with `--security-opt seccomp=unconfined`, or with a shorter profile "
+        "that names the program's frequent system calls first",
+        gives_up="the refusal of system calls that it has no need of",
+    ),
+    Feature(
+        name="network",
+        without={"network": "host"},
+        remedy="give it the host's network (`--network host`)",
+        gives_up="addresses and ports of its own, and that others' are out of its reach",
+    ),
+    Feature(
+        name="capabilities",
+        without={"capabilities": "all"},
+        remedy="leave it the capability that it needs (`--cap-add`)",
+        gives_up="the bound of what root in it may do to the host",
+    ),
+    Feature(
+        name="user namespace",
+        without={"user_namespace": False},
+        remedy="start it without a user namespace of its own",
+        gives_up="that root in it is nobody outside",
+    ),
+    Feature(
+        name="read-only root",
+        without={"read_only": False},
+        remedy="let it write to its root",
+        gives_up="that its files stay as they were",
+    ),
+    Feature(
+        name="shared memory limit",
+        without={"shm": "1 GiB"},
+        remedy="make /dev/shm larger (`--shm-size`), which ranks of MPI share memory in",
+        gives_up="a bound of the memory that it takes",
+    ),
+)
+
 OCI = kind(
     Tool(
         kind=KIND,
@@ -183,4 +235,5 @@ OCI = kind(
         forget=forget,
     ),
     OciSpec,
+    FEATURES,
 )

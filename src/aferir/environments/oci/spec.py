@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from aferir.environments.limited import DiskSpec
+from aferir.environments.limited import LayeredSpec
 from aferir.model import parameters
 from aferir.model.plan import EnvironmentKind
 
 Engine = Literal["podman", "docker"]
 
 
-class OciSpec(DiskSpec, frozen=True, kw_only=True):
+class OciSpec(LayeredSpec, frozen=True, kw_only=True):
     """One container."""
 
     kind: EnvironmentKind = "oci"
@@ -56,14 +56,6 @@ class OciSpec(DiskSpec, frozen=True, kw_only=True):
     tmpfs: Annotated[
         str,
         parameters.text("folder in it that is kept in memory", "/data", unset="none"),
-    ] = ""
-    volume: Annotated[
-        str,
-        parameters.text(
-            "folder in it that is an ordinary one of the host, and no overlay",
-            "/data",
-            unset="none",
-        ),
     ] = ""
     shm_bytes: Annotated[
         int,

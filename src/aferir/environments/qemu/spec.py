@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from aferir.environments.features import PROCESSORS, Feature
 from aferir.environments.limited import LimitedSpec
 from aferir.environments.qemu import command_line
 from aferir.model import parameters
@@ -42,3 +43,26 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
     def kept_bytes(self) -> int:
         """As all guests with a kernel of their own."""
         return KEPT_BYTES
+
+
+FEATURES = (
+    Feature(
+        name="CPU model",
+        without={"cpu_model": None},
+        remedy="let it have all that the host's processor can do (`cpu_model` left out)",
+        gives_up="that it can be moved to hosts with an older processor",
+    ),
+    Feature(
+        name="PCI board",
+        without={"machine": "q35"},
+        remedy='take a board with PCI Express (`machine = "q35"`)',
+        gives_up="systems that only know the board of 1996",
+    ),
+    Feature(
+        name="emulated disk",
+        without={"disk_device": "virtio"},
+        remedy='take the paravirtual disk (`disk_device = "virtio"`)',
+        gives_up="systems that have no driver for it",
+    ),
+    *PROCESSORS,
+)

@@ -16,7 +16,7 @@ from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.guest import GuestWithAgent
 from aferir.environments.jsonsocket import JsonSocket
 from aferir.environments.qemu import command_line, kvm, monitor
-from aferir.environments.qemu.spec import KIND, GuestSpec
+from aferir.environments.qemu.spec import FEATURES, KIND, GuestSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
 from aferir.linux import affinity, cgroup, events, journal, pages, process, undo
@@ -325,4 +325,5 @@ VIRTUAL_MACHINE = Kind(
     clean={KIND: give_back, kvm.TRIAL: kvm.give_back},
     least_memory_bytes=2**27,
     has_image=True,
+    features=FEATURES,
 )

@@ -14,6 +14,7 @@ import msgspec
 
 from aferir.environments import groups
 from aferir.environments.base import Accounting, Kind, Phases
+from aferir.environments.features import MERGED_PAGES, QUOTA, SMALL_PAGES
 from aferir.environments.uml import guest, machine
 from aferir.errors import MissingError
 from aferir.image import userland
@@ -203,4 +204,5 @@ UML = Kind(
     clean={GROUP: give_back, guest.KIND: guest.give_back},
     least_memory_bytes=2**26,
     has_image=True,
+    features=(QUOTA, SMALL_PAGES, MERGED_PAGES),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from aferir.report.causes import UNEXPLAINED, Cause, Explanation, ends_of, sentence
+from aferir.report.causes import DURATION, UNEXPLAINED, Cause, Explanation, ends_of, sentence
 from aferir.report.charts.rows import Bar, Drawn, Line, Panel, Row, rows_chart
 from aferir.report.charts.scales import Axis
-from aferir.report.formatting import percent
+from aferir.report.formatting import metric_name, percent
 
 
 def waterfall_chart(explained: Explanation, *, name: str = "waterfall") -> str:
@@ -27,7 +27,7 @@ def waterfall_chart(explained: Explanation, *, name: str = "waterfall") -> str:
             Panel(
                 rows=tuple(rows),
                 axis=_axis(rows),
-                below=f"duration against {explained.baseline}, adding up",
+                below=f"{_what(explained)} against {explained.baseline}, adding up",
                 zero=0.0,
             )
         ],
@@ -37,15 +37,22 @@ def waterfall_chart(explained: Explanation, *, name: str = "waterfall") -> str:
     )
 
 
+def _what(explained: Explanation) -> str:
+    if explained.metric == DURATION:
+        return "duration"
+    name = metric_name(explained.metric)
+    return f"loss of {name}" if explained.higher else name
+
+
 def _rest(explained: Explanation) -> Cause:
     return Cause(name=UNEXPLAINED, effect=explained.rest, interval=explained.rest_interval)
 
 
 def _row(cause: Cause, start: float, *, tone: str = "") -> Row:
     end = start + cause.effect
-    unexplained = cause.name == UNEXPLAINED
-    colour = tone or ("muted" if unexplained else "bad" if cause.effect >= 0 else "good")
-    drawn: list[Drawn] = [Bar(start, end, "plain" if unexplained else colour, hatched=unexplained)]
+    unsure = cause.name == UNEXPLAINED or not cause.claimed
+    colour = tone or ("muted" if unsure else "bad" if cause.effect >= 0 else "good")
+    drawn: list[Drawn] = [Bar(start, end, "plain" if unsure else colour, hatched=unsure)]
     if cause.interval is not None:
         ends = (start + cause.interval.low, start + cause.interval.high)
         drawn.append(Line(*ends, "muted" if tone else "ink", wide=1.6))
@@ -53,7 +60,7 @@ def _row(cause: Cause, start: float, *, tone: str = "") -> Row:
     return Row(
         label=cause.name,
         note=f"{percent(cause.effect, sign=True)}{interval}",
-        quiet=unexplained,
+        quiet=unsure,
         drawn=tuple(drawn),
     )
 

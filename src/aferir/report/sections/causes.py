@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from aferir.report.blocks import Block, Paragraph, Picture, Section, Subject, Table
-from aferir.report.causes import UNEXPLAINED, Explanation, ends_of, sentence
+from aferir.report.blocks import Block, Field, Paragraph, Picture, Section, Subject, Table
+from aferir.report.causes import DURATION, UNEXPLAINED, Explanation, ends_of, pair_names
 from aferir.report.charts.waterfall import waterfall_chart
-from aferir.report.formatting import NOTHING, percent
+from aferir.report.formatting import NOTHING, metric_name, p_value, percent
 from aferir.statistics.intervals import Interval
+
+_HOW = (
+    "Each cause is what its feature adds on average over all arms that have the other features or "
+    "have them not, and what two add together is shared between them; so the causes add up to the "
+    "difference between all features and none. The rest is what stays without any of them. The "
+    "intervals of the causes hold for all of them together."
+)
 
 
 def section(subject: Subject) -> Section | None:
     """Where the causes of a comparison were looked for."""
-    if not subject.explanations:
+    explanations = subject.evaluation.explanations
+    if not explanations:
         return None
-    blocks: list[Block] = []
-    for place, one in enumerate(subject.explanations):
-        blocks += [_picture(one, place), Paragraph(sentence(one)), _table(one)]
+    blocks: list[Block] = [Paragraph(_HOW, quiet=True)]
+    for place, one in enumerate(explanations):
+        blocks += [_picture(one, place), _table(one)]
+        blocks += [_interactions(one)] if one.interactions else []
     return Section(title="Where the difference comes from", blocks=tuple(blocks))
 
 
@@ -24,11 +33,38 @@ def _picture(one: Explanation, place: int) -> Picture:
 
 
 def _table(one: Explanation) -> Table:
-    rows = [(cause.name, cause.effect, cause.interval) for cause in one.causes]
-    rows.append((UNEXPLAINED, one.rest, one.rest_interval))
-    rows.append(("altogether", one.total, one.total_interval))
-    header = ("cause", f"of the duration on {one.baseline}", "interval")
-    return Table(header, tuple((name, percent(x, sign=True), _shown(i)) for name, x, i in rows))
+    what = "duration" if one.metric == DURATION else metric_name(one.metric)
+    header = ("cause", f"of the {what} on {one.baseline}", "interval", "p", "how it is taken away")
+    rows: list[tuple[Field, ...]] = [
+        (
+            cause.name,
+            percent(cause.effect, sign=True),
+            _shown(cause.interval),
+            p_value(cause.p_value),
+            cause.remedy or NOTHING,
+        )
+        for cause in one.causes
+    ]
+    for name, effect, interval in (
+        (UNEXPLAINED, one.rest, one.rest_interval),
+        ("altogether", one.total, one.total_interval),
+    ):
+        rows.append((name, percent(effect, sign=True), _shown(interval), NOTHING, NOTHING))
+    return Table(header, tuple(rows))
+
+
+def _interactions(one: Explanation) -> Table:
+    """What pairs cost together; those that the arms cannot tell apart are in one row."""
+    rows = tuple(
+        (
+            pair_names(each.pairs),
+            percent(each.effect, sign=True),
+            ends_of(each.interval),
+            "yes" if each.claimed else "no",
+        )
+        for each in one.interactions
+    )
+    return Table(("together", "more than alone", "interval", "sure"), rows)
 
 
 def _shown(interval: Interval | None) -> str:

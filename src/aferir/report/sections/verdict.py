@@ -6,7 +6,7 @@ from aferir.model.provenance import Provenance
 from aferir.model.record import Warning
 from aferir.report.blocks import Alerts, Block, Paragraph, Section, Statement, Statements, Subject
 from aferir.report.model import Evaluation
-from aferir.report.opening import lines, too_long
+from aferir.report.opening import explanation_lines, lines, too_long
 
 
 def section(subject: Subject) -> Section:
@@ -34,6 +34,8 @@ def alerts(provenance: Provenance | None) -> tuple[Warning, ...]:
 
 
 def _said(evaluation: Evaluation) -> Block:
+    if explained := explanation_lines(evaluation):
+        return Statements(tuple(map(Statement, explained)))
     if too_long(evaluation):
         return Statements(tuple(map(Statement, lines(evaluation))))
     if evaluation.sentences:

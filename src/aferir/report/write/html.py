@@ -11,7 +11,6 @@ from markupsafe import Markup
 from aferir.model.provenance import Provenance
 from aferir.report import formatting, page
 from aferir.report.blocks import Block, Field, Picture, Section, Table
-from aferir.report.causes import Explanation
 from aferir.report.marks import MARKS, mark, places
 from aferir.report.model import Evaluation
 
@@ -38,12 +37,9 @@ def html(
     *,
     provenance: Provenance | None = None,
     reference: Path | None = None,
-    explanations: tuple[Explanation, ...] = (),
 ) -> str:
     """The page as text. Every name and message is escaped: they come from other people's files."""
-    sections = page.sections(
-        evaluation, provenance=provenance, reference=reference, explanations=explanations
-    )
+    sections = page.sections(evaluation, provenance=provenance, reference=reference)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,

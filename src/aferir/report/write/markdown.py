@@ -22,7 +22,6 @@ from aferir.report.blocks import (
     Table,
     Toned,
 )
-from aferir.report.causes import Explanation
 from aferir.report.formatting import labelled
 from aferir.report.model import Evaluation
 
@@ -44,12 +43,9 @@ def markdown(
     *,
     provenance: Provenance | None = None,
     reference: Path | None = None,
-    explanations: tuple[Explanation, ...] = (),
 ) -> str:
     """The report as Markdown text; names from other people's files cannot become markup."""
-    sections = page.sections(
-        evaluation, provenance=provenance, reference=reference, explanations=explanations
-    )
+    sections = page.sections(evaluation, provenance=provenance, reference=reference)
     parts = [
         f"# {escape(evaluation.title)}",
         _lead(evaluation, provenance),

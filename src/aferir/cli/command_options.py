@@ -1,0 +1,94 @@
+"""What the verbs that run any command have in common: how the command is given."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from aferir.errors import UsageError
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that say what runs, and how its figures and its answer are found."""
+    add = parser.add_argument
+    add("--script", metavar="TEXT", help="a script for sh in place of the command")
+    add("--files", action="append", default=[], metavar="PATH", help="file or folder taken along")
+    add("--packages", metavar="NAMES", help="Debian packages for images (default: auto; or none)")
+    add("--env", action="append", default=[], metavar="NAME=VALUE", help="variable for the command")
+    add("--input", metavar="FILE", help="file that is its standard input")
+    add("--prepare", metavar="LINE", help="for sh, before each repetition, not timed")
+    add("--conclude", metavar="LINE", help="for sh, after each repetition, not timed")
+    add("--service", metavar="LINE", help="for sh, runs beside the command")
+    add(
+        "--ready", metavar="WHEN", help="when the service is: 'port N', 'line TEXT', 'command LINE'"
+    )
+    add(
+        "--figure",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="NAME=regex:EXPRESSION, NAME=json:PATH, NAME=csv:COLUMN or NAME=last; NAME(higher)",
+    )
+    add("--verify", metavar="LINE", help="for sh, gets the output, fails where it is wrong")
+    add("--expect", metavar="TEXT", help="its whole output")
+    add("--exit-codes", metavar="CODES", help="that are right (default: 0)")
+    add("--startup", action="store_true", help="count the way into the environment too")
+    add("command", nargs="*", help=argparse.SUPPRESS)
+
+
+def seconds(option: str, text: str) -> float:
+    """A duration that an option says. Errors: UsageError."""
+    from aferir.model.units import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: {error}", remedy="e.g. 30s or 5min") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that was asked for. Errors: UsageError where that cannot be done."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def parameters(options: argparse.Namespace) -> dict[str, object]:
+    """The keys of `program = "command"` that the options say."""
+    if bool(options.command) == bool(options.script):
+        raise UsageError(
+            "there is nothing to measure" if not options.script else "there are two commands",
+            remedy="write the command after --, e.g. aferir measure -- sleep 0.3",
+        )
+    files = [*options.files, *_named(options.command, options.files)]
+    return {
+        "command": shlex.join(options.command),
+        "script": options.script,
+        "files": files,
+        "packages": options.packages,
+        "variables": options.env,
+        "input": options.input,
+        "prepare": options.prepare,
+        "conclude": options.conclude,
+        "service": options.service,
+        "ready": options.ready,
+        "figures": options.figure,
+        "verify": options.verify,
+        "expect": options.expect,
+        "exit_codes": options.exit_codes,
+        "startup": options.startup or None,
+    }
+
+
+def _named(words: list[str], files: list[str]) -> list[str]:
+    """Words of the command that are files here, but for the program itself and system files."""
+    covered = {Path(name).resolve() for name in files}
+    found = []
+    for word in dict.fromkeys(words[1:]):
+        path = Path(word)
+        relative = not path.is_absolute() and word not in (".", "..") and not word.startswith("-")
+        if relative and path.exists() and not covered & {path.resolve(), *path.resolve().parents}:
+            found.append(word)
+    return found

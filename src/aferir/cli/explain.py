@@ -1,0 +1,239 @@
+"""Say why an environment costs a program what it costs: each of its features taken away.
+
+Features are what its kind declares: filter of system calls, network, overlay, limits ... They are
+taken away alone and together, in the arms of a fractional factorial design, so that each cause is
+told from every other and from what two of them do together. All arms run side by side in every
+round, between the two ends: the baseline, and the environment with everything. Where two causes
+act together and the arms cannot tell which two, twice as many arms are run afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aferir.cli.command_options import add_program, parameters, seconds, write_text
+from aferir.cli.list_ import add_runs
+from aferir.errors import AferirError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aferir.model.plan import Plan
+    from aferir.report.causes import Explanation
+    from aferir.runner.rounds import Enough
+    from aferir.runner.stopping import History, Round
+
+NAME = "explain"
+HELP = "say why an environment costs a program what it costs, feature by feature"
+_EXAMPLES = """\
+examples:
+  aferir explain --in podman -- ./my-program
+  aferir explain --in 'podman network=bridge user_namespace=true' -- ./my-program --input data
+  aferir explain --in gvisor --cause 'own kernel' --cause 'seccomp filter' -- git status
+  aferir explain --in 'native cpu_quota=0.5 pin=[0]' -- xz -k big.txt
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir explain`."""
+    parser.epilog = _EXAMPLES
+    parser.usage = "aferir explain --in ENVIRONMENT [OPTION ...] -- COMMAND ..."
+    add = parser.add_argument
+    add(
+        *("--in", "-e"),
+        dest="environment",
+        required=True,
+        metavar="SPEC",
+        help="the environment: its kind or short name, then KEY=VALUE as in an experiment file",
+    )
+    add("--against", default="native", metavar="SPEC", help="the baseline (default: native)")
+    add(
+        "--cause",
+        dest="causes",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a feature that is taken away; several times (default: all that it has)",
+    )
+    add_program(parser)
+    add("-n", dest="rounds", default="8..60", metavar="MIN..MAX", help="rounds (default: 8..60)")
+    add("--time", default="2min", metavar="LIMIT", help="for all rounds together (default: 2min)")
+    add(
+        "--within",
+        default="1%",
+        metavar="PERCENT",
+        help="no more rounds once each cause is known to within so much (default: 1%%)",
+    )
+    add("--limit", default="10min", metavar="LIMIT", help="for one repetition (default: 10min)")
+    add("--warmup", type=int, default=1, metavar="N", help="rounds that do not count (default: 1)")
+    add(
+        "--no-more-arms",
+        action="store_true",
+        help="run no more arms where two causes act together and it is not known which two",
+    )
+    add(
+        "--save", type=Path, metavar="FILE", help="also write the experiment file, for `aferir run`"
+    )
+    add("--new", action="store_true", help="start anew even if one is unfinished")
+    add("--json", action="store_true", help="print the evaluation as JSON")
+    add_runs(parser)
+    parser.set_defaults(keeps_results=True)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Plan, run, say what it gave; 1 where an arm gave no figure."""
+    document = _document(options)
+    plan = _plan(document)
+    while why := _kept(document, plan):
+        document["explain"] |= why
+        plan = _plan(document)
+    code, explanations = _run(options, document, plan, last=options.no_more_arms)
+    if options.no_more_arms:
+        return code
+    from aferir.report.explain import suspects
+
+    mixed = [name for one in explanations for name in suspects(one)]
+    if not mixed:
+        return code
+    print(f"- more arms, to tell what acts together with: {mixed[0]}", file=sys.stderr)
+    document["explain"]["fold"] = mixed[0]
+    return _run(options, document, _plan(document), last=True)[0]
+
+
+def _document(options: argparse.Namespace) -> dict[str, Any]:
+    from aferir import registry
+    from aferir.config import quick
+    from aferir.config.shorthand import environment_tables
+    from aferir.programs.command.figures import read_spec
+
+    tables = environment_tables([options.against, options.environment], registry.kinds())
+    return quick.experiment(
+        parameters(options),
+        tables,
+        rounds=quick.Rounds.read(options.rounds),
+        warmup=options.warmup,
+        budget_s=seconds("--time", options.time),
+        limit_s=seconds("--limit", options.limit),
+        verb="explain",
+        explain={"environment": tables[1]["name"]}
+        | ({"causes": options.causes} if options.causes else {}),
+        metric=read_spec(options.figure[0]).name if options.figure else "",
+    )
+
+
+def _plan(document: Mapping[str, object]) -> Plan:
+    from aferir import config, machine, registry
+
+    return config.plan_of(
+        document,
+        machine.host_limits(),
+        registry.all_programs(),
+        registry.kinds(),
+        source="the command line",
+    )
+
+
+def _kept(document: Mapping[str, Any], plan: Plan) -> dict[str, object]:
+    """Features that cannot be taken away on this host, for `[explain]`; empty: all can.
+
+    Errors: those of the environment as a whole, or where it fails without several of them alone.
+    """
+    assert plan.design is not None
+    _try(plan, plan.design.environment)
+    try:
+        _try(plan, plan.design.arms[-1].environment)
+    except AferirError as whole:
+        kept = list(document["explain"].get("kept", []))
+        for one in plan.design.varied:
+            alone = {**document, "explain": {**document["explain"], "causes": [one.name]}}
+            own = _plan(alone)
+            assert own.design is not None
+            try:
+                _try(own, own.design.arms[-1].environment)
+            except AferirError as error:
+                kept.append(f"{one.name}: {' '.join(error.message.split())[:160]}")
+        names = [line.partition(":")[0] for line in kept]
+        left = [one.name for one in plan.design.varied if one.name not in names]
+        if len(left) == len(plan.design.varied):
+            raise whole from None
+        return {"kept": kept, "causes": left}
+    return {}
+
+
+def _try(plan: Plan, name: str) -> None:
+    """Make an instance and give it back. Errors: those of its kind."""
+    from aferir import registry
+
+    spec = next(one for one in plan.environments if one.name == name)
+    environment = registry.kinds()[spec.kind].make(registry.context())
+    environment.prepare(spec.packages)
+    environment.allocate(spec).release()
+
+
+def _run(
+    options: argparse.Namespace, document: Mapping[str, object], plan: Plan, *, last: bool
+) -> tuple[int, tuple[Explanation, ...]]:
+    from aferir import probes, runner
+    from aferir.cli.run import report_run
+    from aferir.cli.running import carry_out
+    from aferir.config.document import write_toml
+    from aferir.programs.command.report import DOUBTS
+    from aferir.report.asked import doubt_lines
+    from aferir.report.explain import explain, suspects
+
+    text = write_toml(document)
+    if options.save is not None:
+        write_text(options.save, text)
+    run = carry_out(
+        plan,
+        text.encode(),
+        options.runs,
+        fresh=options.new,
+        reports=True,
+        watch=runner.Watch(probes.all_probes()),
+        enough=_precise(plan, seconds("--time", options.time), _share(options.within)),
+    )
+    found = explain(run.plan, run.records).explanations
+    more = doubt_lines(run.records, DOUBTS)
+    quiet = options.json and not last and any(suspects(one) for one in found)
+    code = report_run(run, json=options.json and not quiet, ignored=("time-limit",), more=more)
+    return code, found
+
+
+def _precise(plan: Plan, budget_s: float, within: float) -> Enough:
+    """No more rounds once every cause is known so well, or the time is over."""
+    from aferir.report.explain import explain
+
+    begun: list[float] = []
+
+    def enough(history: History, turn: Round) -> bool:
+        begun.append(time.monotonic())
+        rounds = len(begun) - 1
+        if turn.number < plan.stop.minimum:
+            return False
+        spent_s = begun[-1] - begun[0]
+        if rounds > 0 and spent_s * (rounds + 1) / rounds > budget_s:
+            return True
+        records = [one for cell in plan.cells for one in history.of(cell.id, turn.slot)]
+        found = explain(plan, records).explanations
+        intervals = [cause.interval for one in found for cause in one.causes]
+        return bool(found) and all(
+            one is not None and one.high - one.low <= 2 * within for one in intervals
+        )
+
+    return enough
+
+
+def _share(text: str) -> float:
+    """`1%`. Errors: UsageError."""
+    try:
+        share = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 1:
+        raise UsageError(f"--within {text} is no percentage", remedy="e.g. --within 1%")
+    return share
