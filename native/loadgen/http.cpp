@@ -174,13 +174,30 @@ bool ResponseHead::parse_field(std::string_view line) {
         chunked_ = same_word(value, "chunked");
         return chunks_ && chunked_;
     } else if (same_word(name, "connection")) {
-        closes_ = same_word(value, "close");
+        take_connection(value);
     } else if (same_word(name, "location")) {
         location_ = value;
     } else if (same_word(name, "aferir-leave")) {
         leave_ = value;
     }
     return true;
+}
+
+/// Options of the connection, in a list (RFC 9110, 7.6.1): "close" is one among others.
+void ResponseHead::take_connection(std::string_view options) {
+    while (true) {
+        const std::size_t comma = std::min(options.find(','), options.size());
+        const std::string_view option = trimmed(options.substr(0, comma));
+        if (same_word(option, "close")) {
+            closes_ = says_close_ = true;
+        } else if (same_word(option, "keep-alive") && !says_close_) {
+            closes_ = false;  // of HTTP/1.0
+        }
+        if (comma == options.size()) {
+            return;
+        }
+        options.remove_prefix(comma + 1);
+    }
 }
 
 }  // namespace aferir::loadgen

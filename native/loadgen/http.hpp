@@ -55,11 +55,13 @@ class ResponseHead {
     void parse();
     bool parse_status(std::string_view line);
     bool parse_field(std::string_view line);
+    void take_connection(std::string_view options);
 
     State state_ = State::kReading;
     bool chunks_ = false;
     bool chunked_ = false;
     bool closes_ = false;
+    bool says_close_ = false;
     std::string text_;
     int status_ = 0;
     std::optional<std::int64_t> content_length_;

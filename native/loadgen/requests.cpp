@@ -10,13 +10,13 @@
 #include <limits>
 #include <memory>
 #include <sstream>
-#include <variant>
 
-#include "loadgen/answer.hpp"
 #include "loadgen/cache.hpp"
 #include "loadgen/limits.hpp"
+#include "loadgen/reply.hpp"
 #include "loadgen/requests_source.hpp"
 #include "loadgen/socket.hpp"
+#include "loadgen/waiter.hpp"
 
 namespace aferir::loadgen {
 
@@ -40,46 +40,19 @@ Target named(Target target, const std::string& host) {
     return target;
 }
 
-/// Of either protocol.
-class Reply {
-  public:
-    Reply() = default;
-    explicit Reply(const Weighted& asked) {
-        if (asked.protocol == Protocol::kMemcached) {
-            answer_ = CacheAnswer(cache_keys(asked.target));
-        }
-    }
-
-    void feed(std::span<const char> bytes) {
-        std::visit([bytes](auto& it) { it.feed(bytes); }, answer_);
-    }
-    void end() {
-        std::visit([](auto& it) { it.end(); }, answer_);
-    }
-    [[nodiscard]] Answer::State state() const {
-        return std::visit([](const auto& it) { return it.state(); }, answer_);
-    }
-    [[nodiscard]] int status() const {
-        return std::visit([](const auto& it) { return it.status(); }, answer_);
-    }
-    [[nodiscard]] bool keeps() const {
-        return std::visit([](const auto& it) { return it.keeps(); }, answer_);
-    }
-    [[nodiscard]] bool begun() const {
-        return std::visit([](const auto& it) { return it.begun(); }, answer_);
-    }
-
-  private:
-    std::variant<Answer, CacheAnswer> answer_;
-};
-
 struct Connection {
     Descriptor socket;
     std::string out;
     Reply answer;
     Wanted wanted;
     bool busy = false;
+    /// The server has closed its side, perhaps behind a response that is still to be read.
+    bool ended = false;
     std::uint64_t requests = 0;
+    /// When the last byte of the response came so far.
+    Nanoseconds last = 0;
+    /// Of how many that had this place: an event may be of the one before.
+    std::uint32_t serial = 0;
 };
 
 class Sender {
@@ -88,6 +61,7 @@ class Sender {
         : plan_(&plan),
           tell_(&tell),
           epoll_(epoll_create1(EPOLL_CLOEXEC)),
+          waiter_(epoll_.number()),
           source_(plan),
           connections_(plan.connections),
           no_answer_(no_answer_within(plan.patience)) {
@@ -121,11 +95,9 @@ class Sender {
         const Nanoseconds due = std::min(source_.done() ? kNever : source_.next(),
                                          waits_for_answers() ? sweep_ : kNever);
         const Nanoseconds left = std::clamp<Nanoseconds>(due - now(), 0, kSecond);
-        const timespec timeout{left / kSecond, left % kSecond};
-        const int count = epoll_pwait2(epoll_.number(), events.data(),
-                                       static_cast<int>(events.size()), &timeout, nullptr);
+        const int count = waiter_.wait(events, left);
         for (int k = 0; k < count; ++k) {
-            look(events[static_cast<std::size_t>(k)].data.u32);
+            look(events[static_cast<std::size_t>(k)]);
             send_due();  // an answer that takes long to read is not to delay a request
         }
         send_due();
@@ -181,7 +153,9 @@ class Sender {
 
     void open(std::uint32_t number, const Wanted& wanted) {
         Connection& made = connections_[number];
+        const std::uint32_t serial = made.serial + 1;
         made = Connection{};
+        made.serial = serial;
         made.socket = connect_to(plan_->targets[wanted.target].target);
         if (!made.socket.open()) {
             unused_.push_back(number);
@@ -189,8 +163,8 @@ class Sender {
             return;
         }
         epoll_event event{};
-        event.events = EPOLLIN | EPOLLOUT | EPOLLET;
-        event.data.u32 = number;
+        event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+        event.data.u64 = std::uint64_t{serial} << 32U | number;
         epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, made.socket.number(), &event);
         measured_.most_connections =
             std::max(measured_.most_connections, connections_.size() - unused_.size());
@@ -215,14 +189,15 @@ class Sender {
         }
     }
 
-    void look(std::uint32_t number) {
+    void look(const epoll_event& event) {
+        const auto number = static_cast<std::uint32_t>(event.data.u64);
         Connection& it = connections_[number];
-        if (!it.socket.open()) {
+        if (!it.socket.open() || it.serial != event.data.u64 >> 32U) {
             return;
         }
-        if (!it.busy) {  // the server closes a connection that it kept
-            std::erase(idle_[pool_[it.wanted.target]], number);
-            drop(number);
+        it.ended = it.ended || (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+        if (!it.busy) {
+            look_at_idle(number);
             return;
         }
         if (!it.out.empty() && !send_some(it.socket, it.out)) {
@@ -230,6 +205,19 @@ class Sender {
             return;
         }
         read(number);
+    }
+
+    /// An event may be of a response that has been read already. A connection that the server
+    /// closes, or on which it speaks unasked, is of no more use.
+    void look_at_idle(std::uint32_t number) {
+        const Connection& it = connections_[number];
+        std::array<char, 1> byte;
+        const Received got = receive(it.socket, byte);
+        if (it.ended || got.ended || got.bytes > 0) {
+            std::erase(idle_[pool_[it.wanted.target]], number);
+            drop(number);
+            serve_waiting();
+        }
     }
 
     void read(std::uint32_t number) {
@@ -240,7 +228,7 @@ class Sender {
             got = receive(it.socket, buffer);
             it.answer.feed(std::span(buffer).first(static_cast<std::size_t>(got.bytes)));
             if (got.bytes > 0) {
-                last_ = got.at;
+                it.last = got.at;
             }
         } while (got.bytes > 0 && it.answer.state() == Answer::State::kReading);
         if (got.ended) {
@@ -257,9 +245,9 @@ class Sender {
         const Connection& it = connections_[number];
         const int status = it.answer.status();
         const bool good = status >= 200 && status < 400;
-        book(it.wanted, last_ - began_ - it.wanted.intended, status,
+        book(it.wanted, it.last - began_ - it.wanted.intended, status,
              good ? "" : "status " + std::to_string(status));
-        release(number, it.answer.keeps());
+        release(number, it.answer.keeps() && !it.ended);
     }
 
     void broken(std::uint32_t number) {
@@ -285,11 +273,26 @@ class Sender {
         } else {
             drop(number);
         }
-        if (!waiting_.empty()) {  // for which there is a connection now, kept or unused
+        serve_waiting();
+    }
+
+    /// As many as there are connections for, kept or unused; whatever becomes of each.
+    void serve_waiting() {
+        if (is_serving_) {
+            return;  // the loop below goes on by itself
+        }
+        is_serving_ = true;
+        while (!waiting_.empty() && has_connection()) {
             const Wanted next = waiting_.front();
             waiting_.pop_front();
             ask(next);
         }
+        is_serving_ = false;
+    }
+
+    [[nodiscard]] bool has_connection() const {
+        return !unused_.empty() ||
+               std::ranges::any_of(idle_, [](const auto& idle) { return !idle.empty(); });
     }
 
     void drop(std::uint32_t number) {
@@ -339,6 +342,7 @@ class Sender {
     const Plan* plan_;
     const Tell* tell_;
     Descriptor epoll_;
+    Waiter waiter_;
     Source source_;
     std::vector<Connection> connections_;
     /// Kept connections of each host, the one that was used last at the end.
@@ -353,8 +357,8 @@ class Sender {
     Measured measured_;
     Nanoseconds began_ = 0;
     Nanoseconds sweep_ = kSweep;
-    Nanoseconds last_ = 0;
     std::size_t busy_ = 0;
+    bool is_serving_ = false;
 };
 
 }  // namespace

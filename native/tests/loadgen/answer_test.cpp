@@ -66,6 +66,11 @@ TEST(Answer, MayFollowInterimOnesHoweverTheyAreCut) {
 TEST(Answer, KeepsTheConnectionUnlessTheServerClosesIt) {
     EXPECT_FALSE(fed("HTTP/1.1 204 No\r\nConnection: close\r\n\r\n", 9).keeps());
     EXPECT_FALSE(fed("HTTP/1.0 204 No\r\n\r\n", 9).keeps());
+    EXPECT_FALSE(fed("HTTP/1.1 204 No\r\nConnection: close, TE\r\n\r\n", 9).keeps());
+    EXPECT_FALSE(fed("HTTP/1.1 204 No\r\nConnection: TE ,\tClose\r\n\r\n", 9).keeps());
+    EXPECT_FALSE(fed("HTTP/1.1 204 No\r\nConnection: close, keep-alive\r\n\r\n", 9).keeps());
+    EXPECT_TRUE(fed("HTTP/1.0 204 No\r\nConnection: keep-alive, TE\r\n\r\n", 9).keeps());
+    EXPECT_TRUE(fed("HTTP/1.1 204 No\r\nConnection: disclose,\r\n\r\n", 9).keeps());
     EXPECT_TRUE(fed("HTTP/1.1 304 No\r\n\r\n", 9).keeps());
     EXPECT_TRUE(fed("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 9).keeps());
 }

@@ -3,10 +3,17 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -14,6 +21,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "loadgen/socket.hpp"
@@ -29,7 +37,9 @@ constexpr Nanoseconds kMillisecond = 1'000'000;
 /// `from`.
 class Server {
   public:
-    enum class Deed { kAnswer, kFail, kClose, kSilence };
+    /// kPieces: each answer in as many segments as it has bytes. kToEnd: request `from` alone is
+    /// answered without a length; the connection ends when twenty others have been answered.
+    enum class Deed { kAnswer, kFail, kClose, kSilence, kPieces, kToEnd };
 
     explicit Server(Deed deed = Deed::kAnswer, int from = 0) : deed_(deed), from_(from) {
         listening_ = Descriptor(socket(AF_INET, SOCK_STREAM, 0));
@@ -75,6 +85,8 @@ class Server {
             }
             if (looked[0].revents != 0) {
                 open.emplace_back(accept(listening_.number(), nullptr, nullptr));
+                const int yes = 1;
+                setsockopt(open.back().number(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
                 ++connections_;
             }
         }
@@ -94,10 +106,22 @@ class Server {
         if (deed == Deed::kSilence) {
             return true;
         }
+        if (deed == Deed::kToEnd && served_ == from_ + 1) {
+            const std::string text = "HTTP/1.1 206 Part\r\n\r\nhi";
+            send(connection.number(), text.data(), text.size(), MSG_NOSIGNAL);
+            to_end_ = connection.number();
+            return true;
+        }
+        if (to_end_ >= 0 && served_ == from_ + 21) {
+            shutdown(std::exchange(to_end_, -1), SHUT_RDWR);
+        }
         const std::string text = deed == Deed::kFail
                                      ? "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"
                                      : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-        send(connection.number(), text.data(), text.size(), MSG_NOSIGNAL);
+        const std::size_t piece = deed == Deed::kPieces ? 1 : text.size();
+        for (std::size_t at = 0; at < text.size(); at += piece) {
+            send(connection.number(), &text[at], piece, MSG_NOSIGNAL);
+        }
         return deed != Deed::kClose;
     }
 
@@ -105,6 +129,7 @@ class Server {
     std::uint16_t port_ = 0;
     Deed deed_;
     int from_;
+    int to_end_ = -1;
     std::atomic<int> served_ = 0;
     std::atomic<int> connections_ = 0;
     std::atomic<std::int64_t> still_ = 0;
@@ -196,6 +221,78 @@ TEST(Requests, ShareAConnectionOnlyAsOftenAsTheyMay) {
     const Measured measured = send_requests(plan);
     EXPECT_EQ(measured.answered, measured.intended);
     EXPECT_GE(server.connections(), server.served() / 4);
+}
+
+TEST(Requests, KeepAConnectionWhoseAnswersComeInPieces) {
+    const Server server(Server::Deed::kPieces);
+    Plan plan = plan_for(server, 500.0, 1000 * kMillisecond);
+    plan.connections = 1;
+    const Measured measured = send_requests(plan);
+    EXPECT_EQ(measured.answered, measured.intended);
+    EXPECT_EQ(server.connections(), 1);
+}
+
+TEST(Requests, WhoseAnswersEndWithTheConnectionHaveTheStampOfTheirOwnLastByte) {
+    const Server server(Server::Deed::kToEnd, 5);
+    std::vector<Asked> asked;
+    const Measured measured =
+        send_requests(plan_for(server, 300.0, 400 * kMillisecond), keep(asked));
+    EXPECT_EQ(measured.answered, measured.intended);
+    const auto to_end = std::ranges::find(asked, 206, &Asked::status);
+    ASSERT_NE(to_end, asked.end());
+    // Of those that were told before it, all but five were answered after its last byte came.
+    const auto came_later = std::count_if(asked.begin(), to_end, [&](const Asked& other) {
+        return other.intended + other.latency > to_end->intended + to_end->latency;
+    });
+    EXPECT_GE(came_later, to_end - asked.begin() - 5);
+}
+
+TEST(Requests, ThatWaitAreServedThoughOneBeforeThemFails) {
+    // Refused by this machine itself: no connection goes to every address.
+    const auto nowhere = parse_url("http://255.255.255.255/");
+    ASSERT_TRUE(nowhere && !connect_to(*nowhere).open());
+    Server server;
+    server.stand_still(600ms);  // until all of them wait
+    Plan plan = plan_for(server, 200.0, 400 * kMillisecond);
+    plan.targets.push_back({*nowhere, 1.0});
+    plan.connections = 1;
+    std::vector<Asked> asked;
+    send_requests(plan, keep(asked));
+    for (const Asked& one : asked) {
+        EXPECT_EQ(one.status, one.target == 0 ? 200 : 0);
+    }
+}
+
+/// What a container's older seccomp profile does to a system call that it does not know.
+void forbid(long call) {
+    std::array<sock_filter, 4> code{
+        {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1),
+         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+    const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        _exit(2);
+    }
+}
+
+TEST(Requests, DoWithoutASystemCallThatIsForbidden) {
+    const Server server;
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        forbid(SYS_epoll_pwait2);
+        const Measured measured = send_requests(plan_for(server, 200.0, 500 * kMillisecond));
+        // Waiting, not spinning, which would take all of the half second.
+        _exit(measured.intended > 0 && measured.answered == measured.intended &&
+                      measured.cpu_s < measured.duration_s / 2
+                  ? 0
+                  : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(Requests, AskForTheHostThatTheyAreTold) {

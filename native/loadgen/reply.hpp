@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <variant>
+
+#include "loadgen/answer.hpp"
+#include "loadgen/cache.hpp"
+#include "loadgen/requests.hpp"
+
+namespace aferir::loadgen {
+
+/// A response of either protocol.
+class Reply {
+  public:
+    Reply() = default;
+    explicit Reply(const Weighted& asked) {
+        if (asked.protocol == Protocol::kMemcached) {
+            answer_ = CacheAnswer(cache_keys(asked.target));
+        }
+    }
+
+    void feed(std::span<const char> bytes) {
+        std::visit([bytes](auto& it) { it.feed(bytes); }, answer_);
+    }
+    void end() {
+        std::visit([](auto& it) { it.end(); }, answer_);
+    }
+    [[nodiscard]] Answer::State state() const {
+        return std::visit([](const auto& it) { return it.state(); }, answer_);
+    }
+    [[nodiscard]] int status() const {
+        return std::visit([](const auto& it) { return it.status(); }, answer_);
+    }
+    [[nodiscard]] bool keeps() const {
+        return std::visit([](const auto& it) { return it.keeps(); }, answer_);
+    }
+    [[nodiscard]] bool begun() const {
+        return std::visit([](const auto& it) { return it.begun(); }, answer_);
+    }
+
+  private:
+    std::variant<Answer, CacheAnswer> answer_;
+};
+
+}  // namespace aferir::loadgen

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+#include <system_error>
+
+#include "loadgen/playback.hpp"
+
+namespace aferir::loadgen {
+
+/// Events of an epoll instance, waited for with a timeout of nanoseconds. Before Linux 5.11, and
+/// under a seccomp profile that is older than it, there is no epoll_pwait2: ppoll waits as exactly.
+class Waiter {
+  public:
+    explicit Waiter(int epoll) : epoll_(epoll) {}
+
+    /// How many events there are now; 0 when the time is over or a signal came.
+    /// Errors: std::system_error.
+    int wait(std::span<epoll_event> events, Nanoseconds left) {
+        const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
+        const int most = static_cast<int>(events.size());
+        int count = -1;
+        if (has_pwait2_) {
+            count = epoll_pwait2(epoll_, events.data(), most, &timeout, nullptr);
+            has_pwait2_ = count >= 0 || (errno != ENOSYS && errno != EPERM);
+        }
+        if (!has_pwait2_) {
+            pollfd ready{epoll_, POLLIN, 0};
+            count = ppoll(&ready, 1, &timeout, nullptr);
+            count = count > 0 ? epoll_wait(epoll_, events.data(), most, 0) : count;
+        }
+        if (count < 0 && errno != EINTR) {
+            throw std::system_error(errno, std::generic_category(), "epoll");
+        }
+        return std::max(count, 0);
+    }
+
+  private:
+    int epoll_;
+    bool has_pwait2_ = true;
+};
+
+}  // namespace aferir::loadgen
