@@ -5,11 +5,12 @@ Each record is two bytes of length, high one first, and so much text; one of len
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 
-from aferir.power.asked import Meter, address
+from aferir.power.asked import Meter, address, printed
 from aferir.power.base import Description, Fetch, PowerError, Reading
 from aferir.power.lines import ask
+from aferir.power.ups import Nominal, told
 
 PORT = 3551
 _LOST = ("COMMLOST", "SHUTTING DOWN")
@@ -18,39 +19,62 @@ _LOST = ("COMMLOST", "SHUTTING DOWN")
 class Apcupsd:
     """The UPS of one apcupsd."""
 
-    def __init__(self, host: str, port: int = PORT, fetch: Fetch | None = None) -> None:
-        self._name = f"apcupsd:{host}:{port}"
+    def __init__(
+        self,
+        host: str,
+        port: int = PORT,
+        fetch: Fetch | None = None,
+        *,
+        nominal: Nominal | None = None,
+    ) -> None:
+        self._name = f"apcupsd:{printed(host, port)}"
+        self._nominal = nominal
         self._fetch = fetch or (lambda: _fetch(host, port))
 
     def describe(self) -> Description:
         """Resolution: of the load in percent, of the device's nominal power."""
-        status = parse_status(self._fetch())
-        nominal = _number(status, "NOMPOWER")
-        load = status.get("LOADPCT", "0").split(" ")[0]
-        decimals = len(load.partition(".")[2])
+        found = told(_variables(parse_status(self._fetch())), self._nominal)
         return Description(
             name=self._name,
             scope="all that the UPS feeds",
-            resolution_w=10.0**-decimals / 100 * nominal if nominal else 0.0,
+            resolution_w=found.step_w,
             period_s=60.0,
-            most_w=nominal or math.inf,
+            most_w=found.most_w,
+            least_w=1.0,
+            assumption=found.assumption,
         )
 
     def read(self) -> Reading:
-        """Load times nominal power. Errors: PowerError where it does not say both."""
+        """Load times nominal power. Errors: PowerError, with what is missing."""
         status = parse_status(self._fetch())
-        load, nominal = _number(status, "LOADPCT"), _number(status, "NOMPOWER")
+        found = told(_variables(status), self._nominal)
         lost = [word for word in _LOST if word in status.get("STATUS", "")]
-        if not lost and (load is None or nominal is None):
+        if not lost and found.missing:
             raise PowerError(
-                "apcupsd knows no load or no nominal power of its UPS",
-                remedy="`apcaccess status` shows what it knows; NOMPOWER can be set nowhere",
+                f"apcupsd tells {found.missing}",
+                remedy="say what its UPS is made for: apcupsd?nominal=WATTS, or nominal=900VA",
             )
         return Reading(
-            power_w=None if load is None or nominal is None else load / 100 * nominal,
-            apparent_va=_number(status, "NOMAPNT"),
+            power_w=found.power_w,
+            apparent_va=found.apparent_va,
             stale=f"its status is {status.get('STATUS', '')}" if lost else "",
+            doubt=found.doubt,
         )
+
+
+_NAMES = {
+    "LOADPCT": "ups.load",
+    "NOMPOWER": "ups.realpower.nominal",
+    "NOMAPNT": "ups.power.nominal",
+    "OUTCURNT": "output.current",
+    "OUTPUTV": "output.voltage",
+}
+"""Of apcupsd, and the same by NUT."""
+
+
+def _variables(status: Mapping[str, str]) -> dict[str, str]:
+    """Its figures by NUT's names, without their units."""
+    return {name: status[key].split(" ")[0] for key, name in _NAMES.items() if status.get(key)}
 
 
 def parse_status(text: str) -> dict[str, str]:
@@ -79,14 +103,6 @@ def unframe(received: bytes) -> str | None:
     return None
 
 
-def _number(status: dict[str, str], key: str) -> float | None:
-    try:
-        value = float(status[key].split(" ")[0])
-    except (KeyError, ValueError):
-        return None
-    return value if math.isfinite(value) else None
-
-
 def _fetch(host: str, port: int) -> str:
     question = len(b"status").to_bytes(2, "big") + b"status"
     answer = ask(
@@ -97,8 +113,10 @@ def _fetch(host: str, port: int) -> str:
 
 METER = Meter(
     name="apcupsd",
-    form="apcupsd[:HOST[:PORT]]",
-    pattern="(:.*)?",
+    form="apcupsd[:HOST[:PORT]][?nominal=WATTS]",
+    pattern="([:?].*)?",
     parse=address,
-    make=lambda place, _password: Apcupsd(place.host or "127.0.0.1", place.port or PORT),
+    make=lambda place, _password: Apcupsd(
+        place.host or "127.0.0.1", place.port or PORT, nominal=place.nominal
+    ),
 )

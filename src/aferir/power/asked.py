@@ -5,14 +5,20 @@ A new meter is a file with a `METER` and a line in `aferir.power.sources`.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable
 
 import msgspec
 
 from aferir.power.base import Source
+from aferir.power.ups import NOMINAL, Nominal
 
-_PORT = re.compile(r"[0-9]{1,5}")
+_HOST = re.compile(
+    r"(?:\[(?P<bracketed>[^\[\]]*:[^\[\]]*)\]|(?P<bare>[^\[\]@/]*:[^\[\]@/]*:[^\[\]@/]*)"
+    r"|(?P<name>[^:\[\]]*))(?::(?P<port>[0-9]{1,5}))?"
+)
+_NOMINAL = re.compile(r"\?nominal=(\d{1,9}(?:\.\d{1,3})?)(k)?(W|VA)?(?=@|$)")
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +31,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """0: the usual one."""
     scale: float = 1.0
     """Watts in one unit of the value."""
+    nominal: Nominal | None = None
+    """What a UPS is made for, where it does not say so itself."""
 
 
 class Meter(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,22 +62,52 @@ def what(written: str) -> Place:
 
 
 def address(written: str) -> Place:
-    """Read HOST[:PORT]; empty for this host. IPv6 addresses of a port are in brackets."""
-    host, colon, port = written.rpartition(":")
-    if not colon:
-        return Place(host=written)
-    if not host or not _PORT.fullmatch(port) or not 0 < int(port) < 65536:
+    """Read HOST[:PORT][?nominal=WATTS]; empty for this host. IPv6: `::1`, `[::1]`, `[::1]:3493`."""
+    written, nominal = _nominal(written)
+    found = _HOST.fullmatch(written)
+    if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
         raise ValueError(f"has `{written}` where HOST:PORT belongs, e.g. 127.0.0.1:3493")
-    return Place(host=host.strip("[]"), port=int(port))
+    host = found["bracketed"] or found["bare"] or found["name"] or ""
+    if ":" in host and not _is_ipv6(host):
+        raise ValueError(f"has `{written}` where HOST:PORT belongs, e.g. [::1]:3493")
+    return Place(host=host, port=int(found["port"] or 0), nominal=nominal)
+
+
+def printed(host: str, port: int = 0) -> str:
+    """HOST:PORT, an IPv6 address in brackets."""
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{port}" if port else name
 
 
 def what_there(written: str) -> Place:
-    """Read WHAT[*SCALE][@HOST[:PORT]]."""
+    """Read WHAT[*SCALE][?nominal=WATTS][@HOST[:PORT]]."""
+    written, nominal = _nominal(written)
     name, _, where = written.partition("@")
     name, star, scale = name.partition("*")
     if not name:
         raise ValueError("does not say which one")
-    return msgspec.structs.replace(address(where), what=name, scale=_scale(scale) if star else 1.0)
+    return msgspec.structs.replace(
+        address(where), what=name, scale=_scale(scale) if star else 1.0, nominal=nominal
+    )
+
+
+def _nominal(written: str) -> tuple[str, Nominal | None]:
+    """What is written without its nominal power, and that."""
+    found = _NOMINAL.search(written)
+    if found is None:
+        return written, None
+    value = float(found[1]) * (1000 if found[2] else 1)
+    if not NOMINAL[0] <= value <= NOMINAL[1]:
+        raise ValueError(f"is made for {value:g} {found[3] or 'W'}, and no UPS is")
+    return written[: found.start()] + written[found.end() :], Nominal(value, found[3] == "VA")
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        ipaddress.IPv6Address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _scale(written: str) -> float:

@@ -10,6 +10,9 @@ import msgspec
 
 from aferir.errors import AferirError
 
+_NEAR_END = 0.5
+"""Of a counter's range, below which it was reset and did not pass its end."""
+
 Fetch = Callable[[], str]
 """Asks the device: text as it comes. Errors: as in `Source.read`."""
 
@@ -35,8 +38,22 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     """Relative, as its maker says; 0: not known."""
     most_w: float = math.inf
     """No reading above this can be true."""
+    least_w: float = 0.0
+    """No reading below this can be true: that of a whole server, say."""
     assumption: str = ""
     """What was taken for granted, e.g. a power factor."""
+
+
+def worth(device: Description, mean_w: float) -> str:
+    """What a mean of its readings is uncertain by, and what was assumed; empty: no idea."""
+    said = []
+    if device.resolution_w:
+        said.append(f"steps of {device.resolution_w:.3g} W")
+    if device.accuracy:
+        said.append(f"accurate to {device.accuracy * mean_w:.3g} W ({device.accuracy:.2g} of it)")
+    if device.assumption:
+        said.append(f"assumed: {device.assumption}")
+    return "; ".join(said)
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +64,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Of a counter that only rises, until it starts again after `wraps_j`."""
     wraps_j: float = math.inf
     apparent_va: float | None = None
+    doubt: str = ""
+    """Why its own other figures say that this cannot be its power."""
     stale: str = ""
     """Why the device itself says that this is no fresh reading."""
 
@@ -70,10 +89,12 @@ class Counter(msgspec.Struct, frozen=True):
     reading: Reading
 
 
-def power_between(before: Counter, after: Counter) -> float | None:
+def power_between(before: Counter, after: Counter, most_w: float = math.inf) -> float | None:
     """Mean power in watts: what the device says, or the rise of its counter over the time.
 
-    None where no time passed, or neither is there.
+    A counter that is less than it was has passed its end, or else was reset: that it has where
+    more than `most_w` would have flowed until its end. None where it was reset, no time passed, or
+    neither is there.
     """
     if after.reading.power_w is not None:
         return after.reading.power_w
@@ -83,4 +104,6 @@ def power_between(before: Counter, after: Counter) -> float | None:
         return None
     if last < first:
         last += after.reading.wraps_j
+        if not 0 <= last - first <= most_w * elapsed or first < after.reading.wraps_j * _NEAR_END:
+            return None
     return (last - first) / elapsed

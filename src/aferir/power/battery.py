@@ -9,6 +9,7 @@ from aferir.errors import MissingError
 from aferir.power.asked import Meter, what
 from aferir.power.base import Description, PowerError, Reading
 from aferir.power.files import number, text
+from aferir.power.unknown import UNKNOWN, is_unknown
 
 SUPPLIES = Path("/sys/class/power_supply")
 _MICRO = 1e-6
@@ -29,10 +30,12 @@ class Battery:
     def read(self) -> Reading:
         """Read its power, or current times voltage where it does not tell that."""
         folder = self._folder()
-        watts = number(folder / "power_now") * _MICRO
+        raw = number(folder / "power_now")
+        watts, unknown = raw * _MICRO, math.isfinite(raw) and is_unknown(abs(raw), least=1000)
         if not math.isfinite(watts):
-            amperes = number(folder / "current_now") * _MICRO
-            watts = amperes * number(folder / "voltage_now") * _MICRO
+            raw, volts = number(folder / "current_now"), number(folder / "voltage_now")
+            watts = raw * _MICRO * volts * _MICRO
+            unknown = any(is_unknown(abs(one), least=1000) for one in (raw, volts))
         if not math.isfinite(watts):
             raise PowerError(
                 f"the battery {folder.name} tells neither its power nor its current",
@@ -40,7 +43,7 @@ class Battery:
             )
         status = text(folder / "status")
         stale = "" if status == "Discharging" else f"its status is {status or 'not known'}"
-        return Reading(power_w=abs(watts), stale=stale)
+        return Reading(power_w=abs(watts), stale=UNKNOWN if unknown else stale)
 
     def _folder(self) -> Path:
         for path in sorted(self._supplies.glob("*/type")):

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator
 
 from aferir.power.base import Description, Reading
+from aferir.power.unknown import is_unknown
 
-_SENTINELS = (65535.0, 32767.0, 2147483647.0, 4294967295.0)
-"""What devices say for `unknown`: all bits of a register set."""
+MOST_W = 1e5
+"""What all servers of a room take; no figure of a server is above it."""
 _ROUNDING = 1.02
 """Watts and volt-amperes are rounded apart."""
 
@@ -22,16 +23,21 @@ def _reasons(power_w: float | None, reading: Reading, device: Description) -> It
     if reading.stale:
         yield f"stale: {reading.stale}"
     if power_w is None or not math.isfinite(power_w):
-        yield "no number"
+        yield "no number" if reading.energy_j is None else "its counter began again"
         return
     if power_w < 0:
         yield f"{power_w:g} W is negative"
-    if power_w in _SENTINELS:
+    if is_unknown(power_w):
         yield f"{power_w:g} stands for `unknown`"
     if power_w == 0:
         yield "0 W, while the machine runs that asks"
-    if power_w > device.most_w:
-        yield f"{power_w:g} W is more than the {device.most_w:g} W that it can give"
+    if power_w > min(device.most_w, MOST_W):
+        most_w = min(device.most_w, MOST_W)
+        yield f"{power_w:g} W is more than the {most_w:g} W that it can give"
+    if 0 < power_w < device.least_w:
+        yield f"{power_w:g} W is less than any server takes"
+    if reading.doubt:
+        yield reading.doubt
     apparent = reading.apparent_va
     if apparent is not None and power_w > apparent * _ROUNDING:
         yield f"{power_w:g} W is more than its {apparent:g} VA"

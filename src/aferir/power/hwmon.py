@@ -9,6 +9,7 @@ from aferir.errors import MissingError
 from aferir.power.asked import Meter, what
 from aferir.power.base import Description, PowerError, Reading
 from aferir.power.files import number, text
+from aferir.power.unknown import UNKNOWN, is_unknown
 
 CHIPS = Path("/sys/class/hwmon")
 _MICRO = 1e-6
@@ -24,23 +25,22 @@ class Hwmon:
     def describe(self) -> Description:
         """`power1_max` bounds it; its averaging interval, where it has one, is its period."""
         path = self._input()
-        most = number(path.with_name("power1_max"))
         interval_ms = number(path.with_name("power1_average_interval"))
-        accuracy = text(path.with_name("power1_accuracy")).rstrip("%")
         return Description(
             name=f"hwmon:{text(path.parent / 'name')}",
             scope=text(path.with_name("power1_label")) or "what the chip measures",
             period_s=interval_ms * 1e-3 if math.isfinite(interval_ms) and interval_ms else 1.0,
-            accuracy=float(accuracy) / 100 if accuracy.isdecimal() else 0.0,
-            most_w=most * _MICRO if math.isfinite(most) and most > 0 else math.inf,
+            accuracy=accuracy(text(path.with_name("power1_accuracy"))),
+            most_w=_most_watts(path),
         )
 
     def read(self) -> Reading:
         """The input now, or its average where that is all there is."""
-        watts = number(self._input()) * _MICRO
-        if not math.isfinite(watts):
+        raw = number(self._input())
+        if not math.isfinite(raw):
             raise PowerError("the power sensor cannot be read", remedy="see `sensors -u`")
-        return Reading(power_w=watts)
+        unknown = is_unknown(raw, least=1_000_000)
+        return Reading(power_w=raw * _MICRO, stale=UNKNOWN if unknown else "")
 
     def _input(self) -> Path:
         for kind in ("power1_input", "power1_average"):
@@ -51,6 +51,30 @@ class Hwmon:
         raise MissingError(
             f"no chip {wanted}measures power here", remedy="`sensors` lists what there is"
         )
+
+
+def accuracy(said: str) -> float:
+    """Relative error, from the accuracy that a chip says: `95.0%` is within a twentieth.
+
+    Below a half it is the error itself. 0 where it says nothing that can be read.
+    """
+    try:
+        share = float(said.strip().rstrip("%").rstrip()) / 100
+    except ValueError:
+        return 0.0
+    if not 0 < share <= 1:
+        return 0.0
+    return 1 - share if share >= 0.5 else share
+
+
+def _most_watts(path: Path) -> float:
+    """Twice the largest of its limits: they may be those of an alarm, or of what it is made for."""
+    limits = [
+        limit
+        for name in ("max", "crit", "cap_max", "rated_max")
+        if (limit := number(path.with_name(f"power1_{name}"))) > 0 and not is_unknown(limit)
+    ]
+    return 2 * max(limits, default=math.inf) * _MICRO
 
 
 METER = Meter(

@@ -7,12 +7,15 @@ import re
 from aferir.linux import process
 from aferir.power.asked import Meter, nothing
 from aferir.power.base import Description, Fetch, PowerError, Reading
+from aferir.power.unknown import UNKNOWN, is_unknown
 
 _COMMAND = ("ipmitool", "dcmi", "power", "reading")
 _NOW = re.compile(r"^\s*Instantaneous power reading:\s+(-?\d+) Watts", re.MULTILINE)
 _STATE = re.compile(r"^\s*Power reading state is:\s+(\w+)", re.MULTILINE)
 _PERIOD = re.compile(r"^\s*Sampling period:\s+0*(\d+) (Milli)?[Ss]econds", re.MULTILINE)
 _TIMEOUT_S = 10.0
+_NOT_ACTIVATED = "that its reading is live, which it calls not activated"
+"""Controllers with OpenBMC say so of each reading."""
 
 
 class Ipmi:
@@ -23,13 +26,16 @@ class Ipmi:
 
     def describe(self) -> Description:
         """It samples by itself; how often is what it says."""
-        period = _PERIOD.search(self._fetch())
+        text = self._fetch()
+        period, state = _PERIOD.search(text), _STATE.search(text)
         scale = 1e-3 if period and period[2] else 1.0
         return Description(
             name="ipmi",
             scope="server",
             resolution_w=1.0,
-            period_s=float(period[1]) * scale if period else 1.0,
+            period_s=(float(period[1]) * scale if period else 0.0) or 1.0,
+            least_w=1.0,
+            assumption="" if state and state[1] == "activated" else _NOT_ACTIVATED,
         )
 
     def read(self) -> Reading:
@@ -42,9 +48,10 @@ class Ipmi:
                 remedy="not every one has DCMI; try `ipmitool sdr type Current`",
             )
         active = state is not None and state[1] == "activated"
-        return Reading(
-            power_w=float(watts[1]), stale="" if active else "its power reading is not activated"
-        )
+        frozen = not active and float(watts[1]) == 0
+        unknown = is_unknown(float(watts[1]))
+        stale = UNKNOWN if unknown else "its power reading is not activated" if frozen else ""
+        return Reading(power_w=float(watts[1]), stale=stale)
 
 
 def _fetch() -> str:

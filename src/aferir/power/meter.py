@@ -11,7 +11,7 @@ from typing import Self
 
 import msgspec
 
-from aferir.power.base import Source
+from aferir.power.base import Description, Source
 from aferir.power.watch import Watched, watch
 
 _EVERY_S = 0.5
@@ -26,6 +26,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     at_s: tuple[float, ...] = ()
     """Of each reading that was believed, since the work began."""
     power_w: tuple[float, ...] = ()
+    description: Description | None = None
+    """What the figures are worth; None where the source did not say."""
     refused: dict[str, int] = {}
     """Readings that were not believed, by the reason, from before the work on."""
 
@@ -95,6 +97,7 @@ class Meter:
                 seconds=last_s - first_s,
                 at_s=tuple(at for at, _ in kept),
                 power_w=tuple(power for _, power in kept),
+                description=one.description,
                 refused=dict(one.refused),
             )
 

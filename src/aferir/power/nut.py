@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
-from collections.abc import Mapping
 
-from aferir.power.asked import Meter, what_there
+from aferir.power.asked import Meter, Place, printed, what_there
 from aferir.power.base import Description, Fetch, PowerError, Reading
 from aferir.power.lines import ask
+from aferir.power.ups import Nominal, Told, number, told
 
 PORT = 3493
-POWER_FACTOR = 0.8
-"""Assumed where the device does not say: NUT's own assumption (docs/nut-names.txt)."""
 _WAITING = ("WAIT", "OFF")
 _UPS = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
@@ -21,37 +18,57 @@ _UPS = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 class Nut:
     """One UPS of one upsd. What it feeds beyond the server is in its power, too."""
 
-    def __init__(self, ups: str, host: str, port: int = PORT, fetch: Fetch | None = None) -> None:
+    def __init__(
+        self,
+        ups: str,
+        host: str,
+        port: int = PORT,
+        fetch: Fetch | None = None,
+        *,
+        nominal: Nominal | None = None,
+    ) -> None:
         if not _UPS.fullmatch(ups):
             raise PowerError(f"`{ups}` is no name of a UPS", remedy="`upsc -l` lists them")
-        self._name = f"nut:{ups}@{host}:{port}"
+        self._ups = ups
+        self._name = f"nut:{ups}@{printed(host, port)}"
+        self._nominal = nominal
         self._fetch = fetch or (lambda: _fetch(ups, host, port))
 
     def describe(self) -> Description:
         """Resolution: of the figure that it gives power by."""
         variables = parse_list(self._fetch())
-        watts, step, assumption = _power(variables)
-        del watts
-        nominal = _nominal(variables)
+        found = told(variables, self._nominal)
         return Description(
             name=self._name,
             scope="all that the UPS feeds",
-            resolution_w=step,
-            period_s=_number(variables, "driver.parameter.pollinterval") or 2.0,
-            most_w=nominal if nominal is not None else math.inf,
-            assumption=assumption,
+            resolution_w=found.step_w,
+            period_s=number(variables, "driver.parameter.pollinterval") or 2.0,
+            most_w=found.most_w,
+            least_w=1.0,
+            assumption=found.assumption,
         )
 
     def read(self) -> Reading:
-        """Real power, or load times what the device is made for. Errors: PowerError."""
+        """Whichever figures tell its power. Errors: PowerError, with what is missing."""
         variables = parse_list(self._fetch())
+        found = told(variables, self._nominal)
         status = variables.get("ups.status", "").split()
         waiting = [word for word in status if word in _WAITING]
+        if not waiting and found.missing:
+            raise _lacking(found, self._ups)
         return Reading(
-            power_w=_power(variables)[0],
-            apparent_va=_number(variables, "ups.power"),
+            power_w=found.power_w,
+            apparent_va=found.apparent_va,
             stale=f"its status is {' '.join(status)}" if waiting else "",
+            doubt=found.doubt,
         )
+
+
+def _lacking(found: Told, ups: str) -> PowerError:
+    remedy = f"say what it is made for: nut:{ups}?nominal=WATTS, or nominal=900VA"
+    if found.missing.startswith("neither"):
+        remedy = "its driver gives no figure of power; choose another source"
+    return PowerError(f"the UPS tells {found.missing}", remedy=remedy)
 
 
 def parse_list(text: str) -> dict[str, str]:
@@ -79,48 +96,6 @@ def parse_list(text: str) -> dict[str, str]:
     return variables
 
 
-def _power(variables: Mapping[str, str]) -> tuple[float | None, float, str]:
-    """Watts, the step between two readings, and what was assumed."""
-    real = _number(variables, "ups.realpower")
-    if real is not None:
-        return real, _step(variables["ups.realpower"]), ""
-    load, nominal = _number(variables, "ups.load"), _nominal(variables)
-    if load is None or nominal is None:
-        return None, 0.0, ""
-    real_nominal = _number(variables, "ups.realpower.nominal")
-    assumption = "" if real_nominal else f"power factor {_factor(variables):g}"
-    if not real_nominal and "output.powerfactor" in variables:
-        assumption = ""
-    return load / 100 * nominal, _step(variables["ups.load"]) / 100 * nominal, assumption
-
-
-def _nominal(variables: Mapping[str, str]) -> float | None:
-    real = _number(variables, "ups.realpower.nominal")
-    if real is not None and real > 0:
-        return real
-    apparent = _number(variables, "ups.power.nominal")
-    return None if apparent is None else apparent * _factor(variables)
-
-
-def _factor(variables: Mapping[str, str]) -> float:
-    factor = _number(variables, "output.powerfactor")
-    return factor if factor is not None and 0 < factor <= 1 else POWER_FACTOR
-
-
-def _step(text: str) -> float:
-    """One in the last place that is printed."""
-    _, dot, decimals = text.strip().partition(".")
-    return 10.0 ** -len(decimals) if dot else 1.0
-
-
-def _number(variables: Mapping[str, str], name: str) -> float | None:
-    try:
-        value = float(variables[name])
-    except (KeyError, ValueError):
-        return None
-    return value if math.isfinite(value) else None
-
-
 def _fetch(ups: str, host: str, port: int) -> str:
     question = f"LIST VAR {ups}\n".encode()
 
@@ -133,10 +108,15 @@ def _fetch(ups: str, host: str, port: int) -> str:
     return answer.decode("utf-8", errors="replace")
 
 
+def _make(place: Place, _password: str) -> Nut:
+    host = place.host or "127.0.0.1"
+    return Nut(place.what, host, place.port or PORT, nominal=place.nominal)
+
+
 METER = Meter(
     name="nut",
-    form="nut:UPS[@HOST[:PORT]]",
+    form="nut:UPS[?nominal=WATTS][@HOST[:PORT]]",
     pattern=":.+",
     parse=what_there,
-    make=lambda place, _password: Nut(place.what, place.host or "127.0.0.1", place.port or PORT),
+    make=_make,
 )

@@ -8,9 +8,13 @@ from pathlib import Path
 from aferir.errors import MissingError
 from aferir.power.asked import Meter, nothing
 from aferir.power.base import Description, PowerError, Reading
+from aferir.power.files import text
+from aferir.power.unknown import is_unknown
 
 ZONES = Path("/sys/class/powercap")
 _MICRO = 1e-6
+_MOST_W = 2000.0
+"""Of one package: some firmware has limits of millions of watts."""
 
 
 class Rapl:
@@ -27,7 +31,7 @@ class Rapl:
             name="rapl",
             scope=f"{len(packages)} processor package{'s' if len(packages) > 1 else ''}",
             period_s=1e-3,
-            most_w=most if most > 0 else math.inf,
+            most_w=most,
         )
 
     def read(self) -> Reading:
@@ -41,7 +45,7 @@ class Rapl:
     def _packages(self) -> list[Path]:
         """Zones such as `intel-rapl:0`, not their parts such as `intel-rapl:0:1`."""
         found = sorted(p for p in self._zones.glob("*-rapl:*") if p.name.count(":") == 1)
-        found = [p for p in found if _text(p / "name").startswith("package")]
+        found = [p for p in found if text(p / "name").startswith("package")]
         if not found:
             raise MissingError(
                 "this machine shows no RAPL counters",
@@ -51,25 +55,28 @@ class Rapl:
 
 
 def _most_watts(package: Path) -> float:
-    """Twice the largest limit of power: what a package may take for a moment."""
-    limits = [_text(path) for path in package.glob("constraint_*_max_power_uw")]
-    return 2 * max((float(text) for text in limits if text.isdecimal()), default=0.0) * _MICRO
+    """Twice the largest limit of power that the firmware enforces, and what its makers name.
+
+    Turbo goes to the short-term limit for seconds, and above it for a moment: the maximum that
+    some name is that of the long-term limit alone. A package without limits has no bound but
+    that of all processors.
+    """
+    limits = [
+        float(said)
+        for kind in ("power_limit", "max_power")
+        for path in package.glob(f"constraint_*_{kind}_uw")
+        if (said := text(path)).isdecimal() and not is_unknown(float(said))
+    ]
+    return min(2 * max(limits, default=math.inf) * _MICRO or _MOST_W, _MOST_W)
 
 
 def _number(path: Path) -> float:
-    text = _text(path)
-    if not text.isdecimal():
+    said = text(path)
+    if not said.isdecimal():
         raise PowerError(
             f"{path} cannot be read", remedy="RAPL counters are for root alone; use sudo"
         )
-    return float(text)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return ""
+    return float(said)
 
 
 METER = Meter(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from aferir.linux import process
-from aferir.power.asked import Meter, Place, what_there
+from aferir.power.asked import Meter, Place, printed, what_there
 from aferir.power.base import Description, Fetch, PowerError, Reading
+from aferir.power.quantity import power
+from aferir.power.unknown import UNKNOWN, is_unknown
 
 PORT = 161
 _OID = re.compile(r"\.?\d+(\.\d+){1,127}")
@@ -35,27 +37,43 @@ class Snmp:
 
     def describe(self) -> Description:
         """What the number's steps are worth in watts."""
-        return Description(name=self._name, scope="outlet", resolution_w=abs(self._scale))
+        return Description(
+            name=self._name, scope="outlet", resolution_w=abs(self._scale), least_w=1.0
+        )
 
     def read(self) -> Reading:
         """Errors: PowerError where there is no such object, or no number."""
-        text = self._fetch().strip().strip('"')
+        text = self._fetch()
         try:
-            value = float(text)
-        except ValueError:
+            value, unit_w = power(text)
+        except ValueError as error:
             raise PowerError(
-                f"the outlet says `{text[:60]}`, no number",
-                remedy="is that the object of its power? its maker's MIB says",
+                f"the outlet says `{text.strip()[:60]}`, {error}",
+                remedy="is that the object of its power? its maker's MIB says, and the scale",
             ) from None
-        unknown = value in (-1.0, 65535.0, 4294967295.0)
+        unknown = value == -1 or is_unknown(value)
         return Reading(
-            power_w=value * self._scale, stale="it says that it does not know" if unknown else ""
+            power_w=value * (self._scale if unit_w == 1.0 else unit_w),
+            stale=UNKNOWN if unknown else "",
         )
 
 
+def command(address: str, oid: str, community: str) -> list[str]:
+    """What asks; whatever MIBs this machine has, the answer is the bare number.
+
+    `-m ""`: no MIB, and with it no unit and no name for a number; snmpcmd(1).
+    """
+    words = ["snmpget", "-v2c", "-c", community, "-t", "2", "-r", "1", "-m", "", "-M", ""]
+    return [*words, "-Oqv", "-On", "-OU", address, oid]
+
+
 def _fetch(address: str, oid: str, community: str) -> str:
-    words = ["snmpget", "-v2c", "-c", community, "-t", "2", "-r", "1", "-Oqv", address, oid]
-    return process.run(words, timeout_s=_TIMEOUT_S).stdout
+    return process.run(command(address, oid, community), timeout_s=_TIMEOUT_S).stdout
+
+
+def agent(host: str, port: int) -> str:
+    """The address in the words of net-snmp, which takes a bare one for IPv4 (snmpcmd(1))."""
+    return f"udp6:{printed(host, port)}" if ":" in host else printed(host, port)
 
 
 def _parse(written: str) -> Place:
@@ -71,6 +89,6 @@ METER = Meter(
     pattern=":.+@.+",
     parse=_parse,
     make=lambda place, password: Snmp(
-        f"{place.host}:{place.port or PORT}", place.what, scale=place.scale, community=password
+        agent(place.host, place.port or PORT), place.what, scale=place.scale, community=password
     ),
 )

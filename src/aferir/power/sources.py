@@ -6,7 +6,7 @@ import msgspec
 
 from aferir.errors import UsageError
 from aferir.power import apcupsd, battery, hwmon, ipmi, model, nut, rapl, snmp
-from aferir.power.asked import Meter, Place
+from aferir.power.asked import Meter, Place, printed
 from aferir.power.base import Source
 
 METERS: dict[str, Meter] = {
@@ -38,6 +38,8 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
     def parse(cls, written: str) -> PowerSource:
         """One of FORMS. Errors: ValueError in words."""
         kind, _, rest = written.partition(":")
+        kind, query, given = kind.partition("?")
+        rest += query + given
         if kind not in METERS:
             raise ValueError(f"is no source of power; there are {', '.join(FORMS)}")
         return cls(kind=kind, place=METERS[kind].parse(rest))
@@ -46,10 +48,11 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
         """As it is written."""
         place = self.place
         what = place.what if place.scale == 1.0 else f"{place.what}*{place.scale:g}"
-        host = f"[{place.host}]" if place.port and ":" in place.host else place.host
-        where = host + (f":{place.port}" if place.port else "")
+        made = place.nominal
+        given = f"?nominal={made.value:g}{'VA' if made.is_apparent else ''}" if made else ""
+        where = printed(place.host, place.port)
         joined = f"{what}@{where}" if what and where else what or where
-        return f"{self.kind}:{joined}" if joined else self.kind
+        return f"{self.kind}:{joined}{given}" if joined or given else self.kind
 
 
 def source(text: str, *, community: str = "public") -> Source:

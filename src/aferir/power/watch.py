@@ -152,9 +152,9 @@ def _ask(
         described = described or one.describe()
         now = Counter(clock(), one.read())
     except AferirError as error:
-        return error.message, None, None
+        return f"{error.message} ({error.remedy})" if error.remedy else error.message, None, None
     if now.reading.energy_j is not None and now.reading.power_w is None and before is None:
         return "", now, None  # a counter's first look is no power yet
-    power = power_between(before or now, now)
+    power = power_between(before or now, now, described.most_w)
     why = refusal(power, now.reading, described)
     return why, now, None if why else power

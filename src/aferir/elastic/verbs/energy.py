@@ -24,6 +24,7 @@ def with_energy(figures: Figures, taken: Taken | None) -> Figures:
     import msgspec
 
     from aferir.model.record import Sample, Series, Warning
+    from aferir.power.base import worth
 
     if taken is None:
         return figures
@@ -43,6 +44,12 @@ def with_energy(figures: Figures, taken: Taken | None) -> Figures:
         along_unit="s",
         at=taken.at_s,
     )
+    device = taken.description
+    said = worth(device, taken.mean_w) if device else ""
+    doubts = [Warning("power-is-worth", f"power of the hosts: {said}", "")] if said else []
     return msgspec.structs.replace(
-        figures, samples=(*figures.samples, *samples), series=(*figures.series, curve)
+        figures,
+        samples=(*figures.samples, *samples),
+        series=(*figures.series, curve),
+        doubts=(*figures.doubts, *doubts),
     )

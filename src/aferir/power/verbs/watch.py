@@ -1,6 +1,6 @@
 """Ask sources of power for a while, side by side, and say how far they disagree.
 
-Sources: rapl, hwmon[:CHIP], ipmi, nut:UPS[@HOST[:PORT]], apcupsd[:HOST[:PORT]],
+Sources: rapl, hwmon[:CHIP], ipmi, nut:UPS[?nominal=WATTS][@HOST[:PORT]], apcupsd[:HOST[:PORT]],
 snmp:OID[*SCALE]@HOST[:PORT] (its community in the variable AFERIR_SNMP_COMMUNITY), model:FILE.
 Readings that cannot be true are refused, counted by their reason, and never averaged in.
 Exit code 1 when a source had no reading that could be believed.
@@ -93,7 +93,7 @@ def table(found: Sequence[Watched]) -> object:
     from aferir.power.watch import mean_of
 
     made = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for title in ("source", "mean", "95 % interval", "readings", "step", "whose power"):
+    for title in ("source", "mean", "95 % interval", "readings", "step", "accuracy", "whose power"):
         made.add_column(title, justify="left" if title in ("source", "whose power") else "right")
     for one in found:
         mean, described = mean_of(one), one.description
@@ -103,6 +103,7 @@ def table(found: Sequence[Watched]) -> object:
             f"{mean.low:.1f} to {mean.high:.1f}" if mean else "-",
             str(len(one.power_w)),
             f"{described.resolution_w:.2g} W" if described and described.resolution_w else "-",
+            f"{mean.accuracy_w:.2g} W" if mean and mean.accuracy_w else "-",
             described.scope if described else "-",
         )
     return made

@@ -1,0 +1,33 @@
+"""A number with its unit as meters print it: `324`, `"324"`, `Gauge32: 324`, `0.32 kW`."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_NUMBER = re.compile(r"([+-]?\d{1,20}(?:\.\d{0,9})?(?:[eE][+-]?\d{1,2})?)\s*([^\d\s].*)?")
+_TYPED = re.compile(r"(?:.*=\s*)?(?:[A-Za-z]+[A-Za-z0-9]*(?: [A-Z]+)?:\s*)?", re.DOTALL)
+_POWERS = {"": 1.0, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3, "mw": 1e-3, "dw": 0.1}
+_POWERS |= {"tenths of watts": 0.1, "deciwatts": 0.1, "1/10 w": 0.1, "milliwatts": 1e-3}
+
+
+def power(text: str) -> tuple[float, float]:
+    """The number as it is printed, and watts in one of its unit. Errors: ValueError in words."""
+    inside = text.strip().strip('"')
+    typed = _TYPED.match(inside)
+    inside = inside[typed.end() :].strip().strip('"') if typed else inside
+    found = _NUMBER.fullmatch(inside)
+    if found is None:
+        raise ValueError("no number")
+    unit = (found[2] or "").strip().strip('"').lower()
+    if unit not in _POWERS:
+        raise ValueError(f"no number of watts, but of `{unit[:30]}`")
+    value = float(found[1])
+    return (value, _POWERS[unit]) if math.isfinite(value) else (math.nan, 1.0)
+
+
+def step(text: str) -> float:
+    """One in the last place that is printed; zeros at the end are taken for mere form."""
+    number = re.match(r"\s*-?\d*(?:\.(\d*))?", text)
+    decimals = (number[1] or "").rstrip("0") if number else ""
+    return 10.0 ** -len(decimals)

@@ -1,0 +1,252 @@
+"""What a UPS feeds, from whichever of its figures tell: real power, volt-amperes, or load.
+
+Figures that contradict one another (3,000 W at 0.2 A) are not believed, nor is a nominal power
+that no UPS has. What was assumed on the way stays with the figure. Names: NUT, docs/nut-names.txt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from aferir.power.quantity import step
+
+POWER_FACTOR = 0.8
+"""Assumed where the device does not say: NUT's own assumption (docs/nut-names.txt)."""
+NOMINAL = (100.0, 2e6)
+"""Watts or volt-amperes that a UPS may be made for."""
+_OVERLOAD = 1.5
+"""Of the nominal power, for a while."""
+_MOST_LOAD = 200.0
+_VOLTS = (80.0, 500.0)
+_ROUNDING = 1.25
+"""Figures of one device are rounded apart, and taken at different moments."""
+_LEAST_FACTOR = 0.15
+"""Below it watts and volt-amperes are not of the same thing."""
+_PHASES = ("L1", "L2", "L3")
+
+
+class Nominal(msgspec.Struct, frozen=True):
+    """What a UPS is made for, as a user gives it."""
+
+    value: float
+    is_apparent: bool = False
+    """In volt-amperes, not watts."""
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """Power with all that it is worth."""
+
+    power_w: float | None = None
+    step_w: float = 0.0
+    assumption: str = ""
+    most_w: float = math.inf
+    apparent_va: float | None = None
+    doubt: str = ""
+    """Why it is not to be believed; empty: it may be."""
+    missing: str = ""
+    """What there would have to be, where there is no power."""
+
+
+def told(variables: Mapping[str, str], given: Nominal | None = None) -> Told:
+    """From a UPS' variables by their names; `given` is what it is made for, by its user."""
+    nominal, assumed, odd = _nominal(variables, given)
+    apparent = _apparent(variables)
+    real = [*_real(variables)]
+    coarse = [*_of_load(variables, nominal, assumed), *_of_apparent(variables, apparent)]
+    candidates = sorted(
+        (*real, *coarse, *_of_current(variables), *_at_inlet(variables)), key=lambda one: not one[0]
+    )
+    most_w = nominal * _OVERLOAD if nominal is not None else math.inf
+    if not candidates:
+        return Told(missing=_missing(variables, odd), most_w=most_w)
+    best = candidates[0]
+    if best in coarse:  # whole percents: its volt-amperes may tell better
+        best = next((one for one in coarse if not _doubt(variables, one[0], apparent)), best)
+    watts, step_w, assumption = best
+    return Told(
+        power_w=watts,
+        step_w=step_w,
+        assumption="; ".join(filter(None, (assumption, _made_up(variables)))),
+        most_w=most_w,
+        apparent_va=apparent,
+        doubt=_doubt(variables, watts, apparent),
+    )
+
+
+def number(variables: Mapping[str, str], name: str) -> float | None:
+    """A variable as a number, or None."""
+    try:
+        value = float(variables[name])
+    except (KeyError, ValueError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _real(variables: Mapping[str, str]) -> Iterator[tuple[float, float, str]]:
+    for whose in ("ups", "output"):
+        watts = number(variables, f"{whose}.realpower")
+        if watts is not None:
+            yield watts, step(variables[f"{whose}.realpower"]), ""
+    for whose in ("output", "ups"):
+        yield from _summed(variables, [f"{whose}.{one}.realpower" for one in _PHASES])
+    outlets = sorted(name for name in variables if _is_outlet(name))
+    yield from _summed(variables, outlets)
+
+
+def _is_outlet(name: str) -> bool:
+    words = name.split(".")
+    return len(words) == 3 and words[::2] == ["outlet", "realpower"] and words[1] != "0"
+
+
+def _summed(variables: Mapping[str, str], names: list[str]) -> Iterator[tuple[float, float, str]]:
+    """The sum of those that are there, in step with the number of phases that the device has."""
+    found = [(name, watts) for name in names if (watts := number(variables, name)) is not None]
+    phases = number(variables, "output.phases")
+    if not found or (phases == 3 and "outlet" not in names[0] and len(found) < 3):
+        return
+    steps = sum(step(variables[name]) for name, _ in found)
+    yield math.fsum(watts for _, watts in found), steps, ""
+
+
+def _of_load(
+    variables: Mapping[str, str], nominal: float | None, assumed: str
+) -> Iterator[tuple[float, float, str]]:
+    load, each = _load(variables)
+    if load is not None and nominal is not None:
+        yield load / 100 * nominal, each / 100 * nominal, assumed
+
+
+def _load(variables: Mapping[str, str]) -> tuple[float | None, float]:
+    """Percent, with its step; of three phases the mean."""
+    load = number(variables, "ups.load")
+    if load is not None:
+        return (load if 0 <= load <= _MOST_LOAD else None), step(variables["ups.load"])
+    names = [f"output.{one}.power.percent" for one in _PHASES]
+    found = [one for name in names if (one := number(variables, name)) is not None]
+    if len(found) != len(names) or not all(0 <= one <= _MOST_LOAD for one in found):
+        return None, 0.0
+    return math.fsum(found) / len(found), 1.0
+
+
+def _of_apparent(
+    variables: Mapping[str, str], apparent: float | None
+) -> Iterator[tuple[float, float, str]]:
+    if apparent is not None:
+        factor, assumed = _factor(variables)
+        yield apparent * factor, factor, assumed
+
+
+def _of_current(variables: Mapping[str, str]) -> Iterator[tuple[float, float, str]]:
+    flows = _current(variables)
+    if flows is not None:
+        amperes, volts = flows
+        factor, assumed = _factor(variables)
+        yield (
+            amperes * volts * factor,
+            step(variables["output.current"]) * volts * factor,
+            assumed or f"power factor {factor:g}",
+        )
+
+
+def _at_inlet(variables: Mapping[str, str]) -> Iterator[tuple[float, float, str]]:
+    assumed = "what goes in, with the losses of the device"
+    watts = number(variables, "input.realpower")
+    if watts is not None:
+        yield watts, step(variables["input.realpower"]), assumed
+    for one in _summed(variables, [f"input.{one}.realpower" for one in _PHASES]):
+        yield one[0], one[1], assumed
+
+
+def _nominal(variables: Mapping[str, str], given: Nominal | None) -> tuple[float | None, str, str]:
+    """Watts that it is made for, what was assumed for them, and what it says that no UPS is."""
+    factor, assumed = _factor(variables)
+    if given is not None:
+        said = f"made for {given.value:g} {'VA' if given.is_apparent else 'W'}, as was said"
+        if given.is_apparent:
+            return given.value * factor, "; ".join(filter(None, (said, assumed))), ""
+        return given.value, said, ""
+    odd = ""
+    apparent = _known(variables, "ups.power.nominal", "output.power.nominal")
+    real = _known(variables, "ups.realpower.nominal", "output.realpower.nominal")
+    for value, unit in ((real, "W"), (apparent, "VA")):
+        if value is not None and value > 0 and not _plausible(value):
+            odd = f"{value:g} {unit}"
+    fits = apparent is None or not _plausible(apparent) or (real or 0.0) <= apparent * _ROUNDING
+    if real is not None and _plausible(real) and fits:
+        return real, "", ""
+    if apparent is not None and _plausible(apparent):
+        return apparent * factor, assumed, ""
+    return None, "", odd
+
+
+def _known(variables: Mapping[str, str], *names: str) -> float | None:
+    found = (number(variables, name) for name in names)
+    return next((value for value in found if value is not None), None)
+
+
+def _plausible(nominal: float) -> bool:
+    return NOMINAL[0] <= nominal <= NOMINAL[1]
+
+
+def _factor(variables: Mapping[str, str]) -> tuple[float, str]:
+    """Power factor, and that it was assumed."""
+    factor = _known(variables, "output.powerfactor", "powerfactor")
+    if factor is not None and 0.1 < factor <= 1:
+        return factor, ""
+    return POWER_FACTOR, f"power factor {POWER_FACTOR:g}"
+
+
+def _apparent(variables: Mapping[str, str]) -> float | None:
+    """Volt-amperes that flow; some devices give them in thousands."""
+    apparent = _known(variables, "ups.power", "output.power")
+    if apparent is None:
+        phases = [number(variables, f"output.{one}.power") for one in _PHASES]
+        known = [one for one in phases if one is not None]
+        apparent = math.fsum(known) if len(known) == len(phases) else None
+    if apparent is None or apparent <= 0:
+        return None
+    real = _known(variables, "ups.realpower", "output.realpower")
+    if real is not None and real > apparent and apparent * 1000 <= 4 * real <= apparent * 4200:
+        return apparent * 1000
+    return apparent
+
+
+def _current(variables: Mapping[str, str]) -> tuple[float, float] | None:
+    """Amperes and volts of a device of one phase, where they can be those of an outlet."""
+    amperes, volts = number(variables, "output.current"), number(variables, "output.voltage")
+    if amperes is None or volts is None or amperes <= 0 or not _VOLTS[0] <= volts <= _VOLTS[1]:
+        return None
+    return None if number(variables, "output.phases") == 3 else (amperes, volts)
+
+
+def _doubt(variables: Mapping[str, str], watts: float, apparent: float | None) -> str:
+    """Which other figure of the device says that this one is not its power; empty: none."""
+    load = number(variables, "ups.load")
+    if load is not None and not 0 <= load <= _MOST_LOAD:
+        return f"its load is {load:g} %, so its figures are none"
+    if apparent is not None and not apparent * _LEAST_FACTOR <= watts <= apparent * _ROUNDING:
+        return f"{watts:g} W is not the power of {apparent:g} VA"
+    flows = _current(variables)
+    if flows is None:
+        return ""
+    amperes, volts = flows
+    most = (amperes + step(variables["output.current"])) * volts * _ROUNDING
+    least = max(0.0, amperes - step(variables["output.current"])) * volts * 0.1
+    if not least <= watts <= most:
+        return f"{watts:g} W is not the power of {amperes:g} A at {volts:g} V"
+    return ""
+
+
+def _made_up(variables: Mapping[str, str]) -> str:
+    return "made up by dummy-ups" if variables.get("driver.name") == "dummy-ups" else ""
+
+
+def _missing(variables: Mapping[str, str], odd: str) -> str:
+    if _load(variables)[0] is None:
+        return "neither its power nor its load"
+    if odd:
+        return f"its load, and a nominal power of {odd}, which no UPS has"
+    return "its load, and not what power that is a share of"
