@@ -18,9 +18,8 @@ from aferir.model.units import format_duration, format_size
 from aferir.programs.base import declared_by
 from aferir.registry import all_programs, kinds
 from tests.checkout import ROOT
-from tests.unit.config import test_errors_environments as environments
-from tests.unit.config.broken_files import GOOD
-from tests.unit.config.test_errors import BROKEN
+from tests.unit.config.broken import BROKEN
+from tests.unit.config.broken.pieces import GOOD
 
 EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
 BEYOND_A_SCHEMA = 33
@@ -44,7 +43,7 @@ def test_every_experiment_is_valid(validator: Any, path: Any) -> None:
 def test_what_is_broken_is_refused_as_far_as_a_schema_can_tell(validator: Any) -> None:
     accepted: list[str] = []
     refused: list[str] = []
-    for name, (content, *_) in {**BROKEN, **environments.BROKEN}.items():
+    for name, (content, *_) in BROKEN.items():
         try:
             document = tomllib.loads(content)
         except (ValueError, RecursionError):

@@ -1,22 +1,33 @@
-"""Broken environments of experiment files: each is refused with place, reason and remedy."""
+"""Environments that cannot be made here."""
 
 from __future__ import annotations
 
-import pytest
+from tests.unit.config.broken.pieces import BOX, EP, EXPERIMENT, GUEST, LAB, NATIVE, Broken
 
-from tests.unit.config.broken_files import (
-    BOX,
-    CG,
-    EP,
-    EXPERIMENT,
-    GUEST,
-    LAB,
-    NATIVE,
-    check_refused,
-)
-
-# name: (content, the path that must be named, the reason, the remedy)
-BROKEN: dict[str, tuple[str, str, str, str]] = {
+BROKEN: dict[str, Broken] = {
+    "environment with brackets": (
+        EXPERIMENT + NATIVE + BOX.replace('"box"', '"box[1]"') + EP,
+        "environment[2].name", "no name", "letters",
+    ),
+    "unknown key of environment": (
+        EXPERIMENT + NATIVE + "cpu = 1\n" + EP, "environment[1].cpu", "not a key", "`cpus`",
+    ),
+    "unknown kind": (
+        EXPERIMENT + NATIVE.replace('kind = "native"', 'kind = "nativ"') + EP,
+        "environment[1].kind", "not known", "did you mean `native`",
+    ),
+    "kind missing": (
+        EXPERIMENT + '[[environment]]\nname = "native"\n' + EP,
+        "environment[1].kind", "is missing", "add `kind",
+    ),
+    "kind is a number": (
+        EXPERIMENT + '[[environment]]\nname = "native"\nkind = 1\n' + EP,
+        "environment[1].kind", "not known", "choose one of",
+    ),
+    "duplicate environment": (
+        EXPERIMENT + NATIVE + BOX + BOX + EP,
+        "environment[3].name", "environment[2]", "another name",
+    ),
     "nodes of what is no cluster": (
         EXPERIMENT + NATIVE + "nodes = 2\n" + EP,
         "environment[1].nodes", "means nothing for kind native", "remove it",
@@ -29,32 +40,9 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         EXPERIMENT + NATIVE + LAB + "cpu_quota = 0.5\n" + EP,
         "environment[2].cpu_quota", "means nothing for kind cluster", "remove it",
     ),
-    "cluster that the host cannot hold": (
-        EXPERIMENT + NATIVE + LAB + 'nodes = 5\nmemory = "1 GiB"\n' + EP,
-        "workload[1]", "5 instances of `lab` with 1 GiB each", "nodes",
-    ),
-    "more processes than a cluster's CPUs": (
-        EXPERIMENT + NATIVE + LAB + "nodes = 3\n" + CG + "processes = 4\n",
-        "workload[1]", "`lab`, which has 3 CPUs", "oversubscribe",
-    ),
-    "packages that no image of clusters gets": (
-        EXPERIMENT + NATIVE + LAB + '[[workload]]\nname = "b"\nprogram = "blast"\n',
-        "workload[1].environments", "`lab` is a cluster, where `blast` cannot run", "nspawn",
-    ),
-    "cluster with MPICH": (
-        EXPERIMENT + NATIVE + LAB + CG + 'mpi = "mpich"\n',
-        "workload[1].mpi", "nodes of `lab` have openmpi", "remove it",
-    ),
-    "environment is one table": (
-        EXPERIMENT + NATIVE.replace("[[environment]]", "[environment]") + EP,
-        "environment", "a table", "two brackets",
-    ),
     "environment list of numbers": (
         "environment = [1]\n" + EXPERIMENT + EP,
         "environment[1]", "a whole number", "[[environment]]",
-    ),
-    "too many environments": (
-        EXPERIMENT + NATIVE * 17 + EP, "environment", "there are 17", "at most 16",
     ),
     "cpus zero": (
         EXPERIMENT + NATIVE + "cpus = 0\n" + EP,
@@ -82,15 +70,6 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "memory too little for a guest": (
         EXPERIMENT + NATIVE + GUEST + 'memory = "64 MiB"\n' + EP,
         "environment[2].memory", "too little", "128 MiB",
-    ),
-    "memory too little for the program": (
-        EXPERIMENT + NATIVE + BOX + EP.replace('"ep"\nclass = "S"', '"ft"\nclass = "B"'),
-        "workload[1]", "needs about 1298 MiB", "more memory",
-    ),
-    "memory too little for program and guest": (
-        EXPERIMENT + NATIVE + GUEST + 'memory = "448 MiB"\n'
-        + EP.replace('"ep"\nclass = "S"', '"mg"\nclass = "A"'),
-        "workload[1]", "in `guest`", "more memory",
     ),
     "memory too little for anything": (
         EXPERIMENT + NATIVE + 'memory = "1 MiB"\n' + EP,
@@ -124,8 +103,3 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         "environment[1].pin", "names 1 CPUs", "at least as many",
     ),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_is_refused_with_place_reason_and_remedy(name: str) -> None:
-    check_refused(*BROKEN[name])

@@ -9,6 +9,8 @@ from aferir.errors import UsageError
 from aferir.model.plan import HostLimits
 from aferir.registry import all_programs, kinds
 
+Broken = tuple[str, str, str, str]
+"""Content, the place that must be named, the reason, the remedy."""
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 
 EXPERIMENT = '[experiment]\nname = "e"\n'
