@@ -8,29 +8,26 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from aferir.cli import main
 from aferir.colocation import admission, attributes, leaving, remembered, service
-from aferir.colocation.admission import Bandwidth
 from aferir.colocation.applying import Machine
-from aferir.colocation.attributes import Found
-from aferir.colocation.critical import Selector
-from aferir.colocation.follow import Follower
 from aferir.colocation.privileges import findings
-from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import Batch, Schedule, Settings
-from aferir.colocation.usage import Usage, between
-from aferir.linux import cgroup, journal, process
+from aferir.colocation.usage import Usage
+from aferir.linux import process
 from aferir.linux.journal import Entry
-from tests.integration.support import own_state, quota, throttled
-from tests.waiting import eventually
+from tests.integration.colocation_support import (
+    announced,
+    found,
+    nothing_leaked,
+    sleeping,
+    start_thread,
+)
+from tests.integration.support import own_state
 
 pytestmark = [
     pytest.mark.integration,
@@ -39,15 +36,6 @@ pytestmark = [
         reason="scheduling other people's threads and making control groups takes root",
     ),
 ]
-_SLEEPERS = """
-import sys, threading, time
-for _ in range(3):
-    threading.Thread(target=time.sleep, args=(1000,)).start()
-print("ready", flush=True)
-for _ in sys.stdin:
-    threading.Thread(target=time.sleep, args=(1000,)).start()
-    print("started", flush=True)
-"""
 _SMALL = Schedule(policy="deadline", runtime_s=0.001, period_s=0.05)
 
 
@@ -64,49 +52,14 @@ def niceness() -> int:
 
 @pytest.fixture
 def sleepers(niceness: int) -> Iterator[subprocess.Popen[str]]:
-    """A process of four threads, and one more for each line that it reads."""
-    child = process.start(
-        ["nice", "-n", str(niceness), sys.executable, "-c", _SLEEPERS],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert child.stdout is not None
-    child.stdout.readline()
-    yield child
-    process.end(child, grace_s=0.1)
+    with sleeping(niceness) as child:
+        yield child
 
 
 @pytest.fixture
 def entry() -> Iterator[Entry]:
-    before = admission.read_bandwidth()
-    made = journal.write(remembered.KIND, {})
-    yield made
-    assert remembered.undo(made) == []
-    assert cgroup.find(f"aferir-{made.id}", cgroup.layout()) == []
-    assert list(journal.entries()) == []
-    assert _nothing_leaked(before)
-
-
-def _nothing_leaked(before: Bandwidth | None) -> bool:
-    """Whether no more is reserved than before, or soon: others on the machine may have come."""
-    deadline = time.monotonic() + 60.0
-    while (now := admission.read_bandwidth()) and before and now.total > before.total:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def _all(pid: int) -> dict[int, Found | None]:
-    return {tid: attributes.find(pid, tid) for tid in service.threads((pid,))}
-
-
-def _start_thread(child: subprocess.Popen[str]) -> None:
-    assert child.stdin is not None
-    assert child.stdout is not None
-    child.stdin.write("\n")
-    child.stdin.flush()
-    child.stdout.readline()
+    with announced() as made:
+        yield made
 
 
 @pytest.mark.parametrize("niceness", [0, 10])
@@ -125,7 +78,7 @@ def _start_thread(child: subprocess.Popen[str]) -> None:
 def test_all_threads_are_what_they_were_those_too_that_started_meanwhile(
     sleepers: subprocess.Popen[str], entry: Entry, settings: Settings
 ) -> None:
-    before = _all(sleepers.pid)
+    before = found(sleepers.pid)
     bandwidth = admission.read_bandwidth()
     machine = Machine(entry)
     threads = service.threads((sleepers.pid,))
@@ -134,16 +87,16 @@ def test_all_threads_are_what_they_were_those_too_that_started_meanwhile(
         service_cpus=settings.service_cpus,
     )
     assert machine.apply(named, threads).problems == ()
-    assert all(now != before[tid] for tid, now in _all(sleepers.pid).items())
-    _start_thread(sleepers)
+    assert all(now != before[tid] for tid, now in found(sleepers.pid).items())
+    start_thread(sleepers)
     assert remembered.undo(entry) == []
-    after = _all(sleepers.pid)
+    after = found(sleepers.pid)
     assert {tid: after[tid] for tid in before} == before
     new = [found for tid, found in after.items() if tid not in before and found is not None]
     first = before[sleepers.pid]
     assert first is not None
     assert [(f.attributes, f.cpus) for f in new] == [(first.attributes, first.cpus)]
-    assert _nothing_leaked(bandwidth)
+    assert nothing_leaked(bandwidth)
 
 
 def test_a_deadline_that_was_found_is_given_back(
@@ -257,15 +210,6 @@ def test_threads_with_cpus_of_their_own_keep_within_those_they_were_found_with(
     assert os.sched_getaffinity(free) == set(cpus)
 
 
-def test_who_goes_first_does_so_for_a_while_and_what_it_starts_does_not() -> None:
-    before = attributes.read(0)
-    with attributes.going_first():
-        assert attributes.read(0).policy == attributes.FIFO
-        asked = [sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"]
-        assert process.run(asked).stdout.strip() == str(os.SCHED_OTHER)
-    assert attributes.read(0) == before
-
-
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU cannot be shared out")
 def test_the_controller_runs_where_the_batch_may_but_not_what_it_starts(entry: Entry) -> None:
     machine = Machine(entry)
@@ -318,81 +262,6 @@ def test_the_same_settings_touch_nothing(sleepers: subprocess.Popen[str], entry:
     machine.apply(settings, threads)
     assert attributes.read(sleepers.pid).nice == 9
     assert weight.read_text() == "77\n"
-
-
-def test_work_of_whoever_has_a_reservation_is_told_but_not_the_services_own() -> None:
-    own = attributes.of(Schedule(policy="deadline", runtime_s=0.01, period_s=0.1))
-    child = process.start(["sh", "-c", "while :; do :; done"])
-    usage = Usage(None)
-    try:
-        attributes.write(child.pid, msgspec.structs.replace(own, flags=attributes.RESET_ON_FORK))
-        first = usage.look({}, ())
-        eventually(lambda: between(first, usage.look_quickly(())).others_reserved_cpus > 0)
-        first = usage.look({}, (child.pid,))
-        time.sleep(0.2)
-        assert between(first, usage.look_quickly((child.pid,))).others_reserved_cpus == 0.0
-    finally:
-        usage.close()
-        process.end(child)
-
-
-def test_the_batch_program_is_held_suspended_and_killed(entry: Entry) -> None:
-    machine = Machine(entry)
-    child = process.start(
-        ["sh", "-c", "while :; do :; done"], cgroups=list(machine.group.folders.values())
-    )
-    usage = Usage(machine.group)
-    held = Batch(policy="idle", weight=10, quota_cpus=0.1)
-    machine.apply(Settings(batch=held), {})
-    assert attributes.read(child.pid).policy == attributes.IDLE
-    first = usage.look({}, ())
-    eventually(lambda: throttled(machine.group.folders) > 0)
-    assert quota(machine.group.folders) == pytest.approx(0.1)
-    assert between(first, usage.look({}, ())).batch_cpus > 0
-    machine.apply(Settings(batch=Batch(suspended=True)), {})
-
-    def stands_still() -> bool:
-        before = usage.look({}, ())
-        time.sleep(0.2)
-        return between(before, usage.look({}, ())).batch_cpus == 0.0
-
-    eventually(stands_still)
-    usage.close()
-    assert remembered.undo(entry) == []
-    assert child.wait() == -9
-
-
-def test_clean_gives_back_what_both_dead_left(sleepers: subprocess.Popen[str]) -> None:
-    before = _all(sleepers.pid)
-    code = (
-        "import os, sys\n"
-        "from aferir.linux import journal\n"
-        "from aferir.colocation import remembered, service\n"
-        "from aferir.colocation.applying import Machine\n"
-        "from aferir.colocation.settings import Schedule, Settings\n"
-        "machine = Machine(journal.write(remembered.KIND, {}))\n"
-        f"machine.apply(Settings(service=Schedule(nice=-7)), service.threads(({sleepers.pid},)))\n"
-        "os.kill(os.getpid(), 9)\n"
-    )
-    assert process.run([sys.executable, "-c", code], check=False).exit_code == -9
-    assert _all(sleepers.pid) != before
-    assert main(["clean"]) == 0
-    assert _all(sleepers.pid) == before
-    assert list(journal.entries()) == []
-
-
-def test_threads_are_followed_as_they_come_and_go(sleepers: subprocess.Popen[str]) -> None:
-    follower = Follower(ServiceSpec("pid", str(sleepers.pid)), Selector(all=True))
-    follower.look(0.0, 0.0)
-    assert len(follower.critical) == 4
-    _start_thread(sleepers)
-    follower.look(0.1, 0.0)
-    assert len(follower.critical) == 5
-    sleepers.kill()
-    sleepers.wait()
-    follower.look(0.2, 0.0)
-    assert follower.critical == frozenset()
-    assert follower.pids == ()
 
 
 def test_more_threads_than_files_may_be_open_are_read_all_the_same(
