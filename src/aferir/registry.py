@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 from aferir import extensions
+from aferir.aggregation import guard
 from aferir.aggregation.program import AGGREGATION
 from aferir.clock.mpi_program import MPI_CLOCK
 from aferir.clock.program import CLOCK
 from aferir.clouds.environment import CLOUD
 from aferir.cluster.instance import CLUSTER
+from aferir.colocation import remembered
 from aferir.colocation.program import COLOCATION
 from aferir.elastic.program import ALLOCATION, CAPACITY, MOVIE
 from aferir.environments.base import Context, Environment, Kind
@@ -55,6 +57,12 @@ _OWN_KINDS = (
 )
 """A kind that is made of others comes after them: its things are removed before theirs."""
 
+
+_OF_CHAPTERS: dict[str, cleaning.Cleaner] = {
+    guard.KIND: guard.give_back,
+    remembered.KIND: remembered.give_back,
+}
+"""By kind of journal entry, of what is changed without an environment."""
 
 PROGRAMS = "aferir.programs"
 """Group of entry points by which other packages add programs."""
@@ -104,7 +112,7 @@ def _cleaners(chosen: Sequence[Kind]) -> dict[str, cleaning.Cleaner]:
     for kind in reversed(chosen):
         found.update(kind.clean)
     own = {userland.BUILDING: userland.give_back}
-    return {**found, **own, **cleaning.LINUX}
+    return {**_OF_CHAPTERS, **found, **own, **cleaning.LINUX}
 
 
 def _is_kind(thing: object) -> TypeGuard[Kind]:

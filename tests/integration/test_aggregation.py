@@ -314,6 +314,6 @@ def test_clean_undoes_what_a_killed_guard_watched(host: str) -> None:
     entry = next(entry for entry in journal.entries() if entry.kind == guard.KIND)
     os.kill(entry.owner_pid, signal.SIGKILL)
     eventually(lambda: not journal.owner_lives(entry))
-    assert guard.clean(journal.orphans()) == []
+    assert registry.clean(journal.orphans()) == []
     assert routes(host) == ""
     assert guard.remembered("both") is None

@@ -144,20 +144,19 @@ def _is_settled(name: str) -> bool:
     return applied is None or applied.confirmed
 
 
-def clean(entries: Sequence[Entry]) -> list[str]:
-    """Undo what was applied under a guard that was killed; what could not be, a sentence each."""
-    problems = []
-    for entry in entries:
-        if entry.kind != KIND:
-            continue
-        name = entry.details["name"]
-        applied = remembered(name)
-        if entry.boot_id == journal.boot_id() and (applied is None or not applied.confirmed):
-            undone = msgspec.json.decode(entry.details["undo"], type=tuple[Command, ...])
-            problems += [f"{KIND} {name}: {problem}" for problem in run_undo(undone)]
-            _path(name).unlink(missing_ok=True)
-        journal.erase(entry)
-    return problems
+def give_back(entry: Entry) -> None:
+    """Undo what was applied under a guard that was killed. Errors: OSError where something stays.
+
+    What was confirmed stays, and what was applied before a reboot is gone with it.
+    """
+    name = entry.details["name"]
+    applied = remembered(name)
+    if entry.boot_id == journal.boot_id() and (applied is None or not applied.confirmed):
+        undone = msgspec.json.decode(entry.details["undo"], type=tuple[Command, ...])
+        if problems := run_undo(undone):
+            raise OSError("; ".join(problems))
+        _path(name).unlink(missing_ok=True)
+    journal.erase(entry)
 
 
 def run_undo(commands: Sequence[Command]) -> list[str]:

@@ -28,14 +28,11 @@ def execute(options: argparse.Namespace) -> int:
     import json
 
     from aferir import registry
-    from aferir.aggregation import guard
     from aferir.cluster import manager, storing
-    from aferir.colocation import remembered
     from aferir.linux import journal
 
     orphans = journal.orphans()
     problems = registry.clean(orphans)
-    problems += guard.clean(orphans) + remembered.clean(orphans)
     gone = [entry for entry in orphans if journal.read(entry.id) is None]
     removed = [f"{entry.kind} {entry.id}" for entry in gone]
     for name in storing.names() if options.clusters else []:
@@ -51,7 +48,7 @@ def execute(options: argparse.Namespace) -> int:
         for line in removed:
             print(f"removed {line}")
         for line in problems:
-            print(f"could not remove {line}")
+            print(line)
         if not removed and not problems:
             print("Nothing was left behind.")
     return 1 if problems else 0

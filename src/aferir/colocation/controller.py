@@ -34,7 +34,7 @@ from aferir.colocation.job import Job, Outcome, Reason, Tick
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.settings import Decide, State, ThreadUse
 from aferir.colocation.usage import Watch, most_resident_bytes, process_seconds
-from aferir.linux import cgroup, journal, process
+from aferir.linux import cgroup, cleaning, journal, process
 
 _MOST_PROBLEMS = 20
 _STARTS = 20
@@ -58,7 +58,7 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
     """
     where = place.beside(job.service, service.check(job.service), cgroup.layout())
     privileges.check(where)
-    problems = remembered.clean(journal.orphans())
+    problems = cleaning.clean(journal.orphans(), {remembered.KIND: remembered.give_back})
     if where is not None and where.problem:
         problems.append(where.problem)
     before = admission.sound_bandwidth()

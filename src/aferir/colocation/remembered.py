@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -175,11 +175,7 @@ def forget(entry: Entry) -> None:
     journal.erase(entry)
 
 
-def clean(entries: Sequence[Entry]) -> list[str]:
-    """Undo entries of ours whose owner is dead; problems, one sentence each."""
-    return [
-        f"{KIND} {entry.id}: {problem}"
-        for entry in entries
-        if entry.kind == KIND
-        for problem in undo(entry)
-    ]
+def give_back(entry: Entry) -> None:
+    """As `undo`, of an entry whose owner is dead. Errors: OSError where something stays."""
+    if problems := undo(entry):
+        raise OSError("; ".join(problems))

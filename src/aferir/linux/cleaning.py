@@ -33,7 +33,7 @@ def clean(entries: Sequence[Entry], cleaners: Mapping[str, Cleaner]) -> list[str
         try:
             cleaners[entry.kind](entry)
         except Exception as error:  # noqa: BLE001 - one that fails must not keep the others
-            problems.append(f"{entry.kind} {entry.id} could not be removed: {error}")
+            problems.append(f"could not remove {entry.kind} {entry.id}: {error}")
     return problems
 
 
