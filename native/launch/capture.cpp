@@ -8,13 +8,13 @@
 namespace aferir::launch {
 
 Capture::Capture(std::size_t keep_bytes, bool hash) : keep_(keep_bytes), hash_(hash) {
-    sha256_start(&state_);
+    rgap_sha256_start(&state_);
 }
 
 void Capture::add(std::string_view data) {
     bytes_ += data.size();
     if (hash_) {
-        sha256_add(&state_, data.data(), data.size());
+        rgap_sha256_add(&state_, data.data(), data.size());
     }
     if (data.size() >= keep_) {
         kept_ = data.substr(data.size() - keep_);
@@ -37,7 +37,7 @@ std::string Capture::digest() {
     }
     static constexpr std::string_view kHex = "0123456789abcdef";
     std::array<std::uint8_t, SHA256_DIGEST> digest{};
-    sha256_finish(&state_, digest.data());
+    rgap_sha256_finish(&state_, digest.data());
     std::string text;
     for (const unsigned byte : digest) {
         text += kHex[byte >> 4U];

@@ -79,6 +79,10 @@ Job read_options(std::span<char* const> words) {
         job.echo = echo;
         unsetenv("AFERIR_ECHO");  // it is for whoever reads the report
     }
+    if (const char* const cache = std::getenv("AFERIR_PAGE_CACHE"); cache != nullptr) {
+        job.cold = std::string_view(cache) == "cold";
+        unsetenv("AFERIR_PAGE_CACHE");  // it is the environment's to say
+    }
     if (job.command.empty() || job.command.front().empty()) {
         throw UsageError("no command: write it after --");
     }

@@ -29,6 +29,7 @@ struct Job {
     double ready_limit_s = 60.0;
     std::string echo;  ///< JSON in AFERIR_ECHO, repeated in the report as it is
     bool hash = false;
+    bool cold = false;  ///< AFERIR_PAGE_CACHE is `cold`: no file of its folder is in memory then
     std::size_t keep_bytes = 262144;  ///< of each output, its end
 };
 

@@ -191,6 +191,9 @@ File Course::open_input() const {
 }
 
 void Course::measure() {
+    if (job_.cold) {
+        evict(folder_);
+    }
     const File input = open_input();
     Pipe out = make_pipe();
     Pipe err = make_pipe();

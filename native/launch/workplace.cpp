@@ -54,6 +54,17 @@ File file_with(const std::string& folder, std::string_view text) {
     return file;
 }
 
+void evict(const std::string& folder) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        if (!entry.is_regular_file() || entry.is_symlink()) {
+            continue;
+        }
+        const File file = open_file(entry.path().string(), O_RDONLY | O_NOFOLLOW);
+        fdatasync(file.get());
+        posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+    }
+}
+
 Workplace::Workplace() {
     const char* const told = std::getenv("AFERIR_SCRATCH");
     const std::array<const char*, 5> folders{told, "/var/tmp", "/tmp", "/dev/shm", "/run"};

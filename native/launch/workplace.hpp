@@ -35,6 +35,10 @@ File open_file(const std::string& path, int flags);
 /// A file without a name that holds the text, to be read from its start.
 File file_with(const std::string& folder, std::string_view text);
 
+/// Has the kernel forget the content of every file below a folder, so that it is read from the disk
+/// again; what is still to be written is written first (posix_fadvise(2)).
+void evict(const std::string& folder);
+
 /// A new folder where files may be made, and what is in it goes when the scope is left.
 class Workplace {
   public:

@@ -1,9 +1,17 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +20,7 @@
 #include "launch/options.hpp"
 #include "launch/run.hpp"
 #include "launch/signals.hpp"
+#include "launch/workplace.hpp"
 
 namespace aferir::launch {
 namespace {
@@ -33,6 +42,47 @@ std::string report_of(std::vector<std::string> words) {
 
 void expect_in(const std::string& report, const std::string& part) {
     EXPECT_NE(report.find(part), std::string::npos) << part << " is not in " << report;
+}
+
+// Pages of a file that are in memory, or -1 on a file system whose files are nowhere else.
+int resident_pages(const std::string& path) {
+    struct statfs found{};
+    const int handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status{};
+    if (handle < 0 || fstat(handle, &status) != 0 || fstatfs(handle, &found) != 0) {
+        return -1;
+    }
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* const at = mmap(nullptr, size, PROT_READ, MAP_SHARED, handle, 0);
+    std::vector<unsigned char> pages((size + 4095) / 4096);
+    const bool known = at != MAP_FAILED && mincore(at, size, pages.data()) == 0;
+    munmap(at, size);
+    close(handle);
+    if (!known || found.f_type == TMPFS_MAGIC) {
+        return -1;
+    }
+    return static_cast<int>(
+        std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1U; }));
+}
+
+TEST(Launch, FilesOfAColdFolderAreOnTheDiskAlone) {
+    const Workplace place;
+    std::filesystem::create_directory(place.path() + "/below");
+    const std::string path = place.path() + "/below/file";
+    std::ofstream(path) << std::string(1U << 20U, 'x');
+    if (resident_pages(path) < 0) {
+        GTEST_SKIP() << place.path() << " is in memory itself";
+    }
+    EXPECT_EQ(resident_pages(path), 256);
+    evict(place.path());
+    EXPECT_EQ(resident_pages(path), 0);
+}
+
+TEST(Launch, TheEnvironmentSaysWhetherItsCacheIsCold) {
+    setenv("AFERIR_PAGE_CACHE", "cold", 1);
+    EXPECT_TRUE(job_of({"--", "true"}).cold);
+    EXPECT_EQ(std::getenv("AFERIR_PAGE_CACHE"), nullptr);
+    EXPECT_FALSE(job_of({"--", "true"}).cold);
 }
 
 TEST(Launch, OptionsEndAtTheCommand) {

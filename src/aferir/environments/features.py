@@ -55,7 +55,13 @@ MERGED_PAGES = Feature(
     remedy="keep its pages from being merged (`merge_pages = false`)",
     gives_up="the memory that equal pages share",
 )
-PROCESSORS: tuple[Feature, ...] = (CPUS, QUOTA, SMALL_PAGES, MERGED_PAGES)
+COLD_CACHE = Feature(
+    name="cold page cache",
+    without={"page_cache": "warm"},
+    remedy="read its files once before it starts, or keep its instance instead of starting anew",
+    gives_up="the memory that the files are in",
+)
+PROCESSORS: tuple[Feature, ...] = (CPUS, QUOTA, SMALL_PAGES, MERGED_PAGES, COLD_CACHE)
 """Of every kind that control groups of the host hold to its CPUs."""
 
 MEMORY = Feature(

@@ -10,7 +10,15 @@ from typing import Annotated
 from aferir.linux import limited_disk
 from aferir.model.checking import Wrong
 from aferir.model.parameters import size, text
-from aferir.model.plan import SCRATCH, CpuQuota, EnvironmentSpec, HugePages, MergePages, Tenants
+from aferir.model.plan import (
+    SCRATCH,
+    CpuQuota,
+    EnvironmentSpec,
+    HugePages,
+    MergePages,
+    PageCache,
+    Tenants,
+)
 
 DISK = PurePosixPath("/srv/aferir")
 """Where an instance with files of its own has its own disk."""
@@ -22,6 +30,7 @@ class LimitedSpec(EnvironmentSpec, frozen=True, kw_only=True):
     cpu_quota: CpuQuota = None
     huge_pages: HugePages = True
     merge_pages: MergePages = False
+    page_cache: PageCache = "warm"
     tenants: Tenants = 1
 
 

@@ -14,6 +14,7 @@ from aferir.measuring.accounting import watching
 from aferir.measuring.outcome import failure_of
 from aferir.measuring.sampling import sampled
 from aferir.measuring.snapshots import Watch, compare, take_after, take_before
+from aferir.model.plan import PAGE_CACHE
 from aferir.model.record import Failure, Sample, Series
 from aferir.probes import account
 
@@ -68,6 +69,8 @@ def _measure(
     watch: Watch,
     timeout_s: float,
 ) -> Measured:
+    if instance.spec.page_cache != "warm":
+        environment = {**environment, PAGE_CACHE: instance.spec.page_cache}
     try:
         instance.resume()
         with watching(watch.account, instance.accounting) as watched:

@@ -23,6 +23,8 @@ EnvironmentKind = str
 
 PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
 """Where an instance with a file system of its own gets our programs."""
+PAGE_CACHE = "AFERIR_PAGE_CACHE"
+"""Variable by which an environment tells the launcher of commands what its page cache is."""
 SCRATCH = "AFERIR_SCRATCH"
 """Variable with the folder that a program may fill with files. Who builds the command names any
 folder there; an environment with the host's own file system puts a folder of this run alone
@@ -96,6 +98,13 @@ MergePages = Annotated[
         "instances (KSM); takes root, and the host's switch is set back afterwards"
     ),
 ]
+PageCache = Annotated[
+    Literal["warm", "cold"],
+    told(
+        'whether files that `program = "command"` takes along are in memory when it starts, or '
+        "on the disk alone"
+    ),
+]
 Tenants = Annotated[
     int,
     whole(
@@ -130,6 +139,7 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     cpu_quota: float | None = None
     huge_pages: bool = True
     merge_pages: bool = False
+    page_cache: Literal["warm", "cold"] = "warm"
     tenants: int = 1
     accounted: bool = False
     """What it uses is to be told from what everything else uses: it gets control groups."""

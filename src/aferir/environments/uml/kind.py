@@ -14,7 +14,7 @@ import msgspec
 
 from aferir.environments import groups
 from aferir.environments.base import Accounting, Kind, Phases
-from aferir.environments.features import MERGED_PAGES, QUOTA, SMALL_PAGES
+from aferir.environments.features import COLD_CACHE, MERGED_PAGES, QUOTA, SMALL_PAGES
 from aferir.environments.uml import guest, machine
 from aferir.errors import MissingError
 from aferir.image import userland
@@ -29,6 +29,7 @@ from aferir.model.plan import (
     EnvironmentSpec,
     HugePages,
     MergePages,
+    PageCache,
     Tenants,
 )
 
@@ -46,6 +47,7 @@ class UmlSpec(EnvironmentSpec, frozen=True, kw_only=True):
     cpu_quota: CpuQuota = None
     huge_pages: HugePages = True
     merge_pages: MergePages = False
+    page_cache: PageCache = "warm"
     tenants: Tenants = 1
 
     def kept_bytes(self) -> int:
@@ -204,5 +206,5 @@ UML = Kind(
     clean={GROUP: give_back, guest.KIND: guest.give_back},
     least_memory_bytes=2**26,
     has_image=True,
-    features=(QUOTA, SMALL_PAGES, MERGED_PAGES),
+    features=(QUOTA, SMALL_PAGES, MERGED_PAGES, COLD_CACHE),
 )
