@@ -235,7 +235,7 @@ class _Loop:
             return False
         now_s = time.monotonic()
         self._alone_since_s = self._alone_since_s or now_s
-        patience_s = 0.0 if self._job.service.kind == "pid" else _RESTARTS_S
+        patience_s = _RESTARTS_S if self._job.service.may_restart else 0.0
         return now_s - self._alone_since_s >= patience_s
 
     def _look_at_batch(self) -> None:

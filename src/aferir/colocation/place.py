@@ -79,13 +79,10 @@ def group_of(memberships: str, controller: str) -> PurePosixPath | None:
 
 def own_group(spec: ServiceSpec, path: PurePosixPath) -> PurePosixPath:
     """The group that stands for the whole service: the named one instead of one within it."""
-    name = spec.value.strip("/")
-    if spec.kind == "cgroup" and path.is_relative_to(name):
-        return PurePosixPath(name)
-    if spec.kind == "unit":
-        name = name if "." in name else f"{name}.service"
-        if name in path.parts:
-            return PurePosixPath(*path.parts[: path.parts.index(name) + 1])
+    if spec.group and path.is_relative_to(spec.group):
+        return PurePosixPath(spec.group)
+    if spec.unit in path.parts:
+        return PurePosixPath(*path.parts[: path.parts.index(spec.unit) + 1])
     return path
 
 

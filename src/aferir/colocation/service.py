@@ -33,6 +33,24 @@ class ServiceSpec(msgspec.Struct, frozen=True):
     kind: Literal["pid", "pidfile", "comm", "cgroup", "unit"]
     value: str
 
+    @property
+    def group(self) -> str:
+        """Path of its control group below the root; empty: it is found otherwise."""
+        return self.value.strip("/") if self.kind == "cgroup" else ""
+
+    @property
+    def unit(self) -> str:
+        """Name of its unit of systemd; empty: it is found otherwise."""
+        if self.kind != "unit":
+            return ""
+        name = self.value.strip("/")
+        return name if "." in name else f"{name}.service"
+
+    @property
+    def may_restart(self) -> bool:
+        """Whether other processes may take the place of its own."""
+        return self.kind != "pid"
+
 
 def parse_spec(text: str) -> ServiceSpec:
     """`pid:812`, `pidfile:/run/nginx.pid`, `comm:nginx`, `cgroup:/system.slice/a`, `unit:nginx`.
@@ -73,8 +91,10 @@ class Processes:
         `births`: number given to the newest process, 0 where it is not known; where it is the same
         as at the last look, nobody new is looked for.
         """
-        if self._spec.kind in ("cgroup", "unit"):
-            return self._of_group()
+        if self._spec.unit:
+            return self._of_unit(self._spec.unit)
+        if self._spec.group:
+            return self._of_group(self._spec.group)
         self._look_at_parents(births)
         first = self._named() if self._spec.kind == "comm" else {_number(self._spec)}
         self._members |= first
@@ -112,11 +132,8 @@ class Processes:
             and thread_name(pid, pid) == self._spec.value[:15]
         }
 
-    def _of_group(self) -> tuple[int, ...]:
-        name = self._spec.value.strip("/")
-        if self._spec.kind == "unit":
-            return self._of_unit(name if "." in name else f"{name}.service")
-        for folder in (root / name for root in self._roots if name):
+    def _of_group(self, name: str) -> tuple[int, ...]:
+        for folder in (root / name for root in self._roots):
             if pids := cgroup.members(folder):
                 return tuple(sorted(pids))
         return ()

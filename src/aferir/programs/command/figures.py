@@ -10,8 +10,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Literal, get_args
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -54,15 +54,13 @@ class FigureSpec(msgspec.Struct, frozen=True, kw_only=True):
 def read_spec(text: str) -> FigureSpec:
     """A figure as a user writes it. Errors: ValueError in words."""
     found = _SPEC.fullmatch(text)
-    kinds = get_args(Kind)
-    if found is None or found["kind"] not in kinds:
+    if found is None or found["kind"] not in _WAYS:
         raise ValueError(f"{text!r} is no figure; {_FORM}")
-    kind: Kind = next(known for known in kinds if known == found["kind"])
+    kind: Kind = next(known for known in _WAYS if known == found["kind"])
     where = found["where"] or ""
-    if (kind == "last") != (not where):
+    if _WAYS[kind].is_told_where != bool(where):
         raise ValueError(f"{text!r} does not say where the figure is; {_FORM}")
-    if kind == "regex":
-        _check_expression(where)
+    _WAYS[kind].check(where)
     unit, better = _said(found["name"], found["said"] or "")
     which: Which = "first" if found["which"] == "first" else "only"
     if found["which"] == "last":
@@ -116,7 +114,7 @@ def _sample(spec: FigureSpec, text: str | None) -> Sample:
             f"the figure `{spec.name}` is to be in {place}, which the program did not write",
             remedy="name the file as it is in the working folder",
         )
-    found = list(_values(spec, text))
+    found = list(_WAYS[spec.kind].values(spec.where, text))
     if not found:
         raise ProgramError(
             f"the figure `{spec.name}` is not in {place}: {_excerpt(text)}",
@@ -142,17 +140,14 @@ def _sample(spec: FigureSpec, text: str | None) -> Sample:
     return Sample(spec.name, value, spec.unit, better=spec.better)
 
 
-def _values(spec: FigureSpec, text: str) -> Iterator[str]:
-    if spec.kind == "regex":
-        for match in re.finditer(spec.where, text, re.MULTILINE):
-            yield match[1 if match.re.groups else 0] or ""
-    elif spec.kind == "json":
-        yield from _of_json(spec.where, text)
-    elif spec.kind == "csv":
-        yield from _of_csv(spec.where, text)
-    else:
-        lines = text.strip().splitlines()
-        yield from _NUMBER.findall(lines[-1])[-1:] if lines else ()
+def _of_expression(expression: str, text: str) -> Iterator[str]:
+    for match in re.finditer(expression, text, re.MULTILINE):
+        yield match[1 if match.re.groups else 0] or ""
+
+
+def _of_last_line(_: str, text: str) -> Iterator[str]:
+    lines = text.strip().splitlines()
+    yield from _NUMBER.findall(lines[-1])[-1:] if lines else ()
 
 
 def _of_json(path: str, text: str) -> Iterator[str]:
@@ -190,3 +185,21 @@ def _excerpt(text: str) -> str:
     last = text.strip().splitlines()[-1:] or ["it is empty"]
     shown = "".join(c if c.isprintable() else "?" for c in last[0])
     return shown if len(shown) <= 120 else f"{shown[:117]}..."
+
+
+class _Way(msgspec.Struct, frozen=True, kw_only=True):
+    """One way of finding a figure."""
+
+    values: Callable[[str, str], Iterator[str]]
+    """All that stand at a place of a text, which is any text."""
+    check: Callable[[str], None] = lambda _: None
+    """Errors: ValueError for what is no place."""
+    is_told_where: bool = True
+
+
+_WAYS: Mapping[Kind, _Way] = {
+    "regex": _Way(values=_of_expression, check=_check_expression),
+    "json": _Way(values=_of_json),
+    "csv": _Way(values=_of_csv),
+    "last": _Way(values=_of_last_line, is_told_where=False),
+}
