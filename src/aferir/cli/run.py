@@ -48,7 +48,10 @@ def execute(options: argparse.Namespace) -> int:
 
         specs = config.hosts_of(experiment, source=str(options.experiment))
         others = None if options.check else reaching.reach(specs)
-        limits = limits if others is None else others.limits(limits)
+        if others is not None:
+            limits = others.limits(limits)
+            for note in others.notes():
+                print(f"aferir: {note}", file=sys.stderr)
     plan = config.parse(
         experiment, limits, programs, registry.kinds(), source=str(options.experiment)
     )

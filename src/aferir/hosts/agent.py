@@ -11,22 +11,24 @@ import os
 import queue
 import signal
 import sys
-import tempfile
 import threading
+import time
 from pathlib import Path
 
 import msgspec
 
+import aferir
 from aferir import machine, registry
 from aferir.errors import AferirError, ProgramError
 from aferir.hosts import frames
 from aferir.hosts.bootstrap import AGENT
 from aferir.hosts.messages import Alive, Answer, AnyRequest, failure
 from aferir.hosts.requests import Service
-from aferir.linux import journal
+from aferir.linux import journal, scratch
 
 SILENCE_S = 8.0
 """Without a word from the controller for so long, it is taken to have gone."""
+_AGAIN_S = 0.5
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """A shell has what it starts in the background ignore SIGINT, and Python leaves that so."""
 
@@ -40,6 +42,9 @@ class Agent:
         self._service = service
         self._requests: queue.SimpleQueue[AnyRequest | None] = queue.SimpleQueue()
         self._busy = threading.Lock()
+        self._turn = threading.Lock()
+        self._gone = threading.Event()
+        self._ending = threading.Event()
 
     def serve(self) -> None:
         """Carry out requests until the controller has gone; then give everything back."""
@@ -47,12 +52,15 @@ class Agent:
         try:
             while (request := self._requests.get()) is not None:
                 with self._busy:
+                    if self._gone.is_set():  # what it asked for last is of no use any more
+                        break
                     answer = self._carry_out(request)
-                frames.write(self._sink, msgspec.msgpack.encode(answer))
+                self._say(answer)
         except (KeyboardInterrupt, OSError):
             pass  # the controller has gone, or somebody ends us
         finally:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            self._ending.set()
             self._service.release_all()
 
     def _carry_out(self, request: AnyRequest) -> Answer:
@@ -64,35 +72,61 @@ class Agent:
             return failure(ProgramError(str(error)))
         return Answer(value=msgspec.Raw(msgspec.msgpack.encode(value)))
 
+    def _say(self, answer: Answer) -> None:
+        with self._turn:
+            frames.write(self._sink, msgspec.msgpack.encode(answer))
+
     def _listen(self) -> None:
         """Hand on what comes; where nothing does any more, end what runs."""
         decoder = msgspec.msgpack.Decoder(AnyRequest)
         try:
             while (content := self._reader.message(SILENCE_S)) is not None:
                 request = decoder.decode(content)
-                if not isinstance(request, Alive):
+                if isinstance(request, Alive):
+                    self._say(Answer(echo=request.sent_ns, unix_ns=time.time_ns()))
+                else:
                     self._requests.put(request)
         except (frames.Silence, ProgramError, msgspec.DecodeError, OSError) as error:
             with contextlib.suppress(OSError):  # nobody may read any more
                 print(f"aferir: the controller has gone: {error}", file=sys.stderr)  # noqa: T201
+        self._gone.set()
         self._requests.put(None)
-        if self._busy.locked():
+        while self._busy.locked():  # again, for a wait that just began does not see the first one
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            if self._ending.wait(_AGAIN_S):
+                break
 
 
 def main(token: str) -> int:
-    """Serve on standard input and output, which no program of ours gets to see."""
+    """Serve on standard input and output, which no program of ours gets to see.
+
+    What keeps the agent from it is said in the place of `ready`.
+    """
     sink = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    try:
+        return _serve(sink, token)
+    except AferirError as error:
+        os.write(sink, f"\n{AGENT} {token} {error.message}: {error.remedy}\n".encode())
+        return 3
+
+
+def _serve(sink: int, token: str) -> int:
     for number in _ENDING:
         signal.signal(number, _interrupt)
     for problem in registry.clean(journal.orphans()):
         print(problem, file=sys.stderr)  # noqa: T201
-    with tempfile.TemporaryDirectory(prefix="aferir-agent-") as folder:
-        service = Service(Path(folder), registry.kinds(), registry.context(), machine.describe)
+    with scratch.folder(base=_place()) as folder:
+        service = Service(folder, registry.kinds(), registry.context(), machine.describe)
         os.write(sink, f"\n{AGENT} {token} ready\n".encode())
         Agent(sys.stdin.fileno(), sink, service).serve()
     return 0
+
+
+def _place() -> Path | None:
+    """Where the agent itself was put, which is known to let programs run: /tmp may not."""
+    place = Path(aferir.__file__).parents[2]
+    return place if os.access(place, os.W_OK) else None
 
 
 def _interrupt(*_: object) -> None:

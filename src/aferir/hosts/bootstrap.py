@@ -22,6 +22,13 @@ for a_one in python{version} python3 python; do
   if "$a_one" -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "{version}")' \
       >/dev/null 2>&1; then a_python=$(command -v "$a_one"); break; fi
 done
+if [ "$a_python" = - ]; then
+  for a_one in python3.14 python3.13 python3.12 python3.11 python3 python; do
+    if "$a_one" -s -c 'import sys, msgspec
+sys.exit(sys.version_info < (3, 11) or msgspec.__version__ < "0.18")' \
+        >/dev/null 2>&1; then a_python=$(command -v "$a_one"); break; fi
+  done
+fi
 a_other=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none)
 printf '\n%s %s %s %s %s\n' {mark} {token} "$(uname -m)" "$a_python" "$a_other"
 """
@@ -36,29 +43,33 @@ import hashlib, io, os, shutil, sys, tempfile, zipfile
 digest, token = {digest!r}, {token!r}
 def say(*words):
     os.write(1, ("\n{mark} " + " ".join((token, *words)) + "\n").encode())
-def usable(folder):
+def refusal(folder):
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.stat(folder).st_uid != os.geteuid():
-            return False
+            return "it is not ours"
         handle, name = tempfile.mkstemp(dir=folder)
         os.write(handle, b"#!/bin/sh\nexit 0\n")
         os.fchmod(handle, 0o700)
         os.close(handle)
         try:
-            return os.spawnv(os.P_WAIT, name, [name]) == 0
+            return "" if os.spawnv(os.P_WAIT, name, [name]) == 0 else "noexec"
         finally:
             os.unlink(name)
-    except OSError:
-        return False
+    except OSError as error:
+        return error.strerror
 root = os.geteuid() == 0
 places = ["/var/cache/aferir"] if root else []
 places += [os.path.join(os.environ.get("XDG_CACHE_HOME") or
                         os.path.join(os.path.expanduser("~"), ".cache"), "aferir")]
 places += ["/var/tmp/aferir-%d" % os.geteuid(), "/tmp/aferir-%d" % os.geteuid()]
-place = next((one for one in places if usable(one)), None)
-if place is None:
-    say("nowhere", "no folder of " + ", ".join(places) + " takes programs and lets them run")
+why = []
+for place in places:
+    if not (said := refusal(place)):
+        break
+    why.append("%s: %s" % (place, said))
+else:
+    say("nowhere", "no folder there takes programs and lets them run (%s)" % "; ".join(why))
     sys.exit(0)
 folder = os.path.join(place, "agents", digest)
 try:
@@ -85,7 +96,8 @@ try:
         finally:
             shutil.rmtree(making, ignore_errors=True)
         say("unpacked", folder)
-    os.environ["PYTHONPATH"] = folder
+    compiled = [os.path.join(folder, "compiled")] * ("%d.%d" % sys.version_info[:2] == {version!r})
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *compiled])
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.execv(sys.executable, [sys.executable, "-s", "-m", "aferir.hosts.agent", token])
 except OSError as error:
@@ -94,7 +106,10 @@ except OSError as error:
 
 
 def shell_script(token: str) -> bytes:
-    """Ask the shell for its machine, a fitting Python, and which one there is besides."""
+    """Ask the shell for its machine, a fitting Python, and which one there is besides.
+
+    One of another version does where it has msgspec of its own; ours is compiled for one version.
+    """
     return _FIND.format(version=bundle.PYTHON, mark=SHELL, token=token).encode()
 
 
@@ -105,7 +120,7 @@ def start_script(token: str) -> bytes:
 
 def unpack_script(token: str, digest: str) -> bytes:
     """Have that Python become the agent of this digest."""
-    code = _UNPACK.format(digest=digest, token=token, mark=PYTHON).encode()
+    code = _UNPACK.format(digest=digest, token=token, mark=PYTHON, version=bundle.PYTHON).encode()
     return f"{len(code)}\n".encode() + code
 
 

@@ -17,7 +17,7 @@ from aferir.errors import MissingError
 from aferir.programs.kernels import kernel_path
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-"""Version that runs the agent: msgspec is compiled for it."""
+"""Version that our msgspec is compiled for; another one needs msgspec of its own."""
 MACHINE = platform.machine()
 _PROGRAMS = ("core-frequency", "io-account", "launch")
 _ROOT = Path(aferir.__file__).parent
@@ -65,7 +65,9 @@ def _belongs(parts: tuple[str, ...]) -> bool:
 def _library() -> dict[str, Path]:
     folder = Path(msgspec.__file__).parent
     return {
-        f"msgspec/{path.name}": path for path in folder.iterdir() if path.suffix in (".py", ".so")
+        f"compiled/msgspec/{path.name}": path
+        for path in folder.iterdir()
+        if path.suffix in (".py", ".so")
     }
 
 

@@ -12,6 +12,7 @@ import msgspec
 from aferir.environments.base import Accounting
 from aferir.errors import AferirError
 from aferir.hosts import messages
+from aferir.hosts.clocks import Offset
 from aferir.hosts.line import Line
 from aferir.linux.process import Completed
 from aferir.measuring.run import Measured
@@ -83,9 +84,22 @@ class RemoteEnvironment:
         try:
             made = self._host.line().ask(request, messages.Allocated)
         except AferirError:
+            if not self._host.line().broken:
+                raise
             self._host.lose()
             made = self._host.line().ask(request, messages.Allocated)
         return RemoteInstance(spec, self._host.line(), made)
+
+
+def by_our_clock(done: Completed, clock: Offset | None) -> Completed:
+    """A run with its start as our clock would have shown it."""
+    if clock is None:
+        return done
+    return msgspec.structs.replace(
+        done,
+        started_unix_ns=done.started_unix_ns - clock.ahead_ns,
+        others=tuple(by_our_clock(other, clock) for other in done.others),
+    )
 
 
 class RemoteInstance:
@@ -110,7 +124,8 @@ class RemoteInstance:
         """Run a program there; same errors as `aferir.linux.process.run`."""
         told = dict(environment or {})
         request = messages.Run(self._number, tuple(command), timeout_s, told, check)
-        return self._line.ask(request, Completed, within_s=(timeout_s or 1e6) + _GRACE_S)
+        done = self._line.ask(request, Completed, within_s=(timeout_s or 1e6) + _GRACE_S)
+        return by_our_clock(done, self._line.clock)
 
     def measure(
         self, line: tuple[str, ...], environment: Mapping[str, str], watch: Watch, timeout_s: float
@@ -124,7 +139,11 @@ class RemoteInstance:
             watch.load_period_s,
             accounted=watch.account is not None,
         )
-        return self._line.ask(request, Measured, within_s=timeout_s + _GRACE_S)
+        measured = self._line.ask(request, Measured, within_s=timeout_s + _GRACE_S)
+        if measured.done is None:
+            return measured
+        done = by_our_clock(measured.done, self._line.clock)
+        return msgspec.structs.replace(measured, done=done)
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy a file; its content crosses the line once, however often it is put."""
@@ -151,9 +170,11 @@ class RemoteInstance:
         self._line.tell(messages.Resume(self._number))
 
     def release(self) -> float:
-        """Give it back; where the line broke, the agent has done so by itself."""
+        """Give it back; where the line broke, the agent does so by itself."""
         clock = time.perf_counter()
         try:
             return self._line.ask(messages.Release(self._number), float)
         except AferirError:
+            if self._line.broken:
+                self._line.close()  # returns once the agent has given everything back
             return time.perf_counter() - clock

@@ -14,16 +14,20 @@ from typing import TypeVar
 import msgspec
 
 from aferir.errors import AferirError, MissingError, ProgramError
-from aferir.hosts import bootstrap, frames
+from aferir.hosts import bootstrap, clocks, frames
 from aferir.hosts.bundle import MACHINE, PYTHON, bundle
 from aferir.hosts.messages import Alive, Answer, AnyRequest, raised
 from aferir.linux import process, wait
 from aferir.model.host import HostSpec
 
 _Value = TypeVar("_Value")
-STEP_S = 10.0
+STEP_S = 9.0
 """The longest that a host may say nothing while it is reached."""
+_SILENCE_S = 15.0
+"""Without a word from the agent, which answers every sign of life, the host is taken to be gone."""
 _UNPACKING_S = 60.0
+_LOOKS = 5
+"""At its clock, of which the fastest counts."""
 _ALIVE_S = 3.0
 _SSH_OPTIONS = (
     *("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"),
@@ -49,6 +53,10 @@ class Line:
     def __init__(self, host: HostSpec) -> None:
         """Reach the host. Errors: MissingError with the reason and a remedy."""
         self.host = host
+        self.broken = False
+        """Nothing can be asked any more; the agent gives everything back by itself."""
+        self.clock: clocks.Offset | None = None
+        """How far the clock there is ahead of ours; None before it has answered once."""
         self._token = secrets.token_hex(8)
         self._child = _start(host)
         assert self._child.stdin is not None
@@ -64,20 +72,24 @@ class Line:
         except BaseException:
             self.close()
             raise
+        for _ in range(_LOOKS):
+            self._look_at_its_clock()
         self._ended = threading.Event()
         threading.Thread(target=self._stay, daemon=True).start()
 
     def ask(self, request: AnyRequest, answer: type[_Value], *, within_s: float = 600.0) -> _Value:
         """Ask the agent. Errors: what it answers with, ProgramError where the line has broken."""
+        if self.broken:
+            raise self._broken("it has been given up")
         try:
             with self._turn:
                 frames.write(self._sink, msgspec.msgpack.encode(request))
-            content = self._reader.message(within_s)
+            told = self._answer(within_s)
         except (OSError, frames.Silence) as error:
             raise self._broken(str(error)) from None
-        if content is None:
-            raise self._broken("it has ended")
-        told = msgspec.msgpack.decode(content, type=Answer)
+        except KeyboardInterrupt:  # its answer would be taken for that of the next request
+            self.broken = True
+            raise
         if told.error:
             raise raised(told, self.host.name)
         return msgspec.msgpack.decode(told.value, type=answer)
@@ -102,7 +114,32 @@ class Line:
             if stream is not None:
                 stream.close()
 
+    def _look_at_its_clock(self) -> None:
+        """Errors: ProgramError where the line has broken."""
+        try:
+            self._greet()
+            content = self._reader.message(_SILENCE_S)
+        except (OSError, frames.Silence) as error:
+            raise self._broken(str(error)) from None
+        if content is None:
+            raise self._broken("it has ended")
+        told = msgspec.msgpack.decode(content, type=Answer)
+        self.clock = clocks.closer(self.clock, clocks.seen(told.echo, told.unix_ns))
+
+    def _answer(self, within_s: float) -> Answer:
+        """Errors: frames.Silence where nothing at all comes, or no answer within that time."""
+        until_s = time.monotonic() + within_s
+        while (content := self._reader.message(_SILENCE_S)) is not None:
+            told = msgspec.msgpack.decode(content, type=Answer)
+            if not told.echo:
+                return told
+            self.clock = clocks.closer(self.clock, clocks.seen(told.echo, told.unix_ns))
+            if time.monotonic() > until_s:
+                raise frames.Silence(f"there is no answer within {within_s:.0f} s")
+        raise self._broken("it has ended")
+
     def _broken(self, why: str) -> ProgramError:
+        self.broken = True
         said = self._said[-1] if self._said else why
         return ProgramError(
             f"the line to host {self.host.name} is broken: {said}",
@@ -120,8 +157,8 @@ class Line:
         if python == "-":
             found = "there is no Python" if other == "none" else f"its Python is {other}"
             raise self._refused(
-                f"{found}, and the agent needs {PYTHON} as here",
-                f"install python{PYTHON} there, or run aferir with the Python that it has",
+                f"{found}, and the agent needs {PYTHON} as here, or msgspec beside a newer one",
+                f"install python{PYTHON} there, or Python's msgspec for one from 3.11 on",
             )
         self._send(bootstrap.start_script(self._token))
         self._await(bootstrap.PYTHON, 1)
@@ -135,7 +172,9 @@ class Line:
             raise self._refused(
                 f"the agent cannot be put there: {where}", "see its disk and mounts"
             )
-        self._await(bootstrap.AGENT, 1, within_s=_UNPACKING_S)
+        (said,) = self._await(bootstrap.AGENT, 1, within_s=_UNPACKING_S)
+        if said != "ready":
+            raise self._refused(f"the agent does not start there: {said}", "see its disk")
 
     def _send(self, content: bytes) -> None:
         left = memoryview(content)
@@ -180,10 +219,14 @@ class Line:
 
     def _stay(self) -> None:
         """Tell the agent every few seconds that we are there."""
-        content = msgspec.msgpack.encode(Alive())
         while not self._ended.wait(_ALIVE_S):
-            with self._turn, contextlib.suppress(OSError):
-                frames.write(self._sink, content)
+            with contextlib.suppress(OSError):
+                self._greet()
+
+    def _greet(self) -> None:
+        with self._turn:
+            alive = Alive(time.monotonic_ns())
+            frames.write(self._sink, msgspec.msgpack.encode(alive))
 
 
 def _start(host: HostSpec) -> subprocess.Popen[str]:

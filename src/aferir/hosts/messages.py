@@ -113,7 +113,10 @@ class Clean(Request, frozen=True, tag=True):
 
 
 class Alive(Request, frozen=True, tag=True):
-    """The controller is there still. Not answered."""
+    """The controller is there still; answered at once, whatever else is being carried out."""
+
+    sent_ns: int
+    """When it was sent, of the controller's monotonic clock."""
 
 
 AnyRequest = (
@@ -150,6 +153,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Name of a class of `aferir.errors`."""
     message: str = ""
     remedy: str = ""
+    echo: int = 0
+    """Of the `Alive` that it answers; 0 where it answers a request."""
+    unix_ns: int = 0
+    """The agent's clock, in the answer to `Alive`."""
 
 
 def failure(error: AferirError) -> Answer:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 
 from aferir.errors import AferirError
-from aferir.hosts import messages
+from aferir.hosts import clocks, messages
 from aferir.hosts.environment import Host
 from aferir.model.host import HostSpec
 from aferir.model.plan import HostLimits
@@ -22,6 +22,8 @@ class Asked(msgspec.Struct, frozen=True):
     found: messages.Host | None = None
     error: str = ""
     remedy: str = ""
+    clock: clocks.Offset | None = None
+    """Of the host's clock to ours."""
 
 
 class Reached(msgspec.Struct, frozen=True):
@@ -37,7 +39,20 @@ class Reached(msgspec.Struct, frozen=True):
 
     def facts(self) -> dict[str, dict[str, object]]:
         """By name, facts of those that answered."""
-        return {name: one.facts for name, one in self._found()}
+        looks = {name: one.clock for name, one in self.asked.items()}
+        return {
+            name: {**one.facts, "clock": msgspec.to_builtins(looks[name])}
+            for name, one in self._found()
+        }
+
+    def notes(self) -> list[str]:
+        """What a user has to know of those that answered."""
+        said = {name: clocks.told(one.clock) for name, one in self.asked.items() if one.clock}
+        return [
+            f"host {name}: {what}: times of its results are told by ours; set it, or run chrony"
+            for name, what in said.items()
+            if what
+        ]
 
     def _found(self) -> Iterator[tuple[str, messages.Host]]:
         for name, one in self.asked.items():
@@ -72,7 +87,7 @@ def connect(specs: Sequence[HostSpec]) -> list[Host]:
 
 def _ask(host: Host) -> Asked:
     try:
-        return Asked(host.describe())
+        return Asked(host.describe(), clock=host.line().clock)
     except AferirError as error:
         return Asked(None, error.message, error.remedy)
 

@@ -46,9 +46,9 @@ def private(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def folder(mode: int = 0o700) -> Iterator[Path]:
-    """A new one where temporary files are, removed in the end, or by `aferir clean`."""
-    entry = journal.write(KIND, {"base": tempfile.gettempdir()})
+def folder(mode: int = 0o700, base: Path | None = None) -> Iterator[Path]:
+    """A new one in `base`, or where temporary files are, removed in the end or by cleaning."""
+    entry = journal.write(KIND, {"base": str(base or tempfile.gettempdir())})
     made = folder_of(entry)
     try:
         made.mkdir()

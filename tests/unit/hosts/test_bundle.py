@@ -15,7 +15,8 @@ def test_an_agent_needs_nothing_but_python_and_what_is_in_its_archive(tmp_path: 
     """Hosts have no numpy, and reach no package index."""
     with zipfile.ZipFile(io.BytesIO(bundle().content)) as archive:
         archive.extractall(tmp_path)
-    alone = f"import sys; sys.path[:] = [{str(tmp_path)!r}] + sys.path; import aferir.hosts.agent"
+    places = [str(tmp_path), str(tmp_path / "compiled")]
+    alone = f"import sys; sys.path[:] = {places!r} + sys.path; import aferir.hosts.agent"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", alone], capture_output=True, text=True, check=False
     )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from aferir.hosts.verbs.options import add_file, chosen
 
 if TYPE_CHECKING:
+    from aferir.hosts.clocks import Offset
     from aferir.hosts.reaching import Asked
 
 NAME = "check"
 HELP = "reach every host and say what it is"
-_SHOWN = ("cpu_model", "cpus", "memory", "kernel", "distribution", "clock_source")
+_SHOWN = ("cpu_model", "cpus", "memory", "kernel", "distribution", "clock_source", "python")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,18 +47,22 @@ def _show(asked: Mapping[str, Asked]) -> None:
     from rich.table import Table
 
     from aferir.cli.console import console
+    from aferir.hosts import clocks
 
     rows = {name: _row(one) for name, one in asked.items()}
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for title in ("host", *(title.replace("_", " ") for title in _SHOWN)):
+    for title in ("host", *(title.replace("_", " ") for title in _SHOWN), "clock ahead by"):
         table.add_column(title)
     for name, row in rows.items():
-        table.add_row(name, *(escape(row.get(key, "-")) for key in _SHOWN))
+        cells = (escape(row.get(key, "-")) for key in _SHOWN)
+        table.add_row(name, *cells, _ahead(asked[name].clock))
     console().print(table)
     for name, one in asked.items():
         if one.found is None:
             console().print(f"[red]{escape(name)}[/]: {escape(one.error)}")
             console().print(f"  remedy: {escape(one.remedy)}")
+        elif one.clock is not None and (said := clocks.told(one.clock)):
+            console().print(f"[yellow]{escape(name)}[/]: {said}: set it, or run chrony")
     for key in _SHOWN:
         values = {row[key] for row in rows.values() if key in row}
         if len(values) > 1:
@@ -65,10 +70,17 @@ def _show(asked: Mapping[str, Asked]) -> None:
             console().print(f"[yellow]differ in {key.replace('_', ' ')}[/]: {escape(said)}")
 
 
+def _ahead(clock: Offset | None) -> str:
+    if clock is None:
+        return "-"
+    return f"{clock.ahead_ns / 1e6:.2f} ± {clock.bound_ns / 1e6:.2f} ms"
+
+
 def _row(one: Asked) -> dict[str, str]:
     if one.found is None:
         return {}
-    facts: Any = one.found.facts.get("machine", {})
+    said: Any = one.found.facts
+    facts = {**said.get("machine", {}), **said.get("software", {})}
     told = {key: str(facts[key]) for key in _SHOWN if facts.get(key)}
     limits = one.found.limits
     return told | {

@@ -1,0 +1,307 @@
+"""Hosts with an address, a root file system and an OpenSSH server of their own, on this machine.
+
+Each has namespaces of its own for processes, mounts, names and network; its root is this machine's
+with a layer of memory above it, so that what it changes is its own and goes with it. One may be a
+guest of User-Mode Linux, which has a kernel of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+import msgspec
+import pytest
+
+from aferir.environments.uml import guest
+from aferir.environments.uml.machine import Share
+from aferir.hosts import reaching
+from aferir.hosts.environment import Host
+from aferir.linux import namespace, process
+from aferir.model.host import HostSpec
+from tests.integration.support import built
+from tests.waiting import eventually
+
+_NEEDED = ("/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen", "/usr/bin/nsenter")
+_ETH_P_ALL = 3
+_CLONE_NEWNET = 0x40000000
+_START = r"""
+set -e
+mount --make-rprivate /
+mount -t tmpfs -o mode=755 layer {folder}/layer
+mkdir {folder}/layer/upper {folder}/layer/work
+mount -t overlay root -o lowerdir=/,upperdir={folder}/layer/upper,workdir={folder}/layer/work \
+  {folder}/root
+cd {folder}/root
+mount -t proc proc proc
+mount -t sysfs sysfs sys
+mount --rbind /sys/fs/cgroup sys/fs/cgroup
+mount --rbind /dev dev
+mount -t tmpfs run run
+mount -t tmpfs -o mode=1777 tmp tmp
+mkdir -p run/sshd run/old var/lib/aferir var/lib/containers root/.ssh
+rm -f root/.bashrc root/.profile root/.bash_profile root/.ssh/*
+rm -rf var/cache/aferir/agents
+mount --bind {folder}/state var/lib/aferir
+mount --bind {folder}/containers var/lib/containers
+cp {folder}/authorized_keys root/.ssh/authorized_keys
+cp {folder}/sshd_config {folder}/host_key etc/ssh/
+hostname {name}
+cat proc/sys/kernel/random/uuid > run/boot_id
+mount --bind run/boot_id proc/sys/kernel/random/boot_id
+pivot_root . run/old
+umount -l run/old
+{more}
+exec /usr/sbin/sshd -D -e -f /etc/ssh/sshd_config
+"""
+_SSHD = """
+HostKey {key}
+PidFile none
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin yes
+StrictModes no
+LogLevel ERROR
+{more}
+"""
+_GUEST = r"""
+set -e
+ip link set vec0 up
+ip address add {address}/24 dev vec0
+r=/run/root
+mkdir -p $r && mount -t tmpfs -o mode=755 root $r
+mkdir -p $r/dev $r/proc $r/sys $r/run/sshd $r/tmp $r/root/.ssh $r/var/tmp $r/var/lib $r/var/empty
+for one in usr opt; do mkdir -p $r/$one; mount --bind /host/$one $r/$one; done
+for one in bin sbin lib lib32 lib64 libx32; do
+  if [ -L /host/$one ]; then cp -P /host/$one $r/$one; fi; done
+cp -r /host/etc $r/etc
+mount --rbind /dev $r/dev
+mkdir -p $r/dev/pts && mount -t devpts devpts $r/dev/pts
+mount -t proc proc $r/proc
+mount -t sysfs sys $r/sys
+cp /host{folder}/authorized_keys $r/root/.ssh/authorized_keys
+cp /host{folder}/sshd_config /host{folder}/host_key $r/etc/ssh/
+chmod 600 $r/etc/ssh/host_key
+hostname {name}
+exec chroot $r /usr/sbin/sshd -f /etc/ssh/sshd_config
+"""
+
+
+class Machine(msgspec.Struct):
+    """One host."""
+
+    name: str
+    place: namespace.Host
+    folder: Path
+    more: str = ""
+    """Of the shell, before its sshd starts."""
+    child: subprocess.Popen[str] | None = None
+
+    def boot(self) -> None:
+        """Switch it on, and wait until its sshd answers."""
+        script = self.folder / "start"
+        text = _START.format(folder=self.folder, name=self.name, more=self.more)
+        script.write_text(text, encoding="utf-8")
+        with (self.folder / "console").open("w", encoding="utf-8") as console:
+            self.child = process.start(
+                [
+                    *("nsenter", f"--net={namespace.FOLDER / self.place.name}"),
+                    *("unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"),
+                    *("sh", str(script)),
+                ],
+                stdout=console.fileno(),
+                stderr=console.fileno(),
+            )
+
+    def off(self) -> None:
+        """Pull its plug: all that runs there ends at once."""
+        if self.child is not None:
+            self.child.kill()
+            self.child.wait()
+            self.child = None
+
+    def said(self) -> str:
+        """What its console says."""
+        return (self.folder / "console").read_text(encoding="utf-8")
+
+
+class Lab(msgspec.Struct):
+    """Hosts on one switch, and what is needed to reach them from `client`."""
+
+    folder: Path
+    client: str
+    """A namespace of the network on the same switch."""
+    bridge: str
+    machines: dict[str, Machine]
+
+    @property
+    def config(self) -> Path:
+        """Of ssh."""
+        return self.folder / "ssh_config"
+
+    def spec(self, name: str, **more: bool) -> HostSpec:
+        """A host as an experiment names it."""
+        return HostSpec(name=name, reach=("ssh", "-F", str(self.config), name), **more)
+
+    def reach(self, name: str) -> str:
+        """For `reach` of a file."""
+        return shlex.join(self.spec(name).reach)
+
+    def hosts(self, *names: str) -> list[Host]:
+        """Not reached yet."""
+        return reaching.connect([self.spec(name) for name in names])
+
+    def ssh(self, name: str, command: str) -> str:
+        """Run something there by ssh alone."""
+        done = process.run(["ssh", "-F", str(self.config), name, command], timeout_s=60)
+        return done.stdout
+
+    def cable(self, name: str, state: str) -> None:
+        """Cut it (`down`), or put it in again (`up`)."""
+        port = f"port{list(self.machines).index(name)}"
+        process.run(["ip", "-n", self.bridge, "link", "set", port, state])
+
+
+def _key(path: Path) -> str:
+    process.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", str(path)])
+    return path.with_suffix(".pub").read_text(encoding="utf-8")
+
+
+def _configure(lab: Lab) -> None:
+    allowed = _key(lab.folder / "key")
+    known = []
+    text = [f"Host *\n  IdentityFile {lab.folder / 'key'}\n  IdentitiesOnly yes\n  User root"]
+    text.append(f"  UserKnownHostsFile {lab.folder / 'known_hosts'}\n  GlobalKnownHostsFile none")
+    text.append("  StrictHostKeyChecking yes\n  LogLevel ERROR")
+    text.append(f"  ControlMaster auto\n  ControlPath {lab.folder}/m-%C")
+    for machine in lab.machines.values():
+        for one in ("layer", "root", "state", "containers"):
+            (machine.folder / one).mkdir(parents=True)
+        known.append(f"{machine.place.address} {_key(machine.folder / 'host_key')}")
+        (machine.folder / "authorized_keys").write_text(allowed, encoding="utf-8")
+        configured(machine)
+        text.append(f"Host {machine.name}\n  HostName {machine.place.address}")
+    (lab.folder / "known_hosts").write_text("".join(known), encoding="utf-8")
+    lab.config.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+def configured(machine: Machine, more: str = "") -> None:
+    """Write the configuration of its sshd, with more lines at its end."""
+    text = _SSHD.format(key="/etc/ssh/host_key", more=more)
+    (machine.folder / "sshd_config").write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def inside(name: str) -> Iterator[None]:
+    """This thread, and what it starts, on that namespace's network."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with Path("/proc/thread-self/ns/net").open("rb") as before:
+        namespace.enter(name)
+        try:
+            yield
+        finally:
+            assert libc.setns(before.fileno(), _CLONE_NEWNET) == 0
+
+
+@contextmanager
+def lab(folder: Path, names: Sequence[str], more: Mapping[str, str] | None = None) -> Iterator[Lab]:
+    """Hosts of those names, still to be booted; skips without root or sshd."""
+    if os.geteuid() != 0:
+        pytest.skip("hosts of their own need root")
+    for path in _NEEDED:
+        if not Path(path).exists():
+            pytest.skip(f"{path} is missing: scripts/setup dev")
+    with namespace.star(len(names) + 1) as star:
+        machines = {
+            name: Machine(name, place, folder / name, (more or {}).get(name, ""))
+            for name, place in zip(names, star.hosts, strict=False)
+        }
+        made = Lab(folder, star.hosts[-1].name, star.bridge, machines)
+        for place in star.hosts:  # a guest gets frames as they are on the wire
+            process.run(
+                ["ip", "netns", "exec", place.name, "ethtool", "-K", star.interface]
+                + [word for one in ("tx", "tso", "gso", "gro") for word in (one, "off")],
+                check=False,
+            )
+        _configure(made)
+        try:
+            with inside(made.client):
+                yield made
+        finally:
+            for machine in machines.values():
+                machine.off()
+
+
+def wait_for(lab: Lab, *names: str) -> None:
+    """Until their sshd answers."""
+    for name in names:
+        eventually(partial(_answers, lab.machines[name].place.address))
+
+
+def _answers(address: str) -> bool:
+    try:
+        with socket.create_connection((address, 22), timeout=5) as one:
+            return one.recv(4) == b"SSH-"
+    except OSError:
+        return False
+
+
+@contextmanager
+def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
+    """A guest in place of a host's processes; its interface is the namespace's own."""
+    machine = lab.machines[name]
+    with inside(machine.place.name):
+        wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
+        wire.bind(("eth0", _ETH_P_ALL))
+        process.run(["ip", "address", "flush", "dev", "eth0"])
+        process.run(["ip", "link", "set", "eth0", "promisc", "on", "arp", "off"])
+    with wire:
+        wanted = guest.Wanted(
+            memory_bytes=2**29,
+            shares=(Share(Path("/"), PurePosixPath("/host")),),
+            wires=(wire.fileno(),),
+        )
+        made = guest.boot(built(), wanted)
+        try:
+            text = _GUEST.format(folder=machine.folder, name=name, address=machine.place.address)
+            made.run(["sh", "-c", text], timeout_s=60)
+            yield made
+        finally:
+            made.release()
+
+
+def processes_of(machine: Machine) -> list[int]:
+    """Numbers, as seen here, of what runs in its namespace of processes but its first two."""
+    assert machine.child is not None
+    found, waiting = [], [machine.child.pid]
+    while waiting:
+        pid = waiting.pop()
+        try:
+            below = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        except OSError:
+            continue
+        found += [int(one) for one in below]
+        waiting += [int(one) for one in below]
+    return found
+
+
+def left(machine: Machine) -> list[str]:
+    """Entries in its journal."""
+    folder = machine.folder / "state" / "journal"
+    return [path.name for path in folder.glob("*.json")]
+
+
+def kill(pid: int) -> None:
+    """At once; gone already is fine."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

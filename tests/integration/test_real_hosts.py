@@ -1,0 +1,287 @@
+"""Hosts with an address, a root file system and an sshd of their own, reached by OpenSSH."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from aferir.errors import AferirError, MissingError
+from aferir.hosts import messages, reaching
+from aferir.hosts.environment import Host, RemoteEnvironment
+from aferir.hosts.line import Line
+from aferir.hosts.reaching import Asked
+from aferir.linux import process
+from aferir.model.host import HostSpec
+from aferir.model.plan import EnvironmentSpec
+from aferir.store import open_run
+from tests.integration import real_hosts
+from tests.integration.real_hosts import Lab, Machine
+from tests.integration.support import own_state
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.integration
+SPEC = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28)
+EXPERIMENT = """
+[experiment]
+name = "farm"
+baseline = "bare"
+warmup = 0
+[stop]
+repetitions = 2
+{hosts}
+[[environment]]
+name = "bare"
+kind = "native"
+host = "a"
+[[environment]]
+name = "lxc"
+kind = "container"
+host = "a"
+[[environment]]
+name = "podman"
+kind = "oci"
+host = "b"
+[[environment]]
+name = "kernel"
+kind = "native"
+host = "c"
+[[workload]]
+name = "ep"
+program = "npb"
+kernel = "ep"
+class = "S"
+threads = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with pytest.MonkeyPatch.context() as patch:
+        own_state(tmp_path_factory, patch)
+        folder = tmp_path_factory.mktemp("farm")
+        with real_hosts.lab(folder, ["a", "b", "c"]) as made:
+            made.machines["a"].boot()
+            made.machines["b"].boot()
+            real_hosts.wait_for(made, "a", "b")
+            yield made
+
+
+def aferir(*arguments: str | Path) -> subprocess.Popen[str]:
+    return process.start(
+        [sys.executable, "-m", "aferir", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def asked(*specs: HostSpec) -> dict[str, Asked]:
+    hosts = reaching.connect(specs)
+    try:
+        return reaching.ask(hosts)
+    finally:
+        for host in hosts:
+            host.lose()
+
+
+def refused(farm: Lab, name: str = "a", **changed: str) -> str:
+    """What is said of a host that is reached with other options of ssh."""
+    options = [word for key, value in changed.items() for word in ("-o", f"{key}={value}")]
+    reach = ("ssh", "-F", str(farm.config), "-o", "ControlPath=none", *options, name)
+    with pytest.raises(MissingError) as error:
+        Line(HostSpec(name=name, reach=reach)).close()
+    assert error.value.remedy
+    return f"{error.value.message}; {error.value.remedy}"
+
+
+def test_one_experiment_is_over_hosts_that_differ_in_all(farm: Lab, tmp_path: Path) -> None:
+    hosts = "\n".join(f"[[host]]\nname = '{n}'\nreach = \"{farm.reach(n)}\"" for n in "abc")
+    file = tmp_path / "farm.toml"
+    file.write_text(EXPERIMENT.format(hosts=hosts), encoding="utf-8")
+    begun = time.time_ns()
+    with real_hosts.own_kernel(farm, "c") as guest:
+        guest.run(["date", "-s", "2001-02-03"])
+        real_hosts.wait_for(farm, "c")
+        child = aferir("run", file, "--runs", tmp_path / "runs", "--json")
+        out, err = child.communicate()
+        assert child.returncode == 0, err
+    cells = {cell["environment"]: cell for cell in json.loads(out)["evaluation"]["cells"]}
+    assert cells.keys() == {"bare", "lxc", "podman", "kernel"}
+    assert not [cell for cell in cells.values() if cell["failures"]]
+    (run,) = (tmp_path / "runs").iterdir()
+    written = open_run(run)
+    facts = written.provenance.facts["hosts"]
+    kernels = {name: one["machine"]["kernel"] for name, one in facts.items()}
+    assert kernels["a"] == kernels["b"] != kernels["c"]
+    assert "host c: its clock is 2" in err
+    assert all(begun < record.started_unix_ns < time.time_ns() for record in written.records)
+    assert real_hosts.left(farm.machines["a"]) == real_hosts.left(farm.machines["b"]) == []
+
+
+def test_a_host_where_nothing_answers(farm: Lab) -> None:
+    assert "is it up" in refused(farm, HostName="10.0.1.99")
+
+
+def test_a_host_whose_cable_is_cut(farm: Lab) -> None:
+    farm.cable("b", "down")
+    try:
+        assert "is it up" in refused(farm, "b")
+    finally:
+        farm.cable("b", "up")
+
+
+def test_a_host_that_refuses_the_key(farm: Lab) -> None:
+    process.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(farm.folder / "other")])
+    text = farm.config.read_text(encoding="utf-8")
+    stranger = farm.folder / "stranger"
+    stranger.write_text(text.replace(f"{farm.folder}/key", f"{farm.folder}/other"), "utf-8")
+    with pytest.raises(MissingError, match="Permission denied") as error:
+        Line(HostSpec(name="a", reach=("ssh", "-F", str(stranger), "-S", "none", "a")))
+    assert "ssh-copy-id" in error.value.remedy
+
+
+def test_a_host_with_another_key_than_before(farm: Lab) -> None:
+    known = farm.folder / "known_before"
+    others = (farm.folder / "known_hosts").read_text(encoding="utf-8").splitlines()
+    address = farm.machines["a"].place.address
+    known.write_text(f"{address} {others[1].split(' ', 1)[1]}\n", encoding="utf-8")
+    assert "ssh-keygen -R" in refused(farm, UserKnownHostsFile=str(known))
+
+
+def test_a_host_with_another_architecture(farm: Lab) -> None:
+    reach = (*farm.spec("a").reach, "linux32")
+    with pytest.raises(MissingError, match="its processor is i686"):
+        Line(HostSpec(name="a", reach=reach))
+
+
+@pytest.fixture
+def odd(farm: Lab) -> Iterator[Callable[[str, str], Machine]]:
+    """Host b as it never was: booted after some commands, or with lines for its sshd."""
+    machine = farm.machines["b"]
+
+    def booted(commands: str, sshd: str = "") -> Machine:
+        machine.off()
+        machine.more = commands
+        real_hosts.configured(machine, sshd)
+        machine.boot()
+        real_hosts.wait_for(farm, "b")
+        return machine
+
+    yield booted
+    booted("")
+
+
+Odd = Callable[..., Machine]
+FULL = "mount -t tmpfs -o size=64k full {}; cat /dev/zero > {}/all 2>/dev/null || true"
+PLACES = ("/var/cache", "/root", "/var/tmp", "/tmp")
+
+
+@pytest.mark.parametrize(
+    ("commands", "said"),
+    [
+        ("rm -f /usr/bin/python3* /usr/local/bin/python*", "there is no Python"),
+        ("; ".join(FULL.replace("{}", p) for p in (*PLACES[:1], *PLACES[2:])), ""),
+        ("; ".join(FULL.replace("{}", p) for p in PLACES), "No space left"),
+        ("; ".join(f"mount -t tmpfs -o noexec none {p}" for p in PLACES), "noexec|denied"),
+        ("mount -t tmpfs -o ro none /var/lib/aferir", "AFERIR_STATE"),
+    ],
+    ids=["no-python", "full-but-one", "full", "noexec", "state-read-only"],
+)
+def test_a_host_that_lacks_something(farm: Lab, odd: Odd, commands: str, said: str) -> None:
+    keys = "mkdir -p /root/.ssh; cp /root/.ssh/authorized_keys /run/keys; "
+    odd(keys + commands, "AuthorizedKeysFile /run/keys")
+    found = asked(farm.spec("b"))["b"]
+    if said:
+        assert found.found is None
+        assert any(word in found.error + found.remedy for word in said.split("|")), found
+        assert found.remedy
+    else:
+        assert found.found is not None, found.error
+
+
+def test_programs_run_where_nothing_in_tmp_does(farm: Lab, odd: Odd) -> None:
+    odd("mount -t tmpfs -o noexec none /tmp; mount -t tmpfs -o noexec none /var/tmp")
+    host = Host(farm.spec("b"))
+    try:
+        instance = RemoteEnvironment(host, "native").allocate(SPEC)
+        instance.put(Path("/bin/echo"), PurePosixPath("/opt/aferir/echo"))
+        assert instance.run(["/opt/aferir/echo", "runs"]).stdout == "runs\n"
+        instance.release()
+    finally:
+        host.lose()
+
+
+def test_a_host_that_allows_one_session_and_talks_a_lot(farm: Lab, odd: Odd) -> None:
+    """Two lines at once, as two commands of a user have them over one connection of ssh."""
+    greeting = "echo Welcome; echo motd >&2; printf '\\377\\000'"
+    odd(
+        f'printf "%s" "{greeting}" > /root/.bashrc; echo Banner > /etc/banner',
+        "MaxSessions 1\nBanner /etc/banner",
+    )
+    lines = [Line(farm.spec("b")) for _ in range(2)]
+    for line in lines:
+        line.close()
+
+
+def test_without_root_what_needs_it_is_refused_by_name(farm: Lab, odd: Odd) -> None:
+    odd("useradd -m -p x user; cp -r /root/.ssh /home/user/")
+    reach = ("ssh", "-F", str(farm.config), "-l", "user", "b")
+    host = Host(HostSpec(name="b", reach=reach))
+    try:
+        environment = RemoteEnvironment(host, "native")
+        instance = environment.allocate(SPEC)
+        assert instance.run(["id", "-un"]).stdout == "user\n"
+        with pytest.raises(AferirError, match=r"b: .*root"):
+            RemoteEnvironment(host, "native").allocate(
+                EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28, cpu_quota=0.5)
+            )
+        assert instance.run(["echo", "there still"]).stdout == "there still\n"
+        instance.release()
+        (lacking,) = RemoteEnvironment(host, "container").check()
+        assert lacking.status == "missing"
+        assert "root" in lacking.message + lacking.remedy
+    finally:
+        host.lose()
+    with pytest.raises(MissingError, match="sudo"):
+        Line(HostSpec(name="b", reach=reach, sudo=True))
+
+
+def _sleeping(farm: Lab, name: str) -> tuple[Host, list[int]]:
+    """A host with an instance, and all that runs there for it."""
+    host = Host(farm.spec(name))
+    environment = RemoteEnvironment(host, "native")
+    environment.allocate(SPEC)
+    eventually(lambda: real_hosts.left(farm.machines[name]))
+    return host, real_hosts.processes_of(farm.machines[name])
+
+
+@pytest.mark.parametrize("end", ["sshd", "agent", "cable", "host"])
+def test_whatever_ends_nothing_is_left_and_the_host_serves_again(farm: Lab, end: str) -> None:
+    machine = farm.machines["b"]
+    host, running = _sleeping(farm, "b")
+    sessions = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in running}
+    if end == "cable":
+        farm.cable("b", "down")
+        eventually(lambda: not real_hosts.left(machine))  # by the agent itself
+        farm.cable("b", "up")
+    elif end == "host":
+        machine.off()
+        machine.boot()
+        real_hosts.wait_for(farm, "b")
+    else:
+        wanted = b"aferir.hosts.agent" if end == "agent" else b"sshd: root"
+        for pid, line in sessions.items():
+            if wanted in line:
+                real_hosts.kill(pid)
+    with pytest.raises(AferirError):
+        host.line().ask(messages.Describe(), messages.Host)
+    instance = RemoteEnvironment(host, "native").allocate(SPEC)  # over a new line
+    assert instance.run(["echo", "back"]).stdout == "back\n"
+    instance.release()
+    host.lose()
+    eventually(lambda: not real_hosts.left(machine))
