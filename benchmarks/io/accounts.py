@@ -186,9 +186,11 @@ def _against_counters() -> Figure:
     """The hardware's own count beside it, through perf, where there are counters."""
     name = "cycles.perf_stat.error"
     words = _cycle_words(quick=True)
-    command = ["perf", "stat", "-x,", "-e", "cycles:u,cycles:k", str(kernel_path(KNOWN)), *words]
+    command, variables = perf_stat.command(
+        ("cycles:u", "cycles:k"), (str(kernel_path(KNOWN)), *words)
+    )
     try:
-        done = process.run(command, check=False)
+        done = process.run(command, environment=variables, check=False)
     except MissingError:
         return Figure(name=name, value=None, unit="ratio", n=0, note="perf is not installed")
     counted = perf_stat.cycles(perf_stat.parse(done.stderr))

@@ -10,7 +10,7 @@ import msgspec
 
 from aferir.cluster.description import Description, Node
 from aferir.cluster.workshop import Workshop
-from aferir.linux import journal, process
+from aferir.linux import journal, process, umask
 from aferir.model.finding import Finding
 
 
@@ -83,6 +83,7 @@ def keeps_disk(description: Description, node: Node) -> bool:
 
 def make_folders(place: Place, node: Node, folder: Path) -> Path:
     """Make `folder` for what goes with the node, and the folder that it writes to, its answer."""
+    umask.everybody_reads()
     folder.mkdir(parents=True)
     folder.chmod(0o700)
     disk = disk_folder(place, node, folder)

@@ -22,7 +22,7 @@ import msgspec
 
 from aferir.cluster.description import State
 from aferir.errors import UsageError
-from aferir.linux import journal, undo
+from aferir.linux import journal, umask, undo
 
 _OWNER = "entry"
 
@@ -76,6 +76,7 @@ def claimed(name: str, entry: journal.Entry) -> Iterator[Path]:
     """
     path = folder(name)
     unborn = _unborn(entry)
+    umask.everybody_reads()
     unborn.mkdir(parents=True)
     (unborn / _OWNER).write_text(entry.id, encoding="ascii")
     with _held(unborn):

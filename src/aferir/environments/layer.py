@@ -9,7 +9,7 @@ from aferir.environments import groups, rooted
 from aferir.environments.limited import DISK
 from aferir.environments.tool import INSIDE, Place
 from aferir.errors import MissingError
-from aferir.linux import mounts
+from aferir.linux import mounts, umask
 from aferir.linux.journal import Entry
 
 
@@ -36,6 +36,7 @@ def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "
     Errors: MissingError where they cannot be mounted.
     """
     folder = folder_of(place.entry)
+    umask.everybody_reads()
     for name in ("upper", "work", "root"):
         (folder / name).mkdir(parents=True)
     folder.chmod(0o700)

@@ -21,7 +21,7 @@ import msgspec
 
 from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 from aferir.image import initramfs, recipe
-from aferir.linux import cleaning, journal, process, undo
+from aferir.linux import cleaning, journal, process, umask, undo
 from aferir.machine import facts, packages, privileges
 from aferir.model.finding import Finding
 
@@ -132,6 +132,7 @@ def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str 
     entry = journal.write(BUILDING, {"folder": str(_images())})
     folder = _images() / f".building-{entry.id}"
     try:
+        umask.everybody_reads()
         folder.mkdir(parents=True)
         try:
             _build(wanted, folder, entry.id, progress)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from aferir.machine import parse
+
 _FOLDER = Path("/sys/devices/system/cpu")
 _NODE = re.compile(r"node(\d+)")
 
@@ -17,7 +19,7 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     core: int
-    """Unique within its package."""
+    """The same for all threads of one: the number of the first of them."""
     package: int = 0
     memory: int = 0
     """Its NUMA node."""
@@ -35,15 +37,30 @@ def _read(number: int, folder: Path) -> Processor:
     nodes = [int(found[1]) for p in folder.glob("node*") if (found := _NODE.fullmatch(p.name))]
     return Processor(
         number=number,
-        core=_whole(folder / "topology/core_id", number),
+        core=_core(folder / "topology", number),
         package=_whole(folder / "topology/physical_package_id", 0),
         memory=min(nodes, default=0),
     )
 
 
+def _core(topology: Path, number: int) -> int:
+    """By the threads that share it: numbers of cores come again in other dies and clusters."""
+    for name in ("core_cpus_list", "thread_siblings_list"):
+        if threads := parse.cpu_list(_text(topology / name)):
+            return threads[0]
+    return _whole(topology / "core_id", number)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+
+
 def _whole(path: Path, otherwise: int) -> int:
     try:
-        value = int(path.read_text(encoding="ascii"))
-    except (OSError, ValueError):
+        value = int(_text(path))
+    except ValueError:
         return otherwise
     return value if value >= 0 else otherwise

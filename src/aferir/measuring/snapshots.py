@@ -19,7 +19,7 @@ from aferir.environments.base import Accounting, Instance
 from aferir.errors import AferirError
 from aferir.linux import process
 from aferir.model.record import Sample, Side
-from aferir.probes import frequency
+from aferir.probes import frequency, stack
 from aferir.probes.base import Probe, Snapshot, of_tenant
 from aferir.probes.io import CHILDREN_IO, PROCESS_IO, PROCESSORS
 from aferir.programs.base import PROGRAM_FOLDER
@@ -179,6 +179,8 @@ def _account(path: str, accounting: Accounting) -> str | None:
     if path == _CHILDREN:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return f"{usage.ru_utime} {usage.ru_stime}"
+    if path in stack.DESCRIBED:
+        return stack.DESCRIBED[path]()
     if path == CHILDREN_IO:
         return _text(Path("/proc/self/io"))
     if path in (_PROCESS, PROCESS_IO):

@@ -17,6 +17,7 @@ whoever takes the snapshot resolves on the host for the instance that runs:
 - `process:processors`, the same file of each thread that is a processor of a guest;
 - `process:io`, /proc/PID/io of the same processes, one after the other;
 - `children:io`, /proc/self/io, which holds what ended children of this process read and wrote;
+- `stack:network`, `stack:blocks`, which devices of the host are over which others;
 - `children:rusage`, user and system seconds of the ended children of this process (getrusage(2)).
 """
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
+from aferir.probes.stack import BLOCKS, block_leaves
 
 SECTOR_BYTES = 512
 """/proc/diskstats counts in sectors of 512 bytes whatever the device's own
 (Documentation/admin-guide/iostats.rst)."""
 
-_VIRTUAL = ("loop", "ram", "dm-", "md", "zram")
 _COLUMNS = {
     "block_read_operations": (3, 1, "operations"),
     "block_read_bytes": (5, SECTOR_BYTES, "B"),
@@ -18,22 +18,20 @@ _COLUMNS = {
 }
 
 
-def parse_diskstats(text: str) -> dict[str, dict[str, int]]:
-    """Counters of each whole device that is no layer over another one.
+def parse_diskstats(text: str, told: str = "") -> dict[str, dict[str, int]]:
+    """Counters of each whole device that is over no other one: no byte counts twice.
 
-    A partition is left out by its device's name being a prefix of its own (`vda1`, `nvme0n1p2`),
-    a stacked device by its kind, so that no byte counts twice.
+    `told`: what is below what, as the host describes it (`stack.describe_blocks`).
     """
     rows = [line.split() for line in text.splitlines()]
-    rows = [row for row in rows if len(row) >= 14 and not row[2].startswith(_VIRTUAL)]
-    names = {row[2] for row in rows}
+    rows = [row for row in rows if len(row) >= 14]
+    leaves = block_leaves({row[2] for row in rows}, told)
     return {
         row[2]: {
             metric: int(row[column]) * scale for metric, (column, scale, _) in _COLUMNS.items()
         }
         for row in rows
-        if not any(row[2] != name and row[2].startswith(name) for name in names)
-        and all(row[column].isdecimal() for column, _, _ in _COLUMNS.values())
+        if row[2] in leaves and all(row[column].isdecimal() for column, _, _ in _COLUMNS.values())
     }
 
 
@@ -43,8 +41,8 @@ class BlockProbe:
     name = "block"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """One file holds all devices."""
-        return ("/proc/diskstats",)
+        """One file holds all devices; the host describes which are over others."""
+        return ("/proc/diskstats", BLOCKS) if side == "host" else ("/proc/diskstats",)
 
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
@@ -52,8 +50,8 @@ class BlockProbe:
         """`block_{read,write}_{operations,bytes}`; a device that came in between is left out."""
         if "/proc/diskstats" not in before or "/proc/diskstats" not in after:
             return ()
-        first = parse_diskstats(before["/proc/diskstats"])
-        last = parse_diskstats(after["/proc/diskstats"])
+        first = parse_diskstats(before["/proc/diskstats"], before.get(BLOCKS, ""))
+        last = parse_diskstats(after["/proc/diskstats"], after.get(BLOCKS, ""))
         return tuple(
             Sample(
                 metric,

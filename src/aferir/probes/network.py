@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
+from aferir.probes.stack import NETWORK, network_leaves
 
 _DEVICES = "/proc/net/dev"
 _SNMP = "/proc/net/snmp"
@@ -45,13 +46,14 @@ def parse_counters(text: str) -> dict[str, dict[str, int]]:
 
 
 class NetworkProbe:
-    """Traffic over every device but the loopback, the loopback apart, and TCP's repairs."""
+    """Traffic over the leaves of the stack of devices, the loopback apart, and TCP's repairs."""
 
     name = "network"
 
     def paths(self, side: Side) -> tuple[str, ...]:
         """Counters of the network name space that they are read in."""
-        return (_DEVICES, _SNMP, _NETSTAT)
+        files = (_DEVICES, _SNMP, _NETSTAT)
+        return (*files, NETWORK) if side == "host" else files
 
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
@@ -65,8 +67,9 @@ def _traffic(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
         return []
     first, last = parse_devices(before[_DEVICES]), parse_devices(after[_DEVICES])
     known = first.keys() & last.keys()
+    leaves = network_leaves(known, after.get(NETWORK, ""))
     found = [
-        Sample(metric, float(sum(last[d][i] - first[d][i] for d in known if d != "lo")), unit, side)
+        Sample(metric, float(sum(last[d][i] - first[d][i] for d in leaves)), unit, side)
         for metric, (i, unit) in _TRAFFIC.items()
     ]
     if "lo" in known:

@@ -1,26 +1,63 @@
 """What `perf stat` counted, in any of its three forms of output (perf-stat(1)).
 
-Columns with -x, hold: value, unit, event, run time of the counter in ns, its share of the time in
-percent, and a metric with its unit; with -I or -A others go before them. -j has a line of JSON for
-each event. An event that could not be counted has words in place of a value.
+Best is to ask for `-j` in the locale `C` ourselves (`command`). What others ran is read in every
+form: with -I, -A, -r and per socket or core, counts of one event are added up, as are those of the
+kinds of cores of a hybrid processor. Where a number could be read in two ways, or counts are of
+several control groups, it is refused.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-_MODIFIER = re.compile(r"^(.*?)(?::([ukh]+))?$")
-_TABLE_LINE = re.compile(r"^\s*([\d,]+(?:\.\d+)?)\s+(?:(msec|Joules)\s+)?([a-z][\w:./-]*)(\s|$)")
+from aferir.errors import AferirError
+
+_SEPARATORS = (",", ";", "\t", "|", ":")
+_EVENT = re.compile(r"(?:(?P<pmu>[\w.-]+)/)?(?P<name>[A-Za-z][\w.-]*)/?(?::?(?P<mode>[a-zA-Z]*))?")
+_PLAIN = re.compile(r"\d{1,20}(?:\.\d{1,12})?")
+# What may be before the value: the time of -I, and whose count it is (-A, --per-socket, ...).
+_BEFORE = re.compile(
+    r"(?:\s*\d+\.\d{9}\s*)?"
+    r"(?:(?:^|\x00)(?:CPU\d+|S\d+(?:-[DLCN]\w+)*|N\d+|D\d+|C\d+|cluster\S+)(?:\x00\s*\d+)?)?"
+)
+_SIGNS = ".,'\u2019"
+_NOT = ("<not counted>", "<not supported>")
+_ROW = re.compile(
+    r"\s*(?:\d+[.,]\d{9}\s+)?(?:(?:CPU\d+|S\d+\S*|N\d+)\s+(?:\d+\s+)?)?"
+    r"(?P<value>\d[\d.,'\u2019\u00a0\u202f\u2009]*)"
+    r"\s+(?:(?:msec|Joules|ns)\s+)?(?P<event>[a-z][\w:./-]*)(?:\s+\([a-z]+\))?(?P<rest>|\s.*)$"
+)
+_TIME = re.compile(
+    r"\s*(\d[\d.,'\u2019\u00a0\u202f]*)\s+(?:\+- \S+ )?seconds (?:time elapsed|user|sys)"
+)
+
+
+class PerfStatError(AferirError):
+    """What perf printed could be read in two ways."""
+
+
+def command(events: Sequence[str], program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """`perf stat` of a program, and the variables under which its output is read in one way."""
+    words = ["perf", "stat", "-j", "-e", ",".join(events), "--", *program]
+    return words, {"LC_ALL": "C"}
 
 
 def parse(text: str) -> dict[str, float]:
-    """Counts by event with its modifier, e.g. `cycles:u`; what was not counted is left out."""
+    """Counts by event with its modifier, e.g. `cycles:u`; what was not counted is left out.
+
+    Errors: PerfStatError where a number or an event could be another.
+    """
     found: dict[str, float] = {}
-    for line in text.splitlines():
-        counted = _from_json(line) or _from_columns(line) or _from_table(line)
-        if counted is not None:
-            found.setdefault(*counted)
+    lines = text.splitlines()
+    rows = [row for line in lines for row in _from_json(line)]
+    rows = rows or list(_from_columns(lines)) or list(_from_table(lines))
+    for event, value in rows:
+        name = _normal(event)
+        found[name] = found.get(name, 0.0) + value
     return found
 
 
@@ -37,39 +74,127 @@ def cycles(counts: dict[str, float]) -> tuple[float, float] | None:
     return None if user is None or system is None else (user, system)
 
 
-def _from_json(line: str) -> tuple[str, float] | None:
+def _normal(event: str) -> str:
+    """Its name without the kind of core, with whose cycles it counted: `cpu_core/cycles/u`."""
+    found = _EVENT.fullmatch(event)
+    if found is None:
+        return event
+    mode = "".join(letter for letter in "uk" if letter in (found["mode"] or ""))
+    name = "cycles" if found["name"] == "cpu-cycles" else found["name"]
+    return f"{name}:{mode}" if len(mode) == 1 else name
+
+
+def _from_json(line: str) -> Iterator[tuple[str, float]]:
     if not line.lstrip().startswith("{"):
-        return None
+        return
     try:
-        fields = json.loads(line)
+        fields: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return None
-    return _counted(str(fields.get("counter-value")), str(fields.get("event")))
+        return
+    event, value = str(fields.get("event", "")), str(fields.get("counter-value", ""))
+    if fields.get("cgroup"):
+        raise _several_groups()
+    if event and value and value not in _NOT:
+        yield event, _plain(value)
 
 
-def _from_columns(line: str) -> tuple[str, float] | None:
-    """The value is the column before the event's two: -I and -A put columns in front."""
-    columns = line.split(",")
-    if len(columns) < 5:
-        return None
+def _from_columns(lines: Sequence[str]) -> Iterator[tuple[str, float]]:
+    separator = next((one for one in _SEPARATORS if any(_is_row(x, one) for x in lines)), "")
+    for line in lines if separator else ():
+        columns = [column.strip() for column in line.split(separator)]
+        place = _value_at(columns)
+        if place is None:
+            continue
+        if not _BEFORE.fullmatch("\x00".join(columns[:place])):
+            raise PerfStatError(
+                f"`{line[:60]}` may be a count in another locale", remedy="run perf with LC_ALL=C"
+            )
+        if not _is_run_time(columns[place + 3 :]):
+            raise _several_groups()
+        if columns[place] not in _NOT:
+            yield columns[place + 2], _plain(columns[place])
+
+
+def _is_row(line: str, separator: str) -> bool:
+    return _value_at([column.strip() for column in line.split(separator)]) is not None
+
+
+def _value_at(columns: Sequence[str]) -> int | None:
+    """Where value, unit and event are, of which the event has letters and the value none."""
     for place in range(len(columns) - 4):
-        event, run_time = columns[place + 2], columns[place + 3]
-        if event and not _is_number(event) and _MODIFIER.match(event) and run_time.isdecimal():
-            return _counted(columns[place], event)
+        value, unit, event, after = columns[place : place + 4]
+        is_value = value in _NOT or _PLAIN.fullmatch(value)
+        if is_value and not unit[:1].isdigit() and _is_event(event) and after:
+            return place
     return None
 
 
-def _from_table(line: str) -> tuple[str, float] | None:
+def _is_event(text: str) -> bool:
+    return _EVENT.match(text) is not None and re.fullmatch(r"[SCDNL]\d+|CPU\d+", text) is None
+
+
+def _is_run_time(columns: Sequence[str]) -> bool:
+    """Whether the counter's run time follows the event, after its variance with -r at most."""
+    after = columns[1:] if columns and columns[0].endswith("%") else columns
+    return bool(after) and after[0].isdecimal()
+
+
+def _from_table(lines: Sequence[str]) -> Iterator[tuple[str, float]]:
     """The form for people; times of the whole at its end are no events."""
-    found = _TABLE_LINE.match(line)
-    if found is None or found[3] == "seconds":
-        return None
-    return _counted(found[1].replace(",", ""), found[3])
+    rows = [found for line in lines if (found := _ROW.match(line)) and found["event"] != "seconds"]
+    if not rows:
+        return
+    times = [found[1] for line in lines if (found := _TIME.match(line))]
+    decimal = _decimal_sign([*times, *(row["value"] for row in rows)])
+    grouping = {sign for row in rows for sign in _repeated(row["value"])}
+    for row in rows:
+        if row["rest"].strip()[:1] not in ("", "#", "("):
+            raise _several_groups()
+        yield row["event"], _number(row["value"], decimal, grouping)
 
 
-def _counted(value: str, event: str) -> tuple[str, float] | None:
-    return (event, float(value)) if event and _is_number(value) else None
+def _decimal_sign(numbers: Sequence[str]) -> str:
+    """What is before the decimals of any of them; empty where none has any."""
+    signs = set()
+    for number in numbers:
+        found = re.fullmatch(r"(\d+(?:[^\d]\d{3})*)([.,])(\d+)", number)
+        if found and (len(found[3]) != 3 or (found[2] in ".," and re.search(r"\d{4}", found[1]))):
+            signs.add(found[2])
+    if len(signs) > 1:
+        raise PerfStatError("its numbers are of two locales", remedy="run perf with LC_ALL=C")
+    return next(iter(signs), "")
 
 
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"\d+(\.\d+)?", text.strip()) is not None
+def _repeated(number: str) -> set[str]:
+    """The sign between groups of digits, where there are several of them."""
+    signs = re.findall(r"\D", number.rstrip(_SIGNS))
+    return {sign for sign in signs if signs.count(sign) > 1}
+
+
+def _number(text: str, decimal: str, grouping: set[str]) -> float:
+    """A number of a table. Errors: PerfStatError where its sign may be of either kind."""
+    text = text.rstrip(_SIGNS)
+    whole, _, part = text.partition(decimal) if decimal else (text, "", "")
+    signs = set(re.findall(r"\D", whole))
+    digits = re.sub(r"\D", "", whole)
+    grouped = re.fullmatch(r"\d{1,3}(?:\D\d{3})*|\d+", whole)
+    doubtful = not decimal and signs & {".", ","} and not signs <= grouping
+    if len(signs) > 1 or not grouped or doubtful or (part and not part.isdecimal()):
+        raise PerfStatError(
+            f"`{text}` may be one of two numbers", remedy="run perf with LC_ALL=C, and -j"
+        )
+    return float(f"{digits}.{part or 0}")
+
+
+def _plain(text: str) -> float:
+    """A number for programs."""
+    if not _PLAIN.fullmatch(text) or not math.isfinite(float(text)):
+        raise PerfStatError(f"`{text[:40]}` is no count", remedy="run perf with LC_ALL=C, and -j")
+    return float(text)
+
+
+def _several_groups() -> PerfStatError:
+    return PerfStatError(
+        "the counts are of control groups, or in columns that are not known",
+        remedy="count one program: perf stat -j -e EVENTS -- COMMAND",
+    )

@@ -92,3 +92,14 @@ def test_what_the_kernel_does_not_tell_is_a_core_of_its_own(tmp_path: Path) -> N
         Processor(number=3, core=7, package=1, memory=1),
         Processor(number=4, core=4),
     )
+
+
+def test_threads_that_share_a_core_are_of_one_though_its_number_comes_again(tmp_path: Path) -> None:
+    """Two dies of one package, whose cores are both called 0; the second is a hybrid's small one."""
+    for number, threads in enumerate(("0,2", "1,3", "0,2", "1,3", "4")):
+        topology = tmp_path / f"cpu{number}/topology"
+        topology.mkdir(parents=True)
+        (topology / "core_id").write_text("0\n")
+        (topology / "physical_package_id").write_text("0\n")
+        (topology / "thread_siblings_list").write_text(f"{threads}\n")
+    assert [one.core for one in processors.read(range(5), tmp_path)] == [0, 1, 0, 1, 4]

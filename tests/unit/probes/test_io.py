@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -166,8 +168,83 @@ def test_recordings_of_a_machine_without_counters_have_no_cycles() -> None:
 
 def test_columns_before_the_count_do_not_matter() -> None:
     line = "700,,cycles:u,1000,100.00,,"
-    for text in (line, f"1.0002,{line}", f"CPU0,{line}", f"1.0002,S0,2,{line}"):
+    time = "     1.000201001"
+    for text in (
+        line,
+        f"{time},{line}",
+        f"CPU0,{line}",
+        f"{time},S0,2,{line}",
+        f"S0-D0-C1,2,{line}",
+    ):
         assert perf_stat.parse(text) == {"cycles:u": 700.0}
+        assert perf_stat.parse(text.replace(",", ";")) == {"cycles:u": 700.0}
+
+
+def test_counts_of_intervals_processors_and_kinds_of_cores_are_added() -> None:
+    times = "".join(f"{second}.000201001,{second}00,,cycles:u,1000,100.00,,\n" for second in (1, 2))
+    assert perf_stat.parse(times) == {"cycles:u": 300.0}
+    each = (
+        "CPU0,7,,cycles:k,9,100.00,,",
+        "CPU1,<not counted>,,cycles:k,0,0,,",
+        "CPU2,8,,cycles:k,9,1,,",
+    )
+    assert perf_stat.parse("\n".join(each)) == {"cycles:k": 15.0}
+    kinds = "40,,cpu_core/cycles/u,9,1,,\n2,,cpu_atom/cycles/u,9,1,,\n9,,cpu_core/cycles/k,9,1,,"
+    assert perf_stat.parse(kinds) == {"cycles:u": 42.0, "cycles:k": 9.0}
+    lines = [
+        '{"interval" : 1.0, "counter-value" : "7.000000", "unit" : "", "event" : "cycles:u"}',
+        '{"interval" : 2.0, "cpu" : "1", "counter-value" : "8.000000", "event" : "cycles:u"}',
+    ]
+    assert perf_stat.parse("\n".join(lines)) == {"cycles:u": 15.0}
+
+
+def test_repeated_runs_have_a_variance_that_is_no_control_group() -> None:
+    assert perf_stat.parse("700,,cycles:u,0.50%,1000,100.00,,") == {"cycles:u": 700.0}
+    with pytest.raises(perf_stat.PerfStatError, match="control groups"):
+        perf_stat.parse("700,,cycles:u,system.slice/a.service,1000,100.00,,")
+    with pytest.raises(perf_stat.PerfStatError, match="control groups"):
+        perf_stat.parse(
+            "  700      cycles:u     a.service    #  2 GHz\n 1.000000000 seconds time elapsed"
+        )
+
+
+GERMAN = """
+      83723,452481      task-clock:u (msec)       #    1,004 CPUs utilized
+             3.188      page-faults:u             #    0,039 M/sec
+   229.570.665.834      cycles:u                  #    2,742 GHz        ( +-  0,5% )
+
+      83,409183620 seconds time elapsed
+"""
+
+
+@pytest.mark.parametrize("group", [".", "\u202f", "\u00a0", ""])
+def test_a_table_of_another_locale_is_read(group: str) -> None:
+    counts = perf_stat.parse(re.sub(r"(?<=\d)\.(?=\d)", group, GERMAN))
+    assert counts["task-clock:u"] == pytest.approx(83723.452481)
+    assert counts["page-faults:u"] == 3188
+    assert counts["cycles:u"] == 229_570_665_834
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "83723,452481,msec,task-clock:u,1000,100.00,,",  # a decimal comma in columns of commas
+        "1,000201001,700,,cycles:u,1000,100.00,,",
+        "make-77,700,,cycles:u,1000,100.00,,",
+        "   788.234      cycles:k\n",
+        "   1.5 msec task-clock\n   1,5      cycles:k\n",
+        '{"counter-value" : "7,000000", "event" : "cycles:u"}',
+    ],
+)
+def test_what_may_be_one_of_two_numbers_is_refused(text: str) -> None:
+    with pytest.raises(perf_stat.PerfStatError):
+        perf_stat.parse(text)
+
+
+def test_perf_is_asked_for_what_can_be_read_in_one_way() -> None:
+    words, variables = perf_stat.command(("task-clock", "cycles:u"), ("true",))
+    assert words[:3] == ["perf", "stat", "-j"]
+    assert variables == {"LC_ALL": "C"}
 
 
 def test_either_part_of_the_cycles_follows_from_the_other_and_the_sum() -> None:
@@ -176,9 +253,26 @@ def test_either_part_of_the_cycles_follows_from_the_other_and_the_sum() -> None:
     assert perf_stat.cycles({"cycles": 8}) is None
 
 
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *("1", "700", "1.000201001", ",", ",,", ";", ".", " ", "cycles:u", "msec", "CPU0"),
+                *("<not counted>", "100.00", "\n", "seconds time elapsed", "0.5%", "\u202f", "# 2"),
+            ]
+        ),
+        max_size=20,
+    )
+)
+def test_no_mixture_of_its_words_breaks_the_reader_of_perf(words: list[str]) -> None:
+    with contextlib.suppress(perf_stat.PerfStatError):
+        assert all(value >= 0 for value in perf_stat.parse("".join(words)).values())
+
+
 @given(st.text())
 def test_no_text_breaks_a_reader(text: str) -> None:
-    perf_stat.parse(text)
+    with contextlib.suppress(perf_stat.PerfStatError):
+        perf_stat.parse(text)
     parse_io(text)
     parse_blkio(text)
     account.parse(text)

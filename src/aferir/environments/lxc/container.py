@@ -17,7 +17,17 @@ from aferir.environments.limited import DISK, LayeredSpec
 from aferir.environments.lxc import attach, config_file
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
-from aferir.linux import affinity, cgroup, events, journal, limited_disk, pages, process, undo
+from aferir.linux import (
+    affinity,
+    cgroup,
+    events,
+    journal,
+    limited_disk,
+    pages,
+    process,
+    umask,
+    undo,
+)
 from aferir.linux.process import Completed
 from aferir.machine import facts
 from aferir.model.finding import Finding
@@ -138,6 +148,7 @@ def _write_config(
     disk: limited_disk.Disk | None,
 ) -> None:
     folder = folder_of(entry)
+    umask.everybody_reads()
     # In the layer, and not below it: there it would be made when something is first written to it.
     (folder / "upper" / initramfs.CONTAINER_MARK).parent.mkdir(parents=True)
     folder.chmod(0o700)

@@ -27,7 +27,7 @@ from aferir.environments.uml.machine import HOST_FILES, Share
 from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs
 from aferir.image.userland import Image
-from aferir.linux import events, journal, process, undo
+from aferir.linux import events, journal, process, umask, undo
 from aferir.machine import privileges
 
 KIND = "uml"
@@ -179,6 +179,7 @@ def _make_files(
     entry: journal.Entry, base: Image, wanted: Wanted, loaded: Mapping[str, bytes]
 ) -> None:
     folder = folder_of(entry)
+    umask.everybody_reads()
     _exchange(entry).mkdir(parents=True)
     folder.chmod(0o700)
     shares = [Share(_exchange(entry), HOST_FILES, writable=True), *wanted.shares]
