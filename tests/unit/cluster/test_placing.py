@@ -95,7 +95,7 @@ def test_what_the_kernel_does_not_tell_is_a_core_of_its_own(tmp_path: Path) -> N
 
 
 def test_threads_that_share_a_core_are_of_one_though_its_number_comes_again(tmp_path: Path) -> None:
-    """Two dies of one package, whose cores are both called 0; the second is a hybrid's small one."""
+    """Two dies of one package, all of whose cores are called 0."""
     for number, threads in enumerate(("0,2", "1,3", "0,2", "1,3", "4")):
         topology = tmp_path / f"cpu{number}/topology"
         topology.mkdir(parents=True)
