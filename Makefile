@@ -31,6 +31,7 @@ reference: setup-dev
 	@.venv/bin/aferir schema > docs/reference/experiment.schema.json
 	@.venv/bin/aferir schema --markdown > docs/reference/programs.md
 	@.venv/bin/aferir schema --markdown environments > docs/reference/environment-keys.md
+	@.venv/bin/aferir schema --markdown sections > docs/reference/experiment-keys.md
 
 # Takes newer versions of everything; `uv` must be on the path.
 pins:

@@ -6,6 +6,7 @@ examples:
   aferir schema > experiment.schema.json
   aferir schema --markdown                  every parameter of every program, as a page
   aferir schema --markdown environments     every key of every kind of environment
+  aferir schema --markdown sections         every key of the other tables of a file
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--markdown",
         nargs="?",
         const="programs",
-        choices=("programs", "environments"),
-        help="print the page of the programs' parameters instead, or of the environments' keys",
+        choices=("programs", "environments", "sections"),
+        help="print a page instead: of the programs' parameters (if nothing is said), or of the "
+        "keys of environments, or of the other sections",
     )
 
 
@@ -34,11 +36,14 @@ def execute(options: argparse.Namespace) -> int:
     from aferir import registry
     from aferir.config import reference, schema
 
-    programs = registry.all_programs()
-    if options.markdown == "environments":
-        print(reference.environments(registry.kinds()), end="")
-    elif options.markdown:
-        print(reference.page(programs), end="")
+    pages = {
+        "programs": lambda: reference.page(registry.all_programs()),
+        "environments": lambda: reference.environments(registry.kinds()),
+        "sections": reference.sections,
+    }
+    if options.markdown:
+        print(pages[options.markdown](), end="")
     else:
-        print(json.dumps(schema.document(programs, registry.kinds()), indent=1))
+        document = schema.document(registry.all_programs(), registry.kinds())
+        print(json.dumps(document, indent=1))
     return 0

@@ -1,4 +1,4 @@
-"""Pages of what programs and kinds of environment take, written from their own declarations."""
+"""Pages of what sections, environments and programs take, written from their declarations."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import Any
 
 import msgspec
 
+from aferir.config.environments import EnvironmentKeys
+from aferir.config.explain import Explain
+from aferir.config.hosts import HostKeys
+from aferir.config.sections import Experiment, Stop
+from aferir.config.server import Server
+from aferir.config.workloads import WorkloadKeys
 from aferir.environments.base import Kind
 from aferir.model.checking import bounds
-from aferir.model.parameters import Field, default_text
+from aferir.model.parameters import Field, default_text, fields
 from aferir.model.units import format_size
 from aferir.programs.base import Program, declared_by
 
@@ -26,6 +32,26 @@ This page is written by `aferir schema --markdown`, and so is what an installed 
 """
 
 
+_SECTIONS_HEAD = """\
+# Keys of the sections
+
+What may stand in each table of [an experiment file](experiment-file.md). An `[[environment]]` has
+besides the [keys of its kind](environment-keys.md), and a `[[workload]]` the
+[parameters of its program](programs.md).
+
+This page is written by `aferir schema --markdown sections`.
+"""
+_SECTIONS: Mapping[str, type[msgspec.Struct]] = {
+    "[experiment]": Experiment,
+    "[stop]": Stop,
+    "[server]": Server,
+    "[explain]": Explain,
+    "[[host]]": HostKeys,
+    "[[environment]]": EnvironmentKeys,
+    "[[workload]]": WorkloadKeys,
+}
+
+
 _ENVIRONMENTS_HEAD = """\
 # Keys of environments
 
@@ -39,6 +65,16 @@ adds.
 | key | what may be written | default | meaning | kinds |
 | --- | --- | --- | --- | --- |
 """
+
+
+def sections() -> str:
+    """Markdown: one table for each section."""
+    return "\n".join(
+        [
+            _SECTIONS_HEAD,
+            *(f"## `{name}`\n\n{_table('key', fields(keys))}" for name, keys in _SECTIONS.items()),
+        ]
+    )
 
 
 def environments(kinds: Mapping[str, Kind]) -> str:
@@ -80,19 +116,14 @@ def _section(program: Program[Any]) -> str:
         kinds = "on the host, and in environments whose image gets its Debian packages"
     if program.kinds:
         kinds = "in environments of kind " + " or ".join(f"`{kind}`" for kind in program.kinds)
-    rows = [_row(field) for field in declared_by(program)]
-    return "\n".join(
-        [
-            f"## `{program.name}`",
-            "",
-            f"{_described(program)} Runs {kinds}.",
-            "",
-            "| parameter | what may be written | default | meaning |",
-            "| --- | --- | --- | --- |",
-            *rows,
-            "",
-        ]
-    )
+    said = f"{_described(program)} Runs {kinds}."
+    return f"## `{program.name}`\n\n{said}\n\n{_table('parameter', declared_by(program))}"
+
+
+def _table(called: str, declared: Sequence[Field]) -> str:
+    """A row for each key, `called` so in the head."""
+    head = (f"| {called} | what may be written | default | meaning |", "| --- | --- | --- | --- |")
+    return "\n".join([*head, *(_row(field) for field in declared), ""])
 
 
 def _described(program: Program[Any]) -> str:
@@ -128,6 +159,8 @@ def _default(field: Field) -> str:
     text = default_text(field)
     if field.default in (None, ()) or (field.default == "" and field.unset):
         return _escaped(field.unset or text)
+    if field.form == "list" and not field.separator:
+        return f"`[{text}]`"
     quoted = field.form in ("word", "text", "list") and not isinstance(field.default, int)
     return f"`{_literal(text) if quoted or field.spelling else text}`"
 

@@ -33,7 +33,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     order: Annotated[
         Order,
         told(
-            "`interleaved`: group after group, its environments next to each other; `random`: every"
+            "`interleaved`: group after group, its environments next to each other,"
+            " each of them equally often first; `random`: every"
             " round shuffled as a whole"
         ),
     ] = "interleaved"
@@ -41,7 +42,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_s: Annotated[
         float,
         duration(
-            "of the whole run; what is not done by then is left out", 1.0, MONTH_S, bare=False
+            "of the whole run; what is not done by then is left out, and the report says so",
+            *(1.0, MONTH_S),
+            bare=False,
         ),
     ] = msgspec.field(name="time_limit", default=3600.0)
     oversubscribe: Annotated[
@@ -100,7 +103,11 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
     emulated: (
         Annotated[
             int,
-            whole("repetitions where all is emulated in software", 1, 1000, unset="3, or fewer"),
+            whole(
+                "repetitions where all is emulated in software, which run last, without a warm-up",
+                *(1, 1000),
+                unset="3, or fewer if fewer are made",
+            ),
         ]
         | None
     ) = None

@@ -20,7 +20,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """`[server]`."""
 
     peak_w: Annotated[
-        float, number("with all cores busy, without storage", above=0.0, most=1e6, unit="W")
+        float,
+        number("of the server with all cores busy, without storage", above=0.0, most=1e6, unit="W"),
     ]
     peak_error_w: Annotated[float, number("its standard uncertainty", 0.0, 1e6, unit="W")] = 0.0
     idle: Annotated[

@@ -106,6 +106,8 @@ def test_the_committed_page_and_schema_are_what_the_declarations_say() -> None:
     assert page == reference.page(all_programs())
     keys = (folder / "environment-keys.md").read_text(encoding="utf-8")
     assert keys == reference.environments(kinds())
+    sections = (folder / "experiment-keys.md").read_text(encoding="utf-8")
+    assert sections == reference.sections()
     made = json.loads((folder / "experiment.schema.json").read_text(encoding="utf-8"))
     assert made == json.loads(json.dumps(schema.document(all_programs(), kinds())))
 
@@ -124,6 +126,8 @@ def test_the_verb_prints_both(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed["$schema"].endswith("2020-12/schema")
     assert main(["schema", "--markdown"]) == 0
     assert "## `memory-bandwidth`" in capsys.readouterr().out
+    assert main(["schema", "--markdown", "sections"]) == 0
+    assert "## `[experiment]`" in capsys.readouterr().out
 
 
 def _written(field: Field) -> st.SearchStrategy[object]:
