@@ -11,7 +11,7 @@ from aferir.config import parse
 from aferir.model.parameters import Field
 from aferir.model.plan import EnvironmentSpec, HostLimits, Plan
 from aferir.registry import all_programs, kinds
-from tests.unit.config.broken.pieces import BOX, EP, EXPERIMENT, GUEST, LAB, NATIVE, check_refused
+from tests.unit.config.broken_pieces import BOX, EP, EXPERIMENT, GUEST, LAB, NATIVE, check_refused
 
 HOST = HostLimits(cpus=(0, 1), memory_bytes=4 * 2**30)
 ALONE = '[experiment]\nname = "e"\nbaseline = "{}"\n'

@@ -9,8 +9,8 @@ import pytest
 from aferir.config import load, parse, read_bytes
 from aferir.errors import UsageError
 from aferir.registry import all_programs, kinds
-from tests.unit.config.broken import BROKEN
-from tests.unit.config.broken.pieces import (
+from tests.unit.config.broken_files import BROKEN
+from tests.unit.config.broken_pieces import (
     BOX,
     EP,
     EXPERIMENT,

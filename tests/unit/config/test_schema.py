@@ -18,8 +18,8 @@ from aferir.model.units import format_duration, format_size
 from aferir.programs.base import declared_by
 from aferir.registry import all_programs, kinds
 from tests.checkout import ROOT
-from tests.unit.config.broken import BROKEN
-from tests.unit.config.broken.pieces import GOOD
+from tests.unit.config.broken_files import BROKEN
+from tests.unit.config.broken_pieces import GOOD
 
 EXPERIMENTS = sorted((ROOT / "experiments").glob("*.toml"))
 BEYOND_A_SCHEMA = 33

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.config.broken.pieces import (
+from tests.unit.config.broken_pieces import (
     BOX,
     CG,
     EP,

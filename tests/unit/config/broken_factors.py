@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.config.broken.pieces import EP, EXPERIMENT, GOOD, NATIVE, Broken
+from tests.unit.config.broken_pieces import EP, EXPERIMENT, GOOD, NATIVE, Broken
 
 BROKEN: dict[str, Broken] = {
     "factor without levels": (

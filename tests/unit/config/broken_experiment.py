@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.config.broken.pieces import BOX, EP, EXPERIMENT, GOOD, LONG, NATIVE, Broken
+from tests.unit.config.broken_pieces import BOX, EP, EXPERIMENT, GOOD, LONG, NATIVE, Broken
 
 BROKEN: dict[str, Broken] = {
     "no name": ("[experiment]\n" + NATIVE + EP, "experiment.name", "is missing", "add `name"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.config.broken.pieces import BOX, EP, EXPERIMENT, GUEST, LAB, NATIVE, Broken
+from tests.unit.config.broken_pieces import BOX, EP, EXPERIMENT, GUEST, LAB, NATIVE, Broken
 
 BROKEN: dict[str, Broken] = {
     "environment with brackets": (
