@@ -47,8 +47,9 @@ class Late:
         url = "http://127.0.0.1:9/video.mp4"
         return Server(name=name, address="127.0.0.1", url=url, phases=(), total_s=self._takes_s)
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str) -> float:
         self.there.discard(name)
+        return 0.0
 
     def delete_all(self) -> None:
         self.there.clear()

@@ -56,9 +56,10 @@ class Nginxes:
         phase = Phase(name="TiI", seconds=0.1, source="a test", resolution_s=0.1)
         return Server(name=name, address="127.0.0.1", url=node.url, phases=(phase,), total_s=0.1)
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str) -> float:
         if stack := self._there.pop(name, None):
             stack.close()
+        return 0.0
 
     def delete_all(self) -> None:
         for name in list(self._there):

@@ -1,12 +1,13 @@
 """Remove everything that a killed run left behind: containers, guests, mounts, control groups.
 
 What belongs to a run that is still going is left alone, and so are clusters: they are kept on
-purpose.
+purpose. In clouds that were used it looks for instances of ours that no entry tells of, too.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 NAME = "clean"
 HELP = "remove what a killed run left behind"
@@ -19,6 +20,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--images", action="store_true", help="also remove cached images (rebuilt when needed)"
     )
     parser.add_argument(
+        "--cloud",
+        type=Path,
+        metavar="FILE",
+        help="also look in this cloud for instances of ours (those that were used are looked at)",
+    )
+    parser.add_argument(
+        "--of-others",
+        action="store_true",
+        help="with --cloud: also what another machine or state folder made, even while it uses it",
+    )
+    parser.add_argument(
         "--clusters", action="store_true", help="also destroy all clusters, and what is on them"
     )
 
@@ -28,6 +40,7 @@ def execute(options: argparse.Namespace) -> int:
     import json
 
     from aferir import registry
+    from aferir.clouds import providers
     from aferir.cluster import manager, storing
     from aferir.linux import journal
 
@@ -35,6 +48,9 @@ def execute(options: argparse.Namespace) -> int:
     problems = registry.clean(orphans)
     gone = [entry for entry in orphans if journal.read(entry.id) is None]
     removed = [f"{entry.kind} {entry.id}" for entry in gone]
+    swept = providers.sweep(options.cloud, of_others=options.of_others)
+    removed += swept.removed
+    problems += swept.problems
     for name in storing.names() if options.clusters else []:
         manager.destroy(name)
         removed.append(f"cluster {name}")
@@ -43,12 +59,15 @@ def execute(options: argparse.Namespace) -> int:
 
         removed.extend(remove_images(registry.image_users()))
     if options.json:
-        print(json.dumps({"removed": removed, "problems": problems}))
+        found = {"removed": removed, "problems": problems, "of_others": swept.of_others}
+        print(json.dumps(found))
     else:
         for line in removed:
             print(f"removed {line}")
         for line in problems:
             print(line)
+        for name in swept.of_others:
+            print(f"left alone: instance {name}, of another machine or state folder")
         if not removed and not problems:
             print("Nothing was left behind.")
     return 1 if problems else 0

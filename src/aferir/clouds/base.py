@@ -68,8 +68,11 @@ class Cloud(Protocol):
         """Make an instance and wait until it serves. Errors: AferirError, and nothing is left."""
         ...
 
-    def delete(self, name: str) -> None:
-        """Give it back; one that does not exist is fine. Errors: AferirError, OSError."""
+    def delete(self, name: str) -> float:
+        """Give it back; one that does not exist is fine. Errors: AferirError, OSError.
+
+        Seconds until it was gone (TlR), without those that were spent to make sure of it.
+        """
         ...
 
     def delete_all(self) -> None:
@@ -81,16 +84,31 @@ class Cloud(Protocol):
         ...
 
 
+def bracketed(host: str) -> str:
+    """A host as URLs have it (RFC 3986, 3.2.2)."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
 def serves(address: str, port: int, path: str, *, limit_s: float = 1.0) -> bool:
-    """Whether an HTTP server answers 200 for `path` within the limit."""
-    connection = http.client.HTTPConnection(address, port, timeout=limit_s)
-    try:
-        connection.request("HEAD", path)
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
+    """Whether an HTTP server answers 200 for `path` within the limit.
+
+    It is asked for the head alone, and for all of it where it does not know that.
+    """
+    for method in ("HEAD", "GET"):
+        connection = http.client.HTTPConnection(address, port, timeout=limit_s)
+        try:
+            connection.connect()
+        except OSError:
+            return False
+        try:
+            connection.request(method, path)
+            if connection.getresponse().status == http.HTTPStatus.OK:
+                return True
+        except (OSError, http.client.HTTPException):
+            continue
+        finally:
+            connection.close()
+    return False
 
 
 def await_service(address: str, port: int, path: str, limit_s: float) -> None:
@@ -100,6 +118,6 @@ def await_service(address: str, port: int, path: str, limit_s: float) -> None:
         lambda: serves(address, port, path, limit_s=0.25), wait.after(limit_s), period_s=_POLL_S
     ):
         raise ProgramError(
-            f"http://{address}:{port}{path} did not answer within {limit_s:g} s",
+            f"http://{bracketed(address)}:{port}{path} did not answer within {limit_s:g} s",
             remedy="look at what the instance's service says",
         )

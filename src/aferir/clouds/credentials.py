@@ -17,6 +17,9 @@ import msgspec
 from aferir.errors import UsageError
 from aferir.linux.refusal import expanded
 
+_LENT = {"role_arn", "sso_session", "sso_start_url", "credential_process", "source_profile"}
+"""Of a profile whose keys the AWS CLI asks somebody else for."""
+
 
 class Secret:
     """Text that nobody prints by accident."""
@@ -35,6 +38,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     secret: Secret
+    token: Secret = Secret("")
+    """Of a session: keys that were lent for some hours are none without it."""
     url: str = ""
     region: str = ""
 
@@ -42,20 +47,36 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 def ec2() -> Key:
     """AWS_ACCESS_KEY_ID and so on, else the profile AWS_PROFILE of ~/.aws.
 
-    Errors: UsageError where there is neither.
+    A token belongs to the key beside which it stands. Errors: UsageError where there is neither.
     """
-    profile = os.environ.get("AWS_PROFILE", "default")
+    profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or "default"
     kept = _section(_path("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"), profile)
     named = profile if profile == "default" else f"profile {profile}"
     settings = _section(_path("AWS_CONFIG_FILE", "~/.aws/config"), named)
+    told = {
+        "aws_access_key_id": os.environ.get("AWS_ACCESS_KEY_ID", ""),
+        "aws_secret_access_key": os.environ.get("AWS_SECRET_ACCESS_KEY", ""),
+        "aws_session_token": os.environ.get("AWS_SESSION_TOKEN")
+        or os.environ.get("AWS_SECURITY_TOKEN", ""),
+    }
+    sources = (told, kept, settings)
+    keys = next((one for one in sources if one.get("aws_access_key_id")), {})
+    remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
+    if not keys and {**kept, **settings}.keys() & _LENT:
+        remedy = 'run eval "$(aws configure export-credentials --format env)": keys are lent here'
     return _key(
-        name=os.environ.get("AWS_ACCESS_KEY_ID") or kept.get("aws_access_key_id", ""),
-        secret=os.environ.get("AWS_SECRET_ACCESS_KEY") or kept.get("aws_secret_access_key", ""),
-        url=os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL", ""),
+        name=keys.get("aws_access_key_id", ""),
+        secret=keys.get("aws_secret_access_key", ""),
+        token=keys.get("aws_session_token") or keys.get("aws_security_token", ""),
+        url=os.environ.get("AWS_ENDPOINT_URL_EC2")
+        or os.environ.get("AWS_ENDPOINT_URL")
+        or settings.get("endpoint_url", ""),
         region=os.environ.get("AWS_REGION")
         or os.environ.get("AWS_DEFAULT_REGION")
-        or settings.get("region", "us-east-1"),
-        remedy="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`",
+        or settings.get("region")
+        or kept.get("region")
+        or "us-east-1",
+        remedy=remedy,
     )
 
 
@@ -130,11 +151,18 @@ def path_of(url: str) -> str:
 
 
 def _key(
-    *, name: str, secret: str, url: str = "", region: str = "", remedy: str, needs_url: bool = False
+    *,
+    name: str,
+    secret: str,
+    token: str = "",
+    url: str = "",
+    region: str = "",
+    remedy: str,
+    needs_url: bool = False,
 ) -> Key:
     if not name or not secret or (needs_url and not url):
         raise UsageError("there are no credentials for this cloud", remedy=remedy)
-    return Key(name=name, secret=Secret(secret), url=url, region=region)
+    return Key(name=name, secret=Secret(secret), token=Secret(token), url=url, region=region)
 
 
 def _path(variable: str, usual: str) -> Path:

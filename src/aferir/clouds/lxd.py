@@ -33,6 +33,8 @@ KIND = "lxd"
 """Of the journal's entries."""
 TAG = "user.aferir"
 USUAL_SOCKET = Path("/var/lib/lxd/unix.socket")
+_OURS = "ours"
+"""Of an entry's details: the server was one of our own."""
 _ANSWER_LIMIT_S = 60.0
 _OPERATION_LIMIT_S = 120
 _SERVICE_LIMIT_S = 60.0
@@ -60,6 +62,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """... but for these last numbers."""
     managed: bool = False
     """Whether the bridge is LXD's own, which gives out addresses there, too."""
+    ours: bool = False
+    """Whether the server ends with us, and all of its instances with it."""
     profile: str = ""
     """What has the instances' disk and limits; empty: no limits, and a disk in the pool."""
 
@@ -95,7 +99,8 @@ class LxdCloud:
         number = self._take()
         name = ""
         try:
-            entry = journal.write(KIND, {"socket": str(self._place.socket)})
+            ours = {_OURS: "yes"} if self._place.ours else {}
+            entry = journal.write(KIND, {"socket": str(self._place.socket), **ours})
             self._taken[number] = entry
             name = name_of(entry)
             address = f"{self._place.network}.{number}"
@@ -115,11 +120,13 @@ class LxdCloud:
             total_s=ready - asked,
         )
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str) -> float:
         """Stop it at once and delete it."""
+        asked = time.perf_counter()
         for number, entry in list(self._taken.items()):
             if entry is not None and name_of(entry) == name:
                 self._give_back(number)
+        return time.perf_counter() - asked
 
     def delete_all(self) -> None:
         """One after the other; the first error of any."""
@@ -202,13 +209,17 @@ def check(path: Path) -> list[Finding]:
 def give_back(entry: Entry) -> None:
     """Remove an instance, whatever there is of it, and its entry.
 
-    Where the server is gone, so is what it knew; processes of the instance are killed then.
-    Errors: AferirError where the server refuses; the entry stays.
+    Where a server of ours is gone, so is what it knew; processes of the instance are killed then.
+    The instances of others live on while their server does not, as when it is started anew.
+    Errors: AferirError where the server refuses or does not answer; the entry stays.
     """
     path, name = Path(entry.details["socket"]), name_of(entry)
     try:
         ask(path, "GET", "/1.0")
-    except OSError:
+    except OSError as error:
+        if _OURS not in entry.details and path.parent.exists():
+            remedy = "start LXD, then run `aferir clean`"
+            raise ProgramError(f"LXD does not answer on {path}: {error}", remedy=remedy) from None
         have = cgroup.layout()
         for group in (f"lxc.payload.{name}", f"lxc.monitor.{name}"):
             cgroup.remove(group, have)

@@ -46,10 +46,9 @@ class NamedLxd:
         """As `LxdCloud.create`. Errors: UsageError where the server lacks what is wanted, too."""
         return self._cloud().create()
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str) -> float:
         """Stop it at once and delete it."""
-        if self._made is not None:
-            self._made.delete(name)
+        return 0.0 if self._made is None else self._made.delete(name)
 
     def delete_all(self) -> None:
         """All that this object has made."""

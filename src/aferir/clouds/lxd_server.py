@@ -68,7 +68,11 @@ def lxd_server() -> Iterator[tuple[lxd.Place, str]]:
         )
         try:
             place = lxd.Place(
-                socket=folder / "unix.socket", pool=_POOL, bridge=_BRIDGE, network=NETWORK
+                socket=folder / "unix.socket",
+                pool=_POOL,
+                bridge=_BRIDGE,
+                network=NETWORK,
+                ours=True,
             )
             _await(place.socket, folder / "lxd.log")
             lxd.add_pool(place.socket, _POOL)

@@ -8,15 +8,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import http.client
+import threading
 import xmlrpc.client
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
+from xml.parsers import expat
 
 from aferir.clouds import credentials
 from aferir.clouds.base import PhaseName
-from aferir.clouds.remote import Look, Stage
-from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.clouds.provider import Consistency, Look, Stage
+from aferir.clouds.refused import CloudError, judged
+from aferir.errors import AferirError, UsageError
 from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
@@ -29,14 +32,27 @@ _LCM_INIT, _PROLOG = 0, 1
 _OURS = -3
 """Of one.vmpool.info: resources of the user who asks."""
 _NOT_DONE = -1
-_OWN_ERRORS = (OSError, xmlrpc.client.Error, http.client.HTTPException, ET.ParseError)
+_REMEDY = "see ONE_XMLRPC and oned.log"
+_LIMIT_S = 60.0
+_FEW = 4
+"""So many machines are asked for one by one, more by the pool."""
+_NO_EXISTS = 0x0400
+"""Error code of OpenNebula: there is no such machine."""
+_INTERNAL = 0x2000
+_UNREADABLE = (
+    *(xmlrpc.client.ResponseError, http.client.HTTPException, ET.ParseError, expat.ExpatError),
+    *(ValueError, TypeError, KeyError, IndexError, AttributeError),
+)
+"""What comes of an answer that is none, such as a page of HTML: the library checks nothing."""
 
 
 class OpenNebula:
     """Machines of one template."""
 
-    resolution_s = 0.0
+    resolution_s = 0.05
     sources: dict[PhaseName, str]
+    consistency = Consistency(appears_s=30.0, apart_s=0.2)
+    repeatable = False
 
     def __init__(self, wanted: Wanted) -> None:
         self.sources = {
@@ -45,6 +61,7 @@ class OpenNebula:
             "TiI": "from BOOT until the first HTTP 200",
         }
         self._wanted = wanted
+        self._lock = threading.Lock()
 
     def check(self) -> list[Finding]:
         """Whether it lets us in, and has the template."""
@@ -54,25 +71,64 @@ class OpenNebula:
             return [Finding(PROVIDER, "missing", error.message, error.remedy)]
         return [Finding(PROVIDER, "ok", "OpenNebula lets us in and has the template")]
 
+    def place(self) -> str:
+        """Address of oned, and whose machines are asked for."""
+        return f"{self._key.url} as {self._key.name}"
+
     def request(self, name: str) -> str:
         """one.template.instantiate, running and not held, with nothing changed."""
-        return str(self._ask("one.template.instantiate", self._template, name, False, "", False))
+        with self._lock:
+            template = self._template
+        return str(self._ask("one.template.instantiate", template, name, False, "", False))
 
-    def look(self, identity: str) -> Look:
-        """one.vm.info."""
-        return look_of(str(self._ask("one.vm.info", int(identity))))
+    def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
+        """one.vm.info, or one.vmpool.info where there are many.
 
-    def remove(self, identity: str) -> None:
+        The pool does not tell of those that have ended, nor always the address.
+        """
+        found = dict(self._pool_looks()) if len(identities) > _FEW else {}
+        for identity in identities:
+            look = found.get(identity)
+            if look is None or (look.stage == "booting" and not look.address):
+                found[identity] = self._look(identity)
+        return {identity: found[identity] for identity in identities}
+
+    def remove(self, identity: str) -> bool:
         """one.vm.action, without a farewell."""
-        with contextlib.suppress(ProgramError):  # of one that is going already
+        try:
             self._ask("one.vm.action", "terminate-hard", int(identity))
+        except CloudError:
+            if self._look(identity).stage in ("absent", "gone"):
+                return False
+            raise
+        return True
 
     def find(self, name: str) -> list[str]:
         """Of that name in one.vmpool.info, whatever their state but DONE."""
+        return [vm.findtext("ID", "") for vm in self._pool() if vm.findtext("NAME") == name]
+
+    def named(self, prefix: str) -> dict[str, str]:
+        """By the beginning of their names, in one.vmpool.info."""
+        names = {vm.findtext("ID", ""): vm.findtext("NAME", "") for vm in self._pool()}
+        return {number: name for number, name in names.items() if name.startswith(prefix)}
+
+    def _look(self, identity: str) -> Look:
+        try:
+            return look_of(str(self._ask("one.vm.info", int(identity))))
+        except _NotThereError:
+            return Look("absent")
+
+    def _pool(self) -> list[ET.Element]:
         pool = str(self._ask("one.vmpool.info", _OURS, -1, -1, _NOT_DONE))
         with _told():
-            machines = ET.fromstring(pool).findall("VM")  # noqa: S314 - of the user's own cloud
-        return [vm.findtext("ID", "") for vm in machines if vm.findtext("NAME") == name]
+            found = ET.fromstring(pool)  # noqa: S314 - of the user's own cloud
+            if found.tag != "VM_POOL":
+                raise ValueError(f"<{found.tag}> is no pool of machines")
+            return found.findall("VM")
+
+    def _pool_looks(self) -> Iterator[tuple[str, Look]]:
+        for machine in self._pool():
+            yield machine.findtext("ID", ""), look_at(machine)
 
     @functools.cached_property
     def _key(self) -> credentials.Key:
@@ -91,25 +147,58 @@ class OpenNebula:
         raise UsageError(f"OpenNebula has no template {wanted!r}", remedy="see `onetemplate list`")
 
     def _ask(self, method: str, *arguments: object) -> Any:
-        """One call on a connection of its own. Errors: ProgramError, in OpenNebula's words."""
+        """One call on a connection of its own. Errors: CloudError, in OpenNebula's words."""
         session = f"{self._key.name}:{self._key.secret.text}"
-        with _told(), xmlrpc.client.ServerProxy(self._key.url) as server:
+        carrier = _TlsCarrier() if self._key.url.startswith("https") else _Carrier()
+        with _told(), xmlrpc.client.ServerProxy(self._key.url, carrier) as server:
             call = getattr(server, method)
             answer: Any = call(session, *arguments)
-        if not isinstance(answer, list) or len(answer) < 2:
-            raise ProgramError(f"OpenNebula's answer to {method} is none")
-        if answer[0] is not True:
-            raise ProgramError(f"OpenNebula refused {method}: {answer[1]}")
-        return answer[1]
+            done, said = answer[0], answer[1]
+        if done is True:
+            return said
+        code = answer[2] if len(answer) > 2 else 0
+        if code == _NO_EXISTS:
+            raise _NotThereError(f"OpenNebula refused {method}: {said}")
+        internal = code == _INTERNAL
+        raise CloudError(
+            f"OpenNebula refused {method}: {said}", passing=internal, may_be_done=internal
+        )
+
+
+class _NotThereError(CloudError):
+    """OpenNebula knows no machine of that number."""
+
+
+class _Carrier(xmlrpc.client.Transport):
+    """With an end to its patience."""
+
+    def make_connection(self, host: Any) -> http.client.HTTPConnection:
+        made = super().make_connection(host)
+        made.timeout = _LIMIT_S
+        return made
+
+
+class _TlsCarrier(xmlrpc.client.SafeTransport):
+    def make_connection(self, host: Any) -> http.client.HTTPSConnection:
+        made = super().make_connection(host)
+        made.timeout = _LIMIT_S
+        return made
 
 
 def look_of(described: str) -> Look:
-    """How far a machine is that one.vm.info describes. Errors: ProgramError where it is no XML."""
+    """How far a machine is that one.vm.info describes. Errors: CloudError where it is no XML."""
     with _told():
-        machine = ET.fromstring(described)  # noqa: S314 - of the user's own cloud
+        return look_at(ET.fromstring(described))  # noqa: S314 - of the user's own cloud
+
+
+def look_at(machine: ET.Element) -> Look:
+    """How far it is. Errors: ValueError where its state is no number."""
     state = int(machine.findtext("STATE") or -1)
     step = int(machine.findtext("LCM_STATE") or -1)
-    address = machine.findtext("TEMPLATE/NIC/IP") or ""
+    nic = machine.find("TEMPLATE/NIC")
+    fields = ("IP", "IP6", "IP6_GLOBAL", "IP6_ULA")
+    found = (nic.findtext(field) for field in fields) if nic is not None else ()
+    address = next((one for one in found if one), "")
     said = machine.findtext("USER_TEMPLATE/ERROR") or f"STATE {state}, LCM_STATE {step}"
     return Look(_stage(state, step), address, said)
 
@@ -129,6 +218,18 @@ def _told() -> Iterator[None]:
     """Errors of the library as one of ours, without the session in it."""
     try:
         yield
-    except _OWN_ERRORS as error:
-        said = error.faultString if isinstance(error, xmlrpc.client.Fault) else str(error)
-        raise ProgramError(f"OpenNebula: {said}", remedy="see ONE_XMLRPC and oned.log") from None
+    except AferirError:
+        raise
+    except xmlrpc.client.Fault as error:
+        raise judged("OpenNebula", error.faultString, status=400, remedy=_REMEDY) from None
+    except xmlrpc.client.ProtocolError as error:
+        headers = {str(name): str(value) for name, value in error.headers.items()}
+        said = f"status {error.errcode} {error.errmsg}"
+        raise judged(
+            "OpenNebula", said, status=error.errcode, headers=headers, remedy=_REMEDY
+        ) from None
+    except OSError as error:
+        raise judged("OpenNebula", str(error), remedy=_REMEDY) from None
+    except _UNREADABLE as error:
+        said = f"its answer is none of XML-RPC ({error})"
+        raise judged("OpenNebula", said, remedy=_REMEDY) from None

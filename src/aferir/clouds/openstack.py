@@ -9,25 +9,34 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import openstack
-from keystoneauth1.exceptions import ClientException
+from keystoneauth1.exceptions import ClientException, ConnectFailure, HttpError
 from openstack.compute.v2.server import Server as NovaServer
 from openstack.connection import Connection
-from openstack.exceptions import NotFoundException, SDKException
+from openstack.exceptions import HttpException, NotFoundException, SDKException
 
 from aferir.clouds.base import PhaseName
-from aferir.clouds.remote import Look, Stage
-from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.clouds.provider import Consistency, Look, Stage
+from aferir.clouds.refused import judged
+from aferir.errors import AferirError, UsageError
 from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
 PROVIDER = "openstack"
 REMEDY = "set OS_CLOUD and clouds.yaml, or source the project's openrc file"
-_STAGES: dict[str, Stage] = {"ACTIVE": "booting", "ERROR": "failed", "DELETED": "gone"}
+_STAGES: dict[str, Stage] = {
+    "ACTIVE": "booting",
+    "ERROR": "failed",
+    "DELETED": "gone",
+    "SOFT_DELETED": "gone",
+}
+_LIMIT_S = 60
+_FEW = 4
+"""So many servers are asked for one by one, more by a list."""
 _BEFORE_PLACING = (None, "scheduling")
 
 
@@ -40,8 +49,10 @@ class _Ids(msgspec.Struct, frozen=True):
 class OpenStack:
     """Servers of Nova."""
 
-    resolution_s = 0.0
+    resolution_s = 0.05
     sources: dict[PhaseName, str]
+    consistency = Consistency(appears_s=60.0, apart_s=2.0)
+    repeatable = False
 
     def __init__(self, wanted: Wanted) -> None:
         self.sources = {
@@ -70,29 +81,60 @@ class OpenStack:
             )
         return str(server.id)
 
-    def look(self, identity: str) -> Look:
-        """GET /servers/ID."""
+    def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
+        """GET /servers/ID, or the list where there are many.
+
+        Just after POST, and while its databases catch up, Nova may answer 404.
+        """
+        if len(identities) <= _FEW:
+            return {one: look for one in identities if (look := self._look(one)) is not None}
+        with _told():
+            servers = {str(one.id): one for one in self._connection.compute.servers()}
+        return {one: _look(servers[one], self._wanted) for one in identities if one in servers}
+
+    def remove(self, identity: str) -> bool:
+        """DELETE /servers/ID."""
+        with _told():
+            try:
+                self._connection.compute.delete_server(identity, ignore_missing=False)
+            except NotFoundException:
+                return False
+        return True
+
+    def find(self, name: str) -> list[str]:
+        """GET /servers?name=, page by page."""
+        return [one for one, known in self._listed(f"^{name}$").items() if known == name]
+
+    def named(self, prefix: str) -> dict[str, str]:
+        """GET /servers?name=, which takes an expression."""
+        found = self._listed(f"^{prefix}")
+        return {one: name for one, name in found.items() if name.startswith(prefix)}
+
+    def place(self) -> str:
+        """Address of Keystone, region and project."""
+        cloud = self._connection
+        with _told():
+            address = str(cloud.config.get_auth_args().get("auth_url", ""))
+            region = str(cloud.config.get_region_name("compute") or "")
+            project = str(cloud.current_project_id or "")
+        return f"{address} region {region} project {project}"
+
+    def _look(self, identity: str) -> Look | None:
         with _told():
             try:
                 return _look(self._connection.compute.get_server(identity), self._wanted)
             except NotFoundException:
-                return Look("gone")
+                return None
 
-    def remove(self, identity: str) -> None:
-        """DELETE /servers/ID."""
+    def _listed(self, name: str) -> dict[str, str]:
         with _told():
-            self._connection.compute.delete_server(identity, ignore_missing=True)
-
-    def find(self, name: str) -> list[str]:
-        """GET /servers?name=."""
-        with _told():
-            found = self._connection.compute.servers(details=False, name=f"^{name}$")
-            return [str(server.id) for server in found]
+            found = self._connection.compute.servers(details=False, name=name)
+            return {str(server.id): str(server.name) for server in found}
 
     @functools.cached_property
     def _connection(self) -> Connection:
         with _told():
-            made = openstack.connect(app_name="aferir")
+            made = openstack.connect(app_name="aferir", api_timeout=_LIMIT_S)
             made.authorize()
         return made
 
@@ -135,8 +177,42 @@ def _look(server: NovaServer, wanted: Wanted) -> Look:
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """What the SDK says, as an error of ours; it names no secrets."""
+    """What the SDK says, as an error of ours; it names no secrets.
+
+    It raises `ValueError` and others beside its own where an answer is not what it expects.
+    """
     try:
         yield
+    except AferirError:
+        raise
+    except (HttpException, HttpError) as error:
+        raise judged(
+            "OpenStack",
+            _words(error),
+            status=_status(error),
+            headers=_headers(error),
+            remedy=REMEDY,
+        ) from None
+    except (ConnectFailure, OSError) as error:
+        raise judged("OpenStack", str(error), remedy=REMEDY) from None
     except (SDKException, ClientException) as error:
-        raise ProgramError(f"OpenStack: {error}", remedy=REMEDY) from None
+        raise judged("OpenStack", str(error), status=400, remedy=REMEDY) from None
+    except Exception as error:  # noqa: BLE001 - see above
+        said = f"its answer is not understood: {type(error).__name__}: {error}"
+        raise judged("OpenStack", said, remedy=REMEDY) from None
+
+
+def _words(error: Exception) -> str:
+    """Nova's own, where they are more than the status."""
+    details = str(getattr(error, "details", "") or "")
+    return str(error) if not details or details in str(error) else f"{error}: {details}"
+
+
+def _status(error: Exception) -> int | None:
+    status = getattr(error, "status_code", None) or getattr(error, "http_status", None)
+    return int(status) if status else None
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    response = getattr(error, "response", None)
+    return dict(getattr(response, "headers", None) or {})

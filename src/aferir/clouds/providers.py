@@ -7,9 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from aferir.clouds import known, removal
 from aferir.clouds.base import Cloud
 from aferir.clouds.lxd_named import NamedLxd
-from aferir.clouds.remote import Provider, RemoteCloud, name_of, remove_named, wanted_of
+from aferir.clouds.provider import Provider
+from aferir.clouds.remote import RemoteCloud, made_of, wanted_of
 from aferir.errors import MissingError, UsageError
 from aferir.linux import journal
 from aferir.model.cloud import Wanted
@@ -40,13 +42,17 @@ def provider(wanted: Wanted) -> Provider:
             from aferir.clouds.opennebula import OpenNebula
 
             return OpenNebula(wanted)
-        from aferir.clouds.by_libcloud import ByLibcloud
+        if wanted.provider == "cloudstack":
+            from aferir.clouds.cloudstack import CloudStack
+
+            return CloudStack(wanted)
+        from aferir.clouds.ec2 import Ec2
     except ModuleNotFoundError as error:
         raise MissingError(
             f"{wanted.provider} needs the Python package {error.name}",
             remedy="pip install 'aferir[clouds]'",
         ) from None
-    return ByLibcloud(wanted)
+    return Ec2(wanted)
 
 
 def cloud(wanted: Wanted) -> Cloud:
@@ -59,8 +65,30 @@ def cloud(wanted: Wanted) -> Cloud:
 def give_back(entry: journal.Entry) -> None:
     """Remove an instance that a killed process left, and its entry.
 
-    Errors: AferirError where the cloud does not answer, or credentials are missing now; the entry
-    stays then.
+    Errors: AferirError where the cloud does not answer or does not confirm it, or credentials are
+    missing or lead elsewhere now; the entry stays then.
     """
-    remove_named(provider(wanted_of(entry)), name_of(entry))
+    cloud = provider(wanted_of(entry))
+    known.check_place(cloud, entry.details.get("place", ""))
+    removal.remove(cloud, made_of(entry))
     journal.erase(entry)
+
+
+def sweep(file: Path | None, *, of_others: bool = False) -> known.Swept:
+    """Give back what is ours and has no entry in the journal, in all clouds that were used.
+
+    And in the cloud of `file`, there `of_others` too. Errors: UsageError where that is none.
+    """
+    if file is None:
+        if of_others:
+            raise UsageError("--of-others says nothing of which cloud", remedy="add --cloud FILE")
+        return known.sweep(provider)
+    wanted = read_wanted(file)
+    if wanted.provider == "lxd":
+        raise UsageError(
+            f"{file}: instances of LXD are found by the journal", remedy="leave it out"
+        )
+    asked, used = known.sweep_cloud(provider(wanted), of_others=of_others), known.sweep(provider)
+    return known.Swept(
+        asked.removed + used.removed, asked.problems + used.problems, asked.of_others
+    )

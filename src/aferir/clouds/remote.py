@@ -1,71 +1,35 @@
 """Instances of a cloud that is asked over its network interface, whichever it is.
 
 What differs between clouds is behind `Provider`; one instance's way through it is the same for all:
-journalled, asked for by a name that carries the entry's id, looked at until it runs, and used as
-soon as it serves.
+journalled, asked for by a name that carries the entry's id, looked at until it runs, used as soon
+as it serves, and forgotten once the cloud has confirmed its end.
 """
 
 from __future__ import annotations
 
-import contextlib
+import math
 import threading
 import time
-from typing import Literal, Protocol
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from aferir.clouds.base import Phase, PhaseName, Server, await_service
-from aferir.errors import ProgramError, UsageError
-from aferir.linux import journal, undo
+from aferir.clouds import known, patience, removal
+from aferir.clouds.base import Phase, PhaseName, Server, await_service, bracketed
+from aferir.clouds.provider import Provider
+from aferir.clouds.refused import CloudError
+from aferir.clouds.removal import Made
+from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.linux import journal, undo, wait
 from aferir.linux.journal import Entry
 from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
 KIND = "instance"
 """Of the journal's entries."""
-POLL_S = 0.05
-_MOST_FAILED_LOOKS = 20
-_GONE_LIMIT_S = 120.0
-
-Stage = Literal["placing", "copying", "booting", "failed", "gone"]
-
-
-class Look(msgspec.Struct, frozen=True):
-    """What a cloud says of one instance at one moment."""
-
-    stage: Stage
-    address: str = ""
-    said: str = ""
-    """Of a failure, in the cloud's own words."""
-
-
-class Provider(Protocol):
-    """One cloud. Calls block, may come from several threads at once, and raise ProgramError."""
-
-    sources: dict[PhaseName, str]
-    """What shows each phase; those that cannot be seen are missing here."""
-    resolution_s: float
-    """Of what it says itself; looking every `POLL_S` bounds it, too."""
-
-    def check(self) -> list[Finding]:
-        """Whether it can be reached, and with what credentials; changes nothing."""
-        ...
-
-    def request(self, name: str) -> str:
-        """Ask for an instance of that name; its id."""
-        ...
-
-    def look(self, identity: str) -> Look:
-        """How far it is."""
-        ...
-
-    def remove(self, identity: str) -> None:
-        """Ask for its end; one that is gone is fine."""
-        ...
-
-    def find(self, name: str) -> list[str]:
-        """Ids of the instances of that name that are not gone."""
-        ...
+_TOGETHER = 8
+"""Instances that are given back at once: clouds throttle whoever asks for more."""
+_FINDING_S = 0.5
 
 
 class RemoteCloud:
@@ -75,8 +39,10 @@ class RemoteCloud:
         self.provider: str = wanted.provider
         self._wanted = wanted
         self._cloud = provider
+        self._poller = patience.Poller(provider.looks, provider.resolution_s)
         self._lock = threading.Lock()
         self._entries: dict[str, Entry] = {}
+        self._place = ""
 
     def check(self) -> list[Finding]:
         """Whether the cloud can be reached."""
@@ -84,66 +50,141 @@ class RemoteCloud:
 
     def create(self) -> Server:
         """Ask, look until it runs, and wait for the first 200. Nothing is left where that fails."""
+        place = self._be_known()
         asked = time.perf_counter()
-        details = {"wanted": msgspec.json.encode(self._wanted).decode()}
-        entry = journal.write(KIND, details)
+        entry = write(self._wanted, place)
         name = name_of(entry)
         with self._lock:
             self._entries[name] = entry
         try:
-            identity = self._cloud.request(name)
+            identity = self._request(name)
+            with self._lock:
+                self._entries[name] = journal.amend(entry, {"identity": identity})
             placed, running, address = self._await_running(identity, asked)
             left_s = self._wanted.limit_s - (time.perf_counter() - asked)
             await_service(address, self._wanted.port, self._wanted.probe, left_s)
             ready = time.perf_counter()
+        except AferirError as error:
+            self._give_up(name, error)
+            if isinstance(error, CloudError):
+                raise ProgramError(error.message, remedy=error.remedy) from error
+            raise
         except BaseException:
             self.delete(name)
             raise
         return Server(
             name=name,
             address=address,
-            url=f"http://{address}:{self._wanted.port}{self._wanted.probe}",
+            url=f"http://{bracketed(address)}:{self._wanted.port}{self._wanted.probe}",
             phases=_phases(self._cloud, placed - asked, running - asked, ready - running),
             total_s=ready - asked,
         )
 
-    def delete(self, name: str) -> None:
-        """Ask for its end and wait until the cloud knows it no longer."""
+    def delete(self, name: str) -> float:
+        """Ask for its end, and wait until the cloud has confirmed it."""
         with self._lock:
             entry = self._entries.get(name)
         if entry is None:
-            return
-        remove_named(self._cloud, name)
+            return 0.0
+        seconds = removal.remove(self._cloud, made_of(entry))
         journal.erase(entry)
         with self._lock:
             self._entries.pop(name, None)
+        return seconds
 
     def delete_all(self) -> None:
-        """One after the other; the first error of any."""
-        undo.each(self.delete, list(self._entries))
+        """Some at a time; the first error of any, in the end."""
+        names = list(self._entries)
+        if not names:
+            return
+        with ThreadPoolExecutor(min(_TOGETHER, len(names))) as threads:
+            ends = [threads.submit(self.delete, name) for name in names]
+            undo.each(lambda end: end.result(), ends)
 
     def sent_bytes(self) -> int:
         """What passes a cloud's hosts is not ours to see."""
         return 0
 
-    def _await_running(self, identity: str, asked: float) -> tuple[float, float, str]:
-        """When it had left the scheduler, when it ran, and its address."""
-        placed = 0.0
-        failed_looks = 0
+    def _be_known(self) -> str:
+        """Have it written down where our instances are, once, and say it."""
+        with self._lock:
+            if not self._place:
+                self._place = self._cloud.place()
+                known.remember(self._wanted, self._place)
+            return self._place
+
+    def _give_up(self, name: str, error: AferirError) -> None:
+        """Give back what there is of it. Errors: of that too, with what it began with."""
+        if not (isinstance(error, CloudError) and error.may_be_done):
+            with self._lock:
+                entry = self._entries[name]
+                if not entry.details.get("identity"):
+                    self._entries[name] = journal.amend(entry, {"refused": "yes"})
+        try:
+            self.delete(name)
+        except AferirError as left:
+            message = f"{error.message}; and then: {left.message}"
+            raise ProgramError(message, remedy=left.remedy) from error
+
+    def _request(self, name: str) -> str:
+        """Its id, also where the answer that tells it is lost. Errors: AferirError."""
+        deadline_s = wait.after(self._wanted.limit_s)
+        failures = patience.Failures(deadline_s)
+        in_doubt = False
         while True:
             try:
-                look = self._cloud.look(identity)
-            except ProgramError:  # a cloud under load refuses now and then
-                failed_looks += 1
-                if failed_looks > _MOST_FAILED_LOOKS:
+                return self._cloud.request(name)
+            except CloudError as error:
+                in_doubt = error.may_be_done = in_doubt or error.may_be_done
+                if not error.passing:
                     raise
-                time.sleep(POLL_S)
+                pause_s = failures.one(error)
+                lost = error
+            time.sleep(pause_s)
+            if in_doubt and (made := self._found(name, deadline_s)):
+                return made
+            if in_doubt and not self._cloud.repeatable:
+                raise lost
+
+    def _found(self, name: str, deadline_s: float) -> str:
+        """Id of what a request has made all the same; empty where there is none."""
+        appears_s = 0.0 if self._cloud.repeatable else self._cloud.consistency.appears_s
+        found = wait.until(
+            lambda: patience.patiently(lambda: self._cloud.find(name), deadline_s),
+            min(deadline_s, wait.after(appears_s)),
+            period_s=_FINDING_S,
+        )
+        return found[0] if found else ""
+
+    def _await_running(self, identity: str, asked: float) -> tuple[float, float, str]:
+        """When it had left the scheduler, when it ran, and its address."""
+        self._poller.begin(identity)
+        try:
+            return self._follow(identity, asked)
+        finally:
+            self._poller.end(identity)
+
+    def _follow(self, identity: str, asked: float) -> tuple[float, float, str]:
+        placed, seen = 0.0, time.perf_counter()
+        appears_s = self._cloud.consistency.appears_s
+        failures = patience.Failures(asked + self._wanted.limit_s)
+        while True:
+            try:
+                look = self._poller.next(identity)
+            except AferirError as error:
+                failures.one(error)  # the poller itself waits before it asks again
                 continue
+            failures.none()
             now = time.perf_counter()
             if look.stage in ("failed", "gone"):
                 said = look.said or "it vanished"
                 raise ProgramError(f"{self.provider} could not make an instance: {said}")
-            if look.stage != "placing":
+            if look.stage != "absent":
+                seen = now
+            elif now - seen > appears_s:
+                said = f"{identity} has been in no answer for {appears_s:g} s"
+                raise ProgramError(f"{self.provider} has lost an instance: {said}")
+            if look.stage not in ("placing", "absent"):
                 placed = placed or now
             if look.stage == "booting" and look.address:
                 return placed, now, look.address
@@ -153,12 +194,23 @@ class RemoteCloud:
                     f"{self._wanted.limit_s:g} s",
                     remedy="look at the cloud's own log, or raise limit_s",
                 )
-            time.sleep(POLL_S)
+
+
+def write(wanted: Wanted, place: str) -> Entry:
+    """Announce an instance in the journal."""
+    details = {
+        "wanted": msgspec.json.encode(wanted).decode(),
+        "place": place,
+        "owner": known.owner(),
+        "asked": str(time.time()),
+    }
+    return journal.write(KIND, details)
 
 
 def name_of(entry: Entry) -> str:
-    """Of the instance that an entry announces."""
-    return f"aferir-{entry.id}"
+    """Of the instance that an entry announces; it says who made it, too."""
+    owner = entry.details.get("owner")
+    return f"{known.prefix(owner)}{entry.id}" if owner else f"aferir-{entry.id}"
 
 
 def wanted_of(entry: Entry) -> Wanted:
@@ -169,22 +221,15 @@ def wanted_of(entry: Entry) -> Wanted:
         raise UsageError(f"the journal's entry {entry.id} is not readable: {error}") from None
 
 
-def remove_named(cloud: Provider, name: str) -> None:
-    """End every instance of that name. Errors: ProgramError where one stays."""
-    deadline = time.monotonic() + _GONE_LIMIT_S
-    asked: set[str] = set()
-    while left := cloud.find(name):
-        for identity in left:
-            if identity not in asked:
-                cloud.remove(identity)
-                asked.add(identity)
-        if time.monotonic() > deadline:
-            raise ProgramError(
-                f"the instance {name} is still there after {_GONE_LIMIT_S:g} s",
-                remedy="remove it by the cloud's own means, then run `aferir clean`",
-            )
-        with contextlib.suppress(InterruptedError):
-            time.sleep(POLL_S)
+def made_of(entry: Entry) -> Made:
+    """What is known of the instance that an entry announces."""
+    asked = entry.details.get("asked")
+    return Made(
+        name=name_of(entry),
+        identity=entry.details.get("identity", ""),
+        age_s=math.inf if asked is None else time.time() - float(asked),
+        refused=entry.details.get("refused") == "yes",
+    )
 
 
 def _phases(
@@ -202,7 +247,7 @@ def _phases(
             name=name,
             seconds=seconds,
             source=cloud.sources.get(name, "this cloud does not tell it from what follows"),
-            resolution_s=max(POLL_S, cloud.resolution_s),
+            resolution_s=patience.period_s(running_s, cloud.resolution_s),
         )
         for name, seconds in steps.items()
     )

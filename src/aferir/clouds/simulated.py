@@ -131,11 +131,12 @@ class SimulatedCloud:
             total_s=ready - asked,
         )
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str) -> float:
         """Kill it, and give its place back."""
+        asked = time.perf_counter()
         with self._lock:
             if name not in self._instances:
-                return
+                return 0.0
             host, place, instance = self._instances[name]
         if instance is not None:
             instance.release()
@@ -143,6 +144,7 @@ class SimulatedCloud:
         with self._lock:
             if self._instances.pop(name, None) is not None:
                 del host.places[place]
+        return time.perf_counter() - asked
 
     def delete_all(self) -> None:
         """One after the other; the first error of any."""

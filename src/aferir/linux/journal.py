@@ -95,6 +95,15 @@ def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) ->
     return entry
 
 
+def amend(entry: Entry, more: dict[str, str]) -> Entry:
+    """Write down what has become known of a thing since it was announced. Errors: RefusedError."""
+    amended = msgspec.structs.replace(entry, details={**entry.details, **more})
+    path = _folder() / f"{entry.id}.json"
+    with refusals(path, "written", remedy=_ELSEWHERE):
+        write_durably(path, msgspec.json.encode(amended))
+    return amended
+
+
 def family(state: Path) -> str:
     """How ids of all entries in that state folder begin: what is made tells where it belongs."""
     return f"{zlib.crc32(os.fsencode(state)):08x}"[:_FAMILY_DIGITS]

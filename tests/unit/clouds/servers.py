@@ -1,13 +1,15 @@
 """Counterparts of clouds that do not run here: what their programming interfaces answer.
 
-Each keeps machines that run after two looks, and checks what it can of a request. Sources: the API
-references of EC2 (RunInstances, DescribeInstances, TerminateInstances) and of CloudStack
-(deployVirtualMachine, queryAsyncJobResult), OpenNebula's of XML-RPC (one.vm.info).
+Each keeps machines that run after two looks, and checks what it can of a request. What has ended is
+still told of by its id, as those clouds do. Sources: the API references of EC2 (RunInstances,
+DescribeInstances, TerminateInstances) and of CloudStack (deployVirtualMachine, queryAsyncJobResult,
+listVirtualMachines), OpenNebula's of XML-RPC (one.vm.info).
 """
 
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import json
 import threading
 import urllib.parse
@@ -25,15 +27,26 @@ class Machines:
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
+        """Of those that have not ended."""
+        self.ended: dict[str, str] = {}
         self.looks: dict[str, int] = {}
         self.fails = False
         self.asked: list[str] = []
 
     def add(self, name: str) -> str:
-        number = str(len(self.names) + 1)
+        number = str(len(self.looks) + 1)
         self.names[number] = name
         self.looks[number] = 0
         return number
+
+    def end(self, number: str) -> bool:
+        """False where there was never one of that number."""
+        if number in self.names:
+            self.ended[number] = self.names.pop(number)
+        return number in self.ended
+
+    def knows(self, number: str) -> bool:
+        return number in self.names or number in self.ended
 
     def running(self, number: str) -> bool:
         self.looks[number] += 1
@@ -81,26 +94,47 @@ def ec2(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
         if action == "RunInstances":
             if machines.fails:
                 return 503, _refused("InsufficientInstanceCapacity", "there is no room")
-            number = machines.add(given["ClientToken"])
+            token = given["ClientToken"]
+            known = (number for number, name in machines.names.items() if name == token)
+            number = next(known, None) or machines.add(token)
             return 200, _ec2(action, f"<instancesSet>{_instance(number, 'pending')}</instancesSet>")
         if action == "CreateTags":
             return 200, _ec2(action, "<return>true</return>")
         if action == "TerminateInstances":
-            machines.names.pop(given["InstanceId.1"].removeprefix("i-"), None)
-            return 200, _ec2(action, "")
-        wanted = given.get("InstanceId.1", "").removeprefix("i-")
-        token = given.get("Filter.1.Value.1")
-        items = "".join(
-            _instance(number, "running" if wanted and machines.running(number) else "pending")
-            for number, name in machines.names.items()
-            if number == wanted or name == token
-        )
-        sets = (
-            f"<item><reservationId>r-1</reservationId><instancesSet>{items}</instancesSet></item>"
-        )
-        return 200, _ec2(action, f"<reservationSet>{sets if items else ''}</reservationSet>")
+            return _terminated(machines, given["InstanceId.1"])
+        assert action == "DescribeInstances"
+        return _described(machines, given)
 
     return answer
+
+
+def _terminated(machines: Machines, identity: str) -> tuple[int, str]:
+    if machines.end(identity.removeprefix("i-")):
+        return 200, _ec2("TerminateInstances", "")
+    return 400, _refused("InvalidInstanceID.NotFound", f"no {identity}")
+
+
+def _described(machines: Machines, given: dict[str, str]) -> tuple[int, str]:
+    """All of those ids, or an error where one is unknown; else those of a client token."""
+    identities = [given[key].removeprefix("i-") for key in given if key.startswith("InstanceId.")]
+    for number in identities:
+        if not machines.knows(number):
+            return 400, _refused("InvalidInstanceID.NotFound", f"no i-{number}")
+    token = given.get("Filter.1.Value.1", "")
+    items = "".join(
+        _instance(number, _state(machines, number, looked_at=number in identities), name)
+        for number, name in {**machines.names, **machines.ended}.items()
+        if number in identities or fnmatch.fnmatchcase(name, token)
+    )
+    sets = f"<item><reservationId>r-1</reservationId><instancesSet>{items}</instancesSet></item>"
+    found = f"<reservationSet>{sets if items else ''}</reservationSet>"
+    return 200, _ec2("DescribeInstances", found)
+
+
+def _state(machines: Machines, number: str, *, looked_at: bool) -> str:
+    if number in machines.ended:
+        return "terminated"
+    return "running" if looked_at and machines.running(number) else "pending"
 
 
 _IMAGE = """<item><imageId>ami-1</imageId><name>aferir-node</name>
@@ -117,8 +151,9 @@ def _refused(code: str, said: str) -> str:
     return f"<Response><Errors>{error}</Errors><RequestID>1</RequestID></Response>"
 
 
-def _instance(number: str, state: str) -> str:
-    return f"""<item><instanceId>i-{number}</instanceId><imageId>ami-1</imageId>
+def _instance(number: str, state: str, name: str = "") -> str:
+    return f"""<item><clientToken>{name}</clientToken>
+<instanceId>i-{number}</instanceId><imageId>ami-1</imageId>
 <instanceState><code>0</code><name>{state}</name></instanceState><instanceType>t2.micro</instanceType>
 <launchTime>2026-01-01T00:00:00.000Z</launchTime><privateIpAddress>127.0.0.1</privateIpAddress>
 <placement><availabilityZone>here</availabilityZone></placement></item>"""
@@ -137,12 +172,13 @@ def cloudstack(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
             "listVirtualMachines": {"virtualmachine": [
                 _virtual(number, name, machines.running(number))
                 for number, name in machines.names.items()
+                if given.get("id", number) == number and given.get("name", "") in name
             ]},
         }  # fmt: skip
         if command == "deployVirtualMachine":
             made: dict[str, Any] = {"id": machines.add(given["name"]), "jobid": "1"}
         elif command == "destroyVirtualMachine":
-            machines.names.pop(given["id"], None)
+            machines.end(given["id"])
             made = {"jobid": "2"}
         elif command == "queryAsyncJobResult":
             number = max(machines.looks)
@@ -186,19 +222,24 @@ def _virtual(number: str, name: str, runs: bool) -> dict[str, Any]:
     }
 
 
-def opennebula(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
-    def described(number: str) -> str:
-        state, step = (3, 3) if machines.running(number) else (1, 0)
-        if machines.fails:
-            state, step = 3, 39
-        return (
-            f"<VM><ID>{number}</ID><NAME>{machines.names[number]}</NAME><STATE>{state}</STATE>"
-            f"<LCM_STATE>{step}</LCM_STATE><TEMPLATE><NIC><IP>127.0.0.1</IP></NIC></TEMPLATE></VM>"
-        )
+def _described_one(machines: Machines, number: str) -> str:
+    state, step = (3, 3) if machines.running(number) else (1, 0)
+    if machines.fails:
+        state, step = 3, 39
+    if number in machines.ended:
+        state, step = 6, 0
+    name = {**machines.names, **machines.ended}[number]
+    return (
+        f"<VM><ID>{number}</ID><NAME>{name}</NAME><STATE>{state}</STATE>"
+        f"<LCM_STATE>{step}</LCM_STATE><TEMPLATE><NIC><IP>127.0.0.1</IP></NIC></TEMPLATE></VM>"
+    )
 
+
+def opennebula(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
     def answer(_: str, body: str) -> tuple[int, str]:
-        arguments, method = loads(body)
-        machines.asked.append(str(method))
+        arguments, name = loads(body)
+        method = str(name)
+        machines.asked.append(method)
         if arguments[0] != "oneadmin:secret":
             result: list[Any] = [False, "User couldn't be authenticated, aborting.", 256]
         elif method == "one.templatepool.info":
@@ -207,13 +248,15 @@ def opennebula(machines: Machines) -> Callable[[str, str], tuple[int, str]]:
         elif method == "one.template.instantiate":
             assert arguments[1] == 7
             result = [True, int(machines.add(str(arguments[2]))), 0]
+        elif method.startswith("one.vm.") and not machines.knows(str(arguments[-1])):
+            result = [False, "Error getting virtual machine, it does not exist.", 0x400]
         elif method == "one.vm.info":
-            result = [True, described(str(arguments[1])), 0]
+            result = [True, _described_one(machines, str(arguments[1])), 0]
         elif method == "one.vm.action":
-            machines.names.pop(str(arguments[2]), None)
+            machines.end(str(arguments[2]))
             result = [True, arguments[2], 0]
         else:
-            inner = "".join(described(number) for number in machines.names)
+            inner = "".join(_described_one(machines, number) for number in machines.names)
             result = [True, f"<VM_POOL>{inner}</VM_POOL>", 0]
         return 200, dumps((result,), methodresponse=True)
 

@@ -1,0 +1,213 @@
+"""EC2 and Eucalyptus (API reference of EC2: RunInstances, DescribeInstances, TerminateInstances).
+
+An instance carries our name from the request on, as its client token: a request that is repeated
+makes no second one, and one of which the answer was lost is found. What EC2 tells is consistent in
+the end only ("Ensuring idempotency"; "Eventual consistency in the Amazon EC2 API"): just after its
+creation an instance may be unknown, or missing in lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from libcloud.common.types import MalformedResponseError
+from libcloud.compute.base import Node, NodeDriver, NodeImage, NodeSize
+from libcloud.compute.providers import get_driver
+
+from aferir.clouds import credentials
+from aferir.clouds.base import PhaseName
+from aferir.clouds.by_libcloud import Drivers, chosen, endpoint
+from aferir.clouds.provider import Consistency, Look, Stage
+from aferir.model.cloud import Wanted
+from aferir.model.finding import Finding
+
+_STAGES: dict[str, Stage] = {
+    "pending": "copying",
+    "running": "booting",
+    "stopping": "failed",
+    "stopped": "failed",
+    "terminated": "gone",
+}
+_SPACE = "{*}"
+_UNKNOWN = "NotFound"
+_AWS = "amazonaws.com"
+_CHINA = "cn-"
+_KNOWN_REGION = "us-east-1"
+
+
+class Ec2:
+    """Instances of EC2, or of Eucalyptus, which speaks as it does."""
+
+    resolution_s = 0.25
+    sources: dict[PhaseName, str]
+    consistency = Consistency(appears_s=300.0, apart_s=3.0)
+    repeatable = True
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.sources = {
+            "TcI": "from the request until the cloud says `running`, the placing included",
+            "TiI": "from `running` until the first HTTP 200",
+        }
+        self._wanted = wanted
+        self._parameters: dict[str, Any] | None = None
+        connect = _connect_eucalyptus if wanted.provider == "eucalyptus" else _connect_ec2
+        self._drivers = Drivers(wanted.provider, connect)
+
+    def check(self) -> list[Finding]:
+        """Whether it lets us in, and has what is wanted."""
+        return self._drivers.finding(self._known_parameters)
+
+    def place(self) -> str:
+        """Region and address."""
+        if self._wanted.provider == "eucalyptus":
+            return credentials.eucalyptus().url
+        key = credentials.ec2()
+        return f"region {key.region}" + (f" of {key.url}" if key.url else "")
+
+    def request(self, name: str) -> str:
+        """RunInstances."""
+        with self._drivers.driver() as driver:
+            made = self._known_parameters(driver)
+            return str(driver.create_node(name=name, ex_clienttoken=name, **made).id)
+
+    def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
+        """DescribeInstances: of all at once, and one by one of those that are missing then.
+
+        It answers none where it does not know one of them.
+        """
+        if not identities:
+            return {}
+        with self._drivers.driver() as driver:
+            found = self._described(driver, identities)
+            missing = [identity for identity in identities if identity not in found]
+            for identity in missing if len(identities) > 1 else ():
+                found |= self._described(driver, [identity])
+        return {identity: self._look(node) for identity, node in found.items()}
+
+    def remove(self, identity: str) -> bool:
+        """TerminateInstances."""
+        with self._drivers.driver() as driver:
+            try:
+                parameters = {"Action": "TerminateInstances", "InstanceId.1": identity}
+                driver.connection.request(driver.path, params=parameters)
+            except Exception as error:
+                if _UNKNOWN in str(error):
+                    return False
+                raise
+        return True
+
+    def find(self, name: str) -> list[str]:
+        """DescribeInstances by client token."""
+        return list(self._tagged(name))
+
+    def named(self, prefix: str) -> dict[str, str]:
+        """DescribeInstances by the beginning of client tokens."""
+        return {
+            identity: name
+            for identity, name in self._tagged(f"{prefix}*").items()
+            if name.startswith(prefix)
+        }
+
+    def _tagged(self, token: str) -> dict[str, str]:
+        """Id to client token."""
+        parameters = {"Filter.1.Name": "client-token", "Filter.1.Value.1": token}
+        with self._drivers.driver() as driver:
+            return {
+                str(node.id): str(node.extra.get("client_token") or token)
+                for node in _pages(driver, parameters)
+                if str(node.extra.get("status")) != "terminated"
+            }
+
+    def _described(self, driver: Any, identities: Sequence[str]) -> dict[str, Node]:
+        parameters = {f"InstanceId.{k}": one for k, one in enumerate(identities, start=1)}
+        try:
+            return {
+                str(node.id): node
+                for node in _pages(driver, parameters)
+                if str(node.id) in identities
+            }
+        except Exception as error:
+            if _UNKNOWN in str(error):
+                return {}
+            raise
+
+    def _look(self, node: Node) -> Look:
+        wants_public = self._wanted.address == "public"
+        # An instance may have one kind alone, and the library judges by the number.
+        both = (node.private_ips, node.public_ips)
+        addresses = [*both[wants_public], *both[not wants_public]]
+        state = str(node.extra.get("status"))
+        reason = node.extra.get("reason") or state
+        stage = _STAGES.get(state, "copying")
+        return Look(stage, str(addresses[0]) if addresses else "", str(reason))
+
+    def _known_parameters(self, driver: Any) -> dict[str, Any]:
+        """Of create_node, looked up once. Errors: UsageError where the cloud lacks one of them."""
+        if self._parameters is None:
+            wanted = self._wanted
+            made = {"size": self._size(driver), "image": _image(driver, wanted.image)}
+            if wanted.network:
+                made["ex_subnet"] = chosen("subnet", wanted.network, driver.ex_list_subnets())
+            self._parameters = made
+        return self._parameters
+
+    def _size(self, driver: NodeDriver) -> NodeSize:
+        """As it was named: EC2 knows more types than the library, and says which it has not."""
+        wanted = self._wanted.size
+        if self._wanted.provider == "eucalyptus":
+            return chosen("instance type", wanted, driver.list_sizes())
+        return NodeSize(
+            id=wanted, name=wanted, ram=0, disk=0, bandwidth=None, price=0.0, driver=driver
+        )
+
+
+def _pages(driver: Any, parameters: Mapping[str, str]) -> Iterator[Node]:
+    """Of DescribeInstances, whose pages may be empty before the last one."""
+    token = ""
+    while True:
+        asked = {"Action": "DescribeInstances", **parameters}
+        if token:
+            asked["NextToken"] = token
+        answer = driver.connection.request(driver.path, params=asked).object
+        if not str(answer.tag).endswith("DescribeInstancesResponse"):  # such as a page to sign in
+            raise MalformedResponseError("no answer to DescribeInstances", body=f"<{answer.tag}>")
+        for reservation in answer.findall(f"{_SPACE}reservationSet/{_SPACE}item"):
+            yield from driver._to_nodes(reservation, "instancesSet/item")  # noqa: SLF001
+        token = answer.findtext(f"{_SPACE}nextToken") or ""
+        if not token:
+            return
+
+
+def _image(driver: Any, wanted: str) -> NodeImage:
+    """Ours by name or id; one of others by its id."""
+    if wanted.startswith(("ami-", "emi-")):
+        found: NodeImage = driver.get_image(wanted)
+        return found
+    images: list[NodeImage] = driver.list_images(ex_owner="self")
+    return chosen("image", wanted, images)
+
+
+def _connect_ec2() -> NodeDriver:
+    """Of any region: the library knows those that there were when it was written."""
+    key = credentials.ec2()
+    make: Any = get_driver("ec2")
+    known = key.region in make.list_regions()
+    domain = f"{_AWS}.cn" if key.region.startswith(_CHINA) else _AWS
+    where = endpoint(key.url or f"https://ec2.{key.region}.{domain}")
+    driver: NodeDriver = make(
+        key.name,
+        key.secret.text,
+        region=key.region if known else _KNOWN_REGION,
+        token=key.token.text or None,
+        signature_version="4",
+        **where,
+    )
+    driver.region_name = key.region  # type: ignore[attr-defined] # which requests are signed for
+    return driver
+
+
+def _connect_eucalyptus() -> NodeDriver:
+    key = credentials.eucalyptus()
+    path = credentials.path_of(key.url)
+    return get_driver("eucalyptus")(key.name, key.secret.text, path=path, **endpoint(key.url))

@@ -1,0 +1,147 @@
+"""Which clouds have given us instances, and whose instances are ours.
+
+An instance carries in its name who made it: a number that is drawn once for each folder of state.
+So what is in a cloud and in no journal is found, and nothing of another machine is taken for ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from aferir.clouds import removal
+from aferir.clouds.provider import Provider
+from aferir.clouds.removal import Made
+from aferir.errors import AferirError, UsageError
+from aferir.linux import journal
+from aferir.linux.refusal import refusals
+from aferir.model.cloud import Wanted
+
+_TAG = "aferir-"
+_OWNER = "owner"
+_REMEMBERED_S = 3600.0
+"""So long after its last use a cloud that has nothing of ours is looked at again."""
+
+
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    """A cloud that was asked for instances."""
+
+    wanted: Wanted
+    place: str
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """What looking for instances without an entry came to."""
+
+    removed: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    of_others: tuple[str, ...] = ()
+    """Tagged by another aferir, and left alone."""
+
+
+def owner() -> str:
+    """Eight digits that stand for this folder of state. Errors: RefusedError."""
+    path = journal.state_folder() / _OWNER
+    with refusals(path, "written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            mine = path.with_name(f"{_OWNER}-{uuid.uuid4().hex}")
+            journal.write_durably(mine, uuid.uuid4().hex[:8].encode())
+            try:
+                os.link(mine, path)  # of two who begin at once the first one's counts
+            except FileExistsError:
+                pass
+            finally:
+                mine.unlink()
+        return path.read_text(encoding="ascii")
+
+
+def prefix(whose: str) -> str:
+    """How names of that owner's instances begin."""
+    return f"{_TAG}{whose}-"
+
+
+def remember(wanted: Wanted, place: str) -> None:
+    """That this cloud is asked for instances. Errors: RefusedError."""
+    name = hashlib.sha256(f"{wanted.provider} {place}".encode()).hexdigest()[:16]
+    path = _folder() / f"{name}.json"
+    if path.exists():
+        path.touch()
+        return
+    with refusals(path, "written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        journal.write_durably(path, msgspec.json.encode(Used(wanted=wanted, place=place)))
+
+
+def sweep(make: Callable[[Wanted], Provider]) -> Swept:
+    """Give back what is ours in the clouds that were used, and has no entry in the journal."""
+    removed: list[str] = []
+    problems: list[str] = []
+    for path, used in _used():
+        try:
+            cloud = make(used.wanted)
+            check_place(cloud, used.place)
+            done = sweep_cloud(cloud)
+        except AferirError as error:
+            remedy = f"; {error.remedy}" if error.remedy else ""
+            problems.append(
+                f"what is left in {used.wanted.provider} ({used.place}) is not known: "
+                f"{error.message}{remedy}; "
+                f"delete {path} if that cloud is no more"
+            )
+            continue
+        removed += done.removed
+        problems += done.problems
+        unused_s = time.time() - path.stat().st_mtime
+        if not (done.removed or done.problems) and unused_s > _REMEMBERED_S:
+            path.unlink(missing_ok=True)
+    return Swept(tuple(removed), tuple(problems))
+
+
+def sweep_cloud(cloud: Provider, *, of_others: bool = False) -> Swept:
+    """Give back what is in that cloud without an entry in the journal. Errors: AferirError."""
+    removed: list[str] = []
+    problems: list[str] = []
+    others: list[str] = []
+    mine = prefix(owner())
+    for identity, name in sorted(cloud.named(_TAG).items()):
+        if not (name.startswith(mine) or of_others):
+            others.append(name)
+            continue
+        # Entries are written before instances are asked for, so they are looked at after them.
+        if journal.read(name.rpartition("-")[2]) is not None:
+            continue
+        try:
+            removal.remove(cloud, Made(name=name, identity=identity))
+            removed.append(f"instance {name}")
+        except AferirError as error:
+            problems.append(f"instance {name} could not be removed: {error.message}")
+    return Swept(tuple(removed), tuple(problems), tuple(others))
+
+
+def check_place(cloud: Provider, place: str) -> None:
+    """Errors: UsageError where credentials lead elsewhere now: what is there would seem gone."""
+    now = cloud.place()
+    if place and now != place:
+        raise UsageError(
+            f"it is in {place}, and the credentials lead to {now} now",
+            remedy="set the region, the address and the project as they were",
+        )
+
+
+def _used() -> Iterator[tuple[Path, Used]]:
+    for path in sorted(_folder().glob("*.json")):
+        try:
+            yield path, msgspec.json.decode(path.read_bytes(), type=Used)
+        except (OSError, msgspec.DecodeError):
+            continue
+
+
+def _folder() -> Path:
+    return journal.state_folder() / "clouds"

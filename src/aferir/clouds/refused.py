@@ -1,0 +1,100 @@
+"""What a cloud refuses, or fails to answer: its own words, and what they leave open.
+
+A request that is throttled was not carried out, and comes through later. One that ends in a fault
+of the server, or without an answer, may have been carried out all the same (AWS, "Error codes for
+the Amazon EC2 API"; RFC 9110, 15.6). One that is refused was not carried out, and never will be.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from aferir.errors import ProgramError
+
+_THROTTLED = (
+    "RequestLimitExceeded",
+    "Throttl",
+    "SlowDown",
+    "TooManyRequests",
+    "RequestThrottled",
+    "BandwidthLimitExceeded",
+)
+"""Parts of error codes that say it: EC2 answers so with 503, where others answer 429."""
+_NO_ROOM = ("Insufficient", "LimitExceeded", "QuotaExceeded", "Unsupported")
+"""Refusals in the shape of a server's fault: nothing was made, and trying again makes nothing."""
+_LONGEST_RETRY_S = 300.0
+_WORDS = 300
+
+
+class CloudError(ProgramError):
+    """A cloud has not done what it was asked for, as far as it says."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        remedy: str = "",
+        passing: bool = False,
+        may_be_done: bool = False,
+        after_s: float = 0.0,
+    ) -> None:
+        super().__init__(message, remedy=remedy)
+        self.passing = passing
+        """Whether the same request may succeed later."""
+        self.may_be_done = may_be_done
+        """Whether it may have been carried out although no answer says so."""
+        self.after_s = after_s
+        """Earlier than that nobody is to ask again (Retry-After; RFC 9110, 10.2.3)."""
+
+
+def judged(
+    cloud: str,
+    said: str,
+    *,
+    status: int | None = None,
+    code: str = "",
+    headers: Mapping[str, str] | None = None,
+    remedy: str = "",
+) -> CloudError:
+    """What an answer of that HTTP status and error code means; `status` None: there was none."""
+    throttled = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_ENTITY_TOO_LARGE) or (
+        any(part in code for part in _THROTTLED)
+    )
+    refused = not throttled and any(part in code for part in _NO_ROOM)
+    fault = status is None or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return CloudError(
+        f"{cloud}: {plain(said) or f'status {status}'}",
+        remedy=remedy,
+        passing=throttled or (fault and not refused),
+        may_be_done=fault and not refused and not throttled,
+        after_s=retry_after_s(headers or {}),
+    )
+
+
+def retry_after_s(headers: Mapping[str, str], now_s: float | None = None) -> float:
+    """Seconds that an answer asks to wait for, as a number or as a date; 0 where it does not."""
+    told = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
+    try:
+        seconds = float(told)
+    except ValueError:
+        try:
+            moment = email.utils.parsedate_to_datetime(told).timestamp()
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return 0.0
+        seconds = moment - (time.time() if now_s is None else now_s)
+    return min(max(0.0, seconds), _LONGEST_RETRY_S) if seconds == seconds else 0.0  # noqa: PLR0124
+
+
+def plain(said: str) -> str:
+    """A line of at most 300 characters; of a page of HTML its title."""
+    text = said.strip()
+    if "<html" in text.lower() or text.lower().startswith("<!doctype"):
+        lower = text.lower()
+        start, end = lower.find("<title>"), lower.find("</title>")
+        title = text[start + 7 : end].strip() if 0 <= start < end else "no title"
+        text = f"a page of HTML instead of an answer: {title}"
+    text = " ".join(text.split())
+    return text if len(text) <= _WORDS else f"{text[:_WORDS]} ..."

@@ -1,0 +1,458 @@
+"""What clouds do in the field, on stand-ins that speak their protocols: late, throttled, broken."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import threading
+import urllib.parse
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, get_args
+from xmlrpc.client import dumps, loads
+
+import msgspec
+import pytest
+
+from aferir import registry
+from aferir.cli import main
+from aferir.clouds import credentials, known, lxd, providers, remote, removal
+from aferir.clouds.base import serves
+from aferir.clouds.provider import Consistency
+from aferir.errors import AferirError, ProgramError, UsageError
+from aferir.linux import journal
+from aferir.model.cloud import ProviderName, Wanted
+from tests.unit.clouds import servers
+from tests.unit.clouds.servers import Machines
+
+Answer = Callable[[str, str], tuple[int, str]]
+WANTED: dict[ProviderName, Wanted] = {
+    "ec2": Wanted(provider="ec2", image="ami-1", size="t2.micro"),
+    "cloudstack": Wanted(provider="cloudstack", image="aferir-node", size="small"),
+    "opennebula": Wanted(provider="opennebula", size="aferir-node"),
+}
+QUICK = Consistency(appears_s=1.5, apart_s=0.1)
+
+
+class Field:
+    """A cloud of the field: a stand-in whose answers `spoil` changes before they are sent."""
+
+    def __init__(self, stack: ExitStack, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._stack, self._folder, self._monkeypatch = stack, folder, monkeypatch
+        self.machines = Machines()
+
+    def start(
+        self, name: ProviderName, spoil: Callable[[Answer, str, str], tuple[int, str]]
+    ) -> Wanted:
+        answer = getattr(servers, name)(self.machines)
+        port = self._stack.enter_context(
+            servers.served(lambda path, body: spoil(answer, path, body))
+        )
+        service = self._stack.enter_context(servers.served(lambda _path, _body: (200, "")))
+        url = f"http://127.0.0.1:{port}"
+        (self._folder / "one_auth").write_text("oneadmin:secret\n")
+        told = {
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_ENDPOINT_URL": url,
+            "CLOUDSTACK_KEY": "key",
+            "CLOUDSTACK_SECRET": "secret",
+            "CLOUDSTACK_ENDPOINT": f"{url}/client/api",
+            "ONE_AUTH": str(self._folder / "one_auth"),
+            "ONE_XMLRPC": f"{url}/RPC2",
+        }
+        for variable, value in told.items():
+            self._monkeypatch.setenv(variable, value)
+        return msgspec.structs.replace(WANTED[name], port=service, limit_s=20.0)
+
+    def cloud(self, wanted: Wanted) -> remote.RemoteCloud:
+        made = providers.cloud(wanted)
+        assert isinstance(made, remote.RemoteCloud)
+        made._cloud.consistency = QUICK
+        return made
+
+
+@pytest.fixture
+def field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Field]:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in [one for one in os.environ if one.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    with ExitStack() as stack:
+        yield Field(stack, tmp_path, monkeypatch)
+
+
+def given(path: str, body: str) -> dict[str, str]:
+    return dict(urllib.parse.parse_qsl(body or urllib.parse.urlsplit(path).query))
+
+
+@pytest.mark.parametrize("how", ["not found", "empty"])
+def test_an_instance_of_ec2_that_is_not_shown_yet_is_waited_for(field: Field, how: str) -> None:
+    hidden = 6
+
+    def late(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        nonlocal hidden
+        asked = given(path, body)
+        if asked["Action"] != "DescribeInstances" or hidden == 0:
+            return answer(path, body)
+        hidden -= 1
+        if how == "not found" and "InstanceId.1" in asked:
+            return 400, servers._refused("InvalidInstanceID.NotFound", "it does not exist")
+        return 200, servers._ec2("DescribeInstances", "<reservationSet></reservationSet>")
+
+    cloud = field.cloud(field.start("ec2", late))
+    server = cloud.create()
+    assert hidden == 0
+    assert list(field.machines.names.values()) == [server.name]
+    cloud.delete_all()
+    assert field.machines.names == {}
+    assert list(journal.entries()) == []
+
+
+def test_an_instance_of_ec2_that_never_shows_in_time_stays_in_the_journal(
+    field: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "_DOUBT_LIMIT_S", 0.5)
+
+    def hides(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        action = given(path, body)["Action"]
+        if action == "TerminateInstances":
+            return 400, servers._refused("InvalidInstanceID.NotFound", "it does not exist")
+        if action == "DescribeInstances" and shut:
+            return 200, servers._ec2(action, "<reservationSet></reservationSet>")
+        return answer(path, body)
+
+    shut = True
+    wanted = msgspec.structs.replace(field.start("ec2", hides), limit_s=0.5)
+    cloud = field.cloud(wanted)
+    cloud._cloud.consistency = Consistency(appears_s=600.0, apart_s=0.1)
+    with pytest.raises(ProgramError, match="not certain"):
+        cloud.create()
+    (entry,) = journal.entries()
+    assert entry.details["identity"] == "i-1"
+    assert field.machines.names
+
+
+@pytest.mark.parametrize(
+    ("name", "made_by"),
+    [
+        ("ec2", "RunInstances"),
+        ("cloudstack", "deployVirtualMachine"),
+        ("opennebula", "one.template.instantiate"),
+    ],
+)
+@pytest.mark.parametrize("status", [500, 504])
+def test_one_that_was_made_though_the_answer_was_an_error_is_used(
+    field: Field, name: ProviderName, made_by: str, status: int
+) -> None:
+    broken = 1
+
+    def breaks(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        nonlocal broken
+        done = answer(path, body)
+        if field.machines.asked[-1] == made_by and broken:
+            broken = 0
+            return status, "<html><title>an error of the gate</title></html>"
+        return done
+
+    cloud = field.cloud(field.start(name, breaks))
+    server = cloud.create()
+    assert broken == 0
+    assert list(field.machines.names.values()) == [server.name]
+    cloud.delete(server.name)
+    assert field.machines.names == {}
+    assert list(journal.entries()) == []
+
+
+@pytest.mark.parametrize("name", list(WANTED))
+def test_a_cloud_that_answers_every_look_with_an_error_for_a_while_loses_nothing(
+    field: Field, name: ProviderName
+) -> None:
+    errors = 4
+
+    def busy(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        nonlocal errors
+        looked = any(word in path + body for word in ("DescribeInst", "listVirtual", "one.vm"))
+        if not looked or errors == 0 or not field.machines.names:
+            return answer(path, body)
+        errors -= 1
+        if name == "ec2":
+            return 503, servers._refused("RequestLimitExceeded", "Request limit exceeded.")
+        return (503, "") if errors % 2 else (200, "<html><title>login</title></html>")
+
+    cloud = field.cloud(field.start(name, busy))
+    server = cloud.create()
+    assert errors == 0
+    cloud.delete(server.name)
+    assert field.machines.names == {}
+    assert list(journal.entries()) == []
+
+
+def test_many_instances_are_looked_at_together(field: Field) -> None:
+    looks: list[int] = []
+
+    def counts(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        asked = given(path, body)
+        if asked["Action"] == "DescribeInstances" and "InstanceId.1" in asked:
+            looks.append(sum(key.startswith("InstanceId.") for key in asked))
+        return answer(path, body)
+
+    cloud = field.cloud(field.start("ec2", counts))
+    threads = [threading.Thread(target=cloud.create) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(field.machines.names) == 8
+    assert max(looks) > 1
+    assert sum(looks) > 2 * len(looks), "most looks are at several"
+    cloud.delete_all()
+    assert field.machines.names == {}
+    assert list(journal.entries()) == []
+
+
+def virtual_machines(machines: list[dict[str, Any]], asked: dict[str, str]) -> tuple[int, str]:
+    """Page by page, as listVirtualMachines gives them: 500 where nobody asks for fewer."""
+    size, page = min(500, int(asked.get("pagesize", 500))), int(asked.get("page", 1))
+    found = [
+        one
+        for one in machines
+        if asked.get("id", one["id"]) == one["id"] and asked.get("name", "") in one["name"]
+    ]
+    some = found[(page - 1) * size : page * size]
+    answer = {"count": len(found), "virtualmachine": some}
+    return 200, json.dumps({"listvirtualmachinesresponse": answer})
+
+
+def test_the_501st_machine_of_cloudstack_is_seen_and_removed(field: Field) -> None:
+    def listed(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        asked = given(path, body)
+        if asked["command"] != "listVirtualMachines":
+            return answer(path, body)
+        plain = "/client/api?command=listVirtualMachines&signature=s"
+        ours = json.loads(answer(plain, "")[1])["listvirtualmachinesresponse"]["virtualmachine"]
+        others = [servers._virtual(f"o{n}", f"aferir-other-{n}", runs=True) for n in range(500)]
+        return virtual_machines([*others, *ours], asked)
+
+    wanted = field.start("cloudstack", listed)
+    cloud = field.cloud(wanted)
+    server = cloud.create()
+    provider = providers.provider(wanted)
+    assert list(provider.find(server.name)) == ["1"]
+    assert len(provider.named("aferir-")) == 501
+    assert provider.looks([f"o{n}" for n in range(8)] + ["1"])["1"].stage == "booting"
+    cloud.delete(server.name)
+    assert field.machines.names == {}
+
+
+def test_a_machine_of_cloudstack_in_state_error_is_destroyed(field: Field) -> None:
+    failed = {"errorcode": 533, "errortext": "Unable to create a deployment for VM"}
+
+    def fails(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        command = given(path, body)["command"]
+        status, text = answer(path, body)
+        if command == "queryAsyncJobResult":
+            told = {"jobstatus": 2, "jobresultcode": 530, "jobresult": failed}
+            return 200, json.dumps({"queryasyncjobresultresponse": told})
+        return status, text.replace('"Starting"', '"Error"').replace('"Running"', '"Error"')
+
+    cloud = field.cloud(field.start("cloudstack", fails))
+    with pytest.raises(ProgramError, match="Unable to create a deployment for VM"):
+        cloud.create()
+    assert "destroyVirtualMachine" in field.machines.asked
+    assert field.machines.names == {}
+    assert list(journal.entries()) == []
+
+
+def test_states_that_the_library_does_not_know_are_no_fault(field: Field) -> None:
+    def odd(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        status, text = answer(path, body)
+        return status, text.replace('"Starting"', '"Unknown"')
+
+    cloud = field.cloud(field.start("cloudstack", odd))
+    cloud.create()
+    cloud.delete_all()
+    assert field.machines.names == {}
+
+
+@pytest.mark.parametrize("name", list(WANTED))
+@pytest.mark.parametrize(
+    "page", [(200, "<html><title>Sign in</title></html>"), (302, ""), (200, "{}"), (200, "")]
+)
+def test_an_answer_that_is_none_is_an_error_of_the_clouds(
+    field: Field, name: ProviderName, page: tuple[int, str]
+) -> None:
+    wanted = field.start(name, lambda *_: page)
+    (finding,) = providers.cloud(wanted).check()
+    assert finding.status == "missing"
+    with pytest.raises(AferirError):
+        providers.provider(wanted).find("x")
+    with pytest.raises(AferirError):
+        providers.provider(wanted).named("x")
+    assert "secret" not in finding.message
+
+
+def test_regions_and_types_that_the_library_does_not_know_are_the_clouds_to_judge(
+    field: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def ran(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        asked = given(path, body)
+        seen.append(asked.get("InstanceType", ""))
+        return answer(path, body)
+
+    monkeypatch.setenv("AWS_REGION", "xx-nowhere-7")
+    wanted = msgspec.structs.replace(field.start("ec2", ran), size="m99.metal")
+    cloud = field.cloud(wanted)
+    cloud.create()
+    cloud.delete_all()
+    assert "m99.metal" in seen
+
+
+def test_tokens_of_sessions_are_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    base = servers.ec2(Machines())
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("x-amz-security-token", ""))
+            content = base(self.path, "")[1].encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in [one for one in os.environ if one.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / ".aws").mkdir()
+    keys = "[work]\naws_access_key_id = a\naws_secret_access_key = s\naws_session_token = lent\n"
+    (tmp_path / ".aws/credentials").write_text(keys)
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_address[1]}")
+        assert providers.cloud(WANTED["ec2"]).check()[0].status == "ok"
+        server.shutdown()
+        thread.join()
+    assert set(seen) == {"lent"}
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "b")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "t")
+    assert credentials.ec2().token.text == "", "a token belongs to its key"
+
+
+def test_a_profile_whose_keys_are_lent_says_how_to_get_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in [one for one in os.environ if one.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws/config").write_text("[default]\nsso_session = work\n")
+    with pytest.raises(UsageError) as caught:
+        credentials.ec2()
+    assert "export-credentials" in caught.value.remedy
+
+
+@pytest.mark.parametrize("name", list(WANTED))
+def test_clean_finds_by_its_tag_what_no_entry_tells_of(
+    field: Field, name: ProviderName, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud = field.cloud(field.start(name, lambda answer, path, body: answer(path, body)))
+    lives, lost = cloud.create(), cloud.create()
+    other = field.machines.add("aferir-0badcafe-0123456789ab")
+    for entry in journal.entries():
+        if remote.name_of(entry) == lost.name:
+            journal.erase(entry)
+    assert main(["clean", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["removed"] == [f"instance {lost.name}"]
+    assert set(field.machines.names.values()) == {lives.name, field.machines.names[other]}
+    cloud.delete_all()
+
+
+def test_what_others_made_is_told_and_removed_only_when_asked_for(
+    field: Field, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = field.start("opennebula", lambda answer, path, body: answer(path, body))
+    field.machines.add("aferir-0badcafe-0123456789ab")
+    path = tmp_path / "cloud.toml"
+    path.write_text('provider = "opennebula"\nsize = "aferir-node"\n')
+    assert main(["clean", "--cloud", str(path)]) == 0
+    assert "left alone: instance aferir-0badcafe" in capsys.readouterr().out
+    assert len(field.machines.names) == 1
+    assert main(["clean", "--cloud", str(path), "--of-others"]) == 0
+    assert field.machines.names == {}
+    assert main(["clean", "--of-others"]) == 2
+    assert wanted.provider in get_args(ProviderName)
+
+
+def test_credentials_that_lead_elsewhere_erase_no_entry(
+    field: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud = field.cloud(field.start("ec2", lambda answer, path, body: answer(path, body)))
+    cloud.create()
+    (entry,) = journal.entries()
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    (problem,) = registry.clean([entry])
+    assert "us-east-1" in problem
+    assert journal.read(entry.id) is not None
+    (swept,) = known.sweep(providers.provider).problems
+    assert "us-east-1" in swept
+    monkeypatch.delenv("AWS_REGION")
+    assert registry.clean([entry]) == []
+    assert field.machines.names == {}
+
+
+@pytest.mark.parametrize("status", [405, 501, 404])
+def test_a_service_that_knows_no_head_is_asked_for_all_of_it(status: int) -> None:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        assert serves("127.0.0.1", server.server_address[1], "/")
+        server.shutdown()
+        thread.join()
+
+
+def test_errors_of_opennebula_are_told_by_their_codes(field: Field) -> None:
+    def internal(answer: Answer, path: str, body: str) -> tuple[int, str]:
+        _, method = loads(body)
+        if method == "one.template.instantiate":
+            refused = [False, "no room left by the quota", 0x0800]
+            return 200, dumps((refused,), methodresponse=True)
+        return answer(path, body)
+
+    cloud = field.cloud(field.start("opennebula", internal))
+    with pytest.raises(ProgramError, match="no room left by the quota"):
+        cloud.create()
+    assert list(journal.entries()) == []
+
+
+def test_an_lxd_that_is_started_anew_has_its_instances_still(field: Field, tmp_path: Path) -> None:
+    """Its socket refuses for a while; the containers run on."""
+    theirs = journal.write(lxd.KIND, {"socket": str(tmp_path / "unix.socket")})
+    (problem,) = registry.clean([theirs])
+    assert "does not answer" in problem
+    assert journal.read(theirs.id) is not None
+    ours = journal.write(lxd.KIND, {"socket": str(tmp_path / "unix.socket"), "ours": "yes"})
+    gone = journal.write(lxd.KIND, {"socket": str(tmp_path / "removed" / "unix.socket")})
+    assert registry.clean([ours, gone]) == []
+    assert field.machines.names == {}
