@@ -84,10 +84,10 @@ class FaultyCloud:
         self.made[server.name] = server
         return server
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str) -> float:
         """As usual."""
         self.made.pop(name, None)
-        self._cloud.delete(name)
+        return self._cloud.delete(name)
 
     def delete_all(self) -> None:
         """As usual."""
