@@ -34,7 +34,7 @@ def folder(
     assert left() == []
 
 
-@pytest.fixture(scope="module", params=["native", "container", "oci"])
+@pytest.fixture(scope="module", params=["native", "container", "oci", "uml"])
 def instance(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Instance]:

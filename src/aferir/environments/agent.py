@@ -87,11 +87,16 @@ def run(
         tuple(command), code, _text(status, "out-data"), _text(status, "err-data"), started, elapsed
     )
     if code in (126, 127) and done.stderr.startswith("setsid: failed to execute"):
-        raise MissingError(
-            f"the program `{command[0]}` cannot be run in the guest: {done.stderr.strip()}",
-            remedy="put it there first, or check its mode",
-        )
+        raise not_run(command[0], done.stderr)
     return done
+
+
+def not_run(program: str, said: str) -> MissingError:
+    """What to say where the guest could not execute it."""
+    return MissingError(
+        f"the program `{program}` cannot be run in the guest: {said.strip()}",
+        remedy="put it there first, or check its mode",
+    )
 
 
 def put(socket: JsonSocket, port: Path, source: Path, destination: PurePosixPath) -> None:

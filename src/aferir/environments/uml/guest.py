@@ -7,7 +7,9 @@ call the kernel. It is no boundary of security: its root can do what the user ca
 from __future__ import annotations
 
 import contextlib
+import json
 import secrets
+import shlex
 import shutil
 import socket
 import subprocess
@@ -18,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from aferir.environments import console
+from aferir.environments import agent, console
 from aferir.environments.base import Phases
 from aferir.environments.guest import GuestWithAgent
 from aferir.environments.jsonsocket import JsonSocket
@@ -28,12 +30,16 @@ from aferir.errors import AferirError, ProgramError
 from aferir.image import initramfs
 from aferir.image.userland import Image
 from aferir.linux import events, journal, process, umask, undo
+from aferir.linux.process import Completed
 from aferir.machine import privileges
 
 KIND = "uml"
 """Of its entry in the journal."""
 _BOOT_LIMIT_S = 120.0
 _COPY_LIMIT_S = 60.0
+_LINE_BYTES = 2048
+"""Of a command that its agent is told over its line. A message of more than the 4 KiB that the
+guest's terminal holds (N_TTY_BUF_SIZE) stops that line for good."""
 _IN = 'mkdir -p -- "${2%/*}/" && cp -p -- "$1" "$2"'
 _OUT = '[ -f "$2" ] && cp -- "$2" "$1"'
 
@@ -131,6 +137,32 @@ class Guest(GuestWithAgent):
         self.pid = _kernel(child.pid)
         """Its kernel; its programs are children of that process."""
 
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program in the guest; its duration is the host's, to within 20 ms.
+
+        A long command, with its variables, is told by way of a file.
+        """
+        variables = dict(environment or {})
+        if len(json.dumps([*command, variables])) <= _LINE_BYTES:
+            return super().run(command, timeout_s=timeout_s, environment=variables, check=check)
+        with _passed(self._alive()) as file:
+            file.write_text(_script(command, variables), encoding="utf-8")
+            script = str(HOST_FILES / file.name)
+            done = super().run(["sh", script], timeout_s=timeout_s, check=False)
+        if done.exit_code in (126, 127) and done.stderr.startswith(f"{script}: "):
+            raise agent.not_run(command[0], done.stderr.removeprefix(f"{script}: "))
+        done = msgspec.structs.replace(done, command=tuple(command))
+        if check and done.exit_code != 0:
+            raise ProgramError(f"`{' '.join(command)}` {process.explain_exit(done)}")
+        return done
+
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy one host file into the guest, keeping its mode and making the folders above it."""
         with _passed(self._alive()) as file:
@@ -173,6 +205,13 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
         process.end(child)
     undo.remove_tree(folder_of(entry))
     journal.erase(entry)
+
+
+def _script(command: Sequence[str], variables: Mapping[str, str]) -> str:
+    """For sh, which does not hand on variables of other names than it has itself."""
+    lines = [f"export {n}={shlex.quote(v)}" for n, v in variables.items() if n.isidentifier()]
+    odd = [f"{n}={v}" for n, v in variables.items() if not n.isidentifier()]
+    return "\n".join([*lines, f"exec {shlex.join([*(['env', *odd] if odd else []), *command])}\n"])
 
 
 def _make_files(
