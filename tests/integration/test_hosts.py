@@ -11,12 +11,12 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from aferir.environments.measured import Asked
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.hosts import reaching
 from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.hosts.line import Line
 from aferir.linux import journal, process, wait
-from aferir.measuring.snapshots import Watch
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
 from aferir.programs.kernels import kernel_path
@@ -83,7 +83,7 @@ def test_a_program_of_ours_is_measured_there(host: Host) -> None:
         instance.put(program, PurePosixPath("/opt/aferir/npb-ep"))
     instance.pause()
     line = ("/opt/aferir/npb-ep", "--class", "S", "--threads", "1")
-    measured = instance.measure(line, {}, Watch(), 60.0)
+    measured = instance.measure(Asked(line=line, timeout_s=60.0))
     assert measured.failure is None
     assert measured.done is not None
     assert '"verified":true' in measured.done.stdout

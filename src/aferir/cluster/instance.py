@@ -146,7 +146,7 @@ class ClusterInstance:
         self._nodes = {node: _entry(node.entry) for node in state.nodes}
         self._entry: journal.Entry | None = _entry(state.entry)
         own = {node.name: self._accounting(entry) for node, entry in self._nodes.items()}
-        self.accounting = Accounting(members=own)
+        self.accounting = Accounting(members=own, entering=self._entering)
 
     def run(
         self,
@@ -200,7 +200,7 @@ class ClusterInstance:
             manager.undo_cluster(entry)
         return time.perf_counter() - clock
 
-    def entering(self, command: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    def _entering(self, command: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Into guests; containers share the host's kernel."""
         if not self._made.own_kernel:
             return {}

@@ -84,11 +84,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import msgspec
 
 from aferir.environments.features import Feature
+from aferir.environments.measured import Asked, Measured
 from aferir.image.userland import Progress, silent
 from aferir.linux import cleaning
 from aferir.linux.cleaning import Cleaner
@@ -128,8 +129,12 @@ class Phases(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def _no_members(_: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    return {}
+
+
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the host accounts for what an instance uses."""
+    """Where the host accounts for what an instance uses, and who else does."""
 
     cgroups: dict[str, Path] = {}
     """Controller to folder: `cpuacct`, `cpu`, `memory`, `blkio`; or `unified` (cgroup v2)."""
@@ -141,6 +146,11 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     """True where /proc inside the instance is the instance's own, as in a VM."""
     members: dict[str, Accounting] = {}
     """By name, those of an instance that is several: nodes of a cluster, tenants."""
+    entering: Callable[[Sequence[str]], Mapping[str, Sequence[str]]] = _no_members
+    """By member that has a kernel, and so a load, of its own: the host's command that runs a given
+    one inside."""
+    elsewhere: Callable[[Asked], Measured] | None = None
+    """Of an instance on another host: runs a program there, between two looks of that host."""
 
 
 class Instance(Protocol):
@@ -184,15 +194,6 @@ class Instance(Protocol):
 
     def release(self) -> float:
         """Give everything back; seconds that it took (TlR)."""
-        ...
-
-
-@runtime_checkable
-class Entered(Protocol):
-    """An instance some of whose members have a kernel, and so a load, of their own."""
-
-    def entering(self, command: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """By member, the host's command that runs `command` inside."""
         ...
 
 

@@ -10,13 +10,12 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.environments.base import Accounting
+from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError
 from aferir.hosts import messages
 from aferir.hosts.clocks import Offset
 from aferir.hosts.line import Line
 from aferir.linux.process import Completed
-from aferir.measuring.run import Measured
-from aferir.measuring.snapshots import Watch
 from aferir.model.finding import Finding
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
@@ -109,7 +108,7 @@ class RemoteInstance:
         self.spec = spec
         self.phases = made.phases
         self.emulated = made.emulated
-        self.accounting = Accounting(own_kernel=made.own_kernel)
+        self.accounting = Accounting(own_kernel=made.own_kernel, elsewhere=self.measure)
         self._line = line
         self._number = made.instance
 
@@ -127,23 +126,17 @@ class RemoteInstance:
         done = self._line.ask(request, Completed, within_s=(timeout_s or 1e6) + _GRACE_S)
         return by_our_clock(done, self._line.clock)
 
-    def measure(
-        self, line: tuple[str, ...], environment: Mapping[str, str], watch: Watch, timeout_s: float
-    ) -> Measured:
+    def measure(self, asked: Asked) -> Measured:
         """Run a program between two looks of the probes there."""
         request = messages.Measure(
             self._number,
-            line,
-            timeout_s,
-            dict(environment),
-            watch.load_period_s,
-            accounted=watch.account is not None,
+            asked.line,
+            asked.timeout_s,
+            dict(asked.environment),
+            asked.load_period_s,
+            accounted=asked.accounted,
         )
-        measured = self._line.ask(request, Measured, within_s=timeout_s + _GRACE_S)
-        if measured.done is None:
-            return measured
-        done = by_our_clock(measured.done, self._line.clock)
-        return msgspec.structs.replace(measured, done=done)
+        return self._line.ask(request, Measured, within_s=asked.timeout_s + _GRACE_S)
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy a file; its content crosses the line once, however often it is put."""

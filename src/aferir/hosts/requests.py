@@ -12,11 +12,12 @@ import msgspec
 from aferir import machine, probes
 from aferir.environments import tenants
 from aferir.environments.base import Context, Environment, Instance, Kind
+from aferir.environments.measured import Measured
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.hosts import frames, messages
 from aferir.linux import journal, pages, undo
 from aferir.linux.process import Completed
-from aferir.measuring.run import Measured, measure
+from aferir.measuring.run import measure
 from aferir.measuring.snapshots import Watch
 from aferir.probes import account, frequency
 from aferir.programs.base import PROGRAM_FOLDER

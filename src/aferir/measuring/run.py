@@ -3,47 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
-
-import msgspec
 
 from aferir.environments.base import Instance
+from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError, MissingError, TimeoutExpired
-from aferir.linux.process import Completed, explain_exit
+from aferir.linux.process import explain_exit
 from aferir.measuring.accounting import watching
 from aferir.measuring.outcome import failure_of
 from aferir.measuring.sampling import sampled
 from aferir.measuring.snapshots import Watch, compare, take_after, take_before
 from aferir.model.plan import PAGE_CACHE
-from aferir.model.record import Failure, Sample, Series
+from aferir.model.record import Failure
 from aferir.probes import account
 
 _ALIVE_LIMIT_S = 30.0
-
-
-@runtime_checkable
-class Elsewhere(Protocol):
-    """An instance of another host, which measures there."""
-
-    def measure(
-        self, line: tuple[str, ...], environment: Mapping[str, str], watch: Watch, timeout_s: float
-    ) -> Measured:
-        """As `measure` does here."""
-        ...
-
-
-class Measured(msgspec.Struct, frozen=True):
-    """What came of it."""
-
-    done: Completed | None = None
-    """None where the program did not run to its end."""
-    observed: tuple[Sample, ...] = ()
-    """By the probes."""
-    loads: tuple[Series, ...] = ()
-    failure: Failure | None = None
-    """Of the instance, or a limit that was passed; what the program says of itself is in `done`."""
-    lost: bool = False
-    """The instance died, or a program may still run in it: it has to be replaced."""
 
 
 def measure(
@@ -54,10 +27,18 @@ def measure(
     timeout_s: float,
 ) -> Measured:
     """Resume a paused instance, run `line` in it with those variables, and pause it again."""
-    if not isinstance(instance, Elsewhere):
+    elsewhere = instance.accounting.elsewhere
+    if elsewhere is None:
         return _measure(instance, line, environment, watch, timeout_s)
+    asked = Asked(
+        line=line,
+        environment=environment,
+        timeout_s=timeout_s,
+        load_period_s=watch.load_period_s,
+        accounted=watch.account is not None,
+    )
     try:
-        return instance.measure(line, environment, watch, timeout_s)
+        return elsewhere(asked)
     except AferirError as error:
         return Measured(failure=failure_of("instance", error), lost=True)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from statistics import fmean
 
-from aferir.environments.base import Accounting, Entered, Instance
+from aferir.environments.base import Accounting, Instance
 from aferir.linux import affinity, process
 from aferir.measuring.snapshots import read_host
 from aferir.model.record import Sample, Series
@@ -111,9 +111,7 @@ def _used(accounting: Accounting) -> Used | None:
 
 
 def _start_guests(instance: Instance, period_s: float) -> dict[str, subprocess.Popen[str]]:
-    if not isinstance(instance, Entered):
-        return {}
-    lines = instance.entering(["sh", "-c", _GUEST, "sh", str(period_s)])
+    lines = instance.accounting.entering(["sh", "-c", _GUEST, "sh", str(period_s)])
     return {name: process.start(line, stdout=subprocess.PIPE) for name, line in lines.items()}
 
 
