@@ -7,6 +7,8 @@
 # objcopy. No other object can see, let alone pick, the code inside. tests/isa_symbols.cmake
 # asserts that exactly one symbol is left global.
 
+include(CheckCXXSourceRuns)
+
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(AFERIR_ISAS v2 v3 v4)
 else()
@@ -22,6 +24,29 @@ set(AFERIR_LD_FORMAT)
 if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(AFERIR_LD_FORMAT -m elf_i386)  # built with -m32 on a 64-bit system
 endif()
+
+# aferir_ranks_isas(<output-variable>): the levels that programs of ranks are compiled for.
+# Under sanitizers that is the one that they run at here, the best of this processor: of their tests
+# none names another, and what is compiled with checks of all memory takes long.
+function(aferir_ranks_isas output)
+  set(${output} ${AFERIR_ISAS} PARENT_SCOPE)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
+    return()
+  endif()
+  foreach(pair v4:avx512vl v3:avx2 v2:sse4.2)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 isa)
+    list(GET pair 1 feature)
+    if(isa IN_LIST AFERIR_ISAS)
+      check_cxx_source_runs(
+        "int main() { return !__builtin_cpu_supports(\"${feature}\"); }" AFERIR_RUNS_${isa})
+      if(AFERIR_RUNS_${isa})
+        set(${output} ${isa} PARENT_SCOPE)
+        return()
+      endif()
+    endif()
+  endforeach()
+endfunction()
 
 # aferir_isa_object(<output-variable> <name> <isa> ENTRY <mangled symbols> SOURCES <files>
 #                   [OPTIONS <flags>])

@@ -19,17 +19,8 @@ from tests.integration.support import leftovers, own_state, usable
 
 pytestmark = pytest.mark.integration
 PROGRAMS: Mapping[str, dict[str, Parameter]] = {
-    "wordcount": {"file_bytes": 2**21, "terms": 2000},
-    "dedup": {"file_bytes": 2**21},
+    "wordcount": {"file_bytes": 2**20, "terms": 2000},
     "checkpoint": {"segments": 1, "block_bytes": 2**20},
-    # Two would take documents as they come to them, and so write up to a tenth more or less.
-    "index": {
-        "processes": 1,
-        "tree_bytes": 2**20,
-        "table_bytes": 2**18,
-        "cache_bytes": 2**20,
-        "terms": 2000,
-    },
 }
 GUEST = EnvironmentSpec(name="vm", kind="vm", cpus=1, memory_bytes=2**28)
 ENVIRONMENTS = (

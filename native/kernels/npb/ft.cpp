@@ -31,10 +31,10 @@ class Solver {
         axes_ = Axes(grid_);
 #pragma omp parallel num_threads(threads_)
         {
-            with_length(grid_.nx, [&](auto nx) {
-                with_length(grid_.ny, [&](auto ny) { forward_planes<nx, ny>(); });
+            with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
+                forward_planes<nx, ny>();
+                forward_pencils<nz>();
             });
-            with_length(grid_.nz, [&](auto nz) { forward_pencils<nz>(); });
         }
     }
 
@@ -45,11 +45,9 @@ class Solver {
         double im = 0;
 #pragma omp parallel num_threads(threads_) reduction(+ : re, im)
         {
-            with_length(grid_.nz, [&](auto nz) {
+            with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
                 streaming_ ? evolve_pencils<nz, true>(decays) : evolve_pencils<nz, false>(decays);
-            });
-            with_length(grid_.nx, [&](auto nx) {
-                with_length(grid_.ny, [&](auto ny) { inverse_planes<nx, ny>(); });
+                inverse_planes<nx, ny>();
             });
 #pragma omp for schedule(static)
             for (int j = 1; j <= kChecksumPoints; ++j) {

@@ -273,25 +273,17 @@ inline constexpr std::array<Grid, 6> kFtGrids{{{64, 64, 64},
 // Work fields larger than this leave the caches between writing and reading: stream them.
 inline constexpr std::size_t kStreamBytes = std::size_t{32} << 20U;
 
-/// Calls body with the length as a constant.
+/// Calls body with the lengths of a grid, which is one of kFtGrids, as constants: nothing is
+/// compiled for lengths that no problem has.
 template <typename Body>
-void with_length(int length, Body body) {
-    switch (length) {
-        case 32:
-            return body(std::integral_constant<int, 32>{});
-        case 64:
-            return body(std::integral_constant<int, 64>{});
-        case 128:
-            return body(std::integral_constant<int, 128>{});
-        case 256:
-            return body(std::integral_constant<int, 256>{});
-        case 512:
-            return body(std::integral_constant<int, 512>{});
-        case 1024:
-            return body(std::integral_constant<int, 1024>{});
-        default:
-            return body(std::integral_constant<int, 2048>{});
-    }
+void with_lengths(const Grid& grid, const Body& body) {
+    unroll<static_cast<int>(kFtGrids.size())>([&](auto index) {
+        constexpr Grid kGrid = kFtGrids[static_cast<std::size_t>(index)];
+        if (grid.nx == kGrid.nx && grid.ny == kGrid.ny && grid.nz == kGrid.nz) {
+            body(std::integral_constant<int, kGrid.nx>{}, std::integral_constant<int, kGrid.ny>{},
+                 std::integral_constant<int, kGrid.nz>{});
+        }
+    });
 }
 
 struct Axes {

@@ -67,10 +67,10 @@ class Solver {
     void initialise() {
         axes_ = Axes(grid_);
         ranks_.wait_for_mates();  // they may still read these planes
-        with_length(grid_.nx, [&](auto nx) {
-            with_length(grid_.ny, [&](auto ny) { forward_planes<nx, ny>(); });
+        with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
+            forward_planes<nx, ny>();
+            forward_pencils<nz>();
         });
-        with_length(grid_.nz, [&](auto nz) { forward_pencils<nz>(); });
         sent_.wait();
     }
 
@@ -78,11 +78,9 @@ class Solver {
     ComplexNumber step(int steps) {
         const Decays decays(grid_, steps);
         ranks_.wait_for_mates();  // they may still use the planes that this rank writes into
-        with_length(grid_.nz, [&](auto nz) {
+        with_lengths(grid_, [&](auto nx, auto ny, auto nz) {
             streaming_ ? evolve_pencils<nz, true>(decays) : evolve_pencils<nz, false>(decays);
-        });
-        with_length(grid_.nx, [&](auto nx) {
-            with_length(grid_.ny, [&](auto ny) { inverse_planes<nx, ny>(); });
+            inverse_planes<nx, ny>();
         });
         std::array<double, 2> sums{};
         for (int j = 1; j <= kChecksumPoints; ++j) {

@@ -1,5 +1,5 @@
 // Compiled once for each kernel and MPI, with AFERIR_PROGRAM (its name), AFERIR_MPI and AFERIR_RUN
-// (its function).
+// (its function); and with AFERIR_ONLY and AFERIR_ONLY_NAMESPACE where that is there for one level.
 
 #include <array>
 #include <string_view>
@@ -12,7 +12,11 @@ namespace {
 using Run = Outcome(ProblemClass, Ranks&);
 }
 
-#if defined(__x86_64__)
+#if defined(AFERIR_ONLY)
+namespace AFERIR_ONLY_NAMESPACE {
+Run AFERIR_RUN;
+}
+#else
 namespace isa_v2 {
 Run AFERIR_RUN;
 }
@@ -22,21 +26,17 @@ Run AFERIR_RUN;
 namespace isa_v4 {
 Run AFERIR_RUN;
 }
-#else
-namespace isa_base {
-Run AFERIR_RUN;
-}
 #endif
 
 namespace {
 
 constexpr std::array kVariants{
-#if defined(__x86_64__)
+#if defined(AFERIR_ONLY)
+    MpiVariant{AFERIR_ONLY, AFERIR_ONLY_NAMESPACE::AFERIR_RUN},
+#else
     MpiVariant{"v4", isa_v4::AFERIR_RUN},
     MpiVariant{"v3", isa_v3::AFERIR_RUN},
     MpiVariant{"v2", isa_v2::AFERIR_RUN},
-#else
-    MpiVariant{"base", isa_base::AFERIR_RUN},
 #endif
 };
 

@@ -16,7 +16,7 @@ from tests.checkout import ROOT
 from tests.unit.runner.child import plan
 from tests.waiting import eventually
 
-KILLS = 12
+KILLS = 6
 
 
 def start(runs: Path, state: Path) -> subprocess.Popen[bytes]:
