@@ -17,8 +17,12 @@ from aferir.cluster import ovf
 from aferir.cluster.ovf import Package
 from aferir.errors import UsageError
 
-_LINE = re.compile(r"(SHA1|SHA256|SHA512)\s*\(([^()]+)\)\s*=\s*([0-9a-fA-F]+)\s*")
+_LINE = re.compile(r"\ufeff?\s*([A-Za-z0-9/_-]{1,20})\s*\((.+)\)\s*=\s*([0-9a-fA-F]+)\s*")
+_ALGORITHMS = {"sha1": "sha1", "sha256": "sha256", "sha384": "sha384", "sha512": "sha512"}
+_ALGORITHMS |= {f"sha2{bits}": f"sha{bits}" for bits in (256, 384, 512)}
+"""By their names without signs: openssl calls SHA256 `SHA2-256` since its version 3."""
 _CHUNK = 1 << 20
+_SUMS = ("sha1", "sha256", "sha384", "sha512")
 _MOST_DESCRIPTOR_BYTES = 16 << 20
 _NAME = re.compile(r"[^/\x00-\x1f]{1,100}")
 
@@ -54,11 +58,14 @@ def unpack(source: Path, folder: Path) -> Package:
     except tarfile.ReadError as error:
         raise UsageError(f"{source} is no OVA, or was truncated: {error}") from None
     names = list(digests)
-    if not names or not names[0].endswith(".ovf"):
-        raise UsageError(f"{source} is no OVA: a descriptor (.ovf) must be its first file")
-    package = ovf.read((folder / names[0]).read_bytes())
+    described = [name for name in names if name.lower().endswith(".ovf")]
+    if len(described) != 1:
+        raise UsageError(
+            f"{source} is no OVA: it holds {len(described)} descriptors (.ovf), not one"
+        )
+    package = ovf.read((folder / described[0]).read_bytes())
     _check_references(package, folder, names)
-    manifests = [name for name in names if name.endswith(".mf")]
+    manifests = [name for name in names if name.lower().endswith(".mf")]
     if manifests:
         check_manifest((folder / manifests[0]).read_bytes(), digests, manifests[0])
     elif package.properties:
@@ -93,7 +100,13 @@ def parse_manifest(content: bytes) -> dict[str, tuple[str, str]]:
         words = _LINE.fullmatch(line)
         if words is None:
             raise UsageError(f"a line of the manifest cannot be read: {line[:80]!r}")
-        found[words[2]] = (words[1].lower(), words[3].lower())
+        algorithm = _ALGORITHMS.get(re.sub(r"[^a-z0-9]", "", words[1].lower()))
+        if algorithm is None:
+            raise UsageError(
+                f"the manifest has digests of {words[1]}, which OVF has not",
+                remedy="make it with SHA256: openssl sha256 FILES > PACKAGE.mf",
+            )
+        found[words[2].removeprefix("./")] = (algorithm, words[3].lower())
     return found
 
 
@@ -101,14 +114,16 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, dict[str, str]]:
     """Each file with its digests, in the order of the archive."""
     digests: dict[str, dict[str, str]] = {}
     for member in tar:
-        name = member.name
+        name = member.name.removeprefix("./")
+        if member.isdir() and name in ("", "."):
+            continue
         if not member.isreg() or not _NAME.fullmatch(name) or name in (".", ".."):
             raise UsageError(f"the package holds `{name}`, which is no plain file in one folder")
         if name in digests:
             raise UsageError(f"the package holds {name} twice: it was tampered with")
         stream = tar.extractfile(member)
         assert stream is not None
-        if name.endswith((".ovf", ".mf")) and member.size > _MOST_DESCRIPTOR_BYTES:
+        if name.lower().endswith((".ovf", ".mf")) and member.size > _MOST_DESCRIPTOR_BYTES:
             raise UsageError(f"{name} is larger than any descriptor or manifest")
         with (folder / name).open("xb") as copy:
             digests[name] = _copy(stream, copy, member.size, name)
@@ -116,7 +131,7 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, dict[str, str]]:
 
 
 def _copy(stream: IO[bytes], copy: IO[bytes], size: int, name: str) -> dict[str, str]:
-    sums = {word: hashlib.new(word, usedforsecurity=False) for word in ("sha1", "sha256", "sha512")}
+    sums = {word: hashlib.new(word, usedforsecurity=False) for word in _SUMS}
     left = size
     while left > 0:
         part = stream.read(min(_CHUNK, left))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
@@ -24,8 +25,9 @@ _LINUX_64 = 101
 """CIM_OperatingSystem.OSType."""
 _CPU, _MEMORY, _IDE, _NETWORK, _DISK = 3, 4, 5, 10, 17
 """CIM_ResourceAllocationSettingData.ResourceType."""
-_FACTORS = re.compile(r"(?:byte)?\s*\*?\s*2\s*\^\s*(\d+)")
+_FACTORS = re.compile(r"(?:bytes?)?\s*\*?\s*2\s*\^\s*(\d+)")
 _UNITS = {"kilobytes": 2**10, "megabytes": 2**20, "gigabytes": 2**30, "byte": 1, "bytes": 1}
+_UNITS |= {"kb": 2**10, "mb": 2**20, "gb": 2**30, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +156,7 @@ def read(text: bytes) -> Package:
         return _package(root)
     except AferirError:
         raise
-    except (KeyError, ValueError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:
         raise UsageError(f"the package's descriptor cannot be understood: {error}") from None
 
 
@@ -163,7 +165,7 @@ def _package(root: ET.Element) -> Package:
         files=tuple(
             File(
                 id=_a(e, "id"),
-                href=_a(e, "href"),
+                href=_href(e),
                 size=int(e.get(_o("size"), "-1")),
             )
             for e in root.iterfind(f"{_o('References')}/{_o('File')}")
@@ -173,7 +175,7 @@ def _package(root: ET.Element) -> Package:
             for e in root.iterfind(f"{_o('DiskSection')}/{_o('Disk')}")
             if e.get(_o("fileRef"))
         ),
-        systems=tuple(_read_system(e) for e in root.iter(_o("VirtualSystem"))),
+        systems=tuple(_read_system(e, _default(root)) for e in root.iter(_o("VirtualSystem"))),
         properties={
             _a(e, "key"): e.get(_o("value"), "")
             for section in root.iter(_o("ProductSection"))
@@ -183,10 +185,14 @@ def _package(root: ET.Element) -> Package:
     )
 
 
-def _read_system(element: ET.Element) -> System:
+def _read_system(element: ET.Element, default: str) -> System:
     found: dict[int, ET.Element] = {}
     for item in element.iterfind(f"{_o('VirtualHardwareSection')}/{_o('Item')}"):
-        found.setdefault(int(_r(item, "ResourceType") or -1), item)
+        kind = int(_r(item, "ResourceType") or -1)
+        # A disk without an image is an empty one; of others the first is what it starts from.
+        is_empty = kind == _DISK and "/disk/" not in _r(item, "HostResource")
+        if not is_empty and _is_chosen(item, default):
+            found.setdefault(kind, item)
     cpu, memory, disk = (found.get(kind) for kind in (_CPU, _MEMORY, _DISK))
     resource = "" if disk is None else _r(disk, "HostResource")
     return System(
@@ -197,6 +203,29 @@ def _read_system(element: ET.Element) -> System:
         if memory is None
         else int(_r(memory, "VirtualQuantity")) * unit(_r(memory, "AllocationUnits")),
     )
+
+
+def _default(root: ET.Element) -> str:
+    """The configuration that is deployed unless somebody chooses another (DSP0243, 9.7)."""
+    known = list(root.iterfind(f"{_o('DeploymentOptionSection')}/{_o('Configuration')}"))
+    chosen = [one for one in known if one.get(_o("default")) in ("true", "1")]
+    return next((one.get(_o("id"), "") for one in chosen or known), "")
+
+
+def _is_chosen(item: ET.Element, default: str) -> bool:
+    return default in item.get(_o("configuration"), default).split() or not default
+
+
+def _href(element: ET.Element) -> str:
+    """The name of the file: a reference may have blanks and brackets as `%20` and `%5B`."""
+    for attribute, kind in (("compression", "compressed"), ("chunkSize", "in pieces")):
+        value = element.get(_o(attribute), "")
+        if value not in ("", "identity"):
+            raise UsageError(
+                f"{_a(element, 'href')} is {kind} ({attribute} `{value}`)",
+                remedy="make the package without: ovftool --compress=0, or unpack the disk",
+            )
+    return unquote(_a(element, "href")).removeprefix("./")
 
 
 def unit(text: str) -> int:
@@ -272,7 +301,11 @@ def _capacity(disk: ET.Element) -> int:
 
 
 def _a(element: ET.Element, name: str) -> str:
-    return element.attrib[_o(name)]
+    """An attribute. Errors: ValueError where the element has none of that name."""
+    value = element.get(_o(name))
+    if value is None:
+        raise ValueError(f"a {element.tag.rpartition('}')[2]} has no {name}")
+    return value
 
 
 def _r(item: ET.Element, name: str) -> str:

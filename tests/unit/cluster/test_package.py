@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
 import struct
-import subprocess
 import tarfile
 import tempfile
 from collections.abc import Callable
@@ -22,13 +22,8 @@ from aferir.cluster import disks, ova, ovf
 from aferir.cluster.description import Description
 from aferir.errors import ProgramError, UsageError
 from aferir.linux import process
-from aferir.machine import packages
 from tests import foreign_packages
 
-DATA = "0FC63DAF-8483-4772-8E79-3D69D8477DE4"
-ROOT = "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709"
-SWAP = "0657FD6D-A4AB-43C4-84E5-0933C84B4F4F"
-ESP = "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"
 LAB = Description(name="lab", nodes=3, cpus=2, memory_bytes=2**29, boot="disk", slurm=True)
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=20)
 
@@ -178,7 +173,9 @@ def repacked(changes: dict[str, bytes | None], extra: list[tarfile.TarInfo] | No
         ({"lab.mf": b"nonsense"}, "cannot be read"),
         ({"front.vmdk": None}, "front.vmdk is missing"),
         ({"front.vmdk": b"shorter"}, "7 bytes instead of 12"),
-        ({"lab.ovf": None}, "must be its first file"),
+        ({"lab.ovf": None}, "holds 0 descriptors"),
+        ({"two.ovf": b"<a/>"}, "holds 2 descriptors"),
+        ({"lab.mf": b"SHA3-256(lab.ovf)= 00"}, "digests of SHA3-256, which OVF has not"),
         ({"lab.ovf": b"<a>"}, "no XML"),
         ({"lab.ovf": b"<a/>"}, "no OVF 1 envelope"),
         ({"lab.ovf": b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "declares entities"),
@@ -244,6 +241,63 @@ def test_packages_of_other_tools_are_read_with_their_habits(tool: Callable[[byte
 
 
 @pytest.mark.parametrize(
+    ("word", "algorithm"),
+    [
+        ("SHA256", "sha256"),
+        ("SHA2-256", "sha256"),
+        ("sha256", "sha256"),
+        ("SHA-256", "sha256"),
+        ("SHA1", "sha1"),
+        ("SHA-1", "sha1"),
+        ("SHA384", "sha384"),
+        ("SHA2-512", "sha512"),
+    ],
+)
+@pytest.mark.parametrize("name", ["lab.ovf", "lab (1).ovf", "lab [old] (a) (b).ovf", "a)= b.ovf"])
+def test_a_manifest_is_read_whichever_tool_wrote_it(word: str, algorithm: str, name: str) -> None:
+    found = ova.parse_manifest(f"{word}({name})= 00FF\r\n\n".encode())
+    assert found == {name: (algorithm, "00ff")}
+
+
+def test_a_package_with_brackets_and_blanks_in_its_names_is_read() -> None:
+    disk, name = b"a disk", "front (1) [x].vmdk"
+    told = FOREIGN.replace(b'href="front.vmdk"', b'href="./front%20(1)%20%5Bx%5D.vmdk"')
+    digests = {"lab.ovf": told, name: disk}
+    manifest = "".join(
+        f"SHA2-256({file})= {hashlib.sha256(content).hexdigest()}\n"
+        for file, content in digests.items()
+    )
+    changes = {"front.vmdk": None, "lab.mf": manifest.encode(), **digests}
+    found, files = unpack(repacked(changes))
+    assert found.files[0].href == name
+    assert files[name] == disk
+    with pytest.raises(UsageError, match="not what the manifest says"):
+        unpack(repacked({**changes, name: b"a risk"}))
+
+
+def test_a_disk_that_is_compressed_or_in_pieces_is_refused_as_that() -> None:
+    for attribute, why in (('compression="gzip"', "compressed"), ('chunkSize="9"', "in pieces")):
+        told = FOREIGN.replace(b"<File ", f"<File ovf:{attribute} ".encode())
+        with pytest.raises(UsageError, match=why):
+            unpack(repacked({"lab.ovf": told, "lab.mf": None}))
+
+
+def test_of_several_sizes_the_default_one_is_made() -> None:
+    told = FOREIGN.replace(
+        b"<VirtualSystem ",
+        b"<DeploymentOptionSection><Configuration ovf:id='big'/>"
+        b"<Configuration ovf:id='usual' ovf:default='true'/></DeploymentOptionSection>"
+        b"<VirtualSystem ",
+    ).replace(
+        b"<Item><rasd:InstanceID>1</rasd:InstanceID>",
+        b"<Item ovf:configuration='big'><rasd:ResourceType>3</rasd:ResourceType>"
+        b"<rasd:VirtualQuantity>64</rasd:VirtualQuantity></Item>"
+        b"<Item ovf:configuration='usual'><rasd:InstanceID>1</rasd:InstanceID>",
+    )
+    assert ovf.read(told).systems[0].cpus == 2
+
+
+@pytest.mark.parametrize(
     "changes", [{"nodes": "many"}, {"nodes": "0"}, {"kind": "abacus"}, {"name": "../x"}]
 )
 def test_a_description_that_cannot_be_is_refused(changes: dict[str, str]) -> None:
@@ -266,46 +320,3 @@ def test_a_list_of_other_files_is_no_disk() -> None:
     with pytest.raises(UsageError, match="in other files"):
         disks.check_vmdk(b"KDMV" + b"\0" * 60, "x")
     disks.check_vmdk(b"KDMV" + b"\0" * 8 + struct.pack("<Q", 2048), "x")
-
-
-def partition_of(folder: Path, script: str) -> disks.Partition | None:
-    """Of a disk of 16 MiB that sfdisk(8) makes by that script."""
-    raw = folder / "disk"
-    with raw.open("wb") as stream:
-        stream.truncate(16 << 20)
-    if script:
-        subprocess.run(
-            ["sfdisk", "--quiet", str(raw)],
-            input=script,
-            text=True,
-            check=True,
-            env={"PATH": packages.search_path()},
-        )
-    return disks.partition(disks.table_of(raw, mark="test"))
-
-
-@pytest.mark.parametrize(
-    ("script", "found"),
-    [
-        ("label: dos\n2048,100,82\n4096,100,83\n8192,200,83\n", (8192, 200)),
-        ("label: dos\n2048,100,7\n", None),
-        ("label: dos\n2048,20000,5\n4096,300,83\n", (4096, 300)),
-        (f"label: gpt\n2048,4096,{DATA}\n8192,8,{SWAP}\n", (2048, 4096)),
-        (f"label: gpt\n2048,12288,{ROOT}\n14336,2048,{ESP}\n", (2048, 12288)),
-        ("", None),
-    ],
-)
-def test_the_largest_partition_of_linux_is_the_root(
-    tmp_path: Path, script: str, found: tuple[int, int] | None
-) -> None:
-    wanted = None if found is None else disks.Partition(found[0] * 512, found[1] * 512)
-    assert partition_of(tmp_path, script) == wanted
-
-
-@given(st.binary(max_size=34 * 512))
-@settings(max_examples=20)
-def test_no_partition_table_breaks_the_reader(head: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        raw = Path(folder) / "disk"
-        raw.write_bytes(head)
-        disks.partition(disks.table_of(raw, mark="test"))
