@@ -157,6 +157,8 @@ Outcome run_cg(ProblemClass problem_class, int threads) {
 #pragma omp master
         {
             outcome.seconds = omp_get_wtime() - start;
+            outcome.variant = "rows in blocks of columns (SELL-8)";
+            outcome.residual_norm = solver.residual();
             verify_cg(problem, zeta, outcome);
         }
     }

@@ -82,6 +82,12 @@ JsonObject& add_outcome(JsonObject& json, const Outcome& outcome) {
             .number("duration_s", outcome.seconds)
             .number("throughput_mops", outcome.operations / outcome.seconds / 1e6);
     }
+    if (!outcome.variant.empty()) {
+        json.text("variant", outcome.variant);
+    }
+    if (outcome.residual_norm) {
+        json.number("residual_norm", *outcome.residual_norm);
+    }
     json.boolean("verified", outcome.verified);
     if (!outcome.verified) {
         json.text("error",

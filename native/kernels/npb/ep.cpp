@@ -47,7 +47,7 @@ Outcome run_ep(ProblemClass problem, int threads) {
     outcome.seconds = omp_get_wtime() - start;
 
     outcome.operations = 2 * static_cast<double>(pairs);
-    verify_ep(problem, {tally.sx, tally.sy, static_cast<double>(tally.counts[0])}, outcome);
+    verify_ep(problem, tally.sums(), outcome);
     return outcome;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/simd.hpp"
+#include "npb/ep_reference.hpp"
 #include "npb/logarithm.hpp"
 #include "npb/random.hpp"
 
@@ -13,7 +14,6 @@ namespace aferir::npb::AFERIR_ISA {
 
 inline constexpr std::uint64_t kEpSeed = 271828183;
 inline constexpr std::int64_t kBatchPairs = 1 << 16;
-inline constexpr int kAnnuli = 10;
 inline constexpr int kVectorAnnuli = 4;
 // 46 random bits in the upper part of a word: there the modulus is the word's own wrap-around.
 inline constexpr unsigned kShift = 64 - 46;
@@ -24,6 +24,14 @@ struct Tally {
     double sx = 0;
     double sy = 0;
     std::array<std::int64_t, kAnnuli> counts{};
+
+    [[nodiscard]] GaussianSums sums() const {
+        GaussianSums sums{sx, sy, counts};
+        for (std::size_t annulus = 0; annulus + 1 < kAnnuli; ++annulus) {
+            sums.counts[annulus] -= counts[annulus + 1];
+        }
+        return sums;
+    }
 };
 
 // Consecutive random numbers in pairs (x, y): lane i has the pairs i, i + kLanes, ...
@@ -56,8 +64,8 @@ inline Vector symmetric(Words words) {
 
 inline void tally_far(Vector distance, std::array<std::int64_t, kAnnuli>& counts) {
     for (int lane = 0; lane < kLanes; ++lane) {
-        for (int annulus = kVectorAnnuli; annulus < kAnnuli; ++annulus) {
-            counts[static_cast<std::size_t>(annulus)] += distance[lane] >= annulus ? 1 : 0;
+        for (std::size_t annulus = kVectorAnnuli; annulus < kAnnuli; ++annulus) {
+            counts[annulus] += distance[lane] >= static_cast<double>(annulus) ? 1 : 0;
         }
     }
 }

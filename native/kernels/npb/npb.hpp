@@ -31,6 +31,9 @@ struct Outcome {
     bool verified = false;
     int iterations = 0;
     std::vector<Check> checks;
+    std::string variant;  ///< of the algorithm, where NPB knows several; empty: there is one
+    std::optional<double>
+        residual_norm;  ///< of the last solution, where the kernel solves a system
 };
 
 }  // namespace aferir::npb

@@ -208,6 +208,9 @@ class Solver {
         return sums[0];
     }
 
+    /// ||x - A z|| of the last iteration.
+    [[nodiscard]] double residual() const { return residual_; }
+
   private:
     /// Solves A z = x approximately.
     void conjugate_gradients() {
@@ -262,7 +265,7 @@ class Solver {
     double* p_;
     HugeArray<double> x_;
     HugeArray<double> r_;
-    double residual_ = 0;  ///< ||x - A z|| of the last iteration
+    double residual_ = 0;
 };
 
 /// Of one rank: its block as it is summed, compressed and blocked, and all the random vectors.
@@ -295,6 +298,9 @@ Outcome run_mpi_cg(ProblemClass problem_class, Ranks& ranks) {
     outcome.seconds = Ranks::seconds() - start;
     outcome.iterations = problem.iterations;
     outcome.operations = cg_operations(problem);
+    outcome.variant = ranks.share_all() ? "rows in blocks of columns (SELL-8), shared vectors"
+                                        : "rows in blocks of columns (SELL-8), grid of ranks";
+    outcome.residual_norm = solver.residual();
     verify_cg(problem, zeta, outcome);
     return outcome;
 }

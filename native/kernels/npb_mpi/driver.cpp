@@ -26,7 +26,7 @@ std::string help(std::string_view program, std::string_view mpi) {
            "  --class  problem class of NPB 3\n"
            "  --isa    instruction-set level (default: the best that this processor has)\n"
            "  --share-among  how many ranks of a host share memory instead of sending messages to "
-           "one another (default: all; 1: none)\n"
+           "one another (default: 1, none)\n"
            "exit code: 0 verified, 1 not verified, 2 wrong command line or number of processes, "
            "3 not enough memory";
 }
@@ -39,8 +39,8 @@ int run_kernel(std::string_view program, std::string_view mpi, std::span<const M
                const Arguments& arguments, Ranks& ranks) {
     const auto problem = read_class(arguments);
     const auto& variant = choose_variant(variants, arguments.value("--isa"));
-    ranks.share_memory(
-        static_cast<int>(arguments.integer("--share-among", kMostMates, 1, kMostMates)));
+    const auto most = static_cast<int>(arguments.integer("--share-among", 1, 1, kMostMates));
+    ranks.share_memory(most);
     omp_set_dynamic(0);
     omp_set_num_threads(1);  // problems are made by code that the OpenMP kernels share
     auto outcome = variant.run(problem, ranks);
@@ -51,6 +51,7 @@ int run_kernel(std::string_view program, std::string_view mpi, std::span<const M
             .text("class", std::string(1, letter(problem)))
             .integer("processes", ranks.count())
             .integer("hosts", static_cast<std::int64_t>(ranks.hosts().members.size()))
+            .integer("share_among", most)
             .text("mpi", mpi)
             .text("isa", variant.isa);
         print_line(stdout, add_outcome(json, outcome).str());

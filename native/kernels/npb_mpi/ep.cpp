@@ -30,7 +30,9 @@ Outcome run_mpi_ep(ProblemClass problem, Ranks& ranks) {
     outcome.seconds = Ranks::seconds() - start;
 
     outcome.operations = 2 * static_cast<double>(pairs);
-    verify_ep(problem, {sums[0], sums[1], static_cast<double>(tally.counts[0])}, outcome);
+    tally.sx = sums[0];
+    tally.sy = sums[1];
+    verify_ep(problem, tally.sums(), outcome);
     return outcome;
 }
 

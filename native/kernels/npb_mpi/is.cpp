@@ -243,6 +243,8 @@ Outcome run_mpi_is(ProblemClass problem_class, Ranks& ranks) {
     outcome.seconds = Ranks::seconds() - start;
     outcome.iterations = kIsIterations;
     outcome.operations = static_cast<double>(problem.keys()) * kIsIterations;
+    outcome.variant = ranks.share_all() ? "cumulated counts without buckets, shared"
+                                        : "keys exchanged by ranges, counts without buckets";
     const bool in_order = sort.verify_order();
     verify_is(static_cast<int>(ranks.sum(right)) + (in_order ? 1 : 0), outcome);
     return outcome;

@@ -123,7 +123,9 @@ def _run_in_pairs(case: MpiCase, effort: Effort) -> list[tuple[float, float]]:
         # Whoever goes second finds a warmer machine, so each is second every other time.
         for by_messages in (True, False) if len(pairs) % 2 else (False, True):
             found[by_messages] = (
-                _mops(NPB_MPI, {**common, "processes": case.processes})
+                _mops(
+                    NPB_MPI, {**common, "processes": case.processes, "share_among": case.processes}
+                )
                 if by_messages
                 else _mops(NPB, {**common, "threads": case.processes})
             )

@@ -58,18 +58,14 @@ class NpbMpiParameters(OverLinks, frozen=True, kw_only=True):
     processes: Processes = 1
     mpi: WhichMpi | None = None
     isa: Isa | None = None
-    share_among: (
-        Annotated[
-            int,
-            whole(
-                "at most so many processes of a host share memory (not in EP and CG); with 1, all"
-                " exchange messages",
-                *(1, MOST_PROCESSES),
-                unset="all",
-            ),
-        ]
-        | None
-    ) = None
+    share_among: Annotated[
+        int,
+        whole(
+            "at most so many processes of a host share memory instead of exchanging messages (not"
+            " in EP and, over several hosts, CG)",
+            *(1, MOST_PROCESSES),
+        ),
+    ] = 1
 
 
 class NpbMpi(Program[NpbMpiParameters]):
