@@ -12,15 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from aferir.clouds import node_image
 from aferir.clouds.base import Phase, PhaseName, Server, Template, await_service
+from aferir.clouds.technologies import BRIDGE, INSTANCES, Plug, Technology
 from aferir.environments.base import Instance
-from aferir.environments.lxc.container import Container
-from aferir.environments.qemu.vm import GuestNetwork, VirtualMachine
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
 from aferir.linux import journal, namespace, process, undo
@@ -32,11 +30,8 @@ PROVIDER = "simulated"
 CLIENTS_ADDRESS = "10.77.0.1"
 MOST_HOSTS, MOST_PER_HOST = 64, 64
 _LIMIT_S = 60.0
-_GUEST_LIMIT_S = 180.0
 _CLOCK = "time.perf_counter of this process"
-_UPLINK, _BRIDGE, _PORT = "uplink", "bridge", "node"
-
-Technology = Literal["container", "vm"]
+_UPLINK, _PORT = "uplink", "node"
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +104,7 @@ class SimulatedCloud:
             instance = self._boot(name, host, place, address)
             with self._lock:
                 self._instances[name] = (host, place, instance)
-            limit_s = _LIMIT_S if self.layout.technology == "container" else _GUEST_LIMIT_S
+            limit_s = INSTANCES[self.layout.technology].limit_s
             await_service(address, self._template.port, self._template.probe, limit_s)
             ready = time.perf_counter()
         except BaseException:
@@ -191,10 +186,7 @@ class SimulatedCloud:
             disk = host.cache / "disk.img"
             node_image.copy_sparse(self._base.disk, disk)
             node_image.put_files(disk, self._template.files)
-            if self.layout.technology == "container":
-                (host.cache / "tree").mkdir()
-                mount = ["mount", "-o", "loop,ro", str(disk), str(host.cache / "tree")]
-                process.run(mount, timeout_s=_LIMIT_S)
+            INSTANCES[self.layout.technology].unpack(host.cache)
             (host.cache / "complete").touch()
 
     def _boot(self, name: str, host: Host, place: int, address: str) -> Instance:
@@ -209,43 +201,13 @@ class SimulatedCloud:
             memory_bytes=layout.memory_bytes,
             cpu_quota=layout.cpu_quota,
         )
-        instance: Instance
-        lines = ["set -e"]
-        if layout.technology == "container":
-            instance = Container(tree=host.cache / "tree").allocate(spec)
-            pid = str(instance.accounting.processes[0])
-            veth = ["link", "add", "eth0", "netns", pid, "type", "veth"]
-            made = [*veth, "peer", "name", port, "netns", host.namespace]
-            lines += [f"ip link set eth0 address {hardware}"]
-        else:
-            self._tap(host, port)
-            network = GuestNetwork(host.namespace, port, hardware)
-            disk = host.cache / "disk.img"
-            instance = VirtualMachine(disk=disk, network=network).allocate(spec)
-            lines += ["for m in /lib/aferir-modules/*failover.ko; do insmod $m; done"]
-            lines += ["insmod /lib/aferir-modules/*-virtio_net.ko"]
-            made = []
-        try:
-            if made:
-                self._ip(*made)
-                self._up(host, port)
-            lines += [
-                f"ip address add {address}/16 dev eth0",
-                "ip link set eth0 addrgenmode none up",
-                self._template.start,
-            ]
-            instance.run(["sh", "-c", "\n".join(lines)], timeout_s=_LIMIT_S)
-        except BaseException:
-            instance.release()
-            raise
-        return instance
-
-    def _tap(self, host: Host, port: str) -> None:
-        self._ip("-n", host.namespace, "tuntap", "add", "dev", port, "mode", "tap")
-        self._up(host, port)
-
-    def _up(self, host: Host, port: str) -> None:
-        self._ip("-n", host.namespace, "link", "set", port, "master", _BRIDGE, "up")
+        plug = Plug(namespace=host.namespace, port=port, hardware=hardware)
+        first = (
+            f"ip address add {address}/16 dev eth0",
+            "ip link set eth0 addrgenmode none up",
+            self._template.start,
+        )
+        return INSTANCES[layout.technology].boot(spec, host.cache, plug, first)
 
     def _ip(self, *words: str, check: bool = True) -> None:
         process.run(["ip", *words], timeout_s=_LIMIT_S, check=check)
@@ -261,13 +223,10 @@ def check(technology: Technology) -> list[Finding]:
     if not privileges.is_root():
         said = "only root may make networks of namespaces"
         return [Finding(PROVIDER, "missing", said, privileges.as_root_command())]
-    if technology == "container" and not Path("/dev/loop-control").exists():
-        said = "images are mounted by loop devices, and there are none"
-        return [Finding(PROVIDER, "missing", said, "modprobe loop")]
     if absent := packages.missing(("ip", "tc", "debugfs")):
         said = f"simulated hosts need {', '.join(absent)}"
         return [Finding(PROVIDER, "missing", said, packages.install_command(absent))]
-    return (Container() if technology == "container" else VirtualMachine()).check()
+    return INSTANCES[technology].check()
 
 
 @contextmanager
@@ -299,13 +258,13 @@ def simulated_cloud(
 def commands(clients: str, hosts: tuple[Host, ...], rate_bps: float) -> list[list[str]]:
     """What makes the network, one command after the other; interfaces never show on the host."""
     switch = ["ip", "-n", clients]
-    bridge = ["link", "add", _BRIDGE, "type", "bridge"]
+    bridge = ["link", "add", BRIDGE, "type", "bridge"]
     up = ["addrgenmode", "none", "up"]
     made = [
         ["ip", "netns", "add", clients],
         [*switch, *bridge],
-        [*switch, "address", "add", f"{CLIENTS_ADDRESS}/16", "dev", _BRIDGE],
-        [*switch, "link", "set", _BRIDGE, *up],
+        [*switch, "address", "add", f"{CLIENTS_ADDRESS}/16", "dev", BRIDGE],
+        [*switch, "link", "set", BRIDGE, *up],
         [*switch, "link", "set", "lo", "up"],
     ]
     for host in hosts:
@@ -317,11 +276,11 @@ def commands(clients: str, hosts: tuple[Host, ...], rate_bps: float) -> list[lis
             ["ip", "netns", "add", host.namespace],
             [*veth, "peer", "name", port, "netns", clients],
             [*inside, *bridge],
-            [*inside, "address", "add", own, "dev", _BRIDGE],
-            [*inside, "link", "set", _BRIDGE, *up],
-            [*inside, "link", "set", _UPLINK, "master", _BRIDGE, *up],
+            [*inside, "address", "add", own, "dev", BRIDGE],
+            [*inside, "link", "set", BRIDGE, *up],
+            [*inside, "link", "set", _UPLINK, "master", BRIDGE, *up],
             [*inside, "link", "set", "lo", "up"],
-            [*switch, "link", "set", port, "master", _BRIDGE, *up],
+            [*switch, "link", "set", port, "master", BRIDGE, *up],
         ]
         if rate_bps > 0:
             shape = ["tbf", "rate", f"{rate_bps:.0f}bit", "burst", "32kb", "latency", "50ms"]
