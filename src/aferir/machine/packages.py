@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 
@@ -42,6 +43,15 @@ PACKAGE_OF = {
 }
 _KEYRING = "debian-archive-keyring"
 """Comes with mmdebstrap: without it apt trusts no Debian mirror."""
+
+
+_INSTALL = re.compile(r"apt-get install((?: --?[a-z-]+)*(?: (?!then\b)[a-z0-9][a-z0-9.+-]*)+)")
+
+
+def named_in(remedy: str) -> tuple[str, ...]:
+    """Packages of the command lines of apt in a remedy; none where it is another one."""
+    words = [word for found in _INSTALL.findall(remedy) for word in found.split()]
+    return tuple(word.rstrip(".") for word in words if not word.startswith("-"))
 
 
 def search_path() -> str:

@@ -6,13 +6,15 @@ from typing import Literal
 
 import msgspec
 
+Status = Literal["ok", "degraded", "missing"]
+
 
 class Finding(msgspec.Struct, frozen=True):
     """One thing that this machine has, lacks, or has in a lesser form."""
 
     subject: str
     """What it is about, e.g. `container`, `vm`, `frequency`."""
-    status: Literal["ok", "degraded", "missing"]
+    status: Status
     message: str
     remedy: str = ""
     """The command that mends it, or why nothing can."""
