@@ -14,6 +14,7 @@ from benchmarks.elastic import bench as elastic
 from benchmarks.gate import bench as gate
 from benchmarks.interactive import bench as interactive
 from benchmarks.io import bench as io
+from benchmarks.kills import bench as kills
 from benchmarks.network import bench as network
 from benchmarks.report import bench as report
 from benchmarks.statistics import bench as statistics
@@ -26,6 +27,7 @@ BENCHES = {
     "gate": gate,
     "interactive": interactive,
     "io": io,
+    "kills": kills,
     "network": network,
     "report": report,
     "statistics": statistics,

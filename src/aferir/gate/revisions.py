@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from aferir.errors import AferirError, ProgramError, UsageError
-from aferir.linux import process, scratch
+from aferir.errors import ProgramError, TimeoutExpired, UsageError
+from aferir.linux import process, worktrees
+from aferir.linux.worktrees import Worktrees
 
 _GIT_LIMIT_S = 600.0
 
@@ -28,21 +30,19 @@ def built(
 ) -> Iterator[tuple[Built, Built]]:
     """Both revisions, each built by the shell command `build` in its worktree.
 
-    The folder is journalled, so that `aferir clean` removes what a killed run leaves; git forgets
-    a worktree whose folder is gone. Errors: UsageError where a revision is not known, ProgramError
-    with what it said where a build fails.
+    They are journalled, so that `aferir clean` removes what a killed run leaves.
+    Errors: UsageError where a revision is not known, ProgramError with what it said where a build
+    fails.
     """
     names = [_resolve(repository, revision) for revision in revisions]
-    with scratch.folder() as folder:
-        made: list[Built] = []
-        try:
-            for side, name in zip(("base", "head"), names, strict=True):
-                made.append(_check_out(repository, name, folder / side))
-            for one in made:
-                _build(one, build, limit_s)
-            yield made[0], made[1]
-        finally:
-            _forget(repository, made)
+    with worktrees.of(repository) as place:
+        base, head = (
+            Built(name, place.add(side, name))
+            for side, name in zip(("base", "head"), names, strict=True)
+        )
+        for one in (base, head):
+            _build(one, build, limit_s, place)
+        yield base, head
 
 
 def _resolve(repository: Path, revision: str) -> str:
@@ -58,27 +58,34 @@ def _resolve(repository: Path, revision: str) -> str:
         ) from None
 
 
-def _check_out(repository: Path, revision: str, folder: Path) -> Built:
-    _git(repository, "worktree", "add", "--quiet", "--detach", str(folder), revision)
-    return Built(revision, folder)
-
-
-def _forget(repository: Path, made: Sequence[Built]) -> None:
-    """Whatever goes wrong, the folders go with the one that they are in."""
-    for one in made:
-        with contextlib.suppress(AferirError):
-            _git(repository, "worktree", "remove", "--force", str(one.folder))
-    with contextlib.suppress(AferirError):
-        _git(repository, "worktree", "prune")
-
-
-def _build(one: Built, command: str, limit_s: float) -> None:
+def _build(one: Built, command: str, limit_s: float, place: Worktrees) -> None:
+    """What it leaves in the background is ended: neither waited for nor there while we measure."""
     if not command:
         return
-    done = process.run(["sh", "-c", command], directory=one.folder, timeout_s=limit_s, check=False)
-    if done.exit_code != 0:
+    log = one.folder.with_suffix(".log")
+    with log.open("w", encoding="utf-8") as said:
+        child = process.start(
+            ["sh", "-c", command],
+            directory=one.folder,
+            environment=place.mark,
+            stdout=said.fileno(),
+            stderr=said.fileno(),
+        )
+        try:
+            code = child.wait(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            raise TimeoutExpired(
+                f"the build of {one.revision[:12]} was ended after {limit_s:g} s",
+                remedy="give it more time: --limit",
+            ) from None
+        finally:
+            process.end(child)
+            place.end_processes()
+    if code != 0:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        why = " / ".join([line.strip() for line in lines if line.strip()][-3:])
         raise ProgramError(
-            f"the build of {one.revision[:12]} {process.explain_exit(done)}",
+            f"the build of {one.revision[:12]} exited with {code}: {why or 'it said nothing'}",
             remedy=f"see what `{command}` says in a clean checkout of it",
         )
 

@@ -8,7 +8,17 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from aferir.linux import cgroup, journal, limited_disk, namespace, pages, scratch, undo, wait
+from aferir.linux import (
+    cgroup,
+    journal,
+    limited_disk,
+    namespace,
+    pages,
+    scratch,
+    undo,
+    wait,
+    worktrees,
+)
 from aferir.linux.journal import Entry
 
 Cleaner = Callable[[Entry], None]
@@ -79,6 +89,7 @@ LINUX: Mapping[str, Cleaner] = {
     namespace.KIND: namespace.give_back,
     pages.KIND: pages.give_back,
     scratch.KIND: scratch.give_back,
+    worktrees.KIND: worktrees.give_back,
     "cgroup": _remove_cgroup,
     "mount": _remove_mount,
     limited_disk.KIND: limited_disk.give_back,  # last: whoever has files on one is gone then

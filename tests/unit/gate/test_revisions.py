@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from aferir.errors import ProgramError, UsageError
+from aferir.errors import ProgramError, TimeoutExpired, UsageError
 from aferir.gate.revisions import built
+from aferir.linux import cleaning, journal, undo, wait
 
 COMMIT = ("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-a", "-m", "x")
 
@@ -51,6 +53,24 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(repository: Path) -> Non
     assert git(repository, "worktree", "list").count("\n") == 1
 
 
+def test_what_a_build_leaves_in_the_background_is_ended_and_not_waited_for(
+    repository: Path,
+) -> None:
+    line = "(exec setsid sleep 98765.2) & echo built > it"
+    with built(repository, ("HEAD~1", "HEAD"), line, 60) as pair:
+        assert all((one.folder / "it").exists() for one in pair)
+        assert undo.processes(lambda words, _: "98765.2" in words) == []
+
+
+def test_a_build_that_does_not_end_is_ended(repository: Path) -> None:
+    with (
+        pytest.raises(TimeoutExpired),
+        built(repository, ("HEAD~1", "HEAD"), "sleep 98765.3 & sleep 98765.3", 0.5),
+    ):
+        pass
+    assert undo.processes(lambda words, _: "98765.3" in words) == []
+
+
 def test_a_revision_that_is_not_known_is_named(repository: Path) -> None:
     with (
         pytest.raises(UsageError, match="no revision 'none'"),
@@ -62,3 +82,38 @@ def test_a_revision_that_is_not_known_is_named(repository: Path) -> None:
 def test_one_that_looks_like_an_option_is_none(repository: Path) -> None:
     with pytest.raises(UsageError), built(repository, ("--help", "HEAD"), "", 60):
         pass
+
+
+BUILDING = """
+import sys
+from pathlib import Path
+from aferir.gate.revisions import built
+line = "(exec setsid sleep 98765.1) & echo > up; exec sleep 98765.1"
+with built(Path(sys.argv[1]), ("HEAD~1", "HEAD"), line, 600):
+    pass
+"""
+
+
+def test_what_a_kill_leaves_is_removed_and_the_repository_knows_nothing_of_it(
+    repository: Path,
+) -> None:
+    """A worktree is locked while it is made: git itself would keep it for good."""
+    child = subprocess.Popen([sys.executable, "-c", BUILDING, str(repository)])
+    known = repository / ".git" / "worktrees"
+    assert wait.until(lambda: _building(repository), wait.after(60))
+    child.kill()
+    child.wait()
+    for folder in known.iterdir():
+        (folder / "locked").write_text("initializing", encoding="utf-8")
+    [entry] = journal.orphans()
+    assert cleaning.clean([entry], cleaning.LINUX) == []
+    assert not known.exists()
+    assert undo.processes(lambda words, _: "98765.1" in words) == []
+    assert git(repository, "worktree", "list").count("\n") == 1
+    assert list(journal.entries()) == []
+
+
+def _building(repository: Path) -> bool:
+    lines = git(repository, "worktree", "list", "--porcelain").splitlines()
+    folders = [line.removeprefix("worktree ") for line in lines if line.startswith("worktree ")]
+    return any(Path(folder, "up").exists() for folder in folders)

@@ -1,0 +1,1 @@
+"""aferir killed at any moment of its work with any program."""
