@@ -1,8 +1,11 @@
-"""A run's progress on standard error: a bar on a terminal, plain lines elsewhere."""
+"""A run's progress on standard error: a bar on a terminal, a plain line a minute elsewhere."""
 
 from __future__ import annotations
 
+import math
 import sys
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -12,11 +15,15 @@ from aferir.cli.console import console
 from aferir.model.plan import Cell
 from aferir.model.record import Record
 
+_LINE_EVERY_S = 60.0
+
 
 class RunProgress:
     """Implements `aferir.runner.Progress`."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._next_line_s = -math.inf
         self._console = console(stderr=True)
         self._terminal = sys.stderr.isatty()
         self._bar = Progress(
@@ -64,7 +71,8 @@ class RunProgress:
             total=max(total, index),
             left=left,
         )
-        if not self._terminal:
+        if not self._terminal and self._clock() >= self._next_line_s:
+            self._next_line_s = self._clock() + _LINE_EVERY_S
             self._line(f"[{index}/{total}] {self._round}: {cell.id}  {left}".rstrip())
 
     def cell_finished(self, record: Record) -> None:

@@ -1,0 +1,31 @@
+"""Into a file or a pipe a run says a line a minute; what fails it says at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from aferir.cli.progress import RunProgress
+from aferir.model.plan import Cell, WorkloadSpec
+
+CELL = Cell(
+    id="native/ep",
+    group="ep",
+    environment="native",
+    workload=WorkloadSpec(name="ep", program="npb", parameters={}, time_limit_s=60.0),
+)
+
+
+def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    moment = 1000.0
+    with RunProgress(lambda: moment) as progress:
+        progress.round_started(1, 20, warmup=False)
+        for index in range(1, 201):  # a repetition a second
+            progress.cell_started(CELL, index, 200, 200.0 - index)
+            moment += 1.0
+        progress.note("the disk is nearly full")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == [
+        *("[1/200]", "[61/200]", "[121/200]", "[181/200]"),
+        "the",
+    ]
+    assert lines[0] == "[1/200] round 1 of at most 20: native/ep  about 3 min left"
