@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -27,6 +28,16 @@ def test_neighbours_have_their_correlation() -> None:
     rows = np.log(DEPENDENT["rho-0.9"](np.random.default_rng(2), 4, 20_000, 1.0))
     for row in rows:
         assert np.corrcoef(row[1:], row[:-1])[0, 1] == pytest.approx(0.9, abs=0.02)
+
+
+@pytest.mark.parametrize("kind", list(judge.KINDS))
+@pytest.mark.parametrize("n", [5, 12])
+def test_ratios_of_many_trials_are_those_of_each_but_for_costs(kind: str, n: int) -> None:
+    draw = INDEPENDENT["states-1.2-in-45-percent"]
+    many = list(judge._ratios(kind, draw, np.random.default_rng(4), 30, n, factor=1.05))
+    pairs = judge._pairs(draw, np.random.default_rng(4), 30, n, 1.05)
+    each = [msgspec.structs.replace(judge.KINDS[kind](a, b), costs=None) for a, b in pairs]
+    assert many == each
 
 
 def test_a_family_claims_what_its_smallest_p_value_allows() -> None:

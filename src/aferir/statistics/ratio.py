@@ -85,14 +85,30 @@ def paired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ra
     if place is None:
         lone = _no_interval(logs, logs.size, paired=True, warnings=warnings)
         return _with_costs(lone, above, below, level)
+    ratio = typical_of_pairs(above, below, place, level=level, warnings=warnings)
+    return _with_costs(ratio, above, below, level)
+
+
+def typical_of_pairs(
+    above: Array,
+    below: Array,
+    place: Location,
+    *,
+    level: float = 0.95,
+    warnings: tuple[Warning, ...] = (),
+) -> Ratio:
+    """What a typical repetition costs, from both sides' logarithms and where their difference lies.
+
+    `place` is `locate(above - below)`.
+    """
+    logs = above - below
     guard = concentration(place.n, CAUTION * place.lost)
     if guard > AGREEMENT_ALPHA and place.method == "biweight":
         mean = mean_location(logs)
         place = msgspec.structs.replace(mean, lost=place.lost, ignored=0)
     found = dependence(logs)
     rounding = rounding_of_logs(above, below)
-    ratio = _from_location(place, level, found=found, rounding=rounding, warnings=warnings)
-    return _with_costs(ratio, above, below, level)
+    return _from_location(place, level, found=found, rounding=rounding, warnings=warnings)
 
 
 def unpaired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ratio:
@@ -111,10 +127,15 @@ def unpaired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> 
         lone = _no_interval(logs, below.size, paired=False, warnings=warnings)
         lone = msgspec.structs.replace(lone, n=above.size)
         return _with_costs(lone, above, below, level)
-    few = least < RANK_MINIMUM
-    ratio = _of_means(above, below, level) if few else _of_ranks(above, below, level)
+    ratio = typical_of_samples(above, below, level=level)
     ratio = msgspec.structs.replace(ratio, warnings=(*warnings, *ratio.warnings))
     return _with_costs(ratio, above, below, level)
+
+
+def typical_of_samples(above: Array, below: Array, *, level: float = 0.95) -> Ratio:
+    """What a typical repetition costs, from the logarithms of independent samples; n >= 2 each."""
+    few = min(above.size, below.size) < RANK_MINIMUM
+    return _of_means(above, below, level) if few else _of_ranks(above, below, level)
 
 
 def at_level(ratio: Ratio, level: float) -> Interval | None:

@@ -44,16 +44,21 @@ class Location(msgspec.Struct, frozen=True):
 
 def locate(array: Array) -> Location | None:
     """Biweight where n >= 8 and the samples are spread, else the mean; None where n < 2."""
-    n = array.size
-    if n < 2:
-        return None
-    if n >= BIWEIGHT_MINIMUM:
-        centre, error, ignored, lost = biweight(array[None, :])
-        if np.isfinite(error[0]):
-            return Location(
-                float(centre[0]), float(error[0]), "biweight", n, int(ignored[0]), float(lost[0])
-            )
-    return mean_location(array)
+    return locate_rows(array[None, :])[0] if array.size > 1 else None
+
+
+def locate_rows(rows: Array) -> list[Location]:
+    """The same of each row of a matrix; n >= 2."""
+    n = rows.shape[1]
+    if n < BIWEIGHT_MINIMUM:
+        return [mean_location(row) for row in rows]
+    found = zip(*(column.tolist() for column in biweight(rows)), strict=True)
+    return [
+        Location(centre, error, "biweight", n, ignored, lost)
+        if math.isfinite(error)
+        else mean_location(row)
+        for row, (centre, error, ignored, lost) in zip(rows, found, strict=True)
+    ]
 
 
 def mean_location(array: Array) -> Location:
@@ -77,14 +82,17 @@ def biweight(rows: Array) -> tuple[Array, Array, NDArray[np.int64], Array]:
     spread = low + share * (high - low)
     flat = spread[:, 0] <= 1e-9 * distances[:, -1]
     scale = REACH * np.where(flat[:, None], 1.0, spread)
+    moving = np.arange(rows.shape[0])
     for _ in range(ITERATIONS):
-        weight = (1 - _squares(rows, centre, scale)) ** 2
-        moved = (weight * rows).sum(axis=1, keepdims=True) / np.maximum(
+        some = rows[moving]
+        weight = (1 - _squares(some, centre[moving], scale[moving])) ** 2
+        moved = (weight * some).sum(axis=1, keepdims=True) / np.maximum(
             weight.sum(axis=1, keepdims=True), 1e-300
         )
-        done = bool((np.abs(moved - centre) <= 1e-10 * scale).all())
-        centre = moved
-        if done:
+        still = np.abs(moved - centre[moving]) > 1e-10 * scale[moving]
+        centre[moving] = moved
+        moving = moving[still[:, 0]]
+        if not moving.size:
             break
     u2 = _squares(rows, centre, scale)
     above = ((rows - centre) ** 2 * (1 - u2) ** 4).sum(axis=1)
