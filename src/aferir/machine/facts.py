@@ -175,6 +175,17 @@ def _read(path: str | Path) -> str:
         return ""
 
 
+def last_level_caches_bytes() -> int:
+    """All caches of the last level together, each once however many CPUs share it; 0: not told."""
+    found: dict[tuple[int, str], int] = {}
+    for folder in _CPU.glob("cpu[0-9]*/cache/index*"):
+        if _read(folder / "type") != "Instruction":
+            key = int(_read(folder / "level") or 0), _read(folder / "shared_cpu_map")
+            found[key] = parse.size_bytes(_read(folder / "size"))
+    last = max((level for level, _ in found), default=0)
+    return sum(size for (level, _), size in found.items() if level == last)
+
+
 def _caches() -> tuple[parse.Cache, ...]:
     return parse.unique_caches(
         parse.Cache(

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import msgspec
 
+from aferir.machine import facts
 from aferir.model.finding import Finding
-from aferir.model.parameters import size, told
+from aferir.model.parameters import size, told, whole
 from aferir.model.record import Sample
 from aferir.programs.base import Command, Program
 from aferir.programs.declared import Threads
@@ -23,8 +24,9 @@ PROGRAM = "memory-bandwidth"
 OPERATIONS = ("copy", "scale", "add", "triad")
 _ARRAYS = 3
 _BASE = 16 * 2**20
-_DEFAULT_ARRAY = 128 * 2**20
-"""What is reckoned with where the program chooses: four times a usual last-level cache."""
+_CACHE_FACTOR = 4
+_USUAL_CACHES = 32 * 2**20
+"""Where the kernel does not tell of caches."""
 
 
 class MemoryParameters(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +46,7 @@ class MemoryParameters(msgspec.Struct, frozen=True, kw_only=True):
         | None
     ) = None
     allow_small: Annotated[bool, told("take smaller arrays, and measure the caches")] = False
+    repetitions: Annotated[int, whole("timed rounds, after one that is not", 1, 10_000)] = 20
 
 
 class Memory(Program[MemoryParameters]):
@@ -53,8 +56,9 @@ class Memory(Program[MemoryParameters]):
     parameters = MemoryParameters
 
     def memory_bytes(self, parameters: MemoryParameters) -> int:
-        """Bytes of the three arrays and the program itself."""
-        return _BASE + _ARRAYS * (parameters.array_bytes or _DEFAULT_ARRAY)
+        """Bytes of the three arrays and the program itself, by the caches of this host."""
+        least = _CACHE_FACTOR * (facts.last_level_caches_bytes() or _USUAL_CACHES)
+        return _BASE + _ARRAYS * (parameters.array_bytes or least)
 
     def check(self) -> list[Finding]:
         """Whether the program is installed."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -175,3 +177,23 @@ def test_what_spoils_results_is_said_with_a_remedy(change: dict[str, object], su
     found = [f for f in capabilities.findings(noisy) if f.subject == subject]
     assert [f.status for f in found] in (["degraded"], ["missing"])
     assert found[0].remedy
+
+
+def test_caches_of_the_last_level_count_once_however_many_cpus_share_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facts, "_CPU", tmp_path)
+    assert facts.last_level_caches_bytes() == 0
+    caches = {
+        ("cpu0", "index0"): ("1", "Instruction", "64K", "1"),
+        ("cpu0", "index2"): ("2", "Unified", "2M", "1"),
+        ("cpu0", "index3"): ("3", "Unified", "32M", "3"),
+        ("cpu1", "index3"): ("3", "Unified", "32M", "3"),
+        ("cpu10", "index3"): ("3", "Unified", "16384K", "4"),
+    }
+    for (cpu, index), values in caches.items():
+        folder = tmp_path / cpu / "cache" / index
+        folder.mkdir(parents=True)
+        for name, value in zip(("level", "type", "size", "shared_cpu_map"), values, strict=True):
+            (folder / name).write_text(f"{value}\n")
+    assert facts.last_level_caches_bytes() == 48 * 2**20

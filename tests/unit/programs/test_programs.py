@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.errors import MissingError, ProgramError, UnverifiedError
+from aferir.machine import facts
 from aferir.model.parameters import names
 from aferir.model.record import Sample
 from aferir.programs.base import Program
-from aferir.programs.memory import MEMORY
+from aferir.programs.memory import MEMORY, MemoryParameters
 from aferir.programs.npb.threads import CLASSES, KERNELS, NPB
 from aferir.programs.peak import PEAK
 from aferir.registry import all_programs
@@ -210,3 +211,12 @@ def test_commands_name_program_and_arguments(
     (tmp_path / "npb-cg").touch(mode=0o644)
     with pytest.raises(MissingError, match="may not be executed"):
         command_of(NPB, {"kernel": "cg", "class": "S"})
+
+
+def test_the_memory_of_memory_bandwidth_is_that_of_arrays_four_times_the_caches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = MEMORY.memory_bytes(MemoryParameters(array_bytes=2**20)) - 3 * 2**20
+    for told, taken in ((48 * 2**20, 48 * 2**20), (0, 32 * 2**20)):
+        monkeypatch.setattr(facts, "last_level_caches_bytes", lambda told=told: told)
+        assert MEMORY.memory_bytes(MemoryParameters()) == own + 12 * taken
