@@ -40,6 +40,7 @@ from aferir.colocation import verbs as colocate
 from aferir.elastic import verbs as elastic
 from aferir.errors import AferirError, RefusedError
 from aferir.hosts import verbs as hosts
+from aferir.hosts.verbs import fleet
 from aferir.linux.refusal import is_refusal, refused
 from aferir.power import verbs as power
 
@@ -62,6 +63,7 @@ VERBS: tuple[ModuleType, ...] = (
     fetch,
     cluster,
     hosts,
+    fleet,
     power,
     mpirun,
     colocate,

@@ -33,6 +33,17 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_hosts(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """Declare `--hosts`, which several verbs share."""
+    parser.add_argument(
+        "--hosts",
+        type=Path,
+        required=required,
+        metavar="FILE",
+        help="a file with [[host]] tables, for `host` of environments",
+    )
+
+
 def execute(options: argparse.Namespace) -> int:
     """Print one line a run."""
     import msgspec

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aferir.cli.command_options import add_program, parameters, seconds, write_text
-from aferir.cli.list_ import add_runs
+from aferir.cli.list_ import add_hosts, add_runs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aferir.model.plan import HostLimits, Plan
     from aferir.runner.rounds import Enough
     from aferir.runner.stopping import History, Round
 
@@ -57,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--new", action="store_true", help="start anew even if one is unfinished")
     add("--json", action="store_true", help="print the evaluation as JSON")
+    add_hosts(parser)
     add_runs(parser)
     parser.set_defaults(keeps_results=True)
 
@@ -65,7 +69,7 @@ def execute(options: argparse.Namespace) -> int:
     """Make the experiment, run it, say what it gave; 1 where an environment gave no figure."""
     from aferir import config, machine, probes, registry, runner
     from aferir.cli.run import report_run
-    from aferir.cli.running import carry_out
+    from aferir.cli.running import carry_out, host_tables, reached
     from aferir.config import quick
     from aferir.config.document import write_toml
     from aferir.config.shorthand import environment_tables, usual
@@ -73,6 +77,11 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.report.asked import doubt_lines, figure_lines
 
     kinds = registry.kinds()
+
+    def plan_of(document: Mapping[str, object], limits: HostLimits) -> Plan:
+        programs = registry.all_programs()
+        return config.plan_of(document, limits, programs, kinds, source="the command line")
+
     budget_s = seconds("--time", options.time)
     document = quick.experiment(
         parameters(options),
@@ -82,10 +91,14 @@ def execute(options: argparse.Namespace) -> int:
         budget_s=budget_s,
         limit_s=seconds("--limit", options.limit),
     )
+    limits = machine.host_limits()
+    others = None
+    if options.hosts is not None:
+        document["host"] = host_tables(options.hosts)
+        others = reached(plan_of(document, limits).hosts)
+        limits = others.limits(limits)
     text = write_toml(document)
-    plan = config.plan_of(
-        document, machine.host_limits(), registry.all_programs(), kinds, source="the command line"
-    )
+    plan = plan_of(document, limits)
     if options.save is not None:
         write_text(options.save, text)
     run = carry_out(
@@ -97,6 +110,7 @@ def execute(options: argparse.Namespace) -> int:
         # The core's frequency is not measured: that takes longer than many a program.
         watch=runner.Watch(probes.all_probes()),
         enough=_within(budget_s, plan.stop.minimum),
+        others=others,
     )
     more = figure_lines(run.plan, run.records) + doubt_lines(run.records, DOUBTS)
     return report_run(run, json=options.json, ignored=("time-limit",), more=more)

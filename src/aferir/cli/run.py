@@ -13,9 +13,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aferir.cli.list_ import add_runs
+from aferir.cli.list_ import add_hosts, add_runs
 
 if TYPE_CHECKING:
+    from aferir.model.plan import HostLimits, Plan
     from aferir.report.model import Evaluation
     from aferir.store import Run
 
@@ -31,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="only say whether the file is right, start nothing"
     )
     parser.add_argument("--json", action="store_true", help="print the evaluation as JSON")
+    add_hosts(parser)
     add_runs(parser)
     parser.set_defaults(keeps_results=True)
 
@@ -41,20 +43,22 @@ def execute(options: argparse.Namespace) -> int:
 
     programs = registry.all_programs()
     experiment = config.read_bytes(options.experiment)
+    if options.hosts is not None:
+        more = config.read_bytes(options.hosts)
+        experiment = config.with_hosts(experiment, more, source=str(options.hosts))
     limits = machine.host_limits()
-    others = None
-    if b"[[host]]" in experiment:
-        from aferir.hosts import reaching
 
-        specs = config.hosts_of(experiment, source=str(options.experiment))
-        others = None if options.check else reaching.reach(specs)
-        if others is not None:
-            limits = others.limits(limits)
-            for note in others.notes():
-                print(f"aferir: {note}", file=sys.stderr)
-    plan = config.parse(
-        experiment, limits, programs, registry.kinds(), source=str(options.experiment)
-    )
+    def planned(limits: HostLimits) -> Plan:
+        source = str(options.experiment)
+        return config.parse(experiment, limits, programs, registry.kinds(), source=source)
+
+    plan = planned(limits)
+    others = None
+    if plan.hosts and not options.check:
+        from aferir.cli.running import reached
+
+        others = reached(plan.hosts)
+        plan = planned(others.limits(limits))
     if options.check:
         print(f"{options.experiment} is right: {len(plan.cells)} cells")
         for text in plan.shrunk:

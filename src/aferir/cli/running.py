@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aferir.hosts.reaching import Reached
+    from aferir.model.host import HostSpec
     from aferir.model.plan import Plan
     from aferir.runner import Watch
     from aferir.runner.rounds import Enough
     from aferir.store import Run
+
+
+def host_tables(path: Path) -> list[dict[str, object]]:
+    """The [[host]] tables of a file. Errors: UsageError where it has others, or wrong ones."""
+    import tomllib
+
+    from aferir import config
+
+    document = tomllib.loads(
+        config.with_hosts(b"", config.read_bytes(path), source=str(path)).decode()
+    )
+    return [dict(table) for table in document.get("host", [])]
+
+
+def reached(specs: Sequence[HostSpec]) -> Reached:
+    """Hosts as they answer; what a user has to know of them is said at once."""
+    from aferir.hosts import reaching
+
+    found = reaching.reach(specs)
+    for note in found.notes():
+        print(f"aferir: {note}", file=sys.stderr)
+    return found
 
 
 def carry_out(

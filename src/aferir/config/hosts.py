@@ -13,7 +13,8 @@ from aferir.config.fields import Fields, Name, is_table
 from aferir.config.problems import Problems
 from aferir.errors import UsageError
 from aferir.model.host import HostSpec
-from aferir.model.parameters import text, told
+from aferir.model.parameters import size, text, told, whole
+from aferir.model.plan import HostLimits
 
 MOST_HOSTS = 1000
 
@@ -40,6 +41,22 @@ class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     sudo: Annotated[bool, told("whether the agent becomes root by `sudo -n`")] = False
+    cpus: (
+        Annotated[int, whole("CPUs that may be used there, at most", 1, 4096, unset="all found")]
+        | None
+    ) = None
+    memory_bytes: (
+        Annotated[
+            int,
+            size(
+                *("memory that may be used there, at most", 1, 2**62),
+                bare=False,
+                unset="all found",
+                key="memory",
+            ),
+        ]
+        | None
+    ) = None
 
 
 def hosts_of(content: bytes, *, source: str) -> tuple[HostSpec, ...]:
@@ -56,6 +73,26 @@ def hosts_of(content: bytes, *, source: str) -> tuple[HostSpec, ...]:
     if problems.found:
         raise problems.error(source)
     return found
+
+
+def with_hosts(experiment: bytes, more: bytes, *, source: str) -> bytes:
+    """An experiment file with the hosts of another file, `source`, at its end.
+
+    Errors: UsageError where that has anything else in it, or hosts that are not right.
+    """
+    hosts_of(more, source=source)
+    if other := sorted(tomllib.loads(more.decode("utf-8")).keys() - {"host"}):
+        raise UsageError(
+            f"{source} has {other[0]} besides its hosts", remedy="keep [[host]] alone in it"
+        )
+    return experiment + b"\n" + more
+
+
+def capped(found: HostLimits, host: HostSpec) -> HostLimits:
+    """What may be used of what a host has."""
+    cpus = found.cpus if host.cpus is None else found.cpus[: host.cpus]
+    memory_bytes = min(found.memory_bytes, host.memory_bytes or found.memory_bytes)
+    return msgspec.structs.replace(found, cpus=cpus, memory_bytes=memory_bytes)
 
 
 def read_hosts(document: Mapping[str, object], problems: Problems) -> tuple[HostSpec, ...]:

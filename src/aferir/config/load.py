@@ -14,7 +14,7 @@ from aferir.config.expand import expand
 from aferir.config.explain import with_arms
 from aferir.config.factors import read_factors
 from aferir.config.fields import Fields, is_table
-from aferir.config.hosts import read_hosts
+from aferir.config.hosts import capped, read_hosts
 from aferir.config.problems import REFERENCE, Problems
 from aferir.config.sections import (
     MOST_WORKLOADS,
@@ -113,7 +113,8 @@ def plan_of(
     problems = Problems()
     _refuse_unknown(document, problems)
     hosts = read_hosts(document, problems)
-    host = msgspec.structs.replace(host, others={one.name: host.at(one.name) for one in hosts})
+    others = {one.name: capped(host.at(one.name), one) for one in hosts}
+    host = msgspec.structs.replace(host, others=others)
     document, shrunk = msgspec.structs.astuple(shrink(document, host, kinds))
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)

@@ -13,7 +13,7 @@ from aferir.hosts.environment import Host
 from aferir.model.host import HostSpec
 from aferir.model.plan import HostLimits
 
-_AT_ONCE = 16
+_AT_ONCE = 64
 
 
 class Asked(msgspec.Struct, frozen=True):

@@ -14,3 +14,7 @@ class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     output there: `("ssh", "node1")`, `("podman", "exec", "-i", "box")`."""
     sudo: bool = False
     """Whether the agent is to be root by sudo(8), which must not ask for a password."""
+    cpus: int | None = None
+    """At most so many may be used there; None: all that are found."""
+    memory_bytes: int | None = None
+    """At most so much; None: all that is found."""

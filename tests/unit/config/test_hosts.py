@@ -95,3 +95,19 @@ def test_the_host_is_a_factor_too() -> None:
 def test_what_is_wrong_with_a_host_is_said(old: str, new: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         plan_of(EXPERIMENT.replace(old, new), node1=LARGE, node2=LARGE)
+
+
+def test_what_may_be_used_of_a_host_is_what_is_checked() -> None:
+    capped = EXPERIMENT.replace("sudo = true\n", 'sudo = true\ncpus = 16\nmemory = "8 GiB"\n', 1)
+    with pytest.raises(UsageError) as error:
+        plan_of(capped, node1=LARGE)
+    assert "16" in error.value.message
+    assert "memory" in error.value.message
+
+
+def test_hosts_of_a_file_of_their_own_are_added() -> None:
+    without = EXPERIMENT.removeprefix(HOSTS).encode()
+    plan = plan_of(config.with_hosts(without, HOSTS.encode(), source="h").decode(), node1=LARGE)
+    assert [host.name for host in plan.hosts] == ["node1"]
+    with pytest.raises(UsageError, match="environment besides its hosts"):
+        config.with_hosts(without, EXPERIMENT.encode(), source="h")

@@ -63,11 +63,25 @@ def _show(asked: Mapping[str, Asked]) -> None:
             console().print(f"  remedy: {escape(one.remedy)}")
         elif one.clock is not None and (said := clocks.told(one.clock)):
             console().print(f"[yellow]{escape(name)}[/]: {said}: set it, or run chrony")
+    for (status, said), names in _findings(asked).items():
+        console().print(f"[yellow]{status}[/] on {escape(', '.join(names))}: {escape(said)}")
     for key in _SHOWN:
         values = {row[key] for row in rows.values() if key in row}
         if len(values) > 1:
             said = ", ".join(f"{n}: {row[key]}" for n, row in rows.items() if key in row)
             console().print(f"[yellow]differ in {key.replace('_', ' ')}[/]: {escape(said)}")
+
+
+def _findings(asked: Mapping[str, Asked]) -> dict[tuple[str, str], list[str]]:
+    """What the doctor says of each, by its words: the hosts that it says it of."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for name, one in asked.items():
+        for finding in one.found.findings if one.found is not None else ():
+            if finding.status != "ok":
+                remedy = f"; {finding.remedy}" if finding.remedy else ""
+                key = (finding.status, f"{finding.subject}: {finding.message}{remedy}")
+                where.setdefault(key, []).append(name)
+    return where
 
 
 def _ahead(clock: Offset | None) -> str:

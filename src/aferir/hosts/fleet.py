@@ -1,0 +1,113 @@
+"""A fleet: hosts that are to be alike, by kind, and which of them is not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from aferir.errors import ProgramError
+from aferir.model.plan import Plan
+from aferir.model.record import Record
+from aferir.statistics import peers
+from aferir.statistics.peers import Standing
+
+_KIND = ("cpu_model", "cpus")
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WORDS = (*_NUMBERS, "eleven", "twelve")
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Hosts of one kind: the same processor, and as many of them."""
+
+    kind: str
+    rounds: int
+    """In which all of them gave a figure."""
+    medians: dict[str, float]
+    standings: tuple[Standing, ...]
+    """The fastest first, or the one with the least of the metric."""
+    note: str = ""
+    """Why nobody is named, where nobody can be."""
+
+
+def kind_of(facts: Mapping[str, Any]) -> str:
+    """What hosts have in common that are to be alike, in words."""
+    machine = facts.get("machine", {})
+    return ", ".join(str(machine[key]) for key in _KIND if machine.get(key))
+
+
+def values_of(plan: Plan, records: Iterable[Record], metric: str) -> dict[str, dict[int, float]]:
+    """Of each host, by repetition. Errors: ProgramError where nobody gave that metric."""
+    hosts = {spec.name: spec.host for spec in plan.environments}
+    found: dict[str, dict[int, float]] = {}
+    for record in records:
+        if record.warmup or record.failure is not None:
+            continue
+        for sample in record.samples:
+            if sample.metric == metric and sample.value > 0.0:
+                found.setdefault(hosts[record.environment], {})[record.repetition] = sample.value
+    if not found:
+        raise ProgramError(
+            f"no host gave a positive {metric}",
+            remedy="see the run with `aferir report`; --metric names another figure",
+        )
+    return found
+
+
+def groups(
+    values: Mapping[str, Mapping[int, float]], kinds: Mapping[str, str], *, alpha: float = 0.05
+) -> tuple[Group, ...]:
+    """Hosts of different kinds are never judged together."""
+    by_kind: dict[str, list[str]] = {}
+    for host in values:
+        by_kind.setdefault(kinds.get(host, ""), []).append(host)
+    return tuple(_group(kind, {h: values[h] for h in of}, alpha) for kind, of in by_kind.items())
+
+
+def _group(kind: str, values: Mapping[str, Mapping[int, float]], alpha: float) -> Group:
+    shared = sorted(set[int].intersection(*(set(one) for one in values.values())))
+    rows = {host: [one[turn] for turn in shared] for host, one in values.items()}
+    medians = {host: sorted(one.values())[len(one) // 2] for host, one in values.items()}
+    note = ""
+    found: tuple[Standing, ...] = ()
+    if len(shared) < peers.LEAST_ROUNDS:
+        note = f"{len(shared)} rounds are too few to say which one differs"
+    else:
+        found = peers.standings(rows, alpha=alpha)
+        if len(rows) < peers.LEAST:
+            note = f"of {_number(len(rows))} alike nobody can say which one differs"
+    return Group(kind=kind, rounds=len(shared), medians=medians, standings=found, note=note)
+
+
+def sentences(found: Sequence[Group], metric: str) -> list[str]:
+    """What is to be said of the fleet."""
+    said = []
+    for group in found:
+        named = [one for one in group.standings if one.differs]
+        for one in sorted(named, key=lambda one: one.p_value):
+            others = len(group.standings) - len(named)
+            said.append(_sentence(one, others, metric))
+        if not named:
+            size = len(group.medians)
+            said.append(group.note or f"none of {_number(size)} hosts differs from the others")
+    if len(found) > 1:
+        said.append(f"{_number(len(found))} kinds of hosts are told apart and not compared")
+    return said
+
+
+def _sentence(one: Standing, others: int, metric: str) -> str:
+    percent = abs(one.ratio - 1.0) * 100
+    timed = metric == "duration_s"
+    word = ("slower" if timed else "more") if one.ratio > 1 else ("faster" if timed else "less")
+    what = "" if timed else f" in {metric}"
+    assert one.interval is not None
+    ends = sorted(abs(end - 1.0) * 100 for end in (one.interval.low, one.interval.high))
+    return (
+        f"{one.name} is {percent:.1f} % {word}{what} than its {_number(others)} peers "
+        f"(interval {ends[0]:.1f} to {ends[1]:.1f} %, p = {one.p_value:.2g})"
+    )
+
+
+def _number(count: int) -> str:
+    return _WORDS[count] if count < len(_WORDS) else str(count)

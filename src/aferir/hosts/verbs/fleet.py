@@ -1,0 +1,118 @@
+"""Run one command on hosts that are to be alike, rank them, and name the one that differs.
+
+All hosts of --hosts run it natively in the same rounds, one after another in an order that changes.
+Hosts are judged among those with the same processor and number of CPUs alone, by how much the
+others differ from one another; whoever is named differs from them by more, and the chance to
+name anybody where all are alike is 5 % at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from aferir.cli.command_options import add_program, parameters, seconds
+from aferir.cli.list_ import add_hosts, add_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aferir.hosts.fleet import Group
+
+NAME = "fleet"
+HELP = "run a command on hosts that are to be alike, and name the one that differs"
+_EXAMPLES = """\
+examples:
+  aferir fleet --hosts nodes.toml -- sysbench cpu run
+  aferir fleet --hosts nodes.toml -n 30 --figure 'rate_mbs(higher)=regex:([0-9.]+) MB/s' \\
+      --metric rate_mbs -- ./bench
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `aferir fleet`."""
+    parser.epilog = _EXAMPLES
+    parser.usage = "aferir fleet --hosts FILE [OPTION ...] -- COMMAND ..."
+    add = parser.add_argument
+    add_hosts(parser, required=True)
+    add_program(parser)
+    add("-n", dest="rounds", type=int, default=20, metavar="N", help="rounds (default: 20)")
+    add("--limit", default="10min", metavar="LIMIT", help="for one repetition (default: 10min)")
+    add("--metric", default="duration_s", help="what is compared (default: duration_s)")
+    add("--new", action="store_true", help="start anew even if one is unfinished")
+    add("--json", action="store_true", help="print the ranking as JSON")
+    add_runs(parser)
+    parser.set_defaults(keeps_results=True)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Measure, rank, name; exit code 1 where a host differs or gave no figure."""
+    import msgspec
+
+    from aferir import config, machine, probes, registry, runner
+    from aferir.cli.running import carry_out, host_tables, reached
+    from aferir.config import quick
+    from aferir.config.document import write_toml
+    from aferir.hosts import fleet
+
+    tables = host_tables(options.hosts)
+    names = [str(table["name"]) for table in tables]
+    limit_s = seconds("--limit", options.limit)
+    document = quick.experiment(
+        parameters(options),
+        [{"name": "native", "kind": "native"}],
+        rounds=quick.Rounds(options.rounds, options.rounds),
+        warmup=1,
+        budget_s=limit_s * options.rounds * len(names),
+        limit_s=limit_s,
+        verb="fleet",
+    )
+    document |= {"host": tables, "factors": {"environment.host": names}}
+    kinds, programs = registry.kinds(), registry.all_programs()
+    limits = machine.host_limits()
+    plan = config.plan_of(document, limits, programs, kinds, source="the command line")
+    others = reached(plan.hosts)
+    plan = config.plan_of(
+        document, others.limits(limits), programs, kinds, source="the command line"
+    )
+    run = carry_out(
+        plan,
+        write_toml(document).encode(),
+        options.runs,
+        fresh=options.new,
+        watch=runner.Watch(probes.all_probes()),
+        others=others,
+    )
+    values = fleet.values_of(run.plan, run.records, options.metric)
+    described = {name: fleet.kind_of(facts) for name, facts in others.facts().items()}
+    found = fleet.groups(values, described)
+    silent = [name for name in names if name not in values]
+    said = [*fleet.sentences(found, options.metric), *(f"{n} gave no figure" for n in silent)]
+    if options.json:
+        told = {"run": str(run.folder), "groups": found, "silent": silent, "said": said}
+        print(msgspec.json.format(msgspec.json.encode(told)).decode())
+    else:
+        _show(found)
+        for line in said:
+            print(f"- {line}")
+    return 1 if silent or any(one.differs for group in found for one in group.standings) else 0
+
+
+def _show(found: Sequence[Group]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from aferir.cli.console import console
+
+    for group in found:
+        print(f"{group.kind or 'of an unknown kind'}; {group.rounds} rounds")
+        table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+        for title in ("host", "median", "beside its peers", "interval"):
+            table.add_column(title)
+        for one in group.standings:
+            ends = "-"
+            if one.interval is not None:
+                ends = f"{one.interval.low:.4f} to {one.interval.high:.4f}"
+            name = f"[red]{escape(one.name)}[/]" if one.differs else escape(one.name)
+            table.add_row(name, f"{group.medians[one.name]:.6g}", f"{one.ratio:.4f}", ends)
+        console().print(table)

@@ -1,0 +1,115 @@
+"""Which of several that are to be alike is not: a host among its peers.
+
+Rounds are blocks: what slows a whole round hits all of them, and is taken out by its median. What
+is left of each host is one location over the rounds. Hosts of one kind differ by a little anyway,
+so a host is judged by the scatter *between* the others (a random effect), not by how well the
+rounds tell it from them: its deviation over their standard deviation follows Student's t exactly
+where the others are normal (the externally studentised residual; Grubbs 1969 for the largest).
+Several are found one after another, the furthest first, each judged without those before it
+(Rosner 1983), and every step allows for having looked at all that were left, and for the
+other steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+from scipy import stats
+
+from aferir.statistics.arrays import Array
+from aferir.statistics.intervals import Interval
+from aferir.statistics.ratio import paired_ratio
+from aferir.statistics.robust import locate
+
+LEAST = 4
+"""Hosts alike, at least: three others have a standard deviation of two degrees."""
+LEAST_ROUNDS = 3
+_MOST = 5
+"""That are named at once."""
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """One host beside its peers."""
+
+    name: str
+    ratio: float
+    """Over the median of its peers in the same rounds: 1.08 where it takes 8 % more."""
+    interval: Interval | None
+    """95 % confidence interval of that, of this host beside these peers."""
+    p_value: float
+    """Of the hypothesis that it differs no more than hosts of its kind do, allowing for all that
+    were looked at; 1 where nothing is to be said."""
+    differs: bool
+    """Whether it is named."""
+
+
+def standings(
+    values: Mapping[str, Sequence[float]], *, alpha: float = 0.05
+) -> tuple[Standing, ...]:
+    """Each host by its values, positive and one a round, the smallest ratio first.
+
+    The chance to name even one of hosts that are alike is `alpha` at most.
+    Errors: ValueError where they have not as many rounds each.
+    """
+    names = tuple(values)
+    logs = np.log(np.asarray([values[name] for name in names], dtype=np.float64))
+    if logs.ndim != 2 or logs.shape[1] < LEAST_ROUNDS:
+        raise ValueError(f"needs {LEAST_ROUNDS} rounds of every host at least")
+    effects = np.asarray([_location(row) for row in logs - np.median(logs, axis=0)])
+    named = _outliers(effects, alpha) if len(names) >= LEAST else {}
+    out = set(named)
+    found = [_standing(names, logs, place, out, named.get(place)) for place in range(len(names))]
+    return tuple(sorted(found, key=lambda one: one.ratio))
+
+
+def _standing(
+    names: Sequence[str], logs: Array, place: int, out: set[int], p_value: float | None
+) -> Standing:
+    peers = [other for other in range(len(names)) if other != place and other not in out]
+    if not peers:
+        return Standing(name=names[place], ratio=1.0, interval=None, p_value=1.0, differs=False)
+    beside = paired_ratio(np.exp(logs[place]), np.exp(np.median(logs[peers], axis=0)))
+    apart = beside.interval is not None and not (beside.interval.low <= 1.0 <= beside.interval.high)
+    return Standing(
+        name=names[place],
+        ratio=beside.estimate or 1.0,
+        interval=beside.interval,
+        p_value=1.0 if p_value is None else p_value,
+        differs=p_value is not None and apart,
+    )
+
+
+def _outliers(effects: Array, alpha: float) -> dict[int, float]:
+    """Places of those that differ, with their p values: a quarter of all and five at most."""
+    steps = max(1, min(_MOST, effects.size // 4))
+    left = list(range(effects.size))
+    found: list[tuple[int, float]] = []
+    for _ in range(steps):
+        place, p_value = _furthest(effects, left)
+        found.append((place, min(1.0, steps * p_value)))
+        left.remove(place)
+    last = max((step for step, (_, p) in enumerate(found, start=1) if p <= alpha), default=0)
+    # One that another hides is as sure as that other one.
+    return {place: min(p for _, p in found[k:last]) for k, (place, _) in enumerate(found[:last])}
+
+
+def _furthest(effects: Array, left: Sequence[int]) -> tuple[int, float]:
+    """Which of those deviates most from the others, and its p value among so many."""
+    here = effects[list(left)]
+    size = here.size
+    off = here - here.mean()
+    chosen = int(np.argmax(np.abs(off)))
+    others = np.delete(here, chosen)
+    spread = float(others.std(ddof=1)) * float(np.sqrt(1.0 + 1.0 / others.size))
+    apart = abs(float(here[chosen] - others.mean()))
+    if apart == 0.0:
+        return left[chosen], 1.0
+    score = apart / spread if spread > 0.0 else np.inf
+    return left[chosen], min(1.0, 2.0 * size * float(stats.t.sf(score, size - 2)))
+
+
+def _location(row: Array) -> float:
+    found = locate(row)
+    return float(row.mean()) if found is None else found.centre
