@@ -144,7 +144,7 @@ def test_checking_a_file_starts_nothing(folder: Path) -> None:
 
 def test_cleaning_a_clean_machine_says_so(folder: Path) -> None:
     done = aferir(folder, "clean", "--json")
-    assert json.loads(done.stdout) == {"removed": [], "problems": []}
+    assert json.loads(done.stdout) == {"removed": [], "problems": [], "of_others": []}
 
 
 def test_a_kernel_that_does_not_verify_is_an_error_and_never_a_number(
