@@ -59,7 +59,7 @@ class EveryKind:
     """Of its own, that the instances of these tests have."""
     inside: ClassVar[PurePosixPath | None] = None
     """A folder of the instance for programs; None: any will do."""
-    kills = 10
+    kills = 6
     """How often its maker is killed; 0 for a kind that makes nothing."""
     longest_start_s = 0.4
     """Within which a kill comes: about what one allocation takes here, and its end."""
@@ -241,7 +241,7 @@ def kill_at_random_moments(
     keys: Mapping[str, Any],
     longest_s: float,
     *,
-    kills: int = 10,
+    kills: int = 6,
     entries: Collection[str] = (),
 ) -> None:
     """Kill whoever makes instances again and again, and see that cleaning removes all there is."""

@@ -190,7 +190,7 @@ def test_what_the_engine_refuses_is_told_in_its_words(
 def test_a_kill_leaves_no_network(engine: Environment) -> None:
     assert engine.kind == "oci"
     before = networks_of_nobody()
-    kill_at_random_moments("oci", {"network": "bridge"}, 1.5)
+    kill_at_random_moments("oci", {"network": "bridge"}, 1.5, kills=4)
     assert containers() == []
     # Those of others come and go.
     eventually(lambda: set(networks_of_nobody()) <= set(before))
