@@ -247,7 +247,7 @@ class World:
         assert self.policy.most_nodes is None or len(self.alive) <= self.policy.most_nodes
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(policy=POLICIES, events=EVENTS)
 def test_whatever_happens_no_client_is_lost_from_the_books_and_no_instance_leaks(
     policy: Settings, events: list[tuple[str, float, int]]

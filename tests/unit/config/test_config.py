@@ -229,7 +229,7 @@ documents = st.dictionaries(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(documents)
 def test_any_document_is_a_plan_or_a_usage_error(document: dict[str, object]) -> None:
     try:
@@ -255,7 +255,7 @@ fine: dict[str, st.SearchStrategy[object]] = {
 }
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(
     environment=fine["environment"],
     workload=fine["workload"],

@@ -169,7 +169,7 @@ DECLARED = {
 }
 
 
-@settings(max_examples=600)
+@settings(max_examples=200)
 @given(st.data())
 def test_nothing_that_aferir_takes_is_refused_by_the_schema(validator: Any, data: Any) -> None:
     name = data.draw(st.sampled_from(sorted(DECLARED)))

@@ -44,7 +44,7 @@ def scripted(name: str, command: Sequence[str], _count: int) -> str:
     return '{"duration_s": 1}'
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     crashes=st.lists(st.tuples(st.integers(0, 25), st.booleans()), max_size=6),
     stop=st.sampled_from(STOPS),
