@@ -28,7 +28,7 @@ from aferir.elastic.site import CloudSite
 from aferir.elastic.video import VIDEO_BPS, Video, make
 from aferir.elastic.viewers import Watched, watch
 from aferir.environments.base import Instance
-from aferir.environments.lxc import container
+from aferir.environments.lxc.spec import KIND as CONTAINER
 from aferir.errors import AferirError, ProgramError
 from aferir.linux import journal, namespace
 from aferir.model.finding import Finding
@@ -214,7 +214,7 @@ def _leaks() -> tuple[str, ...]:
     return tuple(
         entry.id
         for entry in journal.entries()
-        if entry.kind == container.KIND and entry.owner_pid == ours
+        if entry.kind == CONTAINER and entry.owner_pid == ours
     )
 
 

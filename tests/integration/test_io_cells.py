@@ -15,7 +15,7 @@ import pytest
 
 from aferir import probes, registry, runner
 from aferir.environments.limited import DiskSpec
-from aferir.environments.lxc.container import ContainerSpec
+from aferir.environments.lxc.spec import ContainerSpec
 from aferir.linux import cgroup, journal
 from aferir.model.plan import (
     SCRATCH,

@@ -18,7 +18,7 @@ import pytest
 
 from aferir import registry
 from aferir.cli import main
-from aferir.clouds import lxd, lxd_named, lxd_server, providers
+from aferir.clouds import lxd, lxd_api, lxd_named, lxd_server, providers
 from aferir.elastic.allocation import allocate_once
 from aferir.elastic.node import template
 from aferir.elastic.video import Video, make
@@ -97,11 +97,11 @@ def named(cloud: tuple[lxd.LxdCloud, lxd.Place, str], tmp_path: Path) -> Path:
     _, place, _ = cloud
     assert main(["elastic", "image", str(tmp_path / "node"), "--form", "lxd", "--video", "1"]) == 0
     with (tmp_path / "node" / "node.tar").open("rb") as archive:
-        made = lxd._do(place.socket, "POST", "/1.0/images", archive)["metadata"]["fingerprint"]
+        made = lxd_api.do(place.socket, "POST", "/1.0/images", archive)["metadata"]["fingerprint"]
     alias = {"name": "aferir-node", "target": made}
-    lxd.ask(place.socket, "POST", "/1.0/images/aliases", alias)
+    lxd_api.ask(place.socket, "POST", "/1.0/images/aliases", alias)
     disk = {"root": {"type": "disk", "path": "/", "pool": place.pool}}
-    lxd.ask(place.socket, "PUT", "/1.0/profiles/default", {"devices": disk})
+    lxd_api.ask(place.socket, "PUT", "/1.0/profiles/default", {"devices": disk})
     path = tmp_path / "lxd.toml"
     path.write_text(f'provider = "lxd"\nimage = "aferir-node"\nnetwork = "{place.bridge}"\n')
     return path
@@ -155,14 +155,14 @@ def test_addresses_of_a_bridge_that_is_lxds_own_are_reserved_there(
     config = {"ipv4.address": "10.79.0.2/24", "ipv6.address": "none"}
     config |= dict.fromkeys(("ipv4.nat", "ipv4.firewall", "ipv6.firewall"), "false")
     wanted_bridge = {"name": "own", "type": "bridge", "config": config}
-    lxd.ask(place.socket, "POST", "/1.0/networks", wanted_bridge)
+    lxd_api.ask(place.socket, "POST", "/1.0/networks", wanted_bridge)
     monkeypatch.setenv("LXD_DIR", str(place.socket.parent))
     made = providers.cloud(msgspec.structs.replace(providers.read_wanted(named), network="own"))
 
     def measure() -> None:
         namespace.enter(inside)
         server = made.create()
-        leases = lxd.ask(place.socket, "GET", "/1.0/networks/own/leases")
+        leases = lxd_api.ask(place.socket, "GET", "/1.0/networks/own/leases")
         assert server.address == "10.79.0.3"  # the bridge has 2
         assert server.address in {lease["address"] for lease in leases}
         # Another of us leaves alone what is in use.
@@ -174,7 +174,7 @@ def test_addresses_of_a_bridge_that_is_lxds_own_are_reserved_there(
             alone.submit(measure).result()
     finally:
         made.delete_all()
-        lxd.ask(place.socket, "DELETE", "/1.0/networks/own")
+        lxd_api.ask(place.socket, "DELETE", "/1.0/networks/own")
 
 
 def test_clean_removes_what_was_left_on_the_server(

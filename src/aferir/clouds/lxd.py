@@ -1,4 +1,4 @@
-"""LXD as a cloud, by its REST API on a Unix socket (documentation: doc/rest-api.md of LXD 5).
+"""LXD as a cloud.
 
 An instance is a container of our image with an address of its own on a bridge that is there. It is
 tagged with `user.aferir` and journalled before it is asked for.
@@ -7,11 +7,9 @@ tagged with `user.aferir` and journalled before it is asked for.
 from __future__ import annotations
 
 import contextlib
-import http.client
 import io
 import json
 import platform
-import socket
 import tarfile
 import tempfile
 import threading
@@ -22,7 +20,8 @@ from typing import IO, Any
 import msgspec
 
 from aferir.clouds.base import Phase, Server, Template, await_service
-from aferir.errors import AferirError, MissingError, ProgramError
+from aferir.clouds.lxd_api import OPERATION_LIMIT_S, NotThereError, ask, do
+from aferir.errors import AferirError, ProgramError
 from aferir.linux import cgroup, journal, undo, wait
 from aferir.linux.journal import Entry
 from aferir.machine import packages
@@ -35,8 +34,6 @@ TAG = "user.aferir"
 USUAL_SOCKET = Path("/var/lib/lxd/unix.socket")
 _OURS = "ours"
 """Of an entry's details: the server was one of our own."""
-_ANSWER_LIMIT_S = 60.0
-_OPERATION_LIMIT_S = 120
 _SERVICE_LIMIT_S = 60.0
 _BUSY_LIMIT_S = 10.0
 _INIT = """#!/bin/sh
@@ -104,7 +101,7 @@ class LxdCloud:
             self._taken[number] = entry
             name = name_of(entry)
             address = f"{self._place.network}.{number}"
-            _do(self._place.socket, "POST", "/1.0/instances", self._wanted(entry, address))
+            do(self._place.socket, "POST", "/1.0/instances", self._wanted(entry, address))
             copied = time.perf_counter()
             _state(self._place.socket, name, "start")
             await_service(address, self._template.port, self._template.probe, self._limit_s)
@@ -225,7 +222,7 @@ def give_back(entry: Entry) -> None:
             cgroup.remove(group, have)
         journal.erase(entry)
         return
-    with contextlib.suppress(_NotThereError):
+    with contextlib.suppress(NotThereError):
         # One that could not start is busy with stopping for a while.
         wait.until_it_works(
             lambda: _delete(path, name), ProgramError, wait.after(_BUSY_LIMIT_S), period_s=0.1
@@ -236,7 +233,7 @@ def give_back(entry: Entry) -> None:
 def _delete(path: Path, name: str) -> None:
     if ask(path, "GET", f"/1.0/instances/{name}")["status"] != "Stopped":
         _state(path, name, "stop")
-    _do(path, "DELETE", f"/1.0/instances/{name}")
+    do(path, "DELETE", f"/1.0/instances/{name}")
 
 
 def add_pool(path: Path, name: str) -> None:
@@ -259,7 +256,7 @@ def add_image(path: Path, tree: Path, template: Template) -> str:
     with tempfile.TemporaryFile() as archive:
         pack(tree, template, archive)
         archive.seek(0)
-        done = _do(path, "POST", "/1.0/images", archive)
+        done = do(path, "POST", "/1.0/images", archive)
     return str(done["metadata"]["fingerprint"])
 
 
@@ -275,62 +272,13 @@ def pack(tree: Path, template: Template, stream: IO[bytes]) -> None:
             archive.add(source.resolve(), f"rootfs{inside}")
 
 
-def ask(path: Path, method: str, target: str, body: Any = None) -> Any:
-    """One request, and the `metadata` of its answer.
-
-    Errors: OSError where nobody answers, MissingError or ProgramError with LXD's own words.
-    """
-    connection = _Connection(path)
-    try:
-        if isinstance(body, dict):
-            connection.request(method, target, json.dumps(body))
-        else:
-            connection.request(
-                method, target, body, headers={"Content-Type": "application/octet-stream"}
-            )
-        answer = json.loads(connection.getresponse().read())
-    except (http.client.HTTPException, ValueError) as error:
-        raise ProgramError(f"LXD's answer to {method} {target} is no answer: {error}") from None
-    finally:
-        connection.close()
-    if answer["type"] == "error":
-        kind = _NotThereError if answer["error_code"] == http.HTTPStatus.NOT_FOUND else ProgramError
-        raise kind(f"LXD refused {method} {target}: {answer['error']}")
-    return answer["metadata"]
-
-
-class _NotThereError(MissingError):
-    """LXD answered 404."""
-
-
-class _Connection(http.client.HTTPConnection):
-    def __init__(self, path: Path) -> None:
-        super().__init__("lxd", timeout=_ANSWER_LIMIT_S + _OPERATION_LIMIT_S)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
-
-
-def _do(path: Path, method: str, target: str, body: Any = None) -> dict[str, Any]:
-    """A request that starts an operation, to the operation's end."""
-    started = ask(path, method, target, body)
-    wait = f"/1.0/operations/{started['id']}/wait?timeout={_OPERATION_LIMIT_S}"
-    done: dict[str, Any] = ask(path, "GET", wait)
-    if done["status"] != "Success":
-        raise ProgramError(f"LXD: {method} {target}: {done['err'] or done['status']}")
-    return done
-
-
 def _listed(path: Path, target: str) -> list[str]:
     return list(ask(path, "GET", target))
 
 
 def _state(path: Path, name: str, action: str) -> None:
-    wanted = {"action": action, "force": True, "timeout": _OPERATION_LIMIT_S}
-    _do(path, "PUT", f"/1.0/instances/{name}/state", wanted)
+    wanted = {"action": action, "force": True, "timeout": OPERATION_LIMIT_S}
+    do(path, "PUT", f"/1.0/instances/{name}/state", wanted)
 
 
 def _phases(copied_s: float, booted_s: float) -> tuple[Phase, ...]:

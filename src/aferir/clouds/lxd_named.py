@@ -8,7 +8,7 @@ import threading
 import urllib.parse
 from pathlib import Path
 
-from aferir.clouds import lxd
+from aferir.clouds import lxd, lxd_api
 from aferir.clouds.base import Server, Template
 from aferir.errors import AferirError, MissingError, UsageError
 from aferir.model.cloud import Wanted
@@ -90,7 +90,7 @@ def fingerprint(socket: Path, image: str) -> str:
     named = urllib.parse.quote(image, safe="")
     for target, field in (("images/aliases", "target"), ("images", "fingerprint")):
         with contextlib.suppress(MissingError):
-            found = lxd.ask(socket, "GET", f"/1.0/{target}/{named}")
+            found = lxd_api.ask(socket, "GET", f"/1.0/{target}/{named}")
             if named:  # without a name it is the list of all
                 return str(found[field])
     remedy = "make one with `aferir elastic image FOLDER --form lxd`; see `lxc image list`"
@@ -104,8 +104,8 @@ def place(socket: Path, bridge: str, profile: str) -> lxd.Place:
     """
     named = urllib.parse.quote(bridge, safe="")
     try:
-        managed = bool(lxd.ask(socket, "GET", f"/1.0/networks/{named}")["managed"])
-        state = lxd.ask(socket, "GET", f"/1.0/networks/{named}/state")
+        managed = bool(lxd_api.ask(socket, "GET", f"/1.0/networks/{named}")["managed"])
+        state = lxd_api.ask(socket, "GET", f"/1.0/networks/{named}/state")
     except MissingError:
         remedy = "write network = a bridge of `lxc network list`"
         raise UsageError(f"LXD knows no bridge {bridge!r}", remedy=remedy) from None
@@ -133,7 +133,7 @@ def place(socket: Path, bridge: str, profile: str) -> lxd.Place:
 def _instances(socket: Path) -> set[str]:
     """Addresses of all instances that run."""
     found = set()
-    for instance in lxd.ask(socket, "GET", "/1.0/instances?recursion=2"):
+    for instance in lxd_api.ask(socket, "GET", "/1.0/instances?recursion=2"):
         networks = (instance.get("state") or {}).get("network") or {}
         for network in networks.values():
             found |= {str(one["address"]) for one in network["addresses"]}
@@ -141,5 +141,5 @@ def _instances(socket: Path) -> set[str]:
 
 
 def _leases(socket: Path, network: str) -> set[str]:
-    leases = lxd.ask(socket, "GET", f"/1.0/networks/{network}/leases")
+    leases = lxd_api.ask(socket, "GET", f"/1.0/networks/{network}/leases")
     return {str(lease["address"]) for lease in leases or ()}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir.clouds import lxd
+from aferir.clouds import lxd, lxd_api
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.linux import journal, namespace, process, undo, wait
 from aferir.machine import packages, privileges
@@ -98,7 +98,10 @@ def _await(path: Path, log: Path) -> None:
     faults = (AferirError, OSError)
     try:
         wait.until_it_works(
-            lambda: lxd.ask(path, "GET", "/1.0"), faults, wait.after(_START_LIMIT_S), period_s=0.05
+            lambda: lxd_api.ask(path, "GET", "/1.0"),
+            faults,
+            wait.after(_START_LIMIT_S),
+            period_s=0.05,
         )
     except faults as error:
         lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []

@@ -11,6 +11,7 @@ from aferir.cluster.nodes import Place, disk_folder, image_of, make_folders
 from aferir.cluster.workshop import Workshop
 from aferir.environments import groups
 from aferir.environments.lxc import config_file, container
+from aferir.environments.lxc.spec import KIND
 from aferir.errors import ProgramError
 from aferir.linux import cgroup, journal, process, undo, wait
 from aferir.model.finding import Finding
@@ -34,7 +35,7 @@ class ContainerNodes:
     def announce(self, place: Place) -> journal.Entry:
         """An entry that the cleaning of containers understands."""
         details = {"containers": str(journal.state_folder() / "containers")}
-        return journal.write(container.KIND, details, kept_by=place.folder / "cluster.json")
+        return journal.write(KIND, details, kept_by=place.folder / "cluster.json")
 
     def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
         """Start LXC in the background, then plug the network in."""

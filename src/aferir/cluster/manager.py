@@ -24,6 +24,7 @@ from aferir.cluster.description import (
 from aferir.cluster.guests import GuestNodes
 from aferir.cluster.nodes import Nodes, Place
 from aferir.environments.lxc import container
+from aferir.environments.lxc import spec as container_spec
 from aferir.environments.qemu import spec as guest_spec
 from aferir.environments.qemu import vm
 from aferir.errors import MissingError, UsageError
@@ -40,7 +41,7 @@ _BACKENDS: Mapping[NodeKind, Callable[[], Nodes]] = {
     "vm": GuestNodes,
 }
 _BACK = {
-    container.KIND: container.give_back,
+    container_spec.KIND: container.give_back,
     guest_spec.KIND: vm.give_back,
     namespace.KIND: namespace.give_back,
 }

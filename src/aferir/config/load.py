@@ -28,7 +28,7 @@ from aferir.config.shrink import shrink
 from aferir.config.workloads import WorkloadTable, read_workload
 from aferir.environments.base import Kind
 from aferir.errors import UsageError
-from aferir.model.plan import HostLimits, Plan
+from aferir.model.plan import HostLimits, Plan, ServerSpec
 from aferir.model.words import choose, kind_of, shown
 from aferir.programs.base import Program
 
@@ -119,26 +119,23 @@ def plan_of(
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
     server = read_server(_section(document, "server", problems, optional=True), host, problems)
-    environments, names = _environments(document, experiment, kinds, problems)
+    environments, names = _environments(document, experiment, kinds, server, problems)
     environments, design = with_arms(
         document, environments, experiment, kinds=kinds, host=host, problems=problems
     )
-    if server is not None:
-        environments = [msgspec.structs.replace(one, accounted=True) for one in environments]
     workloads = _workloads(document, programs, names, experiment, problems=problems)
-    factors = read_factors(
-        _section(document, "factors", problems, optional=True),
-        programs=programs,
-        workloads=workloads,
-        environments=environments,
-        kinds=kinds,
-        problems=problems,
-    )
     specs, cells, too_large = expand(
         experiment,
         environments=environments,
         workloads=workloads,
-        factors=factors,
+        factors=read_factors(
+            _section(document, "factors", problems, optional=True),
+            programs=programs,
+            workloads=workloads,
+            environments=environments,
+            kinds=kinds,
+            problems=problems,
+        ),
         programs=programs,
         kinds=kinds,
         host=host,
@@ -176,9 +173,13 @@ def _environments(
     document: Mapping[str, object],
     experiment: Experiment,
     kinds: Mapping[str, Kind],
+    server: ServerSpec | None,
     problems: Problems,
 ) -> tuple[list[EnvironmentTable], list[str]]:
-    """The environments that can be read, and the names of all of them."""
+    """The environments that can be read, and the names of all of them.
+
+    All are accounted for where costs of I/O are reckoned for a server.
+    """
     tables = tables_of(document, "environment", MOST_ENVIRONMENTS, problems)
     names = _names(tables, problems)
     if names and experiment.baseline not in names:
@@ -188,7 +189,8 @@ def _environments(
             choose(experiment.baseline, names),
         )
     read = [read_table(table, path, kinds, problems) for path, table in tables]
-    return [one for one in read if one is not None], names
+    found = (one for one in read if one is not None)
+    return [msgspec.structs.replace(one, accounted=server is not None) for one in found], names
 
 
 def _workloads(

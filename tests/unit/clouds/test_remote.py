@@ -12,7 +12,7 @@ import pytest
 
 from aferir import registry
 from aferir.cli import main
-from aferir.clouds import credentials, lxd, opennebula, providers, remote, removal
+from aferir.clouds import lxd, opennebula, providers, remote, removal
 from aferir.clouds.base import Template
 from aferir.clouds.provider import Consistency, Provider
 from aferir.config import load
@@ -29,15 +29,6 @@ from tests.unit.clouds.servers import Machines
 PROVIDERS: tuple[ProviderName, ...] = ("ec2", "cloudstack", "opennebula")
 IMAGES = {"ec2": "ami-1", "cloudstack": "aferir-node", "opennebula": ""}
 SIZES = {"ec2": "t2.micro", "cloudstack": "small", "opennebula": "aferir-node"}
-
-
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither credentials nor the journal of whoever runs the tests."""
-    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -210,17 +201,6 @@ def test_what_fails_is_said_in_the_clouds_own_words_without_the_secret(
     assert list(journal.entries()) == []
 
 
-def test_without_credentials_the_check_says_where_they_belong(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in PROVIDERS:
-        for variable in ("CLOUDSTACK_KEY", "ONE_AUTH"):
-            monkeypatch.delenv(variable, raising=False)
-        (finding,) = providers.cloud(Wanted(provider=name)).check()
-        assert finding.status == "missing"
-        assert finding.remedy
-
-
 @pytest.mark.parametrize(
     ("state", "step", "stage"),
     [
@@ -231,48 +211,6 @@ def test_without_credentials_the_check_says_where_they_belong(
 def test_states_of_opennebula(state: int, step: int, stage: str) -> None:
     described = f"<VM><STATE>{state}</STATE><LCM_STATE>{step}</LCM_STATE></VM>"
     assert opennebula.look_of(described).stage == stage
-
-
-def test_keys_come_from_each_clouds_own_files(tmp_path: Path) -> None:
-    for name, text in {
-        ".aws/credentials": "[default]\naws_access_key_id = a\naws_secret_access_key = s%1\n",
-        ".aws/config": "[default]\nregion = eu-west-1\n",
-        ".euca/one.ini": "[user me]\nkey-id = e\nsecret-key = t\n[region r]\nec2-url = http://h/p\n",
-        ".cmk/config": "profile = p\n[p]\napikey = c\nsecretkey = u\nurl = https://h:8443/api\n",
-        ".one/one_auth": "o:v:w\n",
-    }.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    found = [credentials.ec2(), credentials.eucalyptus(), credentials.cloudstack()]
-    assert [(key.name, key.secret.text) for key in found] == [("a", "s%1"), ("e", "t"), ("c", "u")]
-    assert found[0].region == "eu-west-1"
-    assert credentials.opennebula().secret.text == "v:w"
-    assert all("Secret(...)" in repr(key) for key in found)
-    assert credentials.address_of(found[2].url) == (True, "h", 8443)
-    assert credentials.path_of(found[1].url) == "/p"
-
-
-@pytest.mark.parametrize("url", ["", "h", "ftp://h", "http://", "http://h:x/"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(UsageError, match="no address"):
-        credentials.address_of(url)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'provider = "elsewhere"',
-        'provider = "ec2"\npassword = "x"',
-        "provider =",
-        'provider = "ec2"\nport = "x"',
-    ],
-)
-def test_a_file_that_names_no_cloud_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "cloud.toml"
-    path.write_text(text)
-    with pytest.raises(UsageError, match=r"cloud\.toml"):
-        providers.read_wanted(path)
 
 
 def test_an_entry_of_another_version_is_no_crash() -> None:

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import math
-import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.elastic.verbs.energy import with_energy
-from aferir.errors import AferirError, MissingError, UsageError
+from aferir.errors import MissingError
 from aferir.power.apcupsd import Apcupsd, parse_status, unframe
 from aferir.power.base import Counter, Description, PowerError, Reading, power_between, worth
 from aferir.power.check import refusal
-from aferir.power.fit import fit
 from aferir.power.hwmon import Hwmon
 from aferir.power.ipmi import Ipmi
 from aferir.power.meter import Meter
-from aferir.power.model import Modelled, PowerModel, busy_share, load, model_of
 from aferir.power.nut import Nut, parse_list
 from aferir.power.rapl import Rapl
 from aferir.power.snmp import Snmp, command
-from aferir.power.sources import source
 from aferir.power.ups import Nominal
-from aferir.power.watch import disagreements, mean_of, watch
 from aferir.programs.figures import Figures
 
 UPS = Description(name="ups", scope="server", most_w=865.0)
@@ -319,146 +311,3 @@ def test_any_answer_of_an_outlet_is_a_number_or_an_error(text: str) -> None:
         Snmp("h", "1.3.6", fetch=lambda: text).read()
     with contextlib.suppress(PowerError):
         Ipmi(lambda: text).read()
-
-
-def test_a_calibration_finds_the_model_again() -> None:
-    straight = PowerModel(peak_w=285.467, idle_w=123.375)
-    found = fit([(0.0, straight.at(0.0)), (0.99, straight.at(0.99))])
-    assert found.peak_w == pytest.approx(285.467)
-    assert found.bend is None
-    bent = PowerModel(peak_w=300, idle_w=100, bend=1.4)
-    again = fit([(u, bent.at(u)) for u in (0, 0.25, 0.5, 0.75, 1)])
-    assert again.bend == pytest.approx(1.4, abs=0.01)
-    assert again.error_w < 0.01
-
-
-@pytest.mark.parametrize(
-    "points", [[], [(0.5, 100)], [(0.5, 100), (0.6, 110)], [(0, 200), (1, 100)]]
-)
-def test_a_calibration_that_tells_nothing_is_refused(points: list[tuple[float, float]]) -> None:
-    with pytest.raises(PowerError):
-        fit(points)
-
-
-@given(st.floats(-1, 2), st.floats(1, 1e4), st.floats(0, 0.99), st.none() | st.floats(1.01, 3))
-def test_the_model_never_gives_less_than_idle_nor_more_than_peak(
-    used: float, peak: float, idle: float, bend: float | None
-) -> None:
-    model = PowerModel(peak_w=peak, idle_w=peak * idle, bend=bend)
-    assert peak * idle * (1 - 1e-9) <= model.at(used)
-    # With a bend above 2 the published curve overshoots between; it is used as published.
-    assert bend is None or model.at(1.0) == pytest.approx(peak)
-
-
-def stat(*ticks: int) -> str:
-    return "cpu  " + " ".join(map(str, ticks)) + "\n"
-
-
-def test_the_model_as_a_source_looks_at_the_time_since_it_was_asked(tmp_path: Path) -> None:
-    file = tmp_path / "stat"
-    file.write_text(stat(0, 0, 0, 0, 0, 0, 0, 0), encoding="ascii")
-    model = Modelled(model_of(400, 0.5), file)
-    assert model.read().stale
-    file.write_text(stat(10, 0, 10, 70, 10, 0, 0, 0), encoding="ascii")
-    assert model.read().power_w == pytest.approx(200 + 200 * 0.2)
-    assert math.isnan(busy_share(stat(*[0] * 8), stat(*[0] * 8)))
-    with pytest.raises(PowerError, match="no server"):
-        model_of(-1, 0)
-    with pytest.raises(PowerError, match="no power model"):
-        load(file)
-
-
-class Scripted:
-    def __init__(self, watts: Iterator[float], step: float = 0.0) -> None:
-        self.watts = watts
-        self.step = step
-
-    def describe(self) -> Description:
-        return Description(name="s", scope="server", resolution_w=self.step, most_w=400)
-
-    def read(self) -> Reading:
-        return Reading(power_w=next(self.watts))
-
-
-def test_sources_are_watched_side_by_side_and_nonsense_is_counted() -> None:
-    now = [0.0]
-    rng = np.random.default_rng(2)
-
-    def pause(seconds: float) -> None:
-        now[0] += seconds
-
-    sane = Scripted(iter(rng.normal(200, 2, 100)), step=1.0)
-    mad = Scripted(iter([100.0, 9999.0, -5.0] * 40))
-    first, second = watch(
-        {"sane": sane, "mad": mad}, seconds=20, every_s=1, clock=lambda: now[0], pause=pause
-    )
-    assert len(first.power_w) == 21
-    assert set(second.power_w) == {100.0}
-    assert sum(second.refused.values()) == 14
-    mean = mean_of(first)
-    assert mean is not None
-    assert mean.low < 200 < mean.high
-    [apart] = disagreements([first, second])
-    assert apart.difference_w == pytest.approx(100, abs=2)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "rapl:1", "nut", "nut:", "snmp:1.3", "nut:a@h:0", "model:", "wat"]
-)
-def test_what_is_no_source_is_said(text: str) -> None:
-    with pytest.raises(UsageError):
-        source(text)
-
-
-@given(st.text(max_size=40))
-def test_any_name_is_a_source_or_an_error(text: str) -> None:
-    try:
-        source(text)
-    except AferirError:
-        return
-
-
-def test_a_meter_counts_the_work_alone_and_reads_once_more_at_its_end() -> None:
-    class Stepped:
-        def __init__(self) -> None:
-            self.watts = 50.0
-
-        def describe(self) -> Description:
-            return Description(name="s", scope="server", most_w=400)
-
-        def read(self) -> Reading:
-            return Reading(power_w=self.watts)
-
-    device = Stepped()
-    with Meter(device) as meter:
-        time.sleep(0.1)  # what comes before is read, and not counted
-        device.watts = 200.0
-        with meter.counting():
-            time.sleep(0.2)
-    assert meter.taken is not None
-    assert set(meter.taken.power_w) == {200.0}
-    assert meter.taken.energy_j == pytest.approx(200 * meter.taken.seconds)
-    assert meter.taken.seconds >= 0.2
-
-
-def test_a_meter_whose_source_fails_knows_nothing_and_why() -> None:
-    class Dead(Scripted):
-        def read(self) -> Reading:
-            raise PowerError("does not answer")
-
-    with Meter(Dead(iter([]))) as meter, meter.counting():
-        pass
-    assert meter.taken is not None
-    assert meter.taken.energy_j is None
-    assert "does not answer" in meter.taken.refused
-
-
-def test_work_that_fails_ends_its_meter() -> None:
-    meter = Meter(Scripted(iter([100.0] * 99)))
-    with pytest.raises(ZeroDivisionError), meter, meter.counting():
-        raise ZeroDivisionError
-    assert meter.taken is None
-    assert all(one.name != "power" for one in threading.enumerate())
-    with Meter(None) as nothing, nothing.counting():
-        pass
-    assert nothing.taken is None

@@ -8,13 +8,12 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
 
 from aferir.environments import groups, layer, limited, needs, rooted
 from aferir.environments.base import Accounting, Kind, Phases
-from aferir.environments.features import LIMITS, OVERLAY, Feature
-from aferir.environments.limited import DISK, LayeredSpec
+from aferir.environments.limited import DISK
 from aferir.environments.lxc import attach, config_file
+from aferir.environments.lxc.spec import FEATURES, KIND, ContainerSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
 from aferir.linux import (
@@ -31,10 +30,8 @@ from aferir.linux import (
 from aferir.linux.process import Completed
 from aferir.machine import facts
 from aferir.model.finding import Finding
-from aferir.model.parameters import told
-from aferir.model.plan import EnvironmentKind, EnvironmentSpec
+from aferir.model.plan import EnvironmentSpec
 
-KIND = "container"
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
 _CONTROLLERS = ("cpu", "cpuset", "memory")
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
@@ -49,37 +46,6 @@ def name_of(entry: journal.Entry) -> str:
 def folder_of(entry: journal.Entry) -> Path:
     """Where it keeps its configuration and its private layer."""
     return Path(entry.details["containers"]) / name_of(entry)
-
-
-class ContainerSpec(LayeredSpec, frozen=True, kw_only=True):
-    """A container by LXC."""
-
-    kind: EnvironmentKind = KIND
-    seccomp: Annotated[
-        Literal["default", "unconfined"],
-        told("filter of system calls: LXC's own, where it is installed, or none"),
-    ] = "default"
-    network: Annotated[
-        Literal["none", "host"], told("a network of its own without any link, or the host's")
-    ] = "none"
-
-
-FEATURES = (
-    Feature(
-        name="seccomp filter",
-        without={"seccomp": "unconfined"},
-        remedy="leave out `lxc.seccomp.profile`",
-        gives_up="the refusal of system calls that change the host's kernel",
-    ),
-    Feature(
-        name="network",
-        without={"network": "host"},
-        remedy='give it the host\'s network (`lxc.net.0.type = "none"`)',
-        gives_up="addresses and ports of its own, and that others' are out of its reach",
-    ),
-    OVERLAY,
-    *LIMITS,
-)
 
 
 class Container:
