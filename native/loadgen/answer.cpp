@@ -4,21 +4,6 @@
 
 namespace aferir::loadgen {
 
-namespace {
-
-/// Digits of a chunk's size: 2^52 bytes are more than anybody sends.
-constexpr int kMostDigits = 13;
-
-int hexadecimal(char byte) {
-    if (byte >= '0' && byte <= '9') {
-        return byte - '0';
-    }
-    const char lower = static_cast<char>(byte | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-}  // namespace
-
 void Answer::feed(std::span<const char> bytes) {
     begun_ = begun_ || !bytes.empty();
     // An interim response may come together with the one proper.
@@ -30,24 +15,27 @@ void Answer::feed(std::span<const char> bytes) {
             begin_body();
         }
     }
-    while (!bytes.empty() && state_ == State::kReading) {
-        if (part_ == Part::kToEnd) {
-            return;
-        }
-        if (part_ == Part::kLength || part_ == Part::kChunk) {
-            const auto some = std::min(static_cast<std::int64_t>(bytes.size()), left_);
-            left_ -= some;
-            bytes = bytes.subspan(static_cast<std::size_t>(some));
-            if (left_ == 0) {
-                part_ == Part::kLength ? finish() : static_cast<void>(part_ = Part::kChunkEnd);
-            }
-            continue;
-        }
-        take(bytes.front());
-        bytes = bytes.subspan(1);
+    if (state_ == State::kReading) {
+        take_body(bytes);
     }
     if (!bytes.empty() && state_ == State::kDone) {
         fail();
+    }
+}
+
+void Answer::take_body(std::span<const char>& bytes) {
+    if (part_ == Part::kChunks) {
+        chunks_.feed(bytes);
+        if (chunks_.state() != Chunks::State::kReading) {
+            chunks_.state() == Chunks::State::kDone ? finish() : fail();
+        }
+    } else if (part_ == Part::kLength) {
+        const auto some = std::min(static_cast<std::int64_t>(bytes.size()), left_);
+        left_ -= some;
+        bytes = bytes.subspan(static_cast<std::size_t>(some));
+        if (left_ == 0) {
+            finish();
+        }
     }
 }
 
@@ -62,11 +50,11 @@ void Answer::begin_body() {
     keeps_ = !head_.closes();
     const int status = head_.status();
     if (status < 200) {
-        head_ = ResponseHead(true);  // interim; the response proper follows
+        head_ = ResponseHead();  // interim; the response proper follows
     } else if (status == 204 || status == 304) {
         finish();
     } else if (head_.chunked()) {
-        part_ = Part::kSize;
+        part_ = Part::kChunks;
     } else if (head_.content_length()) {
         left_ = *head_.content_length();
         part_ = Part::kLength;
@@ -76,55 +64,6 @@ void Answer::begin_body() {
     } else {
         part_ = Part::kToEnd;
     }
-}
-
-void Answer::take(char byte) {
-    switch (part_) {
-        case Part::kSize:
-            take_size(byte);
-            break;
-        case Part::kExtension:
-            if (byte == '\n') {
-                after_size();
-            }
-            break;
-        case Part::kChunkEnd:
-            if (byte == '\n') {
-                part_ = Part::kSize;
-                digits_ = 0;
-            } else if (byte != '\r') {
-                fail();
-            }
-            break;
-        case Part::kTrailer:
-            if (byte == '\n') {
-                line_ == 0 ? finish() : static_cast<void>(line_ = 0);
-            } else if (byte != '\r') {
-                ++line_;
-            }
-            break;
-        default:
-            fail();
-    }
-}
-
-void Answer::take_size(char byte) {
-    const int digit = hexadecimal(byte);
-    if (digit >= 0 && digits_ < kMostDigits) {
-        left_ = left_ * 16 + digit;
-        ++digits_;
-    } else if (digits_ > 0 && byte == '\n') {
-        after_size();
-    } else if (digits_ > 0 && (byte == ';' || byte == '\r' || byte == ' ' || byte == '\t')) {
-        part_ = Part::kExtension;
-    } else {
-        fail();
-    }
-}
-
-void Answer::after_size() {
-    line_ = 0;
-    part_ = left_ == 0 ? Part::kTrailer : Part::kChunk;
 }
 
 }  // namespace aferir::loadgen

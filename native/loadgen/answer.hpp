@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
+#include "loadgen/chunks.hpp"
 #include "loadgen/http.hpp"
 
 namespace aferir::loadgen {
@@ -21,26 +23,25 @@ class Answer {
 
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] int status() const { return head_.status(); }
+    /// Where a redirection leads, as it is written there.
+    [[nodiscard]] const std::string& location() const { return head_.location(); }
     /// Whether the connection can be used again.
     [[nodiscard]] bool keeps() const { return state_ == State::kDone && keeps_; }
     [[nodiscard]] bool begun() const { return begun_; }
 
   private:
-    enum class Part { kHead, kLength, kToEnd, kSize, kExtension, kChunk, kChunkEnd, kTrailer };
+    enum class Part { kHead, kLength, kToEnd, kChunks };
 
     void begin_body();
-    void take(char byte);
-    void take_size(char byte);
-    void after_size();
+    void take_body(std::span<const char>& bytes);
     void finish() { state_ = State::kDone; }
     void fail() { state_ = State::kBroken; }
 
-    ResponseHead head_{true};
+    ResponseHead head_;
+    Chunks chunks_;
     State state_ = State::kReading;
     Part part_ = Part::kHead;
     std::int64_t left_ = 0;
-    int digits_ = 0;
-    int line_ = 0;
     bool keeps_ = true;
     bool begun_ = false;
 };

@@ -5,12 +5,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
+
+#include "loadgen/hop.hpp"
 
 namespace aferir::loadgen {
 
 namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+/// More than any video has.
+constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max() / 4;
 /// The socket wakes us four times a second of video: often enough for the buffers, seldom enough
 /// for thousands of streams.
 constexpr double kWakesPerSecond = 4.0;
@@ -22,6 +27,7 @@ void Client::start(Nanoseconds now) { ask(State::kAskFront, "GET", settings_->st
 void Client::ask(State state, std::string_view method, const Target& target, Nanoseconds now) {
     state_ = state;
     head_ = ResponseHead{};
+    asked_ = target;
     heard_ = now;
     out_ = request(method, target);
     socket_ = connect_to(target);
@@ -49,10 +55,16 @@ void Client::look(Nanoseconds now) {
 void Client::read_head(Nanoseconds now) {
     std::array<char, 4096> buffer;
     const Received got = receive(socket_, buffer);
-    const auto bytes = static_cast<std::size_t>(got.bytes);
-    const std::size_t taken = head_.feed(std::span(buffer).first(bytes));
+    std::span<const char> bytes = std::span(buffer).first(static_cast<std::size_t>(got.bytes));
+    while (true) {
+        bytes = bytes.subspan(head_.feed(bytes));
+        if (head_.state() != ResponseHead::State::kDone || head_.status() >= 200) {
+            break;
+        }
+        head_ = ResponseHead{};  // interim; the response proper follows
+    }
     if (head_.state() == ResponseHead::State::kDone) {
-        answered(now, static_cast<std::int64_t>(bytes - taken), got.at);
+        answered(now, bytes, got.at);
     } else if (head_.state() == ResponseHead::State::kBroken) {
         end(Outcome::kFailed, "the answer is no HTTP that a video comes in", now);
     } else if (got.ended) {
@@ -60,59 +72,101 @@ void Client::read_head(Nanoseconds now) {
     }
 }
 
-void Client::answered(Nanoseconds now, std::int64_t body, Nanoseconds at) {
+void Client::answered(Nanoseconds now, std::span<const char> body, Nanoseconds at) {
     const int status = head_.status();
-    const std::int64_t length = head_.content_length().value_or(0);
     if (state_ == State::kLeave) {
         left_unheard_ = status >= 300;
         state_ = State::kDone;
         socket_.close();
     } else if (status == 503) {
         end(Outcome::kBlocked, "Front had no place within the patience", now);
-    } else if (status == 200 && length > 0) {
-        begin_stream(length, body, at, now);
-    } else if (state_ == State::kAskFront && status >= 300 && status < 400) {
-        redirected(now);
+    } else if (status == 200 && head_.content_length() == 0) {
+        end(Outcome::kFailed, "the video is empty", now);
+    } else if (status == 200) {
+        begin_stream(body, at, now);
+    } else if (redirects(status)) {
+        follow(now);
     } else {
         end(Outcome::kFailed, "the server answered with status " + std::to_string(status), now);
     }
 }
 
-void Client::redirected(Nanoseconds now) {
-    leave_path_ = head_.leave();
-    const std::optional<Target> node = parse_url(head_.location());
-    if (!node) {
-        end(Outcome::kFailed, "Front redirected to no numeric http address", now);
-        return;
+void Client::follow(Nanoseconds now) {
+    if (state_ == State::kAskFront) {
+        leave_path_ = head_.leave();
     }
-    ask(State::kAskNode, "GET", *node, now);
+    const std::optional<Target> node = redirected(asked_, head_.location());
+    if (!node) {
+        end(Outcome::kFailed, "redirected to no numeric http address: " + head_.location(), now);
+    } else if (++hops_ > kMostHops) {
+        end(Outcome::kFailed, "redirected more than " + std::to_string(kMostHops) + " times", now);
+    } else {
+        ask(State::kAskNode, "GET", *node, now);
+    }
 }
 
-void Client::begin_stream(std::int64_t length, std::int64_t body, Nanoseconds at, Nanoseconds now) {
+void Client::begin_stream(std::span<const char> body, Nanoseconds at, Nanoseconds now) {
     const double rate = settings_->bytes_per_second;
     const auto startup = std::max<std::int64_t>(1, std::llround(rate * settings_->startup_s));
-    playback_ = Playback(rate, startup, length);
+    const std::optional<std::int64_t> length = head_.content_length();
+    playback_ = Playback(rate, startup, length.value_or(kEndless));
+    to_end_ = !length && !head_.chunked();
+    chunks_ = head_.chunked() ? std::optional<Chunks>(Chunks{}) : std::nullopt;
     sent_ = true;
     state_ = State::kStream;
     watch_end_ = watch_ > 0 ? now + watch_ : kNever;
     empty_ = now;
-    playback_.arrived(body, at, empty_);
     starving_ =
         true;  // a new socket wakes us at the first byte, which is right until playing begins
+    const auto came = static_cast<std::int64_t>(body.size());
+    playback_.arrived(chunks_ ? chunks_->feed(body) : came, at, empty_);
     read_stream(now);
 }
 
 void Client::read_stream(Nanoseconds now) {
+    if (chunks_) {
+        read_chunks(now);
+        return;
+    }
     const Received got = discard(socket_);
-    if (got.bytes > 0) {
+    take(got.bytes, got.at, now);
+    if (got.ended && to_end_) {
+        playback_.ends(now);
+    }
+    after_stream(got.ended, now);
+}
+
+/// Sizes stand between the bytes, so that they cannot be thrown away unread.
+void Client::read_chunks(Nanoseconds now) {
+    std::array<char, 65536> buffer;
+    Received got;
+    do {
+        got = receive(socket_, buffer);
+        std::span<const char> bytes = std::span(buffer).first(static_cast<std::size_t>(got.bytes));
+        take(chunks_->feed(bytes), got.at, now);
+    } while (got.bytes == static_cast<std::int64_t>(buffer.size()) &&
+             chunks_->state() == Chunks::State::kReading);
+    if (chunks_->state() == Chunks::State::kDone) {
+        playback_.ends(now);
+    }
+    after_stream(got.ended || chunks_->state() == Chunks::State::kBroken, now);
+}
+
+void Client::take(std::int64_t bytes, Nanoseconds at, Nanoseconds now) {
+    if (bytes > 0) {
         heard_ = now;
-        playback_.arrived(playback_.received() + got.bytes, got.at, empty_);
+        playback_.arrived(playback_.received() + bytes, at, empty_);
         starve(!playback_.playing());
     }
+}
+
+void Client::after_stream(bool ended, Nanoseconds now) {
     empty_ = now;
-    if (playback_.complete()) {
+    if (playback_.complete() && playback_.received() > 0) {
         end(Outcome::kServed, "", now);
-    } else if (got.ended) {
+    } else if (playback_.complete()) {
+        end(Outcome::kFailed, "the video is empty", now);
+    } else if (ended) {
         end(Outcome::kFailed, "the video broke off", now);
     }
 }

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "loadgen/chunks.hpp"
 #include "loadgen/http.hpp"
 #include "loadgen/playback.hpp"
 #include "loadgen/socket.hpp"
@@ -75,10 +77,13 @@ class Client {
 
     void ask(State state, std::string_view method, const Target& target, Nanoseconds now);
     void read_head(Nanoseconds now);
-    void answered(Nanoseconds now, std::int64_t body, Nanoseconds at);
-    void redirected(Nanoseconds now);
-    void begin_stream(std::int64_t length, std::int64_t body, Nanoseconds at, Nanoseconds now);
+    void answered(Nanoseconds now, std::span<const char> body, Nanoseconds at);
+    void follow(Nanoseconds now);
+    void begin_stream(std::span<const char> body, Nanoseconds at, Nanoseconds now);
     void read_stream(Nanoseconds now);
+    void read_chunks(Nanoseconds now);
+    void take(std::int64_t bytes, Nanoseconds at, Nanoseconds now);
+    void after_stream(bool ended, Nanoseconds now);
     void end(Outcome outcome, std::string_view reason, Nanoseconds now);
     void starve(bool starving);
     [[nodiscard]] Nanoseconds patience_end() const { return intended_ + settings_->patience; }
@@ -92,6 +97,12 @@ class Client {
     Descriptor socket_;
     std::string out_;
     ResponseHead head_;
+    /// What was asked for last.
+    Target asked_;
+    int hops_ = 0;
+    /// Of a video that comes in chunks.
+    std::optional<Chunks> chunks_;
+    bool to_end_ = false;
     std::string leave_path_;
     Playback playback_{1.0, 1, 0};
     bool sent_ = false;

@@ -23,27 +23,34 @@ struct Target {
 /// Nothing where the text is no such URL; names are not looked up.
 std::optional<Target> parse_url(std::string_view url);
 
-/// A request without body, in HTTP/1.1, after which the server closes the connection, unless it
-/// `keeps` it.
+/// The same at another numeric address of the host; nothing where it is none.
+std::optional<Target> at_address(const Target& target, const std::string& address);
+
+/// Where a redirection leads that was answered for `base` (RFC 3986, 5.2): `location` may be
+/// relative to it, or name its host as `base.host` does. Nothing for other names and schemes.
+std::optional<Target> redirected(const Target& base, std::string_view location);
+
+/// A request without body, in HTTP/1.1, which says who asks, and after which the server closes the
+/// connection, unless it `keeps` it.
 std::string request(std::string_view method, const Target& target, bool keeps = false);
 
-/// The head of an HTTP/1.x response, read piece by piece as it arrives (RFC 9112).
+/// The head of an HTTP/1.x response, read piece by piece as it arrives (RFC 9112): lines may end
+/// with LF alone (2.2) and be continued (5.2).
 class ResponseHead {
   public:
-    static constexpr std::size_t kMostBytes = 16384;
+    static constexpr std::size_t kMostBytes = 262144;
 
     enum class State { kReading, kDone, kBroken };
-
-    ResponseHead() = default;
-    /// `chunks`: whether a body in chunks is understood; else such a head is broken.
-    explicit ResponseHead(bool chunks) : chunks_(chunks) {}
 
     /// Takes what belongs to the head and says how many bytes those were; the rest is the body.
     std::size_t feed(std::span<const char> bytes);
 
     [[nodiscard]] State state() const { return state_; }
     [[nodiscard]] int status() const { return status_; }
-    [[nodiscard]] std::optional<std::int64_t> content_length() const { return content_length_; }
+    /// Nothing where the body is in chunks, or goes to the end of the connection.
+    [[nodiscard]] std::optional<std::int64_t> content_length() const {
+        return encoded_ ? std::nullopt : content_length_;
+    }
     [[nodiscard]] bool chunked() const { return chunked_; }
     /// Whether the server closes the connection after this response.
     [[nodiscard]] bool closes() const { return closes_; }
@@ -55,11 +62,13 @@ class ResponseHead {
     void parse();
     bool parse_status(std::string_view line);
     bool parse_field(std::string_view line);
+    bool take_length(std::string_view value);
+    void take_encoding(std::string_view value);
     void take_connection(std::string_view options);
 
     State state_ = State::kReading;
-    bool chunks_ = false;
     bool chunked_ = false;
+    bool encoded_ = false;
     bool closes_ = false;
     bool says_close_ = false;
     std::string text_;

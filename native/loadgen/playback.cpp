@@ -18,6 +18,13 @@ std::optional<Nanoseconds> Playback::deadline() const {
     return *start_ + std::llround(played_s * 1e9);
 }
 
+void Playback::ends(Nanoseconds at) {
+    total_ = received_;
+    if (!start_ && received_ > 0) {
+        start_ = began_ = at;
+    }
+}
+
 void Playback::arrived(std::int64_t received, Nanoseconds at, Nanoseconds empty_at) {
     if (received <= received_) {
         return;

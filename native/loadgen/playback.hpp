@@ -21,6 +21,9 @@ class Playback {
     /// known that the bytes were late; otherwise it is we who looked too late.
     void arrived(std::int64_t received, Nanoseconds at, Nanoseconds empty_at);
 
+    /// What has arrived was all of it: of a video whose length nobody has told.
+    void ends(Nanoseconds at);
+
     /// When the picture stops unless more arrives; nothing before the start and after the last
     /// byte.
     [[nodiscard]] std::optional<Nanoseconds> deadline() const;

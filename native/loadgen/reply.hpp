@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <variant>
 
 #include "loadgen/answer.hpp"
@@ -30,6 +31,11 @@ class Reply {
     }
     [[nodiscard]] int status() const {
         return std::visit([](const auto& it) { return it.status(); }, answer_);
+    }
+    /// Empty where it is no redirection.
+    [[nodiscard]] std::string location() const {
+        const auto* answer = std::get_if<Answer>(&answer_);
+        return answer != nullptr ? answer->location() : std::string();
     }
     [[nodiscard]] bool keeps() const {
         return std::visit([](const auto& it) { return it.keeps(); }, answer_);

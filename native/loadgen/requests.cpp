@@ -51,6 +51,9 @@ struct Connection {
     std::uint64_t requests = 0;
     /// When the last byte of the response came so far.
     Nanoseconds last = 0;
+    /// Which of the plan's addresses it goes to.
+    std::size_t address = 0;
+    bool is_at_home = true;
     /// Of how many that had this place: an event may be of the one before.
     std::uint32_t serial = 0;
 };
@@ -70,9 +73,10 @@ class Sender {
         }
         std::map<std::string, std::size_t> hosts;
         for (const Weighted& one : plan.targets) {
+            homes_.push_back(named(one.target, plan.host));
             texts_.push_back(one.protocol == Protocol::kMemcached
                                  ? cache_request(one.target)
-                                 : request("GET", named(one.target, plan.host), true));
+                                 : request("GET", homes_.back(), true));
             pool_.push_back(hosts.try_emplace(one.target.host, hosts.size()).first->second);
         }
         idle_.resize(hosts.size());
@@ -122,7 +126,7 @@ class Sender {
 
     void ask(const Wanted& wanted) {
         std::vector<std::uint32_t>& idle = idle_[pool_[wanted.target]];
-        if (!idle.empty() && !wanted.again) {
+        if (!idle.empty() && !wanted.again && is_at_home(wanted)) {
             const std::uint32_t number = idle.back();
             idle.pop_back();
             send(number, wanted);
@@ -156,10 +160,15 @@ class Sender {
         const std::uint32_t serial = made.serial + 1;
         made = Connection{};
         made.serial = serial;
-        made.socket = connect_to(plan_->targets[wanted.target].target);
+        made.address = address_;
+        made.is_at_home = is_at_home(wanted);
+        made.socket = connect_to(place_of(wanted));
         if (!made.socket.open()) {
+            const std::string reason = std::strerror(errno);
             unused_.push_back(number);
-            book(wanted, 0, 0, std::strerror(errno));
+            if (!ask_elsewhere(wanted, made.address)) {
+                book(wanted, 0, 0, reason);
+            }
             return;
         }
         epoll_event event{};
@@ -180,8 +189,8 @@ class Sender {
         }
         it.wanted = wanted;
         it.answer = Reply(plan_->targets[wanted.target]);
-        it.out = texts_[wanted.target];
-        if (counts(wanted)) {
+        it.out = wanted.hop ? wanted.hop->text : texts_[wanted.target];
+        if (counts(wanted) && !wanted.hop) {
             measured_.delays.add(static_cast<std::uint64_t>(now() - wanted.intended));
         }
         if (!send_some(it.socket, it.out)) {
@@ -244,22 +253,81 @@ class Sender {
     void answered(std::uint32_t number) {
         const Connection& it = connections_[number];
         const int status = it.answer.status();
+        if (redirects(status) && follow(number)) {
+            return;
+        }
         const bool good = status >= 200 && status < 400;
         book(it.wanted, it.last - began_ - it.wanted.intended, status,
              good ? "" : "status " + std::to_string(status));
         release(number, it.answer.keeps() && !it.ended);
     }
 
+    /// Whether the request goes on where the answer sends it. One that leads to another scheme, or
+    /// to a host that is not known by number, is an answer like any other.
+    bool follow(std::uint32_t number) {
+        const Connection& it = connections_[number];
+        Wanted wanted = it.wanted;
+        const int count = wanted.hop ? wanted.hop->count + 1 : 1;
+        const Target& home = homes_[wanted.target];
+        auto hop =
+            next_hop(home, wanted.hop ? wanted.hop->target : home, it.answer.location(), count);
+        if (!hop) {
+            return false;
+        }
+        wanted.hop = std::move(hop);
+        wanted.again = false;
+        release(number, it.answer.keeps() && !it.ended);
+        if (count > kMostHops) {
+            book(wanted, 0, 0, "redirected more than " + std::to_string(kMostHops) + " times");
+        } else {
+            ask(wanted);
+        }
+        return true;
+    }
+
+    static bool is_at_home(const Wanted& wanted) { return !wanted.hop || wanted.hop->is_at_home; }
+
+    /// Where to connect: at home to the address of which is known that somebody answers there.
+    [[nodiscard]] Target place_of(const Wanted& wanted) const {
+        if (is_at_home(wanted) && !plan_->addresses.empty()) {
+            return plan_->addresses[address_];
+        }
+        return wanted.hop ? wanted.hop->target : homes_[wanted.target];
+    }
+
+    /// Nobody has answered at that address of the host: the next one is its address from now on.
+    /// Whether the request is tried there; it is not where all have failed it.
+    bool ask_elsewhere(Wanted wanted, std::size_t address) {
+        if (!is_at_home(wanted) || !leave(address) || ++wanted.tried >= plan_->addresses.size()) {
+            return false;
+        }
+        wanted.again = true;
+        ask(wanted);
+        return true;
+    }
+
+    bool leave(std::size_t address) {
+        if (plan_->addresses.size() < 2) {
+            return false;
+        }
+        if (address == address_) {
+            address_ = (address_ + 1) % plan_->addresses.size();
+        }
+        return true;
+    }
+
     void broken(std::uint32_t number) {
         const Connection& it = connections_[number];
         Wanted wanted = it.wanted;
+        const bool nobody = it.requests == 1 && !it.answer.begun();
+        const std::size_t address = it.address;
         // A kept connection may be closed by the server just as we use it (RFC 9112, 9.3.1).
         const bool retry = it.requests > 1 && !it.answer.begun() && !wanted.again;
         release(number, false);
         if (retry) {
             wanted.again = true;
             ask(wanted);
-        } else {
+        } else if (!nobody || !ask_elsewhere(wanted, address)) {
             book(wanted, 0, 0, "the connection was refused, reset or spoke another protocol");
         }
     }
@@ -268,7 +336,7 @@ class Sender {
         --busy_;
         Connection& it = connections_[number];
         it.busy = false;
-        if (keep && (plan_->reuse == 0 || it.requests < plan_->reuse)) {
+        if (keep && it.is_at_home && (plan_->reuse == 0 || it.requests < plan_->reuse)) {
             idle_[pool_[it.wanted.target]].push_back(number);
         } else {
             drop(number);
@@ -311,6 +379,9 @@ class Sender {
             const Connection& it = connections_[number];
             if (it.busy && moment - it.wanted.intended >= plan_->patience) {
                 const Wanted wanted = it.wanted;
+                if (it.requests == 1 && !it.answer.begun() && it.is_at_home) {
+                    leave(it.address);  // where packets are thrown away nobody refuses
+                }
                 release(number, false);
                 book(wanted, 0, 0, no_answer_);
             }
@@ -351,6 +422,10 @@ class Sender {
     std::vector<std::size_t> pool_;
     std::vector<std::uint32_t> unused_;
     std::vector<std::string> texts_;
+    /// The targets, with the host's name.
+    std::vector<Target> homes_;
+    /// Place in the plan's addresses.
+    std::size_t address_ = 0;
     std::string no_answer_;
     /// Requests whose moment has come, and for which there is no connection.
     std::deque<Wanted> waiting_;

@@ -33,6 +33,8 @@ struct Plan {
     std::vector<Weighted> targets;
     /// That HTTP servers are asked for; empty: what stands in the URL.
     std::string host;
+    /// All addresses of that host, of which the first that answers is kept to; empty: the URL's.
+    std::vector<Target> addresses;
     std::vector<Step> steps;
     Nanoseconds duration = 0;
     /// Requests that are intended before are sent and not counted.

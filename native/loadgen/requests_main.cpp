@@ -27,9 +27,9 @@ using aferir::loadgen::Plan;
 using aferir::loadgen::Step;
 
 constexpr std::string_view kProgram = "request-clients";
-constexpr std::array kNames{"--url"sv,      "--urls"sv,    "--host"sv,     "--rate"sv,
-                            "--duration"sv, "--warm-up"sv, "--patience"sv, "--connections"sv,
-                            "--reuse"sv,    "--seed"sv,    "--log"sv};
+constexpr std::array kNames{"--url"sv,         "--urls"sv,     "--host"sv,    "--addresses"sv,
+                            "--rate"sv,        "--duration"sv, "--warm-up"sv, "--patience"sv,
+                            "--connections"sv, "--reuse"sv,    "--seed"sv,    "--log"sv};
 constexpr std::array kFlags{"--help"sv};
 constexpr std::string_view kHelp =
     "request-clients --url http://ADDRESS:PORT/PATH --rate N [options]\n"
@@ -38,6 +38,9 @@ constexpr std::string_view kHelp =
     "which its request was intended. Prints one line of JSON.\n"
     "  --urls FILE        instead of --url, a line each: WEIGHT URL\n"
     "  --host NAME        that HTTP servers are asked for, where it is not the address\n"
+    "  --addresses A,B    all of the host; the first one that answers is kept to, and the next "
+    "one\n"
+    "                     taken when it does not\n"
     "  --rate N|S:N,...   requests a second, from second S on\n"
     "  --duration S       (10)\n"
     "  --warm-up S        sent and not counted, part of the duration (0)\n"
@@ -123,6 +126,22 @@ std::vector<aferir::loadgen::Weighted> targets_of(const Arguments& given) {
     return targets;
 }
 
+/// Of the one target: as it is, at each of those addresses.
+std::vector<aferir::loadgen::Target> addresses_of(const Plan& plan, std::string_view text) {
+    std::vector<aferir::loadgen::Target> found;
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        const auto one = aferir::loadgen::at_address(plan.targets.front().target,
+                                                     std::string(text.substr(0, comma)));
+        if (!one || plan.targets.size() > 1) {
+            throw UsageError("--addresses wants numeric addresses of the host of one --url");
+        }
+        found.push_back(*one);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return found;
+}
+
 Plan plan_of(const Arguments& given) {
     Plan plan;
     plan.targets = targets_of(given);
@@ -130,6 +149,7 @@ Plan plan_of(const Arguments& given) {
     if (!std::ranges::all_of(plan.host, [](char c) { return c > ' ' && c < '\x7f'; })) {
         throw UsageError("--host " + plan.host + " is no name of a host");
     }
+    plan.addresses = addresses_of(plan, given.value("--addresses").value_or(""));
     plan.steps = steps_of(given.value("--rate").value_or(""));
     plan.duration = seconds(given, "--duration", "10", 1e-3);
     plan.warm_up = seconds(given, "--warm-up", "0", 0.0);

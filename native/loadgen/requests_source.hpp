@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <random>
 
+#include "loadgen/hop.hpp"
 #include "loadgen/requests.hpp"
 
 namespace aferir::loadgen {
@@ -13,6 +15,10 @@ struct Wanted {
     Nanoseconds intended = 0;
     std::uint32_t target = 0;
     bool again = false;
+    /// Addresses of the host that have failed it.
+    std::size_t tried = 0;
+    /// Where redirections have led it; nothing where it is its target itself.
+    std::shared_ptr<const Hop> hop = nullptr;
 };
 
 /// Moments and targets of the requests, drawn as they are needed: the same for the same plan, and

@@ -1,7 +1,9 @@
 #include "loadgen/http.hpp"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 
+#include <cstring>
 #include <random>
 #include <string>
 
@@ -45,8 +47,8 @@ TEST(ResponseHead, RefusesWhatIsNoHeadOfAVideo) {
           "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\n: empty\r\n\r\n",
           "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
           "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
-          "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"}) {
+          "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", "HTTP/1.1 200 OK\n: empty\n\n",
+          "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"}) {
         EXPECT_EQ(fed(text).state(), ResponseHead::State::kBroken) << text;
     }
 }
@@ -54,10 +56,40 @@ TEST(ResponseHead, RefusesWhatIsNoHeadOfAVideo) {
 TEST(ResponseHead, AnEndlessHeadIsGivenUp) {
     ResponseHead head;
     const std::string line(1000, 'x');
-    for (int k = 0; k < 20; ++k) {
+    for (int k = 0; k < 300; ++k) {
         head.feed(std::span(line.data(), line.size()));
     }
     EXPECT_EQ(head.state(), ResponseHead::State::kBroken);
+}
+
+TEST(ResponseHead, MayBeLongFoldedAndEndItsLinesWithLineFeeds) {
+    const std::string text =
+        "HTTP/1.1 302 Found\nContent-Security-Policy: " + std::string(30'000, 'a') +
+        "\nLocation :\n  /next\r\n\tto\nContent-Length: 2, 2\n\r\nhi";
+    for (const std::size_t piece : {1, 2, 3, 7, 4096, 40'000}) {
+        const ResponseHead head = fed(text, piece);
+        ASSERT_EQ(head.state(), ResponseHead::State::kDone) << piece;
+        EXPECT_EQ(head.location(), "/next\tto");
+        EXPECT_EQ(head.content_length(), 2);
+    }
+    ResponseHead head;
+    EXPECT_EQ(head.feed(std::span(text.data(), text.size())), text.size() - 2);
+}
+
+TEST(ResponseHead, SaysWhatTheBodyIsFramedBy) {
+    const auto coded = [](const std::string& coding) {
+        return fed("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n" + coding + "\r\n");
+    };
+    EXPECT_EQ(coded("").content_length(), 9);
+    EXPECT_EQ(coded("Transfer-Encoding: identity\r\n").content_length(), 9);
+    for (const char* chunked :
+         {"Transfer-Encoding: chunked\r\n", "transfer-encoding: gzip, Chunked\r\n",
+          "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n"}) {
+        EXPECT_TRUE(coded(chunked).chunked()) << chunked;
+        EXPECT_FALSE(coded(chunked).content_length()) << chunked;
+    }
+    EXPECT_FALSE(coded("Transfer-Encoding: gzip\r\n").chunked());
+    EXPECT_FALSE(coded("Transfer-Encoding: gzip\r\n").content_length());
 }
 
 TEST(ResponseHead, SurvivesAnythingThatIsSent) {
@@ -79,6 +111,7 @@ TEST(ResponseHead, SurvivesAnythingThatIsSent) {
             ASSERT_GE(head.status(), 100);
             ASSERT_GE(head.content_length().value_or(0), 0);
             (void)parse_url(head.location());
+            (void)redirected(*parse_url("http://10.0.0.1/a/b?c"), head.location());
         }
     }
 }
@@ -104,10 +137,53 @@ TEST(Url, AnythingElseIsNone) {
     }
 }
 
-TEST(Request, NamesItsHostAndClosesTheConnection) {
-    const auto target = parse_url("http://127.0.0.1:81/v");
-    EXPECT_EQ(request("GET", *target),
-              "GET /v HTTP/1.1\r\nHost: 127.0.0.1:81\r\nConnection: close\r\n\r\n");
+TEST(Url, RedirectionsMayBeRelative) {
+    const auto base = *parse_url("http://127.0.0.1:81/a/b?c=d");
+    const auto path = [&base](std::string_view location) {
+        const auto target = redirected(base, location);
+        return target ? target->host + target->path : "none";
+    };
+    // RFC 3986, 5.4
+    EXPECT_EQ(path("/x?y#z"), "127.0.0.1:81/x?y");
+    EXPECT_EQ(path("x"), "127.0.0.1:81/a/x");
+    EXPECT_EQ(path("./x/../y/."), "127.0.0.1:81/a/y/");
+    EXPECT_EQ(path("../../../x?q=/../"), "127.0.0.1:81/x?q=/../");
+    EXPECT_EQ(path("..?q"), "127.0.0.1:81/?q");
+    EXPECT_EQ(path("?e=f"), "127.0.0.1:81/a/b?e=f");
+    EXPECT_EQ(path("//10.0.0.1"), "10.0.0.1/");
+    EXPECT_EQ(path("http://[::1]:80/v"), "[::1]/v");
+    for (const char* none : {"", "#z", "https://127.0.0.1/", "http://other/", "mailto:x", "/a b"}) {
+        EXPECT_EQ(path(none), "none") << none;
+    }
+}
+
+TEST(Url, RedirectionsMayNameTheHostThatWasAsked) {
+    Target base = *parse_url("http://127.0.0.1:81/");
+    base.host = "Web.local:81";
+    const auto target = redirected(base, "HTTP://web.LOCAL/x");
+    ASSERT_TRUE(target);
+    EXPECT_EQ(target->host, "web.LOCAL");
+    sockaddr_in place{};
+    std::memcpy(&place, &target->address, sizeof place);
+    EXPECT_EQ(ntohs(place.sin_port), 80);
+    EXPECT_FALSE(redirected(base, "http://other.local/x"));
+}
+
+TEST(Url, OtherAddressesOfTheHostKeepThePort) {
+    const auto target = at_address(*parse_url("http://127.0.0.1:81/v"), "::1");
+    ASSERT_TRUE(target);
+    EXPECT_EQ(target->address.ss_family, AF_INET6);
+    EXPECT_EQ(target->host, "127.0.0.1:81");
+    EXPECT_FALSE(at_address(*target, "localhost"));
+}
+
+TEST(Request, NamesItsHostAndWhoAsksAndClosesTheConnection) {
+    EXPECT_EQ(request("GET", *parse_url("http://127.0.0.1:81/v")),
+              "GET /v HTTP/1.1\r\nHost: 127.0.0.1:81\r\nUser-Agent: aferir\r\n"
+              "Accept: */*\r\nConnection: close\r\n\r\n");
+    // A port that is meant anyway is no part of the name.
+    EXPECT_NE(request("GET", *parse_url("http://[::1]:80/v")).find("Host: [::1]\r\n"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -112,8 +112,10 @@ class Probe:
 def _command(asked: Question, rate: float, patience_s: float, seed: int | None) -> list[str]:
     """Of `request-clients`."""
     number = int.from_bytes(os.urandom(3)) if seed is None else seed
+    several = ("--addresses", ",".join(asked.addresses)) if len(asked.addresses) > 1 else ()
     return [
         *(str(kernel_path("request-clients")), "--url", asked.url, "--host", asked.host),
+        *several,
         *("--rate", f"{rate:g}", "--patience", f"{patience_s:g}", "--seed", str(number)),
         *("--connections", str(_MOST_OPEN), "--reuse", str(_REUSE)),
         *("--duration", str(_DURATION_S), "--log", "-"),

@@ -14,6 +14,7 @@ MOST_BYTES = 16 << 20
 """An answer that is longer is cut there."""
 _CACHE = "memcached:"
 _LONGEST_KEY = 250
+_HTTP_PORT = 80
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {"Accept": "text/plain", "User-Agent": "aferir"}
 
@@ -31,6 +32,8 @@ class Question(msgspec.Struct, frozen=True):
 
     url: str
     host: str
+    addresses: tuple[str, ...] = ()
+    """All that the host has, that of the URL first."""
 
 
 def question(url: str) -> Question:
@@ -43,9 +46,12 @@ def question(url: str) -> Question:
     if cached and not all(0 < len(key) <= _LONGEST_KEY for key in address.path[1:].split(",")):
         raise UsageError(f"{url!r} names no key", remedy="memcached://HOST:PORT/KEY,KEY")
     scheme = "memcached" if cached else "http"
-    where = f"{_bracketed(_numeric(address))}:{address.port}"
-    name = f"{_bracketed(address.host)}:{address.port}"
-    return Question(f"{scheme}://{where}{address.path}", name)
+    addresses = _addresses(address)
+    where = f"{_bracketed(addresses[0])}:{address.port}"
+    name = _bracketed(address.host)
+    if address.port != _HTTP_PORT:  # some servers know themselves without it alone
+        name = f"{name}:{address.port}"
+    return Question(f"{scheme}://{where}{address.path}", name, addresses)
 
 
 def parse_url(url: str) -> Address:
@@ -60,7 +66,8 @@ def parse_url(url: str) -> Address:
             f"{url!r} is no http URL", remedy="http://HOST:PORT/PATH; https is not spoken"
         )
     path = parts.path or "/"
-    return Address(parts.hostname, port or 80, f"{path}?{parts.query}" if parts.query else path)
+    path = f"{path}?{parts.query}" if parts.query else path
+    return Address(parts.hostname, port or _HTTP_PORT, path)
 
 
 def redirected(address: Address, onward: str) -> Address:
@@ -96,10 +103,11 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _numeric(address: Address) -> str:
-    """Errors: UsageError where the name is not known."""
+def _addresses(address: Address) -> tuple[str, ...]:
+    """In the system's order (RFC 6724). Errors: UsageError where the name is not known."""
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise UsageError(f"{address.host}: {error}", remedy="name a host that exists") from None
-    return str(found[0][4][0])
+    numeric = dict.fromkeys(str(one[4][0]) for one in found)
+    return tuple(one for one in numeric if "%" not in one) or tuple(numeric)

@@ -288,7 +288,7 @@ def test_urls_are_taken_apart_or_refused() -> None:
 @pytest.mark.parametrize(
     ("url", "asked", "host"),
     [
-        ("http://localhost/", r"http://(127\.0\.0\.1|\[::1\]):80/", "localhost:80"),
+        ("http://localhost/", r"http://(127\.0\.0\.1|\[::1\]):80/", "localhost"),
         ("http://[::1]:81/a?b=c", r"http://\[::1\]:81/a\?b=c", "[::1]:81"),
         ("memcached://127.0.0.1:7/a,b", r"memcached://127\.0\.0\.1:7/a,b", "127.0.0.1:7"),
     ],
@@ -299,6 +299,16 @@ def test_who_asks_is_told_an_address_and_the_name_that_was_written(
     found = question(url)
     assert re.fullmatch(asked, found.url)
     assert found.host == host
+
+
+def test_who_asks_is_told_all_addresses_of_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may listen at the second one alone, as on 127.0.0.1 of a localhost of two."""
+    found = [(one, 80) for one in ("fe80::1%1", "::1", "127.0.0.1", "::1")]
+    answers = [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", one) for one in found]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers)
+    asked = question("http://localhost/")
+    assert asked.url == "http://[::1]:80/"
+    assert asked.addresses == ("::1", "127.0.0.1")
 
 
 @pytest.mark.parametrize(
