@@ -107,10 +107,11 @@ def execute(options: argparse.Namespace) -> int:
 def _document(options: argparse.Namespace) -> dict[str, Any]:
     from aferir import registry
     from aferir.config import quick
-    from aferir.config.shorthand import environment_tables
+    from aferir.config.shorthand import alike, environment_tables
     from aferir.programs.command.figures import read_spec
 
-    tables = environment_tables([options.against, options.environment], registry.kinds())
+    kinds = registry.kinds()
+    tables = alike(environment_tables([options.against, options.environment], kinds), kinds)
     return quick.experiment(
         parameters(options),
         tables,

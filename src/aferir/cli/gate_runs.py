@@ -179,7 +179,9 @@ def _run(
         limit_s=ask.limit_s,
     )
     content = msgspec.json.encode(plan)
-    return carry_out(plan, content, ask.runs, fresh=True, watch=Watch(), enough=enough)
+    return carry_out(
+        plan, content, ask.runs, fresh=True, watch=Watch(), enough=enough, budget_s=budget_s
+    )
 
 
 def _by_cell(run: Run, metric: str) -> dict[str, tuple[float, ...]]:

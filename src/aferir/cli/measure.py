@@ -72,7 +72,7 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.cli.running import carry_out, host_tables, reached
     from aferir.config import quick
     from aferir.config.document import write_toml
-    from aferir.config.shorthand import environment_tables, usual
+    from aferir.config.shorthand import alike, environment_tables, usual
     from aferir.programs.command.report import DOUBTS
     from aferir.report.asked import doubt_lines, figure_lines
 
@@ -85,7 +85,7 @@ def execute(options: argparse.Namespace) -> int:
     budget_s = seconds("--time", options.time)
     document = quick.experiment(
         parameters(options),
-        environment_tables(options.environments or usual(kinds), kinds),
+        alike(environment_tables(options.environments or usual(kinds), kinds), kinds),
         rounds=quick.Rounds.read(options.rounds),
         warmup=options.warmup,
         budget_s=budget_s,
@@ -110,6 +110,7 @@ def execute(options: argparse.Namespace) -> int:
         # The core's frequency is not measured: that takes longer than many a program.
         watch=runner.Watch(probes.all_probes()),
         enough=_within(budget_s, plan.stop.minimum),
+        budget_s=budget_s,
         others=others,
     )
     more = figure_lines(run.plan, run.records) + doubt_lines(run.records, DOUBTS)

@@ -21,8 +21,13 @@ _LINE_EVERY_S = 60.0
 class RunProgress:
     """Implements `aferir.runner.Progress`."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, budget_s: float = math.inf
+    ) -> None:
+        """The time left is never more than what is left of `budget_s` since the first round."""
         self._clock = clock
+        self._budget_s = budget_s
+        self._begun_s: float | None = None
         self._next_line_s = -math.inf
         self._console = console(stderr=True)
         self._terminal = sys.stderr.isatty()
@@ -58,12 +63,15 @@ class RunProgress:
             self._line(text)
 
     def round_started(self, number: int, total: int, warmup: bool) -> None:
-        """Remember the round for the lines that follow."""
+        """Remember the round for the lines that follow, and when the first one began."""
+        self._begun_s = self._clock() if self._begun_s is None else self._begun_s
         self._round = f"warm-up {number}" if warmup else f"round {number} of at most {total}"
 
     def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
         """Show the cell, how far the run is, and the time left."""
-        left = "" if eta_s is None else f"about {_span(eta_s)} left"
+        begun_s = self._clock() if self._begun_s is None else self._begun_s
+        budget_s = max(0.0, self._budget_s - (self._clock() - begun_s))
+        left = "" if eta_s is None else f"about {_span(min(eta_s, budget_s))} left"
         self._bar.update(
             self._task,
             description=f"{self._round}: {cell.id}",

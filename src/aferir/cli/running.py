@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,19 +48,20 @@ def carry_out(
     reports: bool = False,
     watch: Watch | None = None,
     enough: Enough | None = None,
+    budget_s: float = math.inf,
     others: Reached | None = None,
 ) -> Run:
     """Run it with progress on standard error, or go on with an unfinished run of the same content.
 
     `watch` is everything that there is to be looked at, unless it is given; `reports`: the caller
-    reports the run; `others` are the hosts that its environments are on. Errors: as of
-    `runner.run`.
+    reports the run; `enough` ends it after about `budget_s`; `others` are the hosts that its
+    environments are on. Errors: as of `runner.run`.
     """
     from aferir import machine, probes, registry, runner
     from aferir.cli.progress import RunProgress
     from aferir.probes import account, frequency
 
-    with RunProgress() as progress:
+    with RunProgress(budget_s=budget_s) as progress:
         return runner.run(
             plan,
             runs,

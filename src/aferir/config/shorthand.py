@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 
+from aferir.environments.base import Kind
 from aferir.errors import UsageError
 from aferir.model.words import choose
 
@@ -36,6 +37,17 @@ def environment_tables(written: Sequence[str], kinds: Collection[str]) -> list[d
             table["name"], number = f"{base}-{number}", number + 1
         tables.append(table)
     return tables
+
+
+def alike(
+    tables: Sequence[Mapping[str, object]], kinds: Mapping[str, Kind]
+) -> list[dict[str, object]]:
+    """The same, all with as many CPUs as the kind with the fewest has, where no table says any."""
+    most = [kinds[str(table["kind"])].most_cpus for table in tables]
+    fewest = min((cpus for cpus in most if cpus is not None), default=None)
+    if fewest is None or any("cpus" in table or "pin" in table for table in tables):
+        return [dict(table) for table in tables]
+    return [{**table, "cpus": fewest} for table in tables]
 
 
 def usual(kinds: Collection[str]) -> list[str]:

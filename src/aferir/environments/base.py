@@ -242,6 +242,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """By kind of journal entry, what undoes those that only this kind of environment writes."""
     least_memory_bytes: int = 2**24
     """Below it nothing starts in an instance, or in one of its nodes."""
+    most_cpus: int | None = None
+    """Of one instance, where the kind has fewer than the host may have."""
     on_host: bool = False
     """Whether its programs run where aferir does: on the host's kernel, and with its files."""
     has_image: bool = False

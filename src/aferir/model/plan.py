@@ -160,6 +160,10 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
         """What a kernel of its own and its user land keep of each one's memory, about."""
         return 0
 
+    def user_kernel(self) -> str:
+        """A kernel in user space that its programs run on, in words; empty: there is none."""
+        return ""
+
     def conflicts(self) -> tuple[Wrong, ...]:
         """What is wrong with keys that are right by themselves."""
         return ()

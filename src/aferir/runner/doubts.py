@@ -8,6 +8,7 @@ from typing import Any
 from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.model.plan import Plan
 from aferir.model.record import Warning
+from aferir.runner.pool import of_user_kernel
 from aferir.runner.preparation import warnings_of
 from aferir.runner.rounds import Session
 from aferir.runner.stopping import MOST_FAILURES, History, given_up
@@ -20,12 +21,26 @@ def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tupl
     plan = session.plan
     return (
         *warnings_of(plan, session.ready),
+        *_kernels(plan),
         *_skipped(session),
         *_given_up(session),
         *_own_group(session, facts),
         *_throttled(facts),
         *(Warning("shrunk", text, _LARGER_MACHINE) for text in plan.shrunk),
         *(() if in_time else (_time_limit(plan),)),
+    )
+
+
+def _kernels(plan: Plan) -> tuple[Warning, ...]:
+    """Whose kernel is a program: told with the answer, however little of the report is read."""
+    named: dict[str, list[str]] = {}
+    for spec in plan.environments:
+        for doubt in of_user_kernel(spec):
+            named.setdefault(f"{doubt.message}|{doubt.advice}", []).append(spec.name)
+    return tuple(
+        Warning("kernel-in-user-space", f"{', '.join(names)}: {message}", advice)
+        for text, names in named.items()
+        for message, _, advice in [text.partition("|")]
     )
 
 

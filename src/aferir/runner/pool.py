@@ -27,12 +27,26 @@ IS_EMULATED = Warning(
 _RELEASE = "release"
 
 
+def of_user_kernel(spec: EnvironmentSpec) -> tuple[Warning, ...]:
+    """What is said of every figure of an environment whose kernel is a program."""
+    if not (kernel := spec.user_kernel()):
+        return ()
+    return (
+        Warning(
+            "kernel-in-user-space",
+            f"programs ran on {kernel}: real figures, neither emulated nor by KVM",
+            "set them beside those of other kernels in user space, not of virtual machines",
+        ),
+    )
+
+
 class Allocation(msgspec.Struct, frozen=True, kw_only=True):
     """One allocation, from its request to its release."""
 
     started_unix_ns: int
     phases: Phases | None = None
     emulated: bool = False
+    warnings: tuple[Warning, ...] = ()
     release_s: float | None = None
     failure: Failure | None = None
 
@@ -100,6 +114,7 @@ class Pool:
                 started_unix_ns=started,
                 phases=instance.phases,
                 emulated=instance.emulated,
+                warnings=of_user_kernel(spec),
                 failure=stayed,
             )
             if spec.host or spec.kind not in self._on_host:
@@ -150,6 +165,6 @@ def allocation_record(name: str, turn: Round, allocation: Allocation) -> Record:
             for metric, value in values.items()
             if value is not None
         ),
-        warnings=(IS_EMULATED,) if allocation.emulated else (),
+        warnings=(*allocation.warnings, *((IS_EMULATED,) if allocation.emulated else ())),
         failure=allocation.failure,
     )

@@ -18,7 +18,7 @@ from aferir.model.plan import Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
 from aferir.programs.base import ASIDE, PROGRAM_FOLDER, Command, Program
 from aferir.runner.estimate import ELAPSED
-from aferir.runner.pool import IS_EMULATED
+from aferir.runner.pool import IS_EMULATED, of_user_kernel
 from aferir.runner.stopping import Round
 from aferir.runner.tenancy import Figures, together
 
@@ -76,7 +76,8 @@ def repeat(
             doubts = tuple(figure for figure in figures if isinstance(figure, Warning))
     if failure is not None:
         failure = told_apart(failure, ran.done, ran.observed)
-    warnings = (*doubts, IS_EMULATED) if instance.emulated else doubts
+    warnings = (*doubts, *of_user_kernel(instance.spec))
+    warnings += (IS_EMULATED,) if instance.emulated else ()
     if ran.done is not None:
         warnings += load_warning(ran.observed, ran.done.duration_s)
     record = blank(cell, turn, started, line)

@@ -29,3 +29,16 @@ def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixtu
         "the",
     ]
     assert lines[0] == "[1/200] round 1 of at most 20: native/ep  about 3 min left"
+
+
+def test_the_time_left_ends_with_the_budget(capsys: pytest.CaptureFixture[str]) -> None:
+    moment = 1000.0
+    with RunProgress(lambda: moment, budget_s=80.0) as progress:
+        for number in (1, 2, 3):
+            progress.round_started(number, 100, warmup=False)
+            progress.cell_started(CELL, number, 100, 6000.0)
+            moment += 60.0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition("ep  ")[2] for line in lines] == [
+        *("about 80 s left", "about 20 s left", "about 0 s left"),
+    ]

@@ -12,7 +12,7 @@ from aferir import registry
 from aferir.config import plan_of
 from aferir.config.document import write_toml
 from aferir.config.quick import Rounds, experiment
-from aferir.config.shorthand import environment_tables, usual
+from aferir.config.shorthand import alike, environment_tables, usual
 from aferir.errors import UsageError
 from aferir.model.plan import HostLimits
 
@@ -105,3 +105,12 @@ VALUES = st.one_of(
 )
 def test_what_is_written_is_what_is_read(table: dict[str, object]) -> None:
     assert tomllib.loads(write_toml(table)) == table
+
+
+def test_all_have_as_many_cpus_as_a_guest_with_one_processor() -> None:
+    tables = environment_tables(["native", "uml"], registry.kinds())
+    assert [table["cpus"] for table in alike(tables, registry.kinds())] == [1, 1]
+    others = environment_tables(["native", "container"], registry.kinds())
+    assert alike(others, registry.kinds()) == others
+    said = environment_tables(["native cpus=2", "uml"], registry.kinds())
+    assert alike(said, registry.kinds()) == said

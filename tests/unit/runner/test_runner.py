@@ -143,6 +143,18 @@ def test_an_emulated_environment_is_marked_and_stops_early(tmp_path: Path) -> No
     assert all(record.warnings for record in done.records if record.environment == "vm")
 
 
+def test_a_kernel_in_user_space_is_said_with_every_figure_and_once_for_the_run(
+    tmp_path: Path,
+) -> None:
+    content = experiment().replace(b'kind = "container"', b'kind = "oci"\nruntime = "runsc"')
+    done = carry_out(tmp_path, content, FakeEnvironment("oci"))
+    code = "kernel-in-user-space"
+    marked = {r.cell for r in done.records for w in r.warnings if w.code == code}
+    assert marked == {"container/a", "container/b", "container/allocation"}
+    [said] = [one.message for one in done.provenance.warnings if one.code == code]
+    assert said.startswith("container: programs ran on a kernel in user space (gVisor)")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_releases_everything_and_goes_on_later(
     tmp_path: Path, number: signal.Signals

@@ -69,16 +69,12 @@ def remove(name: str) -> list[str]:
     return ["podman", "rm", "--force", "--time", "0", "--ignore", name]
 
 
-def _is_gvisor(spec: OciSpec) -> bool:
-    return PurePosixPath(spec.runtime).name.startswith("runsc")
-
-
 def _alone(spec: OciSpec) -> bool:
-    return _is_gvisor(spec) and spec.network == "none"
+    return bool(spec.user_kernel()) and spec.network == "none"
 
 
 def _on_host(spec: OciSpec) -> bool:
-    return _is_gvisor(spec) and spec.network == "host"
+    return bool(spec.user_kernel()) and spec.network == "host"
 
 
 def isolation(spec: OciSpec) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from aferir.environments.limited import LayeredSpec
@@ -61,3 +62,8 @@ class OciSpec(LayeredSpec, frozen=True, kw_only=True):
         int,
         parameters.size("size of /dev/shm; 0: as the engine has it", 0, 2**50, key="shm"),
     ] = 0
+
+    def user_kernel(self) -> str:
+        """gVisor's, where that is the runtime."""
+        gvisor = PurePosixPath(self.runtime).name.startswith("runsc")
+        return "a kernel in user space (gVisor)" if gvisor else ""

@@ -50,6 +50,10 @@ class UmlSpec(EnvironmentSpec, frozen=True, kw_only=True):
     page_cache: PageCache = "warm"
     tenants: Tenants = 1
 
+    def user_kernel(self) -> str:
+        """Its programs compute at the host's speed, and pay for system calls."""
+        return "a Linux kernel in user space (User-Mode Linux)"
+
     def kept_bytes(self) -> int:
         """As all guests with a kernel of their own."""
         return KEPT_BYTES
@@ -205,6 +209,7 @@ UML = Kind(
     make=lambda context: Uml(context.progress),
     clean={GROUP: give_back, guest.KIND: guest.give_back},
     least_memory_bytes=2**26,
+    most_cpus=1,
     has_image=True,
     features=(QUOTA, SMALL_PAGES, MERGED_PAGES, COLD_CACHE),
 )
