@@ -12,7 +12,7 @@ from aferir.model.record import Failure, Record, Sample
 from aferir.store import create_run
 
 _STATES = {"user": 90.0, "system": 6.0, "idle": 3.0, "steal": 1.0}
-_FAILURE = Failure("time-limit", "it did not end within 60 s", "raise the limit")
+FAILURE = Failure("time-limit", "it did not end within 60 s", "raise the limit")
 
 
 def write_run(runs: Path, *, environments: int, programs: int, repetitions: int) -> Path:
@@ -21,7 +21,7 @@ def write_run(runs: Path, *, environments: int, programs: int, repetitions: int)
     Of the last environment, one repetition in ten fails and one in five takes three times as long;
     the others cost up to a tenth more than the first.
     """
-    plan = _plan(environments, programs, repetitions)
+    plan = plan_of(environments, programs, repetitions)
     rng = np.random.default_rng(1)
     base = rng.lognormal(0, 1, programs)
     cost = 1 + rng.choice([0.0, 0.02, 0.1], (environments, programs))
@@ -40,7 +40,8 @@ def write_run(runs: Path, *, environments: int, programs: int, repetitions: int)
         return writer.folder
 
 
-def _plan(environments: int, programs: int, repetitions: int) -> Plan:
+def plan_of(environments: int, programs: int, repetitions: int) -> Plan:
+    """Every program in every environment, of which the first, `native`, is the baseline."""
     names = ["native", *(f"kind-{k}" for k in range(1, environments))]
     return Plan(
         name="made-up",
@@ -89,6 +90,11 @@ def _record(
         Sample("io_read_bytes", float(rng.integers(0, 2_000_000)), "B", "host"),
         Sample("core_frequency_hz_before", float(rng.normal(3.8e9, 2e7)), "Hz", "host"),
     )
+    return record_of(cell, repetition, samples, failed=failed)
+
+
+def record_of(cell: Cell, repetition: int, samples: tuple[Sample, ...], *, failed: bool) -> Record:
+    """One repetition, which has no samples where it failed."""
     return Record(
         cell=cell.id,
         group=cell.group,
@@ -97,5 +103,5 @@ def _record(
         repetition=repetition,
         started_unix_ns=repetition,
         samples=() if failed else samples,
-        failure=_FAILURE if failed else None,
+        failure=FAILURE if failed else None,
     )

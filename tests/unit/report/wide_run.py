@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from aferir.model.plan import Cell, EnvironmentSpec, Plan, StoppingRule, WorkloadSpec
-from aferir.model.record import Failure, Record, Sample
+from aferir.model.plan import Cell, Plan
+from aferir.model.record import Record, Sample
+from benchmarks.report.made_up import plan_of, record_of
 
 REPETITIONS = 8
 SLOWER = {("kind-3", "program-7"): 2.5, ("kind-5", "program-9"): 1.5, ("kind-2", "program-11"): 1.3}
@@ -13,43 +14,11 @@ SLOWER = {("kind-3", "program-7"): 2.5, ("kind-5", "program-9"): 1.5, ("kind-2",
 FAILING = ("kind-4", "program-20")
 STALLING = "kind-6"
 """One repetition in five takes three times as long: in one group too few to tell."""
-FAILURE = Failure("time-limit", "it did not end within 60 s", "raise the limit")
 
 
 def plan(environments: int = 12, programs: int = 60) -> Plan:
     """The first environment is the baseline, `native`."""
-    names = ["native", *(f"kind-{k}" for k in range(1, environments))]
-    return Plan(
-        name="wide",
-        title="Everything beside everything",
-        baseline="native",
-        seed=1,
-        order="interleaved",
-        warmup=0,
-        stop=StoppingRule(minimum=REPETITIONS, maximum=REPETITIONS, emulated=3),
-        time_limit_s=600,
-        environments=tuple(
-            EnvironmentSpec(
-                name=name,
-                kind="native" if name == "native" else "container",
-                cpus=1,
-                memory_bytes=2**30,
-            )
-            for name in names
-        ),
-        cells=tuple(
-            Cell(
-                id=f"{name}/program-{k}",
-                group=f"program-{k}",
-                environment=name,
-                workload=WorkloadSpec(
-                    name=f"program-{k}", program="npb", parameters={}, time_limit_s=60
-                ),
-            )
-            for k in range(programs)
-            for name in names
-        ),
-    )
+    return plan_of(environments, programs, REPETITIONS)
 
 
 def records(of: Plan) -> list[Record]:
@@ -64,13 +33,4 @@ def _record(rng: np.random.Generator, cell: Cell, repetition: int) -> Record:
     duration = SLOWER.get(where, 1.0) * float(rng.lognormal(0, 0.005))
     if cell.environment == STALLING and rng.random() < 0.2:
         duration *= 3
-    return Record(
-        cell=cell.id,
-        group=cell.group,
-        environment=cell.environment,
-        workload=cell.workload.name,
-        repetition=repetition,
-        started_unix_ns=repetition,
-        samples=() if failed else (Sample("duration_s", duration, "s"),),
-        failure=FAILURE if failed else None,
-    )
+    return record_of(cell, repetition, (Sample("duration_s", duration, "s"),), failed=failed)

@@ -50,8 +50,14 @@ def add_common(parser: argparse.ArgumentParser, *, interval_s: float) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
 
 
-def port(text: str) -> int:
-    """Read a port; 0 is any that is free."""
+def add_port(parser: argparse.ArgumentParser, option: str, *, any_is_0: bool) -> None:
+    """Declare a port, of ours where 0 is any that is free."""
+    zero = "; 0: any" if any_is_0 else ""
+    said = f"UDP (default: %(default)s{zero})"
+    parser.add_argument(option, type=_port, default=PORT, metavar="N", help=said)
+
+
+def _port(text: str) -> int:
     number = int(text)
     if not 0 <= number < 2**16:
         raise argparse.ArgumentTypeError("a port is from 0 to 65535")
@@ -80,6 +86,17 @@ def require_counter(options: argparse.Namespace) -> None:
 def print_line(document: dict[str, object]) -> None:
     """Print one JSON object, at once: somebody may be waiting for it."""
     print(json.dumps(document), flush=True)
+
+
+def print_serving(
+    options: argparse.Namespace, address: str, info: ServerInfo, about: dict[str, object]
+) -> None:
+    """Print where a server serves, with what else is to be known of it in JSON."""
+    if options.json:
+        begun = {"event": "serving", "address": address, "timeline": info.timeline}
+        print_line({**begun, **about, **server_document(info)})
+    else:
+        print(f"serving on {address} port {info.port}", flush=True)
 
 
 def server_document(info: ServerInfo) -> dict[str, object]:

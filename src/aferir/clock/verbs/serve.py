@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aferir.clock.verbs.options import (
-    PORT,
     add_common,
+    add_port,
     endings_held,
     key_path,
-    port,
     print_line,
+    print_serving,
     require_counter,
     server_document,
     server_words,
@@ -39,9 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="A",
         help="of this machine, IPv4 or IPv6 (default: %(default)s)",
     )
-    parser.add_argument(
-        "--port", type=port, default=PORT, metavar="N", help="UDP (default: %(default)s; 0: any)"
-    )
+    add_port(parser, "--port", any_is_0=True)
     add_common(parser, interval_s=10.0)
 
 
@@ -61,13 +59,9 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _begin(options: argparse.Namespace, key: Path, info: ServerInfo, *, is_new: bool) -> None:
+    print_serving(options, options.address, info, {"key": str(key), "key_is_new": is_new})
     if options.json:
-        about = {"event": "serving", "address": options.address, "key": str(key)}
-        print_line(
-            {**about, "key_is_new": is_new, "timeline": info.timeline, **server_document(info)}
-        )
         return
-    print(f"serving on {options.address} port {info.port}", flush=True)
     made = " (new: copy it to the nodes that are to ask)" if is_new else ""
     print(f"key {key}{made}", flush=True)
 

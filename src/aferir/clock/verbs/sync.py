@@ -13,12 +13,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from aferir.clock.verbs.options import (
-    PORT,
     add_common,
+    add_port,
     endings_held,
     key_path,
-    port,
     print_line,
+    print_serving,
     require_counter,
     server_document,
     server_words,
@@ -38,15 +38,13 @@ _SECOND_LOOK_S = 1.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir clock sync`."""
     parser.add_argument("host", metavar="HOST", help="IPv4, IPv6 or name of the server")
-    parser.add_argument("--port", type=port, default=PORT, metavar="N", help="(default: 3617)")
+    add_port(parser, "--port", any_is_0=False)
     parser.add_argument("--once", action="store_true", help="no second look: offset, no rate")
     parser.add_argument("--watch", action="store_true", help="go on, and say how the bound grows")
     parser.add_argument(
         "--serve", metavar="A", help="serve the time that was found at this address of ours"
     )
-    parser.add_argument(
-        "--serve-port", type=port, default=PORT, metavar="N", help="(default: 3617; 0: any)"
-    )
+    add_port(parser, "--serve-port", any_is_0=True)
     add_common(parser, interval_s=1.0)
 
 
@@ -68,7 +66,7 @@ def execute(options: argparse.Namespace) -> int:
         if options.serve is not None:
             place = {"address": options.serve, "port": options.serve_port}
             server = stack.enter_context(Server(key, upstream=clock, **place))
-            _serving(options, server)
+            print_serving(options, options.serve, server.info(), {})
         if options.watch or server is not None:
             _go_on(options, clock, server)
     return 0
@@ -127,15 +125,6 @@ def _show(options: argparse.Namespace, clock: GlobalClock) -> None:
         f"{info.kernel_stamped} with the kernels' stamps, {info.lost} lost"
     )
     print(f"level       {info.level} below the reference node", flush=True)
-
-
-def _serving(options: argparse.Namespace, server: Server) -> None:
-    info = server.info()
-    if options.json:
-        about = {"event": "serving", "address": options.serve, "timeline": info.timeline}
-        print_line({**about, **server_document(info)})
-    else:
-        print(f"serving on {options.serve} port {info.port}", flush=True)
 
 
 def _go_on(options: argparse.Namespace, clock: GlobalClock, server: Server | None) -> None:
