@@ -61,6 +61,24 @@ def test_help_names_every_verb_and_exit_code(folder: Path) -> None:
         assert word in done.stdout
 
 
+def test_bash_completes_verbs_and_the_options_of_each(folder: Path) -> None:
+    script = folder / "completion"
+    script.write_text(aferir(folder, "completion", "bash").stdout, encoding="utf-8")
+
+    def completed(*words: str) -> list[str]:
+        line = " ".join(f"'{word}'" for word in words)
+        code = f"""
+            source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}
+            _shtab_aferir aferir '{words[-1]}' '{words[-2]}'
+            printf '%s\\n' "${{COMPREPLY[@]}}"
+        """
+        return process.run(["bash", "-c", code], directory=folder).stdout.split()
+
+    assert completed("aferir", "doc") == ["doctor"]
+    assert completed("aferir", "clock", "se") == ["serve"]
+    assert "--only" in completed("aferir", "bench", "--")
+
+
 def test_the_command_line_imports_nothing_heavy_before_it_is_needed(folder: Path) -> None:
     code = "import sys, aferir.cli; print(*sys.modules)"
     loaded = process.run([sys.executable, "-c", code], directory=folder).stdout.split()

@@ -20,6 +20,7 @@ from aferir.cli import (
     bench,
     clean,
     compare,
+    completion,
     doctor,
     explain,
     fetch,
@@ -56,6 +57,7 @@ VERBS: tuple[ModuleType, ...] = (
     list_,
     clean,
     schema,
+    completion,
     bench,
     clock,
     aggregate,
@@ -97,7 +99,7 @@ def entry() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one verb and give its exit code; no traceback reaches a user."""
-    options = _parser().parse_args(colocate.separate(mpirun.separate(arguments)))
+    options = parser().parse_args(colocate.separate(mpirun.separate(arguments)))
     try:
         return int(options.execute(options)) or _untold(options)
     except AferirError as error:
@@ -134,16 +136,17 @@ def _untold(options: argparse.Namespace) -> int:
     return 0 if kept else error.exit_code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of all verbs; options are declared when their verb is chosen."""
+    made = argparse.ArgumentParser(
         prog="aferir",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"aferir {__version__}")
-    add_verbs(parser, VERBS, act="execute")
-    return parser
+    made.add_argument("--version", action="version", version=f"aferir {__version__}")
+    add_verbs(made, VERBS, act="execute")
+    return made
 
 
 def _complain(options: argparse.Namespace, error: AferirError) -> int:

@@ -25,6 +25,17 @@ class _Verb(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
+def declare_all(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of every verb below, too, for what lists them all."""
+    if isinstance(parser, _Verb) and parser.declare is not None:
+        declare, parser.declare = parser.declare, None
+        declare(parser)
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to its parts
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for child in action.choices.values():
+                declare_all(child)
+
+
 def add_verbs(
     parser: argparse.ArgumentParser, verbs: Sequence[ModuleType], *, act: str = "execute_verb"
 ) -> None:
