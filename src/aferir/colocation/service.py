@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from aferir.colocation import units
 from aferir.colocation.attributes import read_quickly, stat_fields
 from aferir.errors import MissingError, UsageError
 from aferir.linux import cgroup
@@ -25,6 +26,9 @@ _PROCESSES_S = 1.0
 _BIRTHS = "/proc/loadavg"
 _BYTES = 256
 _NAMING_S = 2.0
+_RENAMING_S = 1.0
+_RENAMED = 200
+"""Names that are read again in a second: a thousandth of a CPU."""
 
 
 class ServiceSpec(msgspec.Struct, frozen=True):
@@ -44,7 +48,7 @@ class ServiceSpec(msgspec.Struct, frozen=True):
         if self.kind != "unit":
             return ""
         name = self.value.strip("/")
-        return name if "." in name else f"{name}.service"
+        return units.full_name(name)
 
     @property
     def may_restart(self) -> bool:
@@ -84,6 +88,7 @@ class Processes:
         self._members: set[int] = set()
         self._new: tuple[set[int], set[int]] = (set(), set())
         self._births = 0
+        self._again: list[int] = []
 
     def look(self, births: int = 0) -> tuple[int, ...]:
         """Numbers of the processes that run now; what descends from one stays one of them.
@@ -116,15 +121,21 @@ class Processes:
             del self._parents[pid]
         for pid in new | (self._members & pids):
             fields = stat_fields(f"/proc/{pid}/stat")
-            if fields and fields[0] not in "ZX":
+            if fields and (fields[0] not in "ZX" or _has_threads(pid)):
                 self._parents[pid] = int(fields[1])
             else:
                 self._parents.pop(pid, None)
         self._new = (self._new[1], new)
 
     def _named(self) -> set[int]:
-        """By name, looked at twice: a process has its parent's name until execve(2)."""
-        candidates = self._new[0].union(self._new[1]) & self._parents.keys()
+        """By name, looked at twice: a process has its parent's name until execve(2).
+
+        And one may name itself at any time (prctl(2)), so that some of all are looked at again.
+        """
+        if not self._again:
+            self._again = sorted(self._parents.keys() - self._members)
+        some, self._again = self._again[-_RENAMED:], self._again[:-_RENAMED]
+        candidates = self._new[0].union(self._new[1], some) & self._parents.keys()
         return {
             pid
             for pid in candidates
@@ -141,16 +152,22 @@ class Processes:
     def _of_unit(self, name: str) -> tuple[int, ...]:
         """Its group is looked for once: a unit that is started anew has the same again."""
         if self._unit is None:
-            found = (group for root in self._roots for group in groups_named(root, name))
-            self._unit = next((group for group in found if cgroup.members(group)), None)
+            found = {
+                group: group.relative_to(root)
+                for root in self._roots
+                for group in units.groups_named(root, name)
+                if cgroup.members(group)
+            }
+            self._unit = units.of_this_machine(found, name)
         return tuple(sorted(cgroup.members(self._unit))) if self._unit else ()
 
 
-def groups_named(root: Path, name: str) -> Iterator[Path]:
-    """Slices are within slices: that of `postgresql@15-main` is in system-postgresql.slice."""
-    for folder, below, _ in os.walk(root):
-        if name in below:
-            yield Path(folder, name)
+def _has_threads(pid: int) -> bool:
+    """Whether others of a process go on whose first thread has ended; that one stays a zombie."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task")) > 1  # noqa: PTH208
+    except OSError:
+        return False
 
 
 def check(spec: ServiceSpec) -> tuple[int, ...]:
@@ -183,6 +200,9 @@ class Service:
         self._threads: dict[int, int] = {}
         self._marks: tuple[int, ...] = ()
         self._births = -1
+        self._again: list[int] = []
+        self._again_s = -math.inf
+        self._named_s = -math.inf
 
     def look(self, time_s: float) -> dict[int, int]:
         """Threads there are now, each with its process. `time_s`: on a clock that goes forward.
@@ -243,13 +263,27 @@ class Service:
         return any(os.path.exists(f"/proc/{pid}/task/{tid}") for tid in born for pid in self.pids)  # noqa: PTH110
 
     def _name_young(self, found: dict[int, int], time_s: float) -> None:
-        """A thread has its creator's name at first, and gives itself one soon after."""
-        if not self._young:
+        """A thread has its creator's name at first, and gives itself one soon after.
+
+        Or much later, as those of a pool that are named after what they do just now.
+        """
+        named = self._young.union(self._to_name_again(found, time_s))
+        if not named:
             return
-        new = {tid: thread_name(found[tid], tid) for tid in self._young}
+        new = {tid: thread_name(found[tid], tid) for tid in named}
         if new.items() - self.names.items():
             self.names = {**self.names, **new}
         self._young = {tid for tid in self._young if time_s - self._since_s[tid] < _NAMING_S}
+
+    def _to_name_again(self, found: dict[int, int], time_s: float) -> list[int]:
+        """Some of all, each once a second where there are few."""
+        if not self._again and time_s - self._again_s >= _RENAMING_S:
+            self._again, self._again_s = list(found), time_s
+            self._named_s = time_s
+        count = math.ceil(_RENAMED * min(_RENAMING_S, time_s - self._named_s))
+        self._named_s = time_s
+        some, self._again = self._again[:count], self._again[count:]
+        return [tid for tid in some if tid in found and tid not in self._young]
 
 
 def _count_of_threads(pid: int) -> int:
