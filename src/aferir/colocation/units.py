@@ -1,4 +1,4 @@
-"""Units of systemd and their control groups (systemd.unit(5), "Control Group APIs and Delegation")."""
+"""Units of systemd and their control groups (systemd.unit(5), systemd.slice(5))."""
 
 from __future__ import annotations
 
