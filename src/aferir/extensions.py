@@ -23,7 +23,7 @@ def with_added(
     is_one: Callable[[object], TypeGuard[_Thing]],
     name_of: Callable[[_Thing], str],
 ) -> dict[str, _Thing]:
-    """By name, what aferir has itself and what packages add under that group of entry points.
+    """All by name: what aferir has itself and what packages add under that group of entry points.
 
     An entry point is called as the thing that it names. Importing is left to here, so that nothing
     is slower for packages whose group is not asked for.

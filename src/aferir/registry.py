@@ -107,7 +107,7 @@ def image_users() -> frozenset[str]:
 
 
 def _cleaners(chosen: Sequence[Kind]) -> dict[str, cleaning.Cleaner]:
-    """By kind of journal entry, in the order in which they are called."""
+    """Cleaners by kind of journal entry, in the order in which they are called."""
     found: dict[str, cleaning.Cleaner] = {}
     for kind in reversed(chosen):
         found.update(kind.clean)

@@ -107,12 +107,12 @@ class Guest:
         self._numbers = count(1)
 
     def measure(self, task: Task) -> Outcome:
-        """As of a place."""
+        """Measure a task: see `places.Place`."""
         text = script(task, f"n{next(self._numbers)}-", _PROGRAM, _FOLDER)
         return read(self.shell(text, timeout_s=_timeout_s(task)), task)
 
     def shell(self, text: str, *, timeout_s: float) -> str:
-        """As of a place."""
+        """Run lines of a shell: see `places.Place`."""
         if not self._counted:
             return output(self._instance.run, text, timeout_s)
         self._instance.resume()
@@ -133,7 +133,7 @@ class Guests:
         self._numbers = count(1)
 
     def measure(self, task: Task) -> Outcome:
-        """As of a place; two hosts without a switch between them, of which the first sends.
+        """Measure a task of two hosts without a switch between them, of which the first sends.
 
         Errors: UsageError for any other task.
         """
@@ -156,7 +156,7 @@ class Guests:
         return read(printed, task)
 
     def shell(self, text: str, *, timeout_s: float) -> str:
-        """In the first of them."""
+        """Run lines of a shell in the first of them."""
         return output(self._hosts[0].run, text, timeout_s)
 
     @contextmanager

@@ -137,7 +137,10 @@ def _stream_curves(outcome: Outcome, step_s: float) -> tuple[Curve, ...]:
 
 
 def _link_curves(outcome: Outcome, step_s: float) -> tuple[Curve, ...]:
-    """Of the links of host1, as a program there saw them; none where all run in containers."""
+    """Curves of the links of host1, as a program there saw them.
+
+    None where all run in containers.
+    """
     for ends, field in (
         (zip((s.sender for s in outcome.streams), outcome.sent, strict=True), "link_sent"),
         (

@@ -86,7 +86,7 @@ class Here:
         self._numbers = count(1)
 
     def measure(self, task: Task) -> Outcome:
-        """As of a place."""
+        """Measure a task: see `Place`."""
         prefix = namespace.name_of(self._entry, f"{next(self._numbers)}-")
         folder = PurePosixPath(namespace.folder_of(self._entry))
         text = script(task, prefix, self._program, folder)
@@ -100,7 +100,7 @@ class Here:
         return ranks.read(self.shell(text, timeout_s=timeout_s), job)
 
     def shell(self, text: str, *, timeout_s: float) -> str:
-        """As of a place."""
+        """Run lines of a shell: see `Place`."""
         # In its environment, so that whatever it starts is ended with the network.
         variables = {undo.MARK: self._entry.id, "PATH": packages.search_path()}
         return output(partial(process.run, environment=variables), text, timeout_s)

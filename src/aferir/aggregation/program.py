@@ -126,7 +126,7 @@ class Aggregation(Program[AggregationParameters]):
         return _wrong_moments(parameters)
 
     def memory_bytes(self, parameters: AggregationParameters) -> int:
-        """Of aferir itself, and of a guest where the hosts may be in one."""
+        """Memory of aferir itself, and of a guest where the hosts may be in one."""
         bonded = parameters.method in MODES or parameters.network == "guest"
         return _BASE + (_GUEST if bonded else 0)
 

@@ -85,7 +85,7 @@ class Commands(Protocol):
 
 
 def commands(traffic: Traffic, stream_program: str, *, mptcp: bool) -> Commands:
-    """Of the program that the traffic asks for."""
+    """Command lines of the program that the traffic asks for."""
     if traffic.program == "iperf3":
         return _Iperf3(traffic, mptcp=mptcp)
     if traffic.program == "mpi":

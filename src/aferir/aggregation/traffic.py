@@ -74,7 +74,10 @@ def script(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPat
 
 
 def receiving(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPath) -> str:
-    """Of host2 in a kernel of its own: make it, and start what receives, which outlives this."""
+    """Lines for host2 in a kernel of its own.
+
+    Make it, and start what receives, which outlives this.
+    """
     by = programs.commands(task.traffic, str(program), mptcp=isinstance(task.method, Mptcp))
     lines = _end(task, prefix, 2, folder)
     streams = wiring.streams(task.network, task.method, task.traffic)
@@ -86,7 +89,7 @@ def receiving(task: Task, prefix: str, program: PurePosixPath, folder: PurePosix
 
 
 def made_to_send(task: Task, prefix: str, folder: PurePosixPath) -> str:
-    """Of host1 in a kernel of its own: make it, and look at its links."""
+    """Lines for host1 in a kernel of its own: make it, and look at its links."""
     host1 = f"{prefix}host1"
     lines = [*_end(task, prefix, 1, folder), f"sleep {wiring.settle_s(task.method)}"]
     if isinstance(task.method, Bonding):
@@ -96,7 +99,7 @@ def made_to_send(task: Task, prefix: str, folder: PurePosixPath) -> str:
 
 
 def sending(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPath) -> str:
-    """Of host1 in a kernel of its own: send."""
+    """Lines for host1 in a kernel of its own: send."""
     by = programs.commands(task.traffic, str(program), mptcp=isinstance(task.method, Mptcp))
     lines = ["set -e", f"cd {shlex.quote(str(folder))}"]
     streams = wiring.streams(task.network, task.method, task.traffic)
@@ -112,7 +115,7 @@ def sending(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPa
 
 
 def received(task: Task, prefix: str, folder: PurePosixPath) -> str:
-    """Of host2 in a kernel of its own: what came."""
+    """Lines for host2 in a kernel of its own: what came."""
     streams = range(len(wiring.streams(task.network, task.method, task.traffic)))
     lines = [f"cd {shlex.quote(str(folder))}", *_await([f"[ -e done.{n} ]" for n in streams])]
     for number in streams:
@@ -122,7 +125,7 @@ def received(task: Task, prefix: str, folder: PurePosixPath) -> str:
 
 
 def left_for_next(task: Task, prefix: str) -> str:
-    """Of a host in a kernel of its own: remove all, and wait for its links to come back."""
+    """Lines for a host in a kernel of its own: remove all, and wait for its links to come back."""
     links = [f"[ -e /sys/class/net/{name} ]" for name in wiring.links(task.network)]
     return "\n".join(["cd /run", "rm -f done.*", remove(prefix), *_await(links)]) + "\n"
 

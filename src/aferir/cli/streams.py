@@ -65,7 +65,7 @@ def lost() -> OSError | None:
 
 
 def _stream(number: int, before: TextIO | None) -> TextIO:
-    """With the encoding that Python has found; what it lacks is written by its number."""
+    """A stream with the encoding that Python has found; what it lacks is written by its number."""
     raw = Lasting(number)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),

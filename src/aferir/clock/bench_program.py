@@ -87,7 +87,7 @@ class Counter(msgspec.Struct, frozen=True, tag_field="bench", tag="counter"):
 
     @property
     def trust(self) -> str:
-        """In a word: `none` (a fallback is in use), `claimed`, `trusted` or `given`."""
+        """Trust in a word: `none` (a fallback is in use), `claimed`, `trusted` or `given`."""
         known = 0 <= self.invariance < len(_INVARIANCES)
         return _INVARIANCES[self.invariance] if known else "none"
 

@@ -78,7 +78,7 @@ class _Job(msgspec.Struct, frozen=True):
 
 
 class MpiClockParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of three jobs alike."""
+    """What may be said of three jobs alike."""
 
     processes: Processes = 2
     mpi: WhichMpi | None = None

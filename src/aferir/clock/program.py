@@ -30,7 +30,7 @@ _USUALLY_BUSY_S = 5e-4
 
 
 class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one study; what is not given is as the program has it for that study."""
+    """What may be said of one study; what is not given is as the program has it for that study."""
 
     study: Annotated[
         Literal["ecp", "cost", "stability", "ntp", "order", "noise"], told("what is measured")

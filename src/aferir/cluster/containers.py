@@ -29,7 +29,7 @@ class ContainerNodes:
     kept_bytes = 0
 
     def check(self) -> list[Finding]:
-        """As of containers."""
+        """What containers need."""
         return container.Container().check()
 
     def announce(self, place: Place) -> journal.Entry:
@@ -61,7 +61,7 @@ class ContainerNodes:
         network.join(place.network, node, first)
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Until its first program has said so in a file."""
+        """Wait until its first program has said so in a file."""
         upper = disk_folder(place, node, container.folder_of(entry)) / "upper"
         ready = upper / configuration.READY
         wait.until(
@@ -81,7 +81,7 @@ class ContainerNodes:
         return found[0] if found else None
 
     def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
-        """By the CPU set of its control group."""
+        """Keep it to those CPUs by the CPU set of its control group."""
         have = cgroup.layout()
         text = ",".join(map(str, cpus))
         for folder in cgroup.find(container.name_of(entry), have):
@@ -91,13 +91,13 @@ class ContainerNodes:
     def enter(
         self, place: Place, node: Node, command: Sequence[str], variables: Mapping[str, str]
     ) -> list[str]:
-        """By lxc-attach(1)."""
+        """The host's command that runs one inside, by lxc-attach(1)."""
         folder = journal.state_folder() / "containers"
         inside = {**_VARIABLES, **variables}
         return config_file.attach_command(folder, f"aferir-{node.entry}", command, inside)
 
     def pause(self, entry: journal.Entry, *, paused: bool) -> None:
-        """By the freezer."""
+        """Freeze or thaw all its processes."""
         groups.freeze(container.accounting(container.name_of(entry)).cgroups, frozen=paused)
 
     def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:

@@ -64,7 +64,7 @@ class GuestNodes:
     kept_bytes = guest_spec.KEPT_BYTES
 
     def check(self) -> list[Finding]:
-        """As of guests, and what shares folders with them."""
+        """What guests need, and what shares folders with them."""
         found = vm.VirtualMachine().check()
         if _virtiofsd() is None:
             remedy = packages.install_command(["virtiofsd"])
@@ -96,7 +96,7 @@ class GuestNodes:
         network.plug(place.network, node)
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Until its agent answers and has set it up."""
+        """Wait until its agent answers and has set it up."""
         folder = vm.folder_of(entry)
         command = ["sh", "-c", _SETUP, "sh", node.name, node.address]
         try:
@@ -131,7 +131,7 @@ class GuestNodes:
     def enter(
         self, place: Place, node: Node, command: Sequence[str], variables: Mapping[str, str]
     ) -> list[str]:
-        """By ssh(1), with the keys of the cluster."""
+        """The host's command that runs one inside, by ssh(1) with the keys of the cluster."""
         config = place.folder / "config"
         words = ["env", *(f"{key}={value}" for key, value in variables.items()), *command]
         options = {

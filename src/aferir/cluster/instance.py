@@ -79,7 +79,7 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
         return self.nodes
 
     def kept_bytes(self) -> int:
-        """Of each node."""
+        """What the system of each node keeps of its memory."""
         return manager.of_kind(self.node_kind).kept_bytes
 
     def conflicts(self) -> tuple[Wrong, ...]:

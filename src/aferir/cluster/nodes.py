@@ -46,7 +46,7 @@ class Nodes(Protocol):
         ...
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Until it is ready for MPI. Errors: ProgramError where it never is."""
+        """Wait until it is ready for MPI. Errors: ProgramError where it never is."""
         ...
 
     def process(self, entry: journal.Entry) -> int | None:

@@ -105,7 +105,7 @@ def _sleep_until_one_dies(state: State) -> None:
 
 @contextlib.contextmanager
 def _handles(state: State) -> Iterator[list[int]]:
-    """Of the processes that are the nodes."""
+    """Handles of the processes that are the nodes."""
     made = manager.backend(state.description)
     handles: list[int] = []
     try:

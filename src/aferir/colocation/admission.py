@@ -153,7 +153,7 @@ def _more_than(before: Bandwidth) -> float:
 
 
 def _read_detached() -> Bandwidth | None:
-    """From a debugfs that is mounted nowhere and gone with its file descriptor."""
+    """The account, from a debugfs that is mounted nowhere and gone with its file descriptor."""
     context = _libc.syscall(_FSOPEN, b"debugfs", _CLOEXEC)
     if context < 0:
         return None

@@ -32,7 +32,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of a log, or of a scrape, that were not understood."""
 
     def and_then(self, look: Look, answers: int) -> Read:
-        """With one look more."""
+        """These, with one look more."""
         return Read(
             answers=self.answers + answers,
             failed=self.failed + look.failed * look.each,

@@ -140,7 +140,7 @@ class _Loop:
         self._books = _Books()
 
     def run(self, stopping: _Stopping, note: Note) -> Reason:
-        """Until there is a reason to end."""
+        """Go on until there is a reason to end."""
         gc.freeze()  # what is there by now stays, and need not be looked through again and again
         due = time.monotonic()
         try:

@@ -56,7 +56,7 @@ class Matcher:
         self._known: dict[tuple[str, str], bool] = {}
 
     def chosen(self, names: Mapping[int, str], java_names: Mapping[int, str]) -> frozenset[int]:
-        """Of threads (tid to name), those named by either of their names."""
+        """Those of the threads (tid to name) that are named by either of their names."""
         if self._all:
             return frozenset(names)
         return frozenset(
@@ -119,7 +119,7 @@ def busiest(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> fr
 
 
 def occupied(threads: Iterable[ThreadUse]) -> float:
-    """Of the fullest pool, the part that runs or waits for a CPU, 0 to 1.
+    """The part of the fullest pool that runs or waits for a CPU, 0 to 1.
 
     Threads that do next to nothing beside the busiest of their pool do not count: a master process
     has its workers' name.

@@ -37,7 +37,7 @@ class Guard:
 
     @property
     def pid(self) -> int:
-        """Of the guard that watches now."""
+        """Number of the guard that watches now."""
         return self._child.pid
 
     def keep(self) -> bool:

@@ -105,7 +105,9 @@ def _is_asleep_unthrottled(tid: int, period_ns: int) -> bool:
 
 
 def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
-    """By way of a reservation of nothing, and with as little time in between as can be; as `put`.
+    """Leave by way of a reservation of nothing, and with as little time in between as can be.
+
+    As `put`.
 
     One that has woken meanwhile may owe runtime, at the rate of that nothing, and would not run
     under a reservation for hours: it takes up its own again and goes straight. Its deadline may

@@ -46,7 +46,7 @@ _HEAP = 1536 * 2**20
 
 
 class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one service, its load, and the batch work beside it."""
+    """What may be said of one service, its load, and the batch work beside it."""
 
     service: Annotated[
         Literal["nginx", "memcached", "elasticsearch", "opensearch"], told("what the load asks")
@@ -82,7 +82,7 @@ class Colocation(Program[ColocationParameters]):
     kinds = ("native",)
 
     def memory_bytes(self, parameters: ColocationParameters) -> int:
-        """Of service, batch program and controller."""
+        """Memory of service, batch program and controller."""
         return _MEMORY + (_HEAP if parameters.service in _FETCHED else 0)
 
     def check(self) -> list[Finding]:

@@ -287,7 +287,10 @@ class Service:
 
 
 def _count_of_threads(pid: int) -> int:
-    """By the links of the folder, with 2 of its own; -1 where the process has ended."""
+    """The number of threads by the links of the folder, with 2 of its own.
+
+    -1 where the process has ended.
+    """
     try:
         return os.stat(f"/proc/{pid}/task").st_nlink  # noqa: PTH116
     except OSError:

@@ -131,7 +131,7 @@ def _stranger(
 
 
 def _defaults(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> dict[str, int]:
-    """Of what has none in the kind's own struct."""
+    """Defaults of what has none in the kind's own struct."""
     memory = host.memory_bytes if kind.on_host else min(_DEFAULT_MEMORY, host.memory_bytes)
     if host.unknown:
         host, memory = HostLimits(cpus=(0,), memory_bytes=_DEFAULT_MEMORY), _DEFAULT_MEMORY

@@ -134,7 +134,7 @@ def _declared(
 
 
 def _levels(fields: Fields, name: str, field: Field | None = None) -> tuple[Level, ...]:
-    """Of a workload's parameter."""
+    """Levels of a workload's parameter."""
     levels: list[Level] = []
     for place, written in enumerate(_list(fields, name), start=1):
         value = written if field is None else as_parameter(field, written)
@@ -147,7 +147,7 @@ def _levels(fields: Fields, name: str, field: Field | None = None) -> tuple[Leve
 
 
 def _environment_levels(fields: Fields, name: str, field: Field) -> tuple[Level, ...]:
-    """Of a key of environments, which reads its levels as what stands in their tables."""
+    """Levels of a key of environments, which reads its levels as what stands in their tables."""
     levels: list[Level] = []
     for place, written in enumerate(_list(fields, name), start=1):
         key = f"{name}[{place}]"

@@ -53,7 +53,7 @@ class Fields:
                 )
 
     def read(self, struct: type[msgspec.Struct], others: Collection[str] = ()) -> dict[str, Any]:
-        """By attribute what the table says rightly of the keys that the struct declares.
+        """What the table says rightly of the keys that the struct declares, by attribute.
 
         `others` are keys that somebody else reads.
         """

@@ -29,7 +29,7 @@ class Shrunk(msgspec.Struct, frozen=True):
 
 
 class _Change(msgspec.Struct, frozen=True):
-    """Of one table; changes of one wording are said together."""
+    """What is changed in one table; changes of one wording are said together."""
 
     name: str
     words: str

@@ -25,7 +25,7 @@ from aferir.model.record import Series
 
 
 class Clock(msgspec.Struct, frozen=True):
-    """Of another host, relative to ours."""
+    """The clock of another host, relative to ours."""
 
     ahead_s: float
     uncertainty_s: float
@@ -164,7 +164,10 @@ def together(parts: Sequence[Part]) -> Watched:
 
 
 def health(parts: Sequence[Part]) -> tuple[Series, ...]:
-    """Of the program in each place: whether it can be trusted, and since when it counted."""
+    """The health of the program in each place.
+
+    Whether it can be trusted, and since when it counted.
+    """
     at = _names(parts)
     columns: dict[str, tuple[str, list[float]]] = {
         "viewers": ("1", [part.watched.clients for part in parts]),

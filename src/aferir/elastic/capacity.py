@@ -30,7 +30,7 @@ _HEADERS = 1448 / 1514
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """So many streams at once, and what their viewers saw."""
+    """One trial: so many streams at once, and what their viewers saw."""
 
     streams: int
     violated: int

@@ -66,7 +66,7 @@ class Inside(Protocol):
         ...
 
     def url(self, node: int) -> str | None:
-        """Of the video there; None: the Node is gone."""
+        """Address of the video there; None: the Node is gone."""
         ...
 
     def seen(self) -> Seen:
@@ -189,7 +189,7 @@ class Door:
 
 
 async def _until_closed(reader: asyncio.StreamReader) -> None:
-    """Until the client closes its side; what it sends before is thrown away."""
+    """Read until the client closes its side; what it sends before is thrown away."""
     with contextlib.suppress(OSError):
         while await reader.read(4096):
             pass

@@ -14,7 +14,7 @@ _METHODS = ("GET", "HEAD", "DELETE", "POST")
 
 
 def url(address: str, port: int) -> str:
-    """Of the root of a server at a numeric address."""
+    """The URL of the root of a server at a numeric address."""
     return f"http://[{address}]:{port}/" if ":" in address else f"http://{address}:{port}/"
 
 

@@ -14,7 +14,7 @@ _MOST_LATENCIES = 20
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one kind of host; empty where nothing was measured yet."""
+    """What was measured of one kind of host; empty where nothing was measured yet."""
 
     streams: dict[int, float] = {}
     """Instances on the host (0: none, the host itself) to streams that it sustained."""

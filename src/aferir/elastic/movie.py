@@ -73,7 +73,7 @@ def play(
     tell: Callable[[str], None] = print,
     audience: Audience | None = None,
 ) -> Figures:
-    """From the first viewer to the last release.
+    """Play it, from the first viewer to the last release.
 
     `folder` takes the ledger; `live` listens for who wants to look, and `tell` is told where. The
     audience sits here unless it is another one. Errors: AferirError where the service or the

@@ -53,7 +53,7 @@ SCHEDULER = r"[a-z]+://[^/\s]+:[0-9]{1,5}"
 
 
 class VideoParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of what is served."""
+    """What may be said of what is served."""
 
     video: Annotated[float, duration("length of the video", 1.0, 7200.0)] = 20.0
     bitrate_mbit: Annotated[float, number("at which it is played", 0.1, 100.0, unit="Mbit/s")] = (
@@ -72,7 +72,7 @@ class VideoParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostsParameters(VideoParameters, frozen=True, kw_only=True):
-    """Of hosts and of the instances on them."""
+    """What may be said of hosts and of the instances on them."""
 
     technology: Annotated[Literal["container", "vm"], told("of instances")] = "container"
     hosts: (
@@ -102,14 +102,14 @@ class HostsParameters(VideoParameters, frozen=True, kw_only=True):
 
 
 class AllocationParameters(HostsParameters, frozen=True, kw_only=True):
-    """Of one instance that is made and given back."""
+    """What may be said of one instance that is made and given back."""
 
 
 _Startup = Annotated[float, duration("buffer of a viewer", 0.1, 60.0)]
 
 
 class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
-    """Of the streams that a host sustains."""
+    """What may be said of the streams that a host sustains."""
 
     startup: _Startup = 1.0
     instances: Annotated[int, whole("that share the streams; 0: the host itself", 0, 64)] = 0
@@ -118,7 +118,7 @@ class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
 
 
 class MovieParameters(HostsParameters, frozen=True, kw_only=True):
-    """Of the service itself under a load."""
+    """What may be said of the service itself under a load."""
 
     startup: _Startup = 1.0
     clients: Annotated[int, whole("in all", 1, 100_000)] = 50
@@ -176,7 +176,7 @@ class Elastic(Program[_Values]):
         return [Wrong("sent_mbit", said, "write more than `bitrate_mbit`, or 0")]
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Of aferir, and of one instance at least."""
+        """Memory of aferir, and of one instance at least."""
         return _BASE + _INSTANCE[parameters.technology]
 
     def check(self) -> list[Finding]:

@@ -74,7 +74,7 @@ class Service:
 
     @property
     def token(self) -> str:
-        """Of whoever may look at it."""
+        """The token of whoever may look at it."""
         return self._door.token
 
     async def start(
@@ -272,7 +272,7 @@ class Service:
             self._follow(self._front.leave(self._now(), client, outcome))
 
     def url(self, node: int) -> str | None:
-        """Of the video on a Node that is there."""
+        """Address of the video on a Node that is there."""
         return self._urls.get(node)
 
 

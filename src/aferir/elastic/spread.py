@@ -38,7 +38,7 @@ _SAME_EVERYWHERE = "its scheduler and its workers need the same Python and the s
 
 
 def run_on(address: str, jobs: Iterable[Job]) -> list[Outcome]:
-    """In the order of the jobs, and the same as in one process.
+    """Results in the order of the jobs, and the same as in one process.
 
     Errors: those of `cluster`, ProgramError where a worker fails.
     """
@@ -96,7 +96,10 @@ class SpreadAudience:
     async def watch(
         self, url: str, options: Sequence[str], times_s: Sequence[float], *, limit_s: float
     ) -> Seen:
-        """From a common start on, in all places. Errors: ProgramError where one of them fails."""
+        """Watch in all places, from a common start on.
+
+        Errors: ProgramError where one of them fails.
+        """
         stop = threading.Event()
         work = functools.partial(self._watch, url, tuple(options), times_s, limit_s, stop)
         try:
@@ -143,7 +146,7 @@ class SpreadAudience:
         return Seen(watched=together(parts), parts=parts)
 
     def _clock(self, worker: str) -> Clock:
-        """Of that worker: asked outside of its tasks, so that a busy one answers, too."""
+        """The clock of that worker: asked outside of its tasks, so that a busy one answers, too."""
         exchanges = []
         for _ in range(_EXCHANGES):
             asked = time.monotonic()

@@ -13,7 +13,10 @@ from aferir.elastic.simulate import Draw, Load, gamma, resampled, simulate
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """Of allocations: measured ones to draw from, or a mean with its standard deviation."""
+    """Latencies of allocations.
+
+    Measured ones to draw from, or a mean with its standard deviation.
+    """
 
     mean_s: float = 0.0
     sd_s: float = 0.0

@@ -61,7 +61,7 @@ class Video(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def limit_bps(self) -> int:
-        """At which NGINX sends it to each client."""
+        """The rate at which NGINX sends it to each client."""
         return round(self.sent_bps or self.bitrate_bps * SENT_BPS / VIDEO_BPS)
 
 

@@ -45,7 +45,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
         return 1 - sum(self.parts()) / self.total_s
 
     def parts(self) -> tuple[float, ...]:
-        """In the order of `PARTS`."""
+        """Seconds in the order of `PARTS`."""
         return self.copied_s, self.booted_s, self.ready_s, self.answered_s
 
 

@@ -20,7 +20,7 @@ class JsonSocket:
     """One connection; requests and answers alternate, whichever thread asks."""
 
     def __init__(self, path: Path, connected: socket.socket | None = None) -> None:
-        """To whom listens at `path`, or over one end of a pair of sockets."""
+        """A connection to whom listens at `path`, or over one end of a pair of sockets."""
         self._socket = connected or socket.socket(socket.AF_UNIX)
         self._path = path
         self._buffer = b""

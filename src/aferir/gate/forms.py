@@ -93,7 +93,7 @@ def bencher(name: str, verdict: Verdict) -> str:
 
 
 def _interval(verdict: Verdict) -> tuple[float | None, float | None]:
-    """Of head's value: base's median times the interval of the ratio."""
+    """The interval of head's value: base's median times the interval of the ratio."""
     found = at_level(verdict.ratio, 0.95)
     if found is None or verdict.base_value is None:
         return None, None

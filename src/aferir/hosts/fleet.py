@@ -38,7 +38,7 @@ def kind_of(facts: Mapping[str, Any]) -> str:
 
 
 def values_of(plan: Plan, records: Iterable[Record], metric: str) -> dict[str, dict[int, float]]:
-    """Of each host, by repetition. Errors: ProgramError where nobody gave that metric."""
+    """Values of each host, by repetition. Errors: ProgramError where nobody gave that metric."""
     hosts = {spec.name: spec.host for spec in plan.environments}
     found: dict[str, dict[int, float]] = {}
     for record in records:

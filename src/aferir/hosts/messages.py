@@ -145,7 +145,7 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one request: its value, or why there is none."""
+    """The answer to one request: its value, or why there is none."""
 
     value: msgspec.Raw = msgspec.Raw(b"\xc0")
     """In MessagePack; nil where there is nothing to say."""

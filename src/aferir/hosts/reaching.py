@@ -38,7 +38,7 @@ class Reached(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(here, others=others)
 
     def facts(self) -> dict[str, dict[str, object]]:
-        """By name, facts of those that answered."""
+        """Facts of those that answered, by name."""
         looks = {name: one.clock for name, one in self.asked.items()}
         return {
             name: {**one.facts, "clock": msgspec.to_builtins(looks[name])}

@@ -48,5 +48,5 @@ def _mount(source: str, at: Path, kind: str, flags: int, options: str) -> None:
 
 
 def _escaped(path: Path) -> str:
-    """Of the characters that separate the options of an overlay, and its layers."""
+    """A path with backslashes before what separates the options of an overlay, and its layers."""
     return "".join(f"\\{c}" if c in "\\,:" else c for c in str(path))

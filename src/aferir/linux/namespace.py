@@ -178,5 +178,5 @@ def name_of(entry: Entry, end: str) -> str:
 
 
 def folder_of(entry: Entry) -> Path:
-    """For files of what runs inside."""
+    """The folder for files of what runs inside."""
     return journal.state_folder() / "namespaces" / f"aferir-{entry.id}"

@@ -216,7 +216,7 @@ def _ends_within(pid: int, seconds: float) -> bool:
 
 
 def explain_exit(done: Completed) -> str:
-    """In words how a child ended, with the last lines it printed."""
+    """How a child ended in words, with the last lines it printed."""
     how = (
         f"was ended by {signal.Signals(-done.exit_code).name}"
         if done.exit_code < 0

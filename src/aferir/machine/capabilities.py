@@ -14,7 +14,7 @@ _BUSY_PER_CPU = 0.3
 
 
 def findings(machine: MachineFacts) -> list[Finding]:
-    """On virtualisation, clock, frequency, load, steal, memory merging and control groups."""
+    """What it can do: virtualisation, clock, frequency, load, steal, page merging, groups."""
     return [
         _virtualisation(machine),
         _clock(machine),

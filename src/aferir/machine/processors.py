@@ -44,7 +44,10 @@ def _read(number: int, folder: Path) -> Processor:
 
 
 def _core(topology: Path, number: int) -> int:
-    """By the threads that share it: numbers of cores come again in other dies and clusters."""
+    """A core by the threads that share it.
+
+    Numbers of cores come again in other dies and clusters.
+    """
     for name in ("core_cpus_list", "thread_siblings_list"):
         if threads := parse.cpu_list(_text(topology / name)):
             return threads[0]

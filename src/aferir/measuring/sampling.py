@@ -104,7 +104,7 @@ def _members(accounting: Accounting) -> dict[str, Accounting]:
 
 
 def _used(accounting: Accounting) -> Used | None:
-    """Of a tenant that is a cluster, all its nodes."""
+    """What it used; of a tenant that is a cluster, all its nodes."""
     if accounting.members and not (accounting.cgroups or accounting.processes):
         return load.together([_used(own) for own in accounting.members.values()])
     return load.used(read_host(load.MEMBER, accounting))

@@ -55,7 +55,7 @@ def convert(
 def read_fields(
     struct: type[msgspec.Struct], table: Mapping[str, object]
 ) -> tuple[dict[str, Any], tuple[Wrong, ...]]:
-    """By attribute what the table says rightly, and what is wrong; its other keys do not count."""
+    """What the table says rightly, by attribute, and what is wrong; its other keys do not count."""
     values: dict[str, Any] = {}
     wrong = []
     for field in fields(struct):
@@ -90,7 +90,7 @@ def read_value(field: Field, value: object) -> Any:
 
 
 def bounds(field: Field) -> str:
-    """In words what a number may be: `from 1 to 4096`; empty where it may be anything."""
+    """What a number may be, in words: `from 1 to 4096`; empty where it may be anything."""
     if field.above is not None:
         end = "" if field.most is None else f" and up to {spelled(field, field.most)}"
         return f"above {spelled(field, field.above)}{end}"

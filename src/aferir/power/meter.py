@@ -20,7 +20,7 @@ _END_S = 30.0
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the work alone."""
+    """What the work alone took."""
 
     seconds: float
     at_s: tuple[float, ...] = ()

@@ -34,7 +34,7 @@ class Frequency(msgspec.Struct, frozen=True):
 
 
 class Cycles(msgspec.Struct, frozen=True):
-    """By the hardware's counters."""
+    """Cycles by the hardware's counters."""
 
     user: int
     system: int
@@ -64,7 +64,10 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost_share(self) -> float:
-        """Of one core, that the watching took: its own time, and what its looks took of others."""
+        """The share of one core that the watching took.
+
+        Its own time, and what its looks took of others.
+        """
         looks = self.all.looks if self.all is not None else 0
         return (self.own_cpu_s + looks * self.look_cost_s) / self.duration_s
 

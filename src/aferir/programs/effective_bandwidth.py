@@ -35,7 +35,7 @@ _PROCESS = 64 * 2**20
 
 
 class EffectiveBandwidthParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of all patterns, methods and sizes."""
+    """What may be said of all patterns, methods and sizes."""
 
     processes: Annotated[int, whole("ranks of MPI", 2, MOST_PROCESSES)] = 2
     mpi: WhichMpi | None = None
@@ -55,7 +55,7 @@ class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
     parameters = EffectiveBandwidthParameters
 
     def memory_bytes(self, parameters: EffectiveBandwidthParameters) -> int:
-        """Of each process: its MPI, and six messages each way."""
+        """Memory of each process: its MPI, and six messages each way."""
         largest = min(parameters.memory_bytes // _MEMORY_OVER_LARGEST, _LARGEST_MESSAGE)
         return parameters.processes * (_PROCESS + 12 * largest)
 

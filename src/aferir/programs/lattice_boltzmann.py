@@ -64,7 +64,7 @@ class Box(msgspec.Struct, frozen=True):
 
 
 class LatticeBoltzmannParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one flow."""
+    """What may be said of one flow."""
 
     geometry: Annotated[
         Literal["slit", "duct", "sc", "bcc", "fcc", "packing", "blocks", "file"],
@@ -199,7 +199,7 @@ def _program(name: str) -> Path:
 
 
 def _grown(parameters: LatticeBoltzmannParameters) -> Box:
-    """With `grow` the box is as many times as wide as there are threads: weak scaling."""
+    """The box; with `grow` it is as many times as wide as there are threads: weak scaling."""
     times = parameters.threads * (parameters.processes or 1) if parameters.grow else 1
     return msgspec.structs.replace(parameters.size, width=parameters.size.width * times)
 

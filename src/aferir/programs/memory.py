@@ -30,7 +30,7 @@ _USUAL_CACHES = 32 * 2**20
 
 
 class MemoryParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of three arrays that are larger than the caches."""
+    """What may be said of three arrays that are larger than the caches."""
 
     threads: Threads = 1
     array_bytes: (

@@ -50,7 +50,7 @@ class Arm(msgspec.Struct, frozen=True):
 
 
 class OceanParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the job and its four arms."""
+    """What may be said of the job and its four arms."""
 
     processes: Processes = 2
     mpi: WhichMpi | None = None
@@ -205,7 +205,10 @@ def _along_processes(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> 
 
 
 def _ratio(arm: Arm, reference: Arm) -> float:
-    """Of the standard deviations of both arms' step times; 1 where the reference's is zero."""
+    """The ratio of the standard deviations of both arms' step times.
+
+    1 where the reference's is zero.
+    """
     below = stdev(reference.steps_s)
     return stdev(arm.steps_s) / below if below > 0 else 1.0
 

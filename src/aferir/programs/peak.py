@@ -21,7 +21,7 @@ _MEMORY = 16 * 2**20
 
 
 class PeakParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the best of the processor's instruction-set levels."""
+    """What may be said of the best of the processor's instruction-set levels."""
 
     threads: Threads = 1
 

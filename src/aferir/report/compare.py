@@ -77,7 +77,7 @@ def _several(runs: Evaluation | Sequence[Evaluation]) -> Sequence[Evaluation]:
 
 
 def _cells(runs: Sequence[Evaluation]) -> _Side:
-    """By group and environment, one of each run that has results of it."""
+    """Cells by group and environment, one of each run that has results of it."""
     found: dict[tuple[str, str], tuple[CellResult, ...]] = {}
     for run in runs:
         for cell in run.cells:

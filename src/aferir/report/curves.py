@@ -75,7 +75,10 @@ def _of_series(cells: Sequence[CellResult], records: Sequence[Record]) -> list[C
 
 
 def _title(cell: CellResult, along: str) -> str:
-    """Of the cell's group; a series along one of the factors goes through all of its levels."""
+    """The title of the cell's group.
+
+    A series along one of the factors goes through all of its levels.
+    """
     if along not in cell.factors:
         return cell.group
     return "/".join(part for part in cell.group.split("/") if not part.startswith(f"{along}="))

@@ -100,7 +100,7 @@ def _of_group(
 
 
 def _samples(records: Sequence[Record], metric: str) -> dict[str, dict[int, Sample]]:
-    """By environment and repetition, what the program said of the metric."""
+    """What the program said of the metric, by environment and repetition."""
     found: dict[str, dict[int, Sample]] = {}
     for record in records:
         for sample in record.samples if record.failure is None else ():

@@ -201,7 +201,7 @@ def _believed(seen: _Seen) -> float:
 
 
 def _timed(seen: _Seen, whole: Mapping[str, float], spec: EnvironmentSpec) -> dict[str, float]:
-    """Of the region that the program timed, by its own account.
+    """Costs of the region that the program timed, by its own account.
 
     What virtualisation adds is in proportion to the guest's own time of the whole run, of which
     the region is a part: a guest whose ticks the host held back tells of more than there was.
@@ -308,7 +308,7 @@ def _rates(plan: Plan, records: Sequence[Record]) -> dict[str, float]:
 
 
 def _projections(plan: Plan, records: Sequence[Record]) -> tuple[IoProjection, ...]:
-    """For each workload and environment that was run with several numbers of cores."""
+    """Projections for each workload and environment that was run with several numbers of cores."""
     assert plan.server is not None
     specs = {spec.name: spec for spec in plan.environments}
     costs: dict[tuple[str, str], dict[int, list[float]]] = {}

@@ -12,7 +12,7 @@ _MILLION = 1e6
 
 
 def cost_header(study: IoStudy) -> tuple[str, ...]:
-    """Of `costs`: cycles of the layers add up, energies stand for each idle power."""
+    """The header of `costs`: cycles of the layers add up, energies stand for each idle power."""
     idle = [f"{100 * share:.0f} %" for share in study.server.idle_fractions]
     return (
         *("group", "environment", "n", "operations", "cycles per operation"),

@@ -39,7 +39,7 @@ class Mark(msgspec.Struct, frozen=True):
 
     @property
     def outline(self) -> str:
-        """Of an SVG path around 0, about 10 units wide."""
+        """The outline of an SVG path around 0, about 10 units wide."""
         return _OUTLINES[self.shape]
 
 

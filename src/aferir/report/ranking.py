@@ -49,7 +49,7 @@ def rank(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[R
 
 
 def _won(family: str, cells: Sequence[CellResult]) -> tuple[int, int]:
-    """In how many groups it was the fastest by the median, and in how many it met another."""
+    """How many groups it was the fastest in by the median, and in how many it met another."""
     won = contested = 0
     for group in dict.fromkeys(cell.group for cell in cells):
         medians = [
@@ -77,7 +77,10 @@ def _with_places(rank: Rank, ranks: Sequence[Rank]) -> Rank:
 
 
 def _ends(rank: Rank) -> tuple[float, float]:
-    """Of its interval; a ratio without one could be anything, the baseline is 1 by definition."""
+    """The ends of its interval.
+
+    A ratio without one could be anything, the baseline is 1 by definition.
+    """
     if rank.interval is not None:
         return rank.interval.low, rank.interval.high
     return (1.0, 1.0) if rank.baseline else (0.0, math.inf)

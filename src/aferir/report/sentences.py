@@ -75,7 +75,7 @@ def failed(cell: CellResult) -> int:
 
 
 def failed_share(cell: CellResult) -> float:
-    """Of all its repetitions; 0 where it has none."""
+    """The share of all its repetitions that failed; 0 where it has none."""
     return failed(cell) / max(failed(cell) + len(cell.points), 1)
 
 

@@ -66,7 +66,7 @@ def spent_before_s(segments: Sequence[Segment], records: Sequence[Record]) -> fl
 
 
 def _by_the_date(segments: Sequence[Segment], records: Sequence[Record]) -> float:
-    """For runs of an aferir that did not keep account of its time."""
+    """What was spent by the date, for runs of an aferir that did not keep account of its time."""
     total = 0.0
     for place, segment in enumerate(segments):
         end = segment.ended_unix_ns

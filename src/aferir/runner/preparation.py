@@ -90,7 +90,7 @@ def prepare(
 
 
 def describe(item: LeftOut) -> str:
-    """In words what is left out, why, and how to get it."""
+    """What is left out in words, why, and how to get it."""
     remedy = f"; {item.finding.remedy}" if item.finding.remedy else ""
     return f"left out: {item.kind} `{item.name}`: {item.finding.message}{remedy}"
 

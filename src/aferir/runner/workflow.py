@@ -124,7 +124,7 @@ class _Means(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress
 
     def prepare(self, plan: Plan, earlier: Sequence[LeftOut] = ()) -> Ready:
-        """As of `preparation.prepare`."""
+        """Prepare what the plan needs: see `preparation.prepare`."""
         return prepare(
             plan,
             self.kinds,

@@ -16,7 +16,7 @@ _CLEAR = 0.99
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
-    """At least so many rounds, then until it is enough."""
+    """How long is gone on: at least so many rounds, then until it is enough."""
 
     least: int
     most: int

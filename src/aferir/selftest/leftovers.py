@@ -123,7 +123,10 @@ def _loop_devices(mark: re.Pattern[bytes]) -> Iterator[str]:
 
 
 def _files(state: Path, mark: re.Pattern[bytes]) -> Iterator[Path]:
-    """Of instances and programs; the journal and what is remembered beside it are no leftovers."""
+    """Files of instances and programs.
+
+    The journal and what is remembered beside it are no leftovers.
+    """
     yield from _temporary(state).glob("*")
     shared = {*map(Path, _SHARED_FOLDERS), journal.cache_folder() / "images"}
     for folder in (*sorted(shared), *state.glob("*/")):

@@ -55,7 +55,7 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """For example `cg.A.2`."""
+        """What it is called, for example `cg.A.2`."""
         return f"{self.kernel}.{self.problem_class}.{self.threads}"
 
 
@@ -77,7 +77,7 @@ class Measured(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> Ratio | None:
-        """Of operations per second, ours over the peer's."""
+        """The ratio of operations per second, ours over the peer's."""
         if not self.theirs:
             return None
         beside = self.ours[: len(self.theirs)]

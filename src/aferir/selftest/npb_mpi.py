@@ -51,7 +51,7 @@ class MpiCase(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """For example `mpi.cg.A.2`."""
+        """What it is called, for example `mpi.cg.A.2`."""
         return f"mpi.{self.kernel}.{self.problem_class}.{self.processes}"
 
 

@@ -12,7 +12,7 @@ Note = Callable[[str, float], None]
 
 
 class BenchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """From the command line."""
+    """What the command line asks for."""
 
     quick: bool = False
     """End within 60 s: fewer classes, rounds and trials, and `note` says which."""

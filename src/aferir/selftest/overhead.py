@@ -136,7 +136,7 @@ def _trials(
     draw: random.Random,
     tell: Note,
 ) -> int:
-    """In how many of them the one with more work was called slower."""
+    """The number of them in which the one with more work was called slower."""
     less, more = _peak(_PLANTED_ROUNDS[0]), _peak(_PLANTED_ROUNDS[planted])
     detected = 0
     for k in range(trials):

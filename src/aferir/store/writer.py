@@ -203,7 +203,7 @@ def _mend(folder: Path) -> tuple[str, ...]:
 
 
 def content_hash(experiment: bytes) -> str:
-    """Of an experiment file: the same content is the same experiment."""
+    """The hash of an experiment file: the same content is the same experiment."""
     return hashlib.sha256(experiment).hexdigest()
 
 

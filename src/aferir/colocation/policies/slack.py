@@ -218,7 +218,7 @@ def _weighed(
 
 
 def _less(state: State, quantile: float, *, heavy: bool) -> float:
-    """So many times less weight, where it was too much."""
+    """By what factor the batch's weight is lowered, where it was too much."""
     if quantile > _BROKEN:
         return 100.0
     barely = not heavy and quantile <= _NEAR and state.occupied <= _OVER
@@ -226,7 +226,7 @@ def _less(state: State, quantile: float, *, heavy: bool) -> float:
 
 
 def _quantile(state: State) -> float:
-    """Of the SLA."""
+    """The latency at the SLA's quantile over its bound; infinite where none is known."""
     return state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf
 
 

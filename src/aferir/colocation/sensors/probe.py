@@ -110,7 +110,7 @@ class Probe:
 
 
 def _command(asked: Question, rate: float, patience_s: float, seed: int | None) -> list[str]:
-    """Of `request-clients`."""
+    """The command line of `request-clients`."""
     number = int.from_bytes(os.urandom(3)) if seed is None else seed
     several = ("--addresses", ",".join(asked.addresses)) if len(asked.addresses) > 1 else ()
     return [

@@ -62,7 +62,7 @@ class Tail:
         self._leave()
 
     def _open(self) -> bool:
-        """From its beginning."""
+        """Open the file at its beginning."""
         try:
             # Not blocking: a FIFO without a writer would hold us up.
             file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -117,7 +117,7 @@ class Tail:
         return found[known:]
 
     def _at(self, place: int) -> bytes:
-        """From there to the end, or as much as one look may read."""
+        """What is from there to the end, or as much as one look may read."""
         found = part = os.pread(self._file, _A_READ, place)
         while len(part) == _A_READ and len(found) < _MOST_A_LOOK:
             part = os.pread(self._file, _A_READ, place + len(found))

@@ -37,7 +37,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def question(url: str) -> Question:
-    """Of `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY`.
+    """What is asked of `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY`.
 
     Errors: UsageError where it is none, or the host is not known.
     """

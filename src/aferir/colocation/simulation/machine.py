@@ -190,7 +190,7 @@ class Processors:
         task.virtual_deadline = task.vruntime + self.machine.slice_s * NICE_0 / self._weight(task)
 
     def _weight(self, task: Task) -> float:
-        """Within one queue; members of a control group share the group's weight."""
+        """A task's weight within one queue; members of a control group share the group's weight."""
         if not self._grouped or task.owner == "system":
             return task.weight
         members = sum(1 for other in self.tasks if other.owner == task.owner and other.need_s > 0)
@@ -275,7 +275,7 @@ class Processors:
         return 1 if running.idle else 2
 
     def _speed(self) -> float:
-        """Of whatever is not batch work."""
+        """The speed of whatever is not batch work."""
         others = max(self.machine.cpus - 1, 1)
         batch = sum(1 for task in self._running if task is not None and task.owner == "batch")
         return 1.0 / (1.0 + self.machine.interference * min(batch / others, 1.0))

@@ -103,7 +103,10 @@ def scenarios(base: Scenario) -> dict[str, Scenario]:
 
 
 def candidates(count: int, names: Sequence[str], seed: int) -> list[Parameters]:
-    """So many, the defaults first. Errors: ValueError where a name is no real parameter's."""
+    """So many candidates, the defaults first.
+
+    Errors: ValueError where a name is no real parameter's.
+    """
     known = ranges()
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"`{unknown[0]}` is none of {', '.join(known)}")
@@ -191,7 +194,7 @@ def _found(last: Parameters, beside: tuple[Compared, ...]) -> Found:
 def _made(
     names: Sequence[str], point: Sequence[float], known: Mapping[str, tuple[float, float]]
 ) -> Parameters:
-    """Of a point in the unit cube; with a calm that is not above caution."""
+    """The parameters at a point in the unit cube; with a calm that is not above caution."""
     values = {
         name: float(f"{_scaled(x, *known[name]):.3g}") for name, x in zip(names, point, strict=True)
     }

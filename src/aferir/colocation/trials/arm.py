@@ -66,7 +66,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs that it took to ask."""
 
     def latencies(self) -> Histogram:
-        """Of all requests that were counted."""
+        """Latencies of all requests that were counted."""
         return Histogram(one.latency_s for one in self.asked)
 
 
@@ -190,7 +190,7 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 def _idle_s() -> float:
-    """Of all CPUs since boot (proc(5), /proc/uptime)."""
+    """Idle time of all CPUs since boot (proc(5), /proc/uptime)."""
     return float(Path("/proc/uptime").read_text().split()[1])
 
 

@@ -34,7 +34,7 @@ class Passage(msgspec.Struct, frozen=True):
 
 
 def files(more: Iterable[Path] = ()) -> list[Path]:
-    """In an order that mixes them, and that is the same as long as they are.
+    """All files, in an order that mixes them and stays the same as long as they do.
 
     `more`: folders to look in besides those of this machine's packages.
     """
@@ -50,7 +50,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
 
 
 def passages(paths: Iterable[Path], most_bytes: int) -> Iterator[Passage]:
-    """Of about 4 KB each, until there are so many bytes or no more text."""
+    """Passages of about 4 KB each, until there are so many bytes or no more text."""
     total = 0
     for path in paths:
         for number, body in enumerate(_cut(plain(path.name, _content(path)))):
@@ -94,7 +94,7 @@ def _content(path: Path) -> bytes:
 
 
 def _cut(text: str) -> Iterator[str]:
-    """At the ends of paragraphs where they come soon enough."""
+    """Pieces of a text, cut at the ends of paragraphs where they come soon enough."""
     while text := text.lstrip():
         end = text.rfind("\n\n", _PASSAGE // 2, _PASSAGE) if len(text) > _PASSAGE else -1
         end = end if end > 0 else _PASSAGE

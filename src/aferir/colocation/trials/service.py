@@ -54,7 +54,7 @@ def free_port() -> int:
 def wait_for(
     child: subprocess.Popen[str], port: int, said: Callable[[], str], within_s: float = _STARTING_S
 ) -> None:
-    """Until it listens. `said`: what it complained of. Errors: ProgramError."""
+    """Wait until it listens. `said`: what it complained of. Errors: ProgramError."""
     wait.until(
         lambda: _listens(port) or child.poll() is not None, wait.after(within_s), period_s=0.05
     )

@@ -172,7 +172,7 @@ def _of_ours(tried: Tried, sla: Sla) -> list[Sample]:
 
 
 def _along_threads(quantiles: Mapping[str, float], cell: Cell) -> list[Series]:
-    """With the SLA, which is the same at every number of threads."""
+    """Series along the number of threads, with the SLA, which is the same at each of them."""
     made = [
         Series(
             metric=evaluation.latency_metric(cell.sla),

@@ -57,7 +57,7 @@ def fetch() -> Path:
 
 
 def choose(names: Sequence[str]) -> list[str]:
-    """Of names of packages the wanted ones, of several versions the newest."""
+    """The wanted ones of the names of packages, of several versions the newest."""
     found = []
     for wanted in _WANTED:
         matching = [name for name in names if re.fullmatch(wanted, name)]

@@ -102,7 +102,10 @@ def _show(options: argparse.Namespace, sla: Sla, rows: list[dict[str, Any]]) -> 
 
 
 def _fields(row: dict[str, Any], duration_s: float) -> list[str]:
-    """Of one row; a quantile as long as the run is one of requests that were never answered."""
+    """Fields of one row.
+
+    A quantile as long as the run is one of requests that were never answered.
+    """
     latency = "too few answers"
     interval = ""
     if row["latency_s"] is not None:

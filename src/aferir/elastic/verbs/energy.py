@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def meter_of(power: PowerSource | None) -> Meter:
-    """Of that source, or of none. Errors: PowerError where a model's file is none."""
+    """A meter of that source, or of none. Errors: PowerError where a model's file is none."""
     from aferir.power.meter import Meter
     from aferir.power.sources import made_of
     from aferir.power.verbs.watch import community

@@ -76,7 +76,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> Step:
-    """Of the step. Errors: UsageError, where an option is of another step too."""
+    """The options of the step. Errors: UsageError, where an option is of another step too."""
     from aferir.cli.parameters import option, read_options
     from aferir.elastic.program import AllocationParameters, CapacityParameters, MovieParameters
     from aferir.model.parameters import names

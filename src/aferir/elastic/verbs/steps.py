@@ -81,7 +81,7 @@ def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
 
 
 def _wanted(cloud: Path | None) -> Wanted | None:
-    """Of the file, or as the runner tells a program in a cloud."""
+    """What the file wants, or as the runner tells a program in a cloud."""
     from aferir.clouds.providers import read_wanted
 
     if cloud is not None:

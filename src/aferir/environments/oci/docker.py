@@ -34,7 +34,7 @@ def run(
     disk: Path | None,
     variables: Sequence[str],
 ) -> list[str]:
-    """As of `command_line.run`, which says what the arguments are."""
+    """The command line as of `command_line.run`, which says what the arguments are."""
     own = image_of(spec)
     return [
         *("docker", "run", "--rm", "--interactive", "--name", name, "--hostname", "aferir"),

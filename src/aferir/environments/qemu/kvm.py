@@ -106,7 +106,7 @@ def give_back(entry: Entry) -> None:
 
 
 def _wait(console: Path, said: Path, poll: Callable[[], int | None]) -> str:
-    """Until the guest has spoken; why it never did, empty where it has."""
+    """Wait until the guest has spoken; why it never did, empty where it has."""
     wait.until(lambda: initramfs.has_booted(console) or poll() is not None, wait.after(_LIMIT_S))
     if initramfs.has_booted(console):
         return ""

@@ -288,7 +288,7 @@ def _archive(folder: Path, base: userland.Image, hardware: command_line.Hardware
 
 
 def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
-    """Until the guest's first program has spoken on the serial line."""
+    """Wait until the guest's first program has spoken on the serial line."""
     if not events.until(
         lambda: initramfs.has_booted(command_line.console(folder)),
         _BOOT_LIMIT_S,
@@ -299,7 +299,7 @@ def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
 
 
 def _connect(folder: Path, child: subprocess.Popen[str]) -> JsonSocket:
-    """Until the agent answers."""
+    """Connect, and wait until the agent answers."""
     connection = JsonSocket(command_line.agent(folder))
     try:
         connection.connect(5.0)

@@ -294,7 +294,7 @@ def _kernel(pid: int) -> int:
 
 
 def _wait_for(word: str, entry: journal.Entry, child: subprocess.Popen[str]) -> None:
-    """Until the guest has said that on its console."""
+    """Wait until the guest has said that on its console."""
 
     def said() -> bool:
         return word.encode() in _console(entry).read_bytes()
@@ -306,7 +306,7 @@ def _wait_for(word: str, entry: journal.Entry, child: subprocess.Popen[str]) -> 
 def _synchronise(
     connection: JsonSocket, entry: journal.Entry, child: subprocess.Popen[str]
 ) -> None:
-    """Until its agent answers."""
+    """Wait until its agent answers."""
     _wait_for(machine.LISTENING, entry, child)
     try:
         connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)

@@ -73,7 +73,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def document(found: Sequence[Watched]) -> Mapping[str, object]:
-    """For programs."""
+    """What is printed for programs."""
     import msgspec
 
     from aferir.power.watch import disagreements, mean_of
@@ -87,7 +87,7 @@ def document(found: Sequence[Watched]) -> Mapping[str, object]:
 
 
 def table(found: Sequence[Watched]) -> object:
-    """For people."""
+    """What is printed for people."""
     from rich.table import Table
 
     from aferir.power.watch import mean_of

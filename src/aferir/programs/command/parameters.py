@@ -121,7 +121,10 @@ _Figures = Annotated[
 
 
 class CommandParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of any command line; `{name}` in a text is replaced by the level of the factor `name`."""
+    """What may be said of any command line.
+
+    `{name}` in a text is replaced by the level of the factor `name`.
+    """
 
     command: Words = ""
     script: Annotated[str, _line("a script for sh in place of a command", "make -j2 | tail")] = ""

@@ -63,7 +63,7 @@ class IoProgram(Program[_Values]):
         self._figures = dict(figures or {})
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Of all its processes; the page cache comes on top where there is room."""
+        """Memory of all its processes; the page cache comes on top where there is room."""
         return self._memory(parameters)
 
     def check(self) -> list[Finding]:

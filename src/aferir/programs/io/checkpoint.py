@@ -25,7 +25,7 @@ _PAGE = 4096
 
 
 class CheckpointParameters(IoParameters, frozen=True, kw_only=True):
-    """Of one checkpoint, which is written and read again."""
+    """What may be said of one checkpoint, which is written and read again."""
 
     processes: Annotated[int, whole("that write and read", 1, MOST_INSTANCES)] = 2
     segments: Annotated[int, whole("of a block of each process", 1, 2**20)] = 4

@@ -14,7 +14,7 @@ _CONTENT = 192
 
 
 class DedupParameters(IoParameters, frozen=True, kw_only=True):
-    """Of its processes and their data."""
+    """What may be said of its processes and their data."""
 
     instances: Instances = 1
     threads: Annotated[int, whole("of each of the three stages in the middle", 1, 1024)] = 2

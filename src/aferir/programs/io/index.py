@@ -12,7 +12,7 @@ _TERM = 128
 
 
 class IndexParameters(IoParameters, frozen=True, kw_only=True):
-    """Of its processes and their data."""
+    """What may be said of its processes and their data."""
 
     processes: Annotated[int, whole("that share the tree", 1, MOST_INSTANCES)] = 2
     tree_bytes: Annotated[int, size("of all documents", 1024, MOST_BYTES)] = 64 * 2**20

@@ -18,7 +18,7 @@ _TERM = 96
 
 
 class WordcountParameters(IoParameters, frozen=True, kw_only=True):
-    """Of its processes and their data."""
+    """What may be said of its processes and their data."""
 
     instances: Instances = 1
     maps: Annotated[int, whole("threads that map", 1, 1024)] = 2

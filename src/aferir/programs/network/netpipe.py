@@ -45,7 +45,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class NetpipeParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one sweep over sizes of messages."""
+    """What may be said of one sweep over sizes of messages."""
 
     transport: Transport = "tcp"
     mode: Annotated[

@@ -85,7 +85,7 @@ _ADDRESS = "^[0-9a-fA-F:.]+(%.+)?$"
 
 
 class NetworkParameters(OverLinks, frozen=True, kw_only=True):
-    """Of one sweep over sizes of messages."""
+    """What may be said of one sweep over sizes of messages."""
 
     transport: Transport = "tcp"
     mode: Annotated[Mode, told("how both ends take turns")] = "blocking"

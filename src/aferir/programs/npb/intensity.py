@@ -27,7 +27,10 @@ def intensity(kernel: str, problem_class: str) -> float | None:
 
 
 def _ft(points_log2: int) -> float:
-    """Of a time step: NPB's operations a point; a spectrum read, a field read and written twice."""
+    """Operations per byte of a time step.
+
+    NPB counts the operations a point; a spectrum is read, a field is read and written twice.
+    """
     operations = 5.23518 + 7.21113 * points_log2 * math.log(2)
     return operations / ((1 + 2 * 2) * 2 * _DOUBLE)
 

@@ -51,7 +51,7 @@ _RIMS = ("bt", "sp", "lu")
 
 
 class NpbMpiParameters(OverLinks, frozen=True, kw_only=True):
-    """Of one kernel and problem class."""
+    """What may be said of one kernel and problem class."""
 
     kernel: Annotated[Kernel, told("what is computed")]
     problem_class: Annotated[ProblemClass, told("problem size")] = msgspec.field(name="class")
@@ -126,7 +126,7 @@ def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
 
 
 def _columns(processes: int) -> int:
-    """Of a grid of processes as square as their number allows."""
+    """Columns of a grid of processes as square as their number allows."""
     return processes // max(n for n in range(1, math.isqrt(processes) + 1) if processes % n == 0)
 
 

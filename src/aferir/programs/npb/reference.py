@@ -42,7 +42,7 @@ class ReferenceRun(msgspec.Struct, frozen=True):
 
 
 class NpbReferenceParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one program of a build."""
+    """What may be said of one program of a build."""
 
     npb_home: Annotated[
         str,

@@ -55,7 +55,7 @@ _LU_EDGE = {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162, "D": 408}
 
 
 class NpbParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one kernel and problem class."""
+    """What may be said of one kernel and problem class."""
 
     kernel: Annotated[Kernel, told("what is computed")]
     problem_class: Annotated[ProblemClass, told("problem size")] = msgspec.field(name="class")

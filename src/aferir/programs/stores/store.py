@@ -78,7 +78,7 @@ class Store(Program[_Values]):
         return (*self._needs.packages, PYTHON_PACKAGE)
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Of the program, and of what its parameters ask for."""
+        """Memory of the program, and of what its parameters ask for."""
         return round(
             sum(
                 each * float(getattr(parameters, name) if name else 1)

@@ -70,7 +70,7 @@ Drawn = Path | Area | Spot | Words | Moment
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """Of the legend, at the right."""
+    """One entry of the legend, at the right."""
 
     words: str
     tone: str

@@ -15,7 +15,7 @@ def hatched(evaluation: Evaluation) -> str:
 
 
 def level(subject: Subject) -> str:
-    """Of all intervals: `95 %`."""
+    """The level of all intervals: `95 %`."""
     return percent(subject.evaluation.rule.level)
 
 

@@ -48,7 +48,9 @@ _decode = msgspec.json.Decoder().decode
 
 
 def parser(field: str, unit: str | None = None) -> Parser:
-    """Of `field`, which may be a path (`response.took`); a key that holds dots is found, too.
+    """What reads `field`, which may be a path (`response.took`).
+
+    A key that holds dots is found, too.
 
     A bare number is in `unit`; where none is said, in the unit that the field's name ends with
     (`took_ms`), else in seconds. Errors: UsageError for an unknown unit.

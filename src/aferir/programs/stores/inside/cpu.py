@@ -25,13 +25,13 @@ class CpuTime:
 
 
 def of_ended() -> CpuTime:
-    """Of all programs that were started here and have been waited for (getrusage(2))."""
+    """Processor time of all programs that were started and waited for here (getrusage(2))."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return CpuTime(usage.ru_utime, usage.ru_stime)
 
 
 def of_running(pid: int) -> CpuTime:
-    """Of one that still runs, with all its threads (proc(5), /proc/PID/stat)."""
+    """Processor time of one that still runs, with all its threads (proc(5), /proc/PID/stat)."""
     return parse_stat(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace"))
 
 

@@ -102,5 +102,5 @@ def _ask(place: Workplace, what: str) -> str:
 
 
 def _java(place: Workplace) -> list[str]:
-    """With the configuration's folder before the programs."""
+    """Java's command line, with the configuration's folder before the programs."""
     return [*ycsb.JAVA, "-cp", ycsb.classpath(place)]

@@ -66,7 +66,7 @@ class Account:
 
 
 def account(server: Child) -> Account:
-    """Of a server that runs (proc(5), /proc/PID/io)."""
+    """The account of a server that runs (proc(5), /proc/PID/io)."""
     text = Path(f"/proc/{server.pid}/io").read_text(encoding="ascii")
     counts = dict(line.split(": ") for line in text.splitlines())
     cpu = of_running(server.pid) + of_ended()

@@ -135,7 +135,7 @@ def end_on_signals() -> None:
 
 
 def _search_path() -> str:
-    """With the folders of system programs, which an ordinary user's may lack."""
+    """The search path with the folders of system programs, which an ordinary user's may lack."""
     return os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 
 

@@ -79,7 +79,10 @@ def phase(
 
 
 def cpu(report: Report) -> CpuTime:
-    """Of the client while it ran its requests: a virtual machine's start is not in it."""
+    """Processor time of the client while it ran its requests.
+
+    A virtual machine's start is not in it.
+    """
     user, system = (report["AFERIR", f"{part} ticks"] / TICKS_PER_S for part in ("user", "system"))
     return CpuTime(user, system)
 
