@@ -62,7 +62,7 @@ _OF_CHAPTERS: dict[str, cleaning.Cleaner] = {
     guard.KIND: guard.give_back,
     remembered.KIND: remembered.give_back,
 }
-"""By kind of journal entry, of what is changed without an environment."""
+"""Cleaners by kind of journal entry, of what is changed without an environment."""
 
 PROGRAMS = "aferir.programs"
 """Group of entry points by which other packages add programs."""

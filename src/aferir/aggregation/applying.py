@@ -63,9 +63,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     interfaces: tuple[str, ...]
     name: str = "bond0"
-    """Of the bond, and of what is remembered of it."""
+    """Name of the bond, and of what is remembered of it."""
     bridge: str = ""
-    """Of a bridge over the bond, for containers and guests; none where empty."""
+    """Name of a bridge over the bond, for containers and guests; none where empty."""
     destination: str = ""
     """multipath: address or prefix that is reached over all links."""
     gateways: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     undo: tuple[Command, ...]
     boot_id: str
-    """Of the host when it was applied: nothing of it outlives a reboot."""
+    """The boot of the host in which it was applied: nothing of it outlives a reboot."""
     confirmed: bool = False
 
 

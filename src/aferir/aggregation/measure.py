@@ -37,7 +37,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     links: int
     network: Kind
     duration_s: float
-    """From the first byte sent until the last one was confirmed."""
+    """Time from the first byte sent until the last one was confirmed."""
     bytes: int
     throughput_bps: float
     """Bytes of programs a second, of all streams together."""
@@ -51,7 +51,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     out_of_order_segments: int
     """Segments that came before one that was sent earlier."""
     dropped_packets: int
-    """At full queues of links."""
+    """Packets dropped at full queues of links."""
     lost_bytes: int
     """Retransmitted for good reason: dropped, or sent into a link that was cut."""
     gap_s: float
@@ -59,9 +59,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     gap_after_s: float
     """When it began, from the first byte on."""
     link_bytes: dict[str, int]
-    """Of each link of host1, sent and received."""
+    """Bytes of each link of host1, sent and received."""
     links_up: int | None = None
-    """Of a bond, as its driver says; links of the aggregator under 802.3ad."""
+    """Links of a bond that are up, as its driver says; links of the aggregator under 802.3ad."""
     moments: dict[str, float] = {}
     """When which link was to be cut and to work again, in seconds as of the curves."""
     streams: tuple[Curve, ...] = ()

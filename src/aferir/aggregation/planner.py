@@ -22,7 +22,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """What is there and what is wanted of it."""
 
     rates_bits: tuple[int, ...]
-    """Of each link, bits a second; at least one."""
+    """Rate of each link, bits a second; at least one link."""
     switch: SwitchKind = "plain"
     connections: Literal["one", "many"] = "many"
     """Whether one connection has to exceed one link, or many share them."""

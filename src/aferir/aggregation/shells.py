@@ -9,7 +9,7 @@ from aferir.linux import process
 from aferir.linux.process import Completed
 
 MAKING_S = 60.0
-"""Within which a network is made."""
+"""The time within which a network is made."""
 
 
 def output(run: Callable[..., Completed], text: str, timeout_s: float) -> str:

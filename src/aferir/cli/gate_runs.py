@@ -24,7 +24,7 @@ from aferir.statistics.sequential import Limits, look
 from aferir.store import Run, open_run
 
 ITSELF_SHARE = 0.2
-"""Of the time, for base beside itself."""
+"""Share of the time that base gets beside itself."""
 ITSELF_PAIRS = 30
 AUTO, DURATION, CPU, QUEUED = "auto", "duration_s", "cpu_s", "queued_s"
 _LEAST_S = 1.0
@@ -57,7 +57,7 @@ class Itself(msgspec.Struct, frozen=True, kw_only=True):
     planned: int
     """Pairs that there is time for."""
     noisy: Seen | None = None
-    """Of the duration, where it is too noisy here and CPU time stands in for it."""
+    """What was seen of the duration, where it is too noisy here and CPU time stands in for it."""
     spent_s: float
 
 

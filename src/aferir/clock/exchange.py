@@ -50,18 +50,18 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     forward_s: Array
-    """Of the exchange with the smallest round trip."""
+    """Forward delay of the exchange with the smallest round trip."""
     back_s: Array
     place: Index
     least_forward_s: Array
-    """Of all exchanges, each direction on its own."""
+    """Least forward delay of all exchanges, each direction on its own."""
     least_back_s: Array
     forward_place: Index
     back_place: Index
     deviation_s: Array
-    """Of the smallest round trips."""
+    """Standard deviation of the smallest round trips."""
     sum_s: Array
-    """Of all delays, those that were discarded among them."""
+    """Sum of all delays, those that were discarded among them."""
     messages: Index
     """Exchanges that were answered, those that were discarded among them."""
 

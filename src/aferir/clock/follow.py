@@ -40,7 +40,7 @@ class Following(msgspec.Struct, frozen=True, kw_only=True):
     keep: Filter = "round-trip"
     rate_limit: float = 200e-6
     interval_s: float = 10.0
-    """From the first look to the second."""
+    """Time from the first look to the second."""
     duration_s: float = 86_400.0
     checks: int = 10_000
     server_offset_s: float = 0.0

@@ -27,17 +27,17 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
     """One exchange of every node; all arrays have shape (nodes,)."""
 
     error_s: Array
-    """Of the offset, estimate minus truth, against the parent's clock."""
+    """Error of the offset, estimate minus truth, against the parent's clock."""
     bound_s: Array
     deviation_s: Array
-    """Of the smallest round trips."""
+    """Standard deviation of the smallest round trips."""
     gap_s: Array
     """What the kept exchange took beyond the least delays."""
     least_s: Array
     """Sum of both directions' least delays."""
     duration_s: Array
     age_s: Array
-    """From the kept exchange to the end of the last."""
+    """Time from the kept exchange to the end of the last."""
     messages: Index
 
 

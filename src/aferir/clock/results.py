@@ -22,7 +22,7 @@ class Errors(msgspec.Struct, frozen=True, kw_only=True):
     p99_s: float
     max_s: float
     bound_median_s: float
-    """Of the bounds that the clocks claim for themselves."""
+    """Median of the bounds that the clocks claim for themselves."""
     inside: float
     """Share of clocks whose error is within their own bound."""
 
@@ -55,7 +55,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     messages_mean: float
     messages_max: int
     errors: tuple[Errors, ...]
-    """Of all nodes."""
+    """Errors of all nodes."""
     levels: tuple[Level, ...]
     progress: tuple[tuple[float, int], ...]
     """Times and how many nodes are set by then."""

@@ -29,7 +29,7 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What a global clock rests on; `struct rgap_facts`."""
 
     last_status: int
-    """Of the last look: 0, or an `enum rgap_status`."""
+    """Status of the last look: 0, or an `enum rgap_status`."""
     looks: int
     """That the present time rests on: 1 (offset alone) or 2 (rate too)."""
     level: int
@@ -41,7 +41,7 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Global against local time; 0 while not told from 0."""
     rate_doubt_ppm: float
     half_width_ns: int
-    """Of the interval that held the offset at the last look."""
+    """Half the width of the interval that held the offset at the last look."""
     min_rtt_ns: int
     spread_ns: float
     exchanges: int
@@ -61,7 +61,7 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     answered: int
     malformed: int
     foreign: int
-    """Of another key, or with a cookie that is not ours or too old."""
+    """Packets of another key, or with a cookie that is not ours or too old."""
     replayed: int
     busy: int
     """New sessions turned away."""

@@ -76,12 +76,12 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     cores: int
     cores_checked: int
     jumps: int
-    """Of the counter, folded in so far: suspend, restore, live migration."""
+    """Jumps of the counter, folded in so far: suspend, restore, live migration."""
     rate_changes: int
     doubt_ns: int
     """What the folded jumps may have been misjudged by, in sum."""
     offsets: tuple[CoreOffset, ...]
-    """Of the cores that were checked."""
+    """Offsets of the cores that were checked."""
 
 
 def info(*, check_cores: bool = False) -> Info:

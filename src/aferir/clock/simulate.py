@@ -38,7 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     topology: Topology = "tree"
     arity: int | None = None
-    """Of a tree; None doubles the synchronised nodes each round."""
+    """Children of each node of a tree; None doubles the synchronised nodes each round."""
     network: Network = Network()
     oscillators: Oscillators = Oscillators()
     rule: StopRule = StopRule()

@@ -49,7 +49,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     address: str
     url: str
-    """Of the template's probe."""
+    """Address of the template's probe."""
     phases: tuple[Phase, ...]
     total_s: float
     """TaR, from the request until the first HTTP 200."""

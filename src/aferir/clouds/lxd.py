@@ -29,7 +29,7 @@ from aferir.model.finding import Finding
 
 PROVIDER = "lxd"
 KIND = "lxd"
-"""Of the journal's entries."""
+"""Kind of the journal's entries."""
 TAG = "user.aferir"
 USUAL_SOCKET = Path("/var/lib/lxd/unix.socket")
 _OURS = "ours"

@@ -21,7 +21,7 @@ class Look(msgspec.Struct, frozen=True):
     stage: Stage
     address: str = ""
     said: str = ""
-    """Of a failure, in the cloud's own words."""
+    """Why it failed, in the cloud's own words."""
 
 
 class Consistency(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
 KIND = "instance"
-"""Of the journal's entries."""
+"""Kind of the journal's entries."""
 _TOGETHER = 8
 """Instances that are given back at once: clouds throttle whoever asks for more."""
 _FINDING_S = 0.5

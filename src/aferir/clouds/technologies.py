@@ -16,7 +16,7 @@ from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
 BRIDGE = "bridge"
-"""Of each host, on which its instances are."""
+"""Name of each host's bridge, on which its instances are."""
 _LIMIT_S = 60.0
 
 Technology = Literal["container", "vm"]
@@ -26,7 +26,7 @@ class Plug(msgspec.Struct, frozen=True, kw_only=True):
     """Where an instance is plugged into the network of its host."""
 
     namespace: str
-    """Of the host."""
+    """The network namespace of the host."""
     port: str
     """Interface there that is the other end of the instance's."""
     hardware: str
@@ -37,7 +37,7 @@ class Instances(Protocol):
     """One technology."""
 
     limit_s: float
-    """By when its service has to answer."""
+    """The time within which its service has to answer."""
 
     def check(self) -> list[Finding]:
         """What this machine lacks for it."""

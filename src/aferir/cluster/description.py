@@ -14,7 +14,7 @@ NodeKind = Literal["container", "vm"]
 Placement = Literal["spread", "packed", "reserve", "free"]
 """How nodes get the host's CPUs: see `aferir.cluster.placing`."""
 Boot = Literal["diskless", "disk"]
-"""Of the workers: diskless ones hold in RAM whatever they write, and start afresh."""
+"""How workers boot: diskless ones hold in RAM whatever they write, and start afresh."""
 
 FRONT = "front"
 MOST_NODES = 250
@@ -29,9 +29,9 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The front end is one of them, and computes too."""
     kind: NodeKind = "container"
     cpus: int = 1
-    """Of each node; more than the host has in all are shared."""
+    """CPUs of each node; more than the host has in all are shared."""
     memory_bytes: int = 2**30
-    """Of each node."""
+    """Memory of each node."""
     boot: Boot = "diskless"
     slurm: bool = False
     placement: Placement = "spread"
@@ -44,9 +44,9 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     address: str
     entry: str
-    """Of the journal: the id of the container or guest that is this node at present."""
+    """Entry of the journal: the id of the container or guest that is this node at present."""
     cpus: tuple[int, ...]
-    """Of the host, which it may use."""
+    """CPUs of the host that it may use."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):

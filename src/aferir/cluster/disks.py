@@ -23,7 +23,7 @@ _TO_VMDK = ("-O", "vmdk", "-o", "subformat=streamOptimized")
 _SMALLEST = 4 << 30
 """Bytes of a disk; sparse: what is not written costs nothing."""
 _HEAD_BYTES = 20
-"""Of a VMDK: its magic and its capacity."""
+"""The head of a VMDK: its magic and its capacity."""
 _MAGIC = b"KDMV"
 
 

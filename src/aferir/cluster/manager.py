@@ -35,7 +35,7 @@ from aferir.machine import processors
 
 KIND = "cluster"
 PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
-"""Of the nodes' userland, beyond those of every instance."""
+"""Packages of the nodes' userland, beyond those of every instance."""
 _BACKENDS: Mapping[NodeKind, Callable[[], Nodes]] = {
     "container": ContainerNodes,
     "vm": GuestNodes,

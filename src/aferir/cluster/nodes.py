@@ -19,9 +19,9 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     description: Description
     folder: Path
-    """Of the cluster, see `storing`."""
+    """Folder of the cluster, see `storing`."""
     image: Path
-    """Of the userland: see `image.userland`."""
+    """Folder of the userland: see `image.userland`."""
     network: journal.Entry
 
 

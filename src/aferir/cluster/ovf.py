@@ -65,7 +65,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     disks: tuple[Disk, ...]
     systems: tuple[System, ...]
     properties: Mapping[str, str]
-    """Of a cluster of ours; empty in packages of other tools."""
+    """Properties of a cluster of ours; empty in packages of other tools."""
 
 
 def properties(description: Description) -> dict[str, str]:

@@ -24,7 +24,7 @@ class Advice(msgspec.Struct, frozen=True):
 
     placement: Placement
     cpus: tuple[Cpus, ...]
-    """Of each node, the front end's first."""
+    """CPUs of each node, the front end's first."""
     reason: str
 
 

@@ -25,13 +25,13 @@ PERIODS_S = (100e-6, 4.194304)
 UNIT = 1 << 20
 """The kernel counts bandwidth in 1/2^20 of a CPU."""
 _FAIR_SERVER = 0.05
-"""Of each CPU: 50 ms of every second (sched/fair_server in debugfs)."""
+"""Share of each CPU: 50 ms of every second (sched/fair_server in debugfs)."""
 _MARGIN = 1e-4
 """Left free, so that rounding to nanoseconds and to 1/2^20 is never refused."""
 _SETTLES_S = 1.0
-"""Within which the kernel has given back what ended threads had reserved."""
+"""The time within which the kernel has given back what ended threads had reserved."""
 REFUSED = Schedule(policy="other", nice=-20)
-"""Of a thread to which the kernel admits no deadline."""
+"""Schedule of a thread to which the kernel admits no deadline."""
 _FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
 """System calls, the same on every architecture; fsopen(2)."""
 _FSCONFIG_CMD_CREATE = 6

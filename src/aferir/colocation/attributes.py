@@ -36,7 +36,7 @@ class Attributes(msgspec.Struct, frozen=True, kw_only=True):
     nice: int = 0
     priority: int = 0
     runtime_ns: int = 0
-    """Of a deadline thread; of a fair one its slice, since Linux 6.12."""
+    """Runtime of a deadline thread; of a fair one its slice, since Linux 6.12."""
     deadline_ns: int = 0
     period_ns: int = 0
 
@@ -47,7 +47,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     tid: int
     started: int
-    """In clock ticks since boot: a thread id alone comes back."""
+    """Start in clock ticks since boot: a thread id alone comes back."""
     attributes: Attributes
     cpus: tuple[int, ...]
     """Those it may run on."""

@@ -33,7 +33,8 @@ class Group(msgspec.Struct, frozen=True):
     name: str
     folders: dict[str, Path]
     share: float = 1.0
-    """Of the weights that are set: the service's group beside it has that part of everybody's."""
+    """Share of the weights that are set: the service's group beside it has that part of
+    everybody's."""
 
 
 def parents(have: Layout, where: Place | None) -> dict[str, Path]:

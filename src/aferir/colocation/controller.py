@@ -40,7 +40,7 @@ _MOST_PROBLEMS = 20
 _STARTS = 20
 """Decisions after which it is told, too, that no answer came yet."""
 _RESTARTS_S = 30.0
-"""Within which a service that was not named by its process may come back."""
+"""The time within which a service that was not named by its process may come back."""
 _ENTER = """
 while [ "$1" != -- ]; do echo 0 > "$1" || exit 126; shift; done
 shift

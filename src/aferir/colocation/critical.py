@@ -22,7 +22,7 @@ _FEWEST = 10
 _CLEARLY = 0.3
 """Lower end of the correlation's 95 % interval from which on a thread is taken to serve."""
 _LEAST_SHARE = 0.01
-"""Of the service's CPU use; what uses less cannot delay an answer by much."""
+"""Share of the service's CPU use; what uses less cannot delay an answer by much."""
 
 _BUSY_SHARE = 0.05
 _IDLE_SHARE = 0.02

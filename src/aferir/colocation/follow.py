@@ -13,7 +13,7 @@ from aferir.colocation.service import Service, ServiceSpec
 from aferir.colocation.usage import Seen, Usage, between
 
 _ASK_SHARE = 0.02
-"""Of the time may be spent asking JVMs, whose threads pause meanwhile."""
+"""Share of the time that may be spent asking JVMs, whose threads pause meanwhile."""
 _SAMPLE_S = 1.0
 _SAMPLES = 120
 _JUDGE_S = 5.0

@@ -20,7 +20,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     service: ServiceSpec
     sla: Sla
     command: tuple[str, ...]
-    """Of the batch program; `{threads}` in it is replaced by the number of threads to use."""
+    """Command of the batch program; `{threads}` in it is replaced by the number of threads to
+    use."""
     selector: Selector = Selector()
     period_s: float = 0.1
     repeat: bool = False

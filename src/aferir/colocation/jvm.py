@@ -21,7 +21,7 @@ from aferir.linux import wait
 _JAVA_THREAD = re.compile(r'^"(?P<name>.*)" .*\bnid=(?P<nid>0x[0-9a-f]+|\d+)\b', re.MULTILINE)
 _SIGQUIT = 3
 _OPENS_S = 2.0
-"""Within which a JVM opens its socket."""
+"""The time within which a JVM opens its socket."""
 _ANSWERS_S = 5.0
 _REQUEST = b"1\0threaddump\0\0\0\0"
 _DONE = b"0\n"

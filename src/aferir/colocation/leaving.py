@@ -37,7 +37,7 @@ _NOTHING = Attributes(
     period_ns=_LIKE_NOTHING_NS,
 )
 _LEAST_TICKS_PER_S = 100
-"""Of the kernel (CONFIG_HZ)."""
+"""Least tick rate of the kernel (CONFIG_HZ)."""
 _LEAST_AWAY_S = 0.5
 _LONGEST_AWAY_S = 10.0
 _PATIENCE_NS = 250_000_000

@@ -20,7 +20,8 @@ SHARES = 1_024
 """cpu.shares of version 1 that is weight 100 of version 2: what everybody has."""
 _WEIGHT = 100
 _LOW = 0.1
-"""Of what everybody has: an idle group counts 3 beside 1,024, so that it would get 3 % or more."""
+"""Share of what everybody has: an idle group counts 3 beside 1,024, so that it would get 3 % or
+more."""
 _IDLE = 3 / SHARES
 DELEGATED = ("cpu",)
 """Controllers of version 2 that a group is to have. Before Linux 6.2 switching `cpuset` on below a

@@ -27,7 +27,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     """How the service was, what we may have left on it, and which control group is ours."""
 
     id: str
-    """Of the journal's entry."""
+    """Name of the journal's entry."""
     threads: tuple[Found, ...] = ()
     """Every thread that was touched, as it was found. The first thread of a process (tid = pid)
     is among them, and stands for those that were started since."""

@@ -46,7 +46,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The same for Java's full names. With neither, critical threads are learnt."""
     policy: str = "aferir"
     parameters: dict[str, int | float] = {}
-    """Of the policy `aferir`, in the file alone."""
+    """Parameters of the policy `aferir`, in the file alone."""
     period: str = "100 ms"
     repeat: bool = False
 

@@ -37,7 +37,7 @@ class Level(msgspec.Struct, frozen=True):
     label: str
     """As it stands in the names of cells and variants: `threads=2`, `memory=1GiB`."""
     written: Written | None = None
-    """Of an environment's key."""
+    """What is written of an environment's key."""
 
 
 class Factor(msgspec.Struct, frozen=True):

@@ -51,9 +51,9 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     intended_s: tuple[float, ...]
     """When they were to come, as their own program says."""
     startups_s: tuple[float, ...]
-    """Of those who saw a picture."""
+    """Startup times of those who saw a picture."""
     uncertainty_s: float = 0.0
-    """Of the common start there, at any time of the run."""
+    """Uncertainty of the common start there, at any time of the run."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

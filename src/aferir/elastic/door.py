@@ -26,7 +26,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What clients and the environment are given; seconds."""
 
     head_s: float = 10.0
-    """For a client to send its request, or to take the answer."""
+    """Time for a client to send its request, or to take the answer."""
     most_connections: int = 20_000
     allocation_s: float = 300.0
     """Then an allocation counts as failed; what it still makes is given back."""
@@ -79,7 +79,7 @@ class Door:
 
     def __init__(self, inside: Inside, limits: Limits) -> None:
         self.token = secrets.token_urlsafe(24)
-        """Of whoever may look inside."""
+        """Token of whoever may look inside."""
         self.closed = False
         """Whether everybody is turned away."""
         self._inside = inside

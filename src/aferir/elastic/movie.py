@@ -31,11 +31,11 @@ PROGRAM = "elastic-movie"
 _GRACE_S = 5.0
 """Front blocks who waits too long; a viewer goes by itself only where Front says nothing."""
 _RELEASES_S = 180.0
-"""For what is still being made when the last viewer has gone, to be given back."""
+"""Time for what is still being made when the last viewer has gone, to be given back."""
 _LATE, _LATE_S = 0.1, 0.05
 """So much of the patience, and so long at least, may a viewer's own host take before we say it."""
 _POINTS = 500
-"""Of a curve over time."""
+"""Points of a curve over time."""
 
 
 class Show(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,10 +44,10 @@ class Show(msgspec.Struct, frozen=True, kw_only=True):
     load: Load
     policy: Settings
     startup_s: float
-    """Of video that a viewer buffers before playing."""
+    """Seconds of video that a viewer buffers before playing."""
     seed: tuple[int, ...]
     bitrate_bps: float = VIDEO_BPS
-    """At which viewers play."""
+    """The rate at which viewers play."""
     front: str = "127.0.0.1"
     """Address that Front answers on, and viewers ask."""
     allocation_s: float = Limits().allocation_s

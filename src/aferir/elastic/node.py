@@ -27,9 +27,9 @@ class Node(msgspec.Struct, frozen=True):
     """One that runs."""
 
     url: str
-    """Of the video."""
+    """Address of the video."""
     pid: int
-    """Of NGINX's worker, which does the work."""
+    """Number of NGINX's worker, which does the work."""
 
 
 def configuration(

@@ -32,7 +32,7 @@ from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 _CONNECT_LIMIT = "20s"
 _EXCHANGES = 20
 _LEAD_S = 2.0
-"""For every worker to have its share before the common start."""
+"""Time for every worker to have its share before the common start."""
 _LOOK_S = 0.5
 _SAME_EVERYWHERE = "its scheduler and its workers need the same Python and the same aferir"
 

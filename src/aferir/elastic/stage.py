@@ -29,9 +29,9 @@ class Stage(msgspec.Struct, frozen=True):
     cloud: SimulatedCloud
     video: Video
     path: Path
-    """Of the video."""
+    """Path of the video."""
     folder: Path
-    """For files of the step; gone with the stage."""
+    """Folder for files of the step; gone with the stage."""
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from aferir.machine import packages
 from aferir.model.record import Warning
 
 VIDEO_BPS = 2_698_000
-"""At which the published video is played, and ..."""
+"""The rate at which the published video is played, and ..."""
 SENT_BPS = 2_968_000
 """... sent (Dutra 2015, 5.3)."""
 NAME = "video.mp4"

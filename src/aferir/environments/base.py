@@ -141,16 +141,17 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     processes: tuple[int, ...] = ()
     """Host processes that *are* the instance, e.g. the emulator."""
     processors: tuple[Path, ...] = ()
-    """Of a guest: stat files of those threads of the host that are its processors."""
+    """Processors of a guest: stat files of those threads of the host that are its processors."""
     own_kernel: bool = False
     """True where /proc inside the instance is the instance's own, as in a VM."""
     members: dict[str, Accounting] = {}
-    """By name, those of an instance that is several: nodes of a cluster, tenants."""
+    """The accounting, by name, of the members of an instance that is several: nodes of a cluster,
+    tenants."""
     entering: Callable[[Sequence[str]], Mapping[str, Sequence[str]]] = _no_members
-    """By member that has a kernel, and so a load, of its own: the host's command that runs a given
-    one inside."""
+    """The host's command that runs a given one inside, by member that has a kernel, and so a load,
+    of its own."""
     elsewhere: Callable[[Asked], Measured] | None = None
-    """Of an instance on another host: runs a program there, between two looks of that host."""
+    """Runs a program in an instance on another host, between two looks of that host; None: here."""
 
 
 class Instance(Protocol):
@@ -239,11 +240,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     make: Callable[[Context], Environment]
     """Makes nothing on the machine yet."""
     clean: Mapping[str, Cleaner] = {}
-    """By kind of journal entry, what undoes those that only this kind of environment writes."""
+    """What undoes, by their kind, journal entries that only this kind of environment writes."""
     least_memory_bytes: int = 2**24
     """Below it nothing starts in an instance, or in one of its nodes."""
     most_cpus: int | None = None
-    """Of one instance, where the kind has fewer than the host may have."""
+    """The most CPUs of one instance, where the kind has fewer than the host may have."""
     on_host: bool = False
     """Whether its programs run where aferir does: on the host's kernel, and with its files."""
     has_image: bool = False

@@ -21,7 +21,7 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    """In words that finish "... comes from the": `seccomp filter`."""
+    """Its name in words that finish "... comes from the": `seccomp filter`."""
     without: Mapping[str, object]
     """Keys of its table that take it away, with their values; None: the key is left out."""
     remedy: str
@@ -62,7 +62,7 @@ COLD_CACHE = Feature(
     gives_up="the memory that the files are in",
 )
 PROCESSORS: tuple[Feature, ...] = (CPUS, QUOTA, SMALL_PAGES, MERGED_PAGES, COLD_CACHE)
-"""Of every kind that control groups of the host hold to its CPUs."""
+"""Features of every kind that control groups of the host hold to its CPUs."""
 
 MEMORY = Feature(
     name="memory limit",
@@ -78,7 +78,7 @@ DISK = Feature(
     gives_up="a bound of the space and the rate that it takes from others",
 )
 LIMITS: tuple[Feature, ...] = (*PROCESSORS, MEMORY, DISK)
-"""Of every kind whose processes are the host's."""
+"""Features of every kind whose processes are the host's."""
 
 OVERLAY = Feature(
     name="overlay",

@@ -28,15 +28,15 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     """One request, in seconds."""
 
     copied_s: float
-    """Until its files and control groups were there."""
+    """Time until its files and control groups were there."""
     booted_s: float
-    """From there until its own first program ran."""
+    """Time from there until its own first program ran."""
     ready_s: float
-    """From there until a command could be, and had been, run in it."""
+    """Time from there until a command could be, and had been, run in it."""
     answered_s: float
-    """From there until the first command's first output was here."""
+    """Time from there until the first command's first output was here."""
     total_s: float
-    """From the request until then, by a stopwatch of its own."""
+    """Time from the request until then, by a stopwatch of its own."""
     released_s: float
     """What giving it back took, after that."""
 
@@ -54,7 +54,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     ledgers: tuple[Ledger, ...]
     failures: tuple[str, ...]
-    """In words, one for each request that came to nothing."""
+    """What was said, one for each request that came to nothing."""
 
 
 def once(

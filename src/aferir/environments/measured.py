@@ -28,9 +28,10 @@ class Measured(msgspec.Struct, frozen=True):
     done: Completed | None = None
     """None where the program did not run to its end."""
     observed: tuple[Sample, ...] = ()
-    """By the probes."""
+    """What the probes saw."""
     loads: tuple[Series, ...] = ()
     failure: Failure | None = None
-    """Of the instance, or a limit that was passed; what the program says of itself is in `done`."""
+    """What failed in the instance, or the limit that was passed; what the program says of itself is
+    in `done`."""
     lost: bool = False
     """The instance died, or a program may still run in it: it has to be replaced."""

@@ -18,7 +18,7 @@ from aferir.linux.process import Completed
 from aferir.model.plan import EnvironmentSpec
 
 _VARIABLE = "AFERIR_TENANTS"
-"""In the environment of everything that runs for the tenants of one call."""
+"""Variable of everything that runs for the tenants of one call."""
 
 
 def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:

@@ -16,7 +16,7 @@ INSIDE = PurePosixPath("/.aferir-inside")
 """Where the first program is in an instance."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VARIABLES = (f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8")
-"""Of the programs in an instance that starts from our userland."""
+"""Variables of the programs in an instance that starts from our userland."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     programs: tuple[str, ...]
-    """Of the host."""
+    """Programs of the host that it needs."""
     version: tuple[str, ...]
     """A command line; the first line that it prints tells the tool's version."""
     command: Callable[[Place], Sequence[str]]

@@ -54,7 +54,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int
     planned: int
     ratio: Ratio
-    """Of `head` over `base`; where higher is better, of `base` over `head`: above 1 is worse."""
+    """Ratio of `head` over `base`; where higher is better, of `base` over `head`: above 1 is
+    worse."""
     look: Look | None
     looks: int
     needed: int | None

@@ -26,7 +26,7 @@ class Offset(msgspec.Struct, frozen=True):
     bound_ns: int
     """The true value is at most so far from that, at that moment."""
     at_ns: int
-    """Of our monotonic clock."""
+    """A moment of our monotonic clock."""
 
     def bound_at(self, now_ns: int) -> int:
         """How far the truth may be from it at another moment, in ns."""

@@ -23,7 +23,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     rounds: int
-    """In which all of them gave a figure."""
+    """The rounds in which all of them gave a figure."""
     medians: dict[str, float]
     standings: tuple[Standing, ...]
     """The fastest first, or the one with the least of the metric."""

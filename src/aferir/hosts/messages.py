@@ -132,7 +132,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, object]
     """JSON of `machine.describe`."""
     findings: tuple[Finding, ...]
-    """Of the doctor there."""
+    """Findings of the doctor there."""
 
 
 class Allocated(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,13 +148,13 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to one request: its value, or why there is none."""
 
     value: msgspec.Raw = msgspec.Raw(b"\xc0")
-    """In MessagePack; nil where there is nothing to say."""
+    """The value in MessagePack; nil where there is nothing to say."""
     error: str = ""
     """Name of a class of `aferir.errors`."""
     message: str = ""
     remedy: str = ""
     echo: int = 0
-    """Of the `Alive` that it answers; 0 where it answers a request."""
+    """Number of the `Alive` that it answers; 0 where it answers a request."""
     unix_ns: int = 0
     """The agent's clock, in the answer to `Alive`."""
 

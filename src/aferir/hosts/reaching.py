@@ -23,7 +23,7 @@ class Asked(msgspec.Struct, frozen=True):
     error: str = ""
     remedy: str = ""
     clock: clocks.Offset | None = None
-    """Of the host's clock to ours."""
+    """Relation of the host's clock to ours."""
 
 
 class Reached(msgspec.Struct, frozen=True):

@@ -24,8 +24,8 @@ _SLICE_US = 5_000
 """What the kernel hands out of a quota at a time (Documentation/scheduler/sched-bwc.rst). With a
 quota below it, 1.8 of 2 ms, a program was slowed by 45 % instead of 11 %."""
 _PERIOD_US = (10_000, 1_000_000)
-"""Of the CPU quota. The kernel's default is 100 ms, within which a program of less than 90 ms does
-not feel a quota of 0.9 at all; its longest is 1 s."""
+"""Shortest and longest period of the CPU quota. The kernel's default is 100 ms, within which a
+program of less than 90 ms does not feel a quota of 0.9 at all; its longest is 1 s."""
 _V1 = ("cpu", "cpuacct", "cpuset", "memory", "blkio", "freezer", "devices", "pids")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 _LIVELY = (

@@ -37,7 +37,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """Start time of the owner in clock ticks since boot: a process id alone comes back."""
     boot_id: str
     pid_namespace: int = _FIRST_NAMESPACE
-    """In which the owner's number holds (pid_namespaces(7))."""
+    """The namespace in which the owner's number holds (pid_namespaces(7))."""
     details: dict[str, str]
     kept_by: str = ""
     """A file: as long as it names this entry's id, the thing is to outlive its owner."""

@@ -35,9 +35,10 @@ class Pair(msgspec.Struct, frozen=True):
     client_address: str
     interface: str
     folder: Path
-    """For files of what runs inside; removed with the pair."""
+    """Folder for files of what runs inside; removed with the pair."""
     mark: str
-    """To be put into the environment of children inside, as `undo.MARK`: ended with the pair."""
+    """A word to be put into the environment of children inside, as `undo.MARK`: ended with the
+    pair."""
 
 
 class Host(msgspec.Struct, frozen=True):
@@ -55,7 +56,7 @@ class Star(msgspec.Struct, frozen=True):
     bridge: str
     interface: str
     folder: Path
-    """For files of what runs inside; removed with the star."""
+    """Folder for files of what runs inside; removed with the star."""
     mark: str
     """As that of a pair."""
 

@@ -78,7 +78,7 @@ class Software(msgspec.Struct, frozen=True, kw_only=True):
     tools: dict[str, str]
     command_line: tuple[str, ...]
     git_revision: str
-    """Of the source tree that aferir runs from; empty where it is installed."""
+    """Revision of the source tree that aferir runs from; empty where it is installed."""
     started_unix_ns: int
 
 

@@ -16,7 +16,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None = None
     """95 % confidence interval of `value`."""
     target: str = ""
-    """In words that a person and a program can read, e.g. `>= 1.5`."""
+    """What is aimed at, in words that a person and a program can read, e.g. `>= 1.5`."""
     holds: bool | None = None
     peer: str = ""
     peer_value: float | None = None

@@ -29,4 +29,4 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     probe: str = "/video.mp4"
     """What answers 200 when an instance serves."""
     limit_s: float = 600.0
-    """For an instance to serve, from the request on."""
+    """Time for an instance to serve, from the request on."""

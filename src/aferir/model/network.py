@@ -21,7 +21,7 @@ MODES: tuple[Mode, ...] = (
     *("balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad"),
     *("balance-tlb", "balance-alb"),
 )
-"""In the order of their numbers, 0 to 6 (Documentation/networking/bonding.rst)."""
+"""Modes in the order of their numbers, 0 to 6 (Documentation/networking/bonding.rst)."""
 HashPolicy = Literal["layer2", "layer2+3", "layer3+4", "encap2+3", "encap3+4", "vlan+srcmac"]
 LacpRate = Literal["slow", "fast"]
 Program = Literal["network-stream", "iperf3", "mpi"]
@@ -109,7 +109,7 @@ class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     pattern: Pattern = "pair"
     """host1 to host2; host1 to all others; all others to host1."""
     connections: int = 1
-    """Of each tenant and pair of hosts."""
+    """Connections of each tenant and pair of hosts."""
     tenants: int = 1
     """Pairs of programs at once; in containers of their own where there are enough."""
     seconds: float = 3.0

@@ -65,7 +65,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     separator: str = ""
     """Between the items of a list that may be written as text; empty: lists alone."""
     item: Field | None = None
-    """Of a list."""
+    """What stands in a list."""
 
 
 def told(

@@ -37,11 +37,11 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
     cpus: tuple[int, ...]
     """Numbers of the CPUs that we may run on."""
     memory_bytes: int
-    """Of the machine, or what a control group around us leaves of it."""
+    """Memory of the machine, or what a control group around us leaves of it."""
     cpu_quota: float | None = None
     """CPUs that all we start may use together, by a control group around us; None: no limit."""
     others: dict[str, HostLimits] = {}
-    """By the name of another host, what that has."""
+    """What other hosts have, by name."""
     unknown: bool = False
     """Nobody has asked the host: nothing is refused for its sake before it is reached."""
 
@@ -57,7 +57,7 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 UNASKED = HostLimits(cpus=tuple(range(4096)), memory_bytes=2**62, unknown=True)
-"""Of a host that could not be asked."""
+"""What is assumed of a host that could not be asked."""
 
 Cpus = Annotated[
     int,

@@ -25,15 +25,15 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     ended_unix_ns: int | None = None
     """None: it is running, or was killed."""
     spent_s: float | None = None
-    """Of the run's time limit at its end, over all starts so far: time that aferir and what it ran
-    were running, whatever the date was set to meanwhile."""
+    """How much of the run's time limit was spent at its end, over all starts so far: time that
+    aferir and what it ran were running, whatever the date was set to meanwhile."""
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """The conditions of one run."""
 
     version: str
-    """Of aferir."""
+    """Version of aferir."""
     facts: dict[str, Any] = {}
     """JSON about the machine, as `aferir.machine` found them when the run was made."""
     segments: tuple[Segment, ...] = ()

@@ -10,7 +10,7 @@ Side = Literal["program", "host", "instance", "environment"]
 """Who says it: the program's own output, a probe on the host, one inside the instance, or
 the environment's allocation events."""
 Better = Literal["", "lower", "higher"]
-"""In which direction a figure is better; empty: nobody has said."""
+"""The direction in which a figure is better; empty: nobody has said."""
 
 
 class Warning(msgspec.Struct, frozen=True, order=True):
@@ -39,7 +39,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     metric: str
-    """Of the values; its name ends in the unit's symbol as a sample's does: `latency_s`."""
+    """Metric of the values; its name ends in the unit's symbol as a sample's does: `latency_s`."""
     unit: str
     values: tuple[float, ...]
     along: str
@@ -89,4 +89,5 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Warning, ...] = ()
     failure: Failure | None = None
     spent_s: float | None = None
-    """Of the run's time limit when it was recorded, over all starts; None: an aferir before 0.2."""
+    """How much of the run's time limit was spent when it was recorded, over all starts; None: an
+    aferir before 0.2."""

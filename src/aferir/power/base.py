@@ -11,7 +11,7 @@ import msgspec
 from aferir.errors import AferirError
 
 _NEAR_END = 0.5
-"""Of a counter's range, below which it was reset and did not pass its end."""
+"""Share of a counter's range, below which it was reset and did not pass its end."""
 
 Fetch = Callable[[], str]
 """Asks the device: text as it comes. Errors: as in `Source.read`."""
@@ -61,7 +61,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     power_w: float | None = None
     energy_j: float | None = None
-    """Of a counter that only rises, until it starts again after `wraps_j`."""
+    """Energy of a counter that only rises, until it starts again after `wraps_j`."""
     wraps_j: float = math.inf
     apparent_va: float | None = None
     doubt: str = ""

@@ -24,7 +24,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 
     seconds: float
     at_s: tuple[float, ...] = ()
-    """Of each reading that was believed, since the work began."""
+    """Time of each reading that was believed, since the work began."""
     power_w: tuple[float, ...] = ()
     description: Description | None = None
     """What the figures are worth; None where the source did not say."""

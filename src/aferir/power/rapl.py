@@ -14,7 +14,7 @@ from aferir.power.unknown import is_unknown
 ZONES = Path("/sys/class/powercap")
 _MICRO = 1e-6
 _MOST_W = 2000.0
-"""Of one package: some firmware has limits of millions of watts."""
+"""The most power of one package: some firmware has limits of millions of watts."""
 
 
 class Rapl:

@@ -24,7 +24,7 @@ METERS: dict[str, Meter] = {
 }
 FORMS = tuple(meter.form for meter in METERS.values())
 PATTERN = f"^({'|'.join(meter.name + meter.pattern for meter in METERS.values())})$"
-"""Of all forms, as far as a regular expression tells them."""
+"""A pattern of all forms, as far as a regular expression tells them."""
 
 
 class PowerSource(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ POWER_FACTOR = 0.8
 NOMINAL = (100.0, 2e6)
 """Watts or volt-amperes that a UPS may be made for."""
 _OVERLOAD = 1.5
-"""Of the nominal power, for a while."""
+"""Multiple of the nominal power, for a while."""
 _MOST_LOAD = 200.0
 _VOLTS = (80.0, 500.0)
 _ROUNDING = 1.25

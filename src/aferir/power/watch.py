@@ -22,7 +22,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     description: Description | None
     """None where it did not say what it is."""
     at_s: tuple[float, ...] = ()
-    """Of each reading that was believed, since the start."""
+    """Time of each reading that was believed, since the start."""
     power_w: tuple[float, ...] = ()
     refused: Mapping[str, int] = {}
     """How many readings were not, by the reason."""

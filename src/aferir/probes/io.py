@@ -50,7 +50,7 @@ class Spent(msgspec.Struct, frozen=True):
     user_s: float = 0.0
     system_s: float = 0.0
     guest_s: float = 0.0
-    """Within a guest; not in `user_s`."""
+    """Time within a guest; not in `user_s`."""
 
     @property
     def total_s(self) -> float:

@@ -32,7 +32,7 @@ class Used(msgspec.Struct, frozen=True):
 
     seconds: float
     by_core: tuple[float, ...] = ()
-    """By CPU number; empty where only the sum is known."""
+    """Time by CPU number; empty where only the sum is known."""
 
 
 class Look(msgspec.Struct, frozen=True):

@@ -22,11 +22,12 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that an environment does to a program."""
 
     name: str
-    """In words that finish "... comes from the": `CPU quota`."""
+    """Its name in words that finish "... comes from the": `CPU quota`."""
     effect: float
     """Share of the baseline's value; negative where it saves."""
     interval: Interval | None = None
-    """Of the effect, on the same scale, for all causes together; None where there is none."""
+    """Interval of the effect, on the same scale, for all causes together; None where there is
+    none."""
     p_value: float | None = None
     """That it costs nothing, adjusted for the number of causes."""
     claimed: bool = True
@@ -60,9 +61,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """Measured: share of the baseline's value that the environment takes more (or less)."""
     total_interval: Interval | None = None
     causes: tuple[Cause, ...]
-    """In the order in which they are to be shown."""
+    """Causes in the order in which they are to be shown."""
     rest_interval: Interval | None = None
-    """Of the rest that no cause explains."""
+    """Interval of the rest that no cause explains."""
     interactions: tuple[Interaction, ...] = ()
     kept: tuple[Kept, ...] = ()
     """Features that were not varied, and why."""

@@ -18,7 +18,7 @@ _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL_STEPS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _SCALED_UP = frozenset({"B", "B/s", "bit/s", "Hz", "op/s", "LUP/s", "FLUP/s", "flop/s", "W", "J"})
 _TERMS = {name.lower(): name for name in ("TaR", "TeF", "TcI", "TiI", "TlR")}
-"""Of Dutra 2015, chapter 5, as they are written there."""
+"""Terms of Dutra 2015, chapter 5, as they are written there."""
 _ALREADY_SCALED = {"Mop/s": (1e6, "op/s"), "MLUP/s": (1e6, "LUP/s"), "MFLUP/s": (1e6, "FLUP/s")}
 
 

@@ -40,7 +40,7 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
     """One repetition."""
 
     operations: float
-    """Of all tenants."""
+    """Operations of all tenants."""
     results: int
     """One of each tenant."""
     elapsed_s: float
@@ -51,7 +51,7 @@ class IoRun(msgspec.Struct, frozen=True, kw_only=True):
     cpio: Uncertain
     system_cpio: float
     eio_j: tuple[Uncertain, ...]
-    """By idle fraction of the plan's server."""
+    """Energy by idle fraction of the plan's server."""
 
     @property
     def result_j(self) -> tuple[float, ...]:

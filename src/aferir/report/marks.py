@@ -33,7 +33,7 @@ class Mark(msgspec.Struct, frozen=True):
     """How one environment is drawn."""
 
     place: int
-    """From 0 to `MARKS` - 1: the number of its colour in the page's style."""
+    """Place from 0 to `MARKS` - 1: the number of its colour in the page's style."""
     shape: str
     hollow: bool
 

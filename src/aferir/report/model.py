@@ -77,7 +77,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
     """`duration_s` by repetition, in seconds."""
     duration: Summary
-    """Of `duration_s`, in seconds; its `n` is 0 where nothing succeeded."""
+    """Summary of `duration_s`, in seconds; its `n` is 0 where nothing succeeded."""
     metrics: tuple[MetricSummary, ...]
     """The program's other figures, throughput among them."""
     observed: tuple[MetricSummary, ...]
@@ -158,7 +158,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """The arm within one environment; empty where there is only one."""
     points: tuple[CurvePoint, ...]
-    """By place where places are numbers, else in the order of first appearance."""
+    """Points by place where places are numbers, else in the order of first appearance."""
 
 
 class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,7 +197,7 @@ class IoCell(msgspec.Struct, frozen=True, kw_only=True):
     eio_j: tuple[Uncertain, ...]
     result_j: tuple[float, ...]
     year_kwh: tuple[float, ...] = ()
-    """Of so many results a day as the server's specification says, all year."""
+    """Energy of so many results a day as the server's specification says, all year."""
 
 
 class IoProjection(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,9 +208,10 @@ class IoProjection(msgspec.Struct, frozen=True, kw_only=True):
     measured: dict[int, float]
     """Mean system cycles per operation by cores."""
     usl: Projection | None
-    """By the Universal Scalability Law; None where too few numbers of cores make no law."""
+    """Projection by the Universal Scalability Law; None where too few numbers of cores make no
+    law."""
     linear: Projection | None
-    """By the linear model of Akram 2012, beside it."""
+    """Projection by the linear model of Akram 2012, beside it."""
     note: str = ""
 
 
@@ -220,7 +221,7 @@ class IoStudy(msgspec.Struct, frozen=True, kw_only=True):
     server: ServerSpec
     cells: tuple[IoCell, ...]
     results_per_day: dict[str, float]
-    """By group."""
+    """Results a day by group."""
     projections: tuple[IoProjection, ...] = ()
 
 
@@ -238,7 +239,7 @@ class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
     limit: Limit
     """What makes it so."""
     share: float
-    """Of the roof."""
+    """Share of the roof."""
 
 
 class Roofline(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,7 +288,7 @@ class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     environment: str
     emulated: bool
-    """In either run."""
+    """Whether it was emulated in either run."""
     first: Summary
     second: Summary
     verdict: Verdict

@@ -17,7 +17,7 @@ from aferir.report.sentences import outcome_of, stalled
 from aferir.statistics.verdict import Outcome
 
 _LETTERS = 110
-"""Of a line of the page."""
+"""Letters of a line of the page."""
 _LINES = 20
 """What takes more than these to say in sentences is summarised first."""
 

@@ -32,9 +32,9 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
     environment: str
     groups: tuple[str, ...]
-    """In which at least one did."""
+    """Groups in which at least one did."""
     without_result: int
-    """Of those groups: all repetitions failed."""
+    """How many of those groups have no result: all repetitions failed."""
     repetitions: int
     of: int
     """Repetitions in those groups, the good ones included."""
@@ -76,7 +76,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     groups: int
     comparisons: int
-    """With a verdict, or none for lack of results; emulated ones are not among them."""
+    """Comparisons with a verdict, or none for lack of results; emulated ones are not among them."""
     outcomes: dict[Outcome, int]
     margin: float
     """Differences up to it are called none."""

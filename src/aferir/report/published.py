@@ -73,7 +73,7 @@ class PublishedFigure(msgspec.Struct, frozen=True, kw_only=True):
     """The figure of ours that it stands beside."""
     what: str
     figure: str
-    """For people, with what was published of its spread."""
+    """The figure for people, with what was published of its spread."""
     source: str
 
 

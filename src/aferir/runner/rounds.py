@@ -65,7 +65,7 @@ class Session:
         self.ready = ready
         self.writer = writer
         self.kinds = {spec.name: kinds[spec.kind] for spec in plan.environments}
-        """By the name of an environment."""
+        """Kinds by the name of an environment."""
         self.environments = environments
         self.workloads = workloads
         self.watch = watch

@@ -119,7 +119,7 @@ class _Means(msgspec.Struct, frozen=True, kw_only=True):
     kinds: Mapping[str, Kind]
     """Those that the plan names."""
     environments: Mapping[str, Environment]
-    """By the place of a specification: its kind, and its host."""
+    """Environments by the place of a specification: its kind, and its host."""
     workloads: Mapping[str, Program[Any]]
     progress: Progress
 

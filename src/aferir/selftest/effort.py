@@ -22,9 +22,9 @@ class Effort(msgspec.Struct, frozen=True, kw_only=True):
     most: int
     seconds: float
     target: float
-    """Of the ratio."""
+    """Target of the ratio."""
     width: float = 0.05
-    """Of the ratio's 95 % interval, relative to the ratio, at which it is known."""
+    """Width of the ratio's 95 % interval, relative to the ratio, at which it is known."""
 
     def is_enough(self, rounds: int, used_s: float, ratio: Ratio | None) -> bool:
         """Whether so many rounds in that time, which gave that ratio, do."""

@@ -37,7 +37,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None = None
     """The run to go on with, or to report."""
     notes: tuple[str, ...] = ()
-    """Which runs of this experiment are left as they are, and why, a sentence each."""
+    """Runs of this experiment that are left as they are, and why, a sentence each."""
 
 
 def choose(

@@ -33,7 +33,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     format: int
     version: str
-    """Of aferir."""
+    """Version of aferir."""
     name: str
     created_unix_ns: int
     experiment_sha256: str

@@ -15,7 +15,7 @@ from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.settings import State
 
 _ITSELF = 0.08
-"""Of the machine: what it does for itself is no company."""
+"""Share of the machine: what it does for itself is no company."""
 _LOOKS_S = 1.5
 """For so long it is seen at first what others use whom nobody holds up."""
 _SMOOTHED_S = 2.0

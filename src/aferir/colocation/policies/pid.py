@@ -14,12 +14,12 @@ class Gains(msgspec.Struct, frozen=True, kw_only=True):
     """How the reserved share of the room follows the quantile's distance from its target."""
 
     target: float = 0.5
-    """Of the SLA."""
+    """Share of the SLA that is aimed at."""
     proportional: float = 0.8
     integral_per_s: float = 0.4
     derivative_s: float = 0.05
     period: float = 0.25
-    """Of the reservations, relative to the SLA."""
+    """Period of the reservations, relative to the SLA."""
 
 
 def pid(gains: Gains | None = None) -> Decide:

@@ -16,9 +16,9 @@ LEAST_S = 1024e-9
 LONGEST_S = 4.19
 """Longest period: 2^22 us."""
 _MOST_SHARE = 0.95
-"""Of one processor: a thread that never sleeps leaves something to others."""
+"""Share of one processor: a thread that never sleeps leaves something to others."""
 _MARGIN = 0.98
-"""Of what is admitted: rounding, and a thread that is born between two decisions."""
+"""Share of what is admitted: rounding, and a thread that is born between two decisions."""
 
 
 class Reservation(msgspec.Struct, frozen=True):

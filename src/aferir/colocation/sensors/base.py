@@ -16,7 +16,7 @@ class Look(msgspec.Struct, frozen=True):
     """
 
     latencies: Histogram
-    """Of good answers."""
+    """Latencies of good answers."""
     failed: int = 0
     """Requests known to have got no good answer; none of them is among the latencies unless
     `failed_within` says so."""

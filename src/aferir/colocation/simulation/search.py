@@ -80,7 +80,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The last one."""
     beside: tuple[Compared, ...]
     batch: Ratio
-    """Of batch work, the last one's over the defaults'."""
+    """Batch work, the last one's over the defaults'."""
     kept_alone: int
     """Trials compared in which it kept the service level and the defaults did not ..."""
     kept_by_defaults_alone: int

@@ -33,7 +33,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     service_threads: int = 4
     batch_threads: int = 4
     other_threads: int = 0
-    """Of somebody else: always running, in the fair class as everybody."""
+    """Threads of somebody else: always running, in the fair class as everybody."""
     duration_s: float = 20.0
     warm_up_s: float = 2.0
     """Requests that come before are not counted."""
@@ -56,7 +56,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the requests that took longer than the bound, or were never answered."""
     requests: int
     batch_share: float
-    """Of the processor time that the batch work has alone."""
+    """Share of the processor time that the batch work has alone."""
     system_worst_s: float
     """Longest answer to a small task of the system, ten times a second."""
     changes: int

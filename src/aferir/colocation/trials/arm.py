@@ -82,7 +82,7 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
     idle_cpus: float
     """CPUs that nobody used."""
     cpus: int
-    """Of the machine."""
+    """CPUs of the machine."""
     system_s: tuple[float, ...]
     """Each answer of a small task of the system, ten a second."""
     own_cpus: float
@@ -90,7 +90,7 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
     own_memory_bytes: float
     leaked_cpus: float
     speed: float
-    """Of the machine at that time; 0: unknown. See `aferir.colocation.trials.speed`."""
+    """Speed of the machine at that time; 0: unknown. See `aferir.colocation.trials.speed`."""
     problems: tuple[str, ...] = ()
 
     def latency(self, sla: Sla) -> Latency | None:

@@ -20,7 +20,7 @@ _STEP = 1.6
 _RESOLUTION = 0.1
 _MOST = 20_000.0
 _MOST_CPUS = 0.1
-"""Of the machine, for the load generator: one that uses more is no user elsewhere any more."""
+"""CPUs of the machine, for the load generator: one that uses more is no user elsewhere any more."""
 Tell = Callable[[str], None]
 
 

@@ -39,7 +39,7 @@ class Engine(msgspec.Struct, frozen=True):
 
     name: str
     prefix: str
-    """Of the environment variables that it reads."""
+    """Prefix of the environment variables that it reads."""
     documents: str
     """Where documents of the index `texts` are put: types are gone since Elasticsearch 7."""
 

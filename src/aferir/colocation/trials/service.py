@@ -22,7 +22,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     """A service under way."""
 
     pid: int
-    """Of the process that all of the service descends from."""
+    """Number of the process that all of the service descends from."""
     latency: str
     """Where its latencies are learnt, as `aferir colocate --latency` has it."""
     threads: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[tuple[float, str], ...]
     """Weight and address of each kind of request."""
     text_bytes: int = 0
-    """Of what is searched, before it was indexed."""
+    """Bytes of what is searched, before it was indexed."""
 
 
 def as_user() -> tuple[str, ...]:

@@ -36,7 +36,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """What is tried."""
 
     load: float
-    """Of the highest rate that meets the service level alone."""
+    """Share of the highest rate that meets the service level alone."""
     batch: Batch
     sla: Sla
     arms: tuple[str, ...] = tuple(POLICIES)

@@ -18,7 +18,7 @@ from aferir.machine import packages
 from aferir.model.finding import Finding
 
 REPOSITORY = "aferir-userland"
-"""Of the images that our userlands are imported as; the tag is the userland's hash."""
+"""Repository of the images that our userlands are imported as; the tag is the userland's hash."""
 _ASK_S, _PULL_S, _IMPORT_S, _REMOVE_S = 60.0, 900.0, 300.0, 20.0
 _START = "systemctl start docker, or name a daemon in DOCKER_HOST"
 

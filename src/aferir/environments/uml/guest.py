@@ -34,12 +34,12 @@ from aferir.linux.process import Completed
 from aferir.machine import privileges
 
 KIND = "uml"
-"""Of its entry in the journal."""
+"""Kind of its entry in the journal."""
 _BOOT_LIMIT_S = 120.0
 _COPY_LIMIT_S = 60.0
 _LINE_BYTES = 2048
-"""Of a command that its agent is told over its line. A message of more than the 4 KiB that the
-guest's terminal holds (N_TTY_BUF_SIZE) stops that line for good."""
+"""Bytes of a command that its agent is told over its line. A message of more than the 4 KiB that
+the guest's terminal holds (N_TTY_BUF_SIZE) stops that line for good."""
 _IN = 'mkdir -p -- "${2%/*}/" && cp -p -- "$1" "$2"'
 _OUT = '[ -f "$2" ] && cp -- "$2" "$1"'
 
@@ -49,13 +49,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     memory_bytes: int = 2**28
     modules: Sequence[str] = ()
-    """To be loaded, with all that they need, before its first program runs."""
+    """Modules to be loaded, with all that they need, before its first program runs."""
     shares: Sequence[Share] = ()
     """Folders of the host that it sees."""
     wires: Sequence[int] = ()
     """Handles of sockets (AF_UNIX, SOCK_DGRAM): one frame of its interface vec0, vec1, ... each."""
     disk: Path | None = None
-    """In place of the image's own."""
+    """Disk in place of the image's own."""
 
 
 class Placing(msgspec.Struct, frozen=True, kw_only=True):

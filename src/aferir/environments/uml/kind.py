@@ -36,7 +36,7 @@ from aferir.model.plan import (
 KEPT_BYTES = 32 * 2**20
 """What a guest's kernel and user land keep of its memory, about."""
 GROUP = "uml-group"
-"""Of the journal's entry of a guest's control groups."""
+"""Kind of the journal's entry of a guest's control groups."""
 _SAYS = "a Linux kernel in user space: real figures, neither emulated nor by KVM"
 
 

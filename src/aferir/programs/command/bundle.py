@@ -12,7 +12,7 @@ from aferir.errors import MissingError, UsageError
 from aferir.linux import journal
 
 MOST_BYTES = 2**30
-"""Of all files together: they are copied for every repetition."""
+"""Bytes of all files together: they are copied for every repetition."""
 _KEPT = 20
 """Archives of other commands, or of earlier states of the files, that stay in the cache."""
 

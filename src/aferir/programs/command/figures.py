@@ -32,7 +32,7 @@ _SPEC = re.compile(
 )
 _FORM = "write it as NAME=regex:EXPRESSION, NAME=json:a.b[0], NAME=csv:COLUMN or NAME=last"
 _UNITS = {"s": "s", "bytes": "B", "bps": "B/s", "rps": "1/s", "percent": "%", "hz": "Hz", "w": "W"}
-"""By the end of a figure's name."""
+"""Units by the end of a figure's name."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
 
@@ -45,7 +45,7 @@ class FigureSpec(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
     """Expression, path or column."""
     file: str = ""
-    """Which the program writes; empty: its standard output."""
+    """The file that the program writes; empty: its standard output."""
     which: Which = "only"
     unit: str = "1"
     better: Better = ""

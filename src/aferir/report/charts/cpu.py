@@ -11,7 +11,7 @@ from aferir.report.marks import places
 from aferir.report.model import CellResult, CpuSplit, Evaluation
 
 STATES = ("user", "nice", "system", "irq", "softirq", "iowait", "steal", "idle")
-"""In the order in which they are stacked."""
+"""States in the order in which they are stacked."""
 
 SplitOf = tuple[CellResult, CpuSplit]
 

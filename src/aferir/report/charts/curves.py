@@ -64,7 +64,7 @@ class _Look(msgspec.Struct, frozen=True):
     """How a curve is drawn."""
 
     place: int
-    """Of the mark that gives its colour and its shape."""
+    """Place of the mark that gives its colour and its shape."""
     style: str
 
     @property

@@ -76,7 +76,7 @@ class Entry(msgspec.Struct, frozen=True):
     tone: str
     style: str = "solid"
     place: int | None = None
-    """Of a mark; None: a line alone."""
+    """Place of a mark; None: a line alone."""
     line: bool = True
 
 

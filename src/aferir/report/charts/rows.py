@@ -17,7 +17,8 @@ from aferir.report.charts.scales import Axis
 from aferir.report.marks import mark
 
 WIDTH = 960
-"""Of every chart in its own units; the page scales it to its column. Text is 12 of them high."""
+"""Width of every chart in its own units; the page scales it to its column. Text is 12 of them
+high."""
 ROW = 24
 _TEXT = 7.0
 """Usual width of a letter."""
@@ -37,7 +38,7 @@ class Bar(msgspec.Struct, frozen=True):
     """Class of its colour."""
     hatched: bool = False
     thick: float = 0.66
-    """Of the row's height."""
+    """Share of the row's height."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -84,7 +85,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     note: str = ""
     place: int | None = None
-    """Of the environment whose mark stands before the name."""
+    """Place of the environment whose mark stands before the name."""
     quiet: bool = False
     drawn: tuple[Drawn, ...] = ()
 
@@ -110,7 +111,7 @@ class Key(msgspec.Struct, frozen=True):
     text: str
     hatched: bool = False
     place: int | None = None
-    """Of a mark that stands instead of a box of that colour."""
+    """Place of a mark that stands instead of a box of that colour."""
 
 
 def rows_chart(

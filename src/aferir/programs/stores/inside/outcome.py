@@ -23,16 +23,16 @@ class Figures:
     """What was measured of a run that is right."""
 
     duration_s: float
-    """Of the measured part."""
+    """Duration of the measured part."""
     requests: int
     """Searches, transactions or operations of the store that were done in it."""
     bytes_read: int
-    """Of the programs' own reads in it, whoever answered them: cache or device."""
+    """Bytes of the programs' own reads in it, whoever answered them: cache or device."""
     bytes_written: int
     setup_s: float
     """Before it: making the data and loading it."""
     cpu: CpuTime
-    """Of the programs, while they read and wrote that."""
+    """Processor time of the programs, while they read and wrote that."""
     others: dict[str, float | str] = field(default_factory=dict)
     """What this program alone tells."""
 
