@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -257,6 +258,12 @@ def test_packages_of_other_tools_are_read_with_their_habits(tool: Callable[[byte
 def test_a_manifest_is_read_whichever_tool_wrote_it(word: str, algorithm: str, name: str) -> None:
     found = ova.parse_manifest(f"{word}({name})= 00FF\r\n\n".encode())
     assert found == {name: (algorithm, "00ff")}
+
+
+@given(st.binary(max_size=200) | st.text(max_size=60).map(lambda x: f"SHA256({x})= 0a".encode()))
+def test_any_manifest_is_read_or_refused(content: bytes) -> None:
+    with contextlib.suppress(UsageError):
+        ova.parse_manifest(content)
 
 
 def test_a_package_with_brackets_and_blanks_in_its_names_is_read() -> None:

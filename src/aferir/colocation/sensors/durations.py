@@ -13,8 +13,8 @@ import re
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Units that a user may give to bare numbers, in seconds."""
-LONGEST_S = 1e7
-"""A longer duration, of four months, is a mistake: most often a time of day."""
+LONGEST_S = 1e5
+"""A longer duration, of more than a day, is a mistake: a time of day, or another unit."""
 
 _WORDS = {
     1e-9: "ns nanos nsec nsecs nanosecond nanoseconds",
@@ -35,6 +35,12 @@ _ISO = re.compile(
     r"P(?:(\d{1,4})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,12}(?:\.\d{1,9})?)S)?)?"
 )
 _BETWEEN = re.compile(r"\s*[,;]\s+|\s+:\s+|\s*[,;]\s*")
+_KNOWN = {
+    "event.duration": "ns",  # Elastic Common Schema
+    "Duration": "ns",  # Traefik
+    "OriginDuration": "ns",
+    "responseTime": "ms",  # pino-http
+}
 _NOTHING = ("", "-")
 _WORD_ENDS = re.compile(r"[_.-]|(?<=[a-z0-9])(?=[A-Z])")
 
@@ -81,7 +87,12 @@ def says_nothing(text: str) -> bool:
 
 
 def unit_of(name: str) -> str | None:
-    """The unit that a field's own name ends with (`took_ms`, `durationMillis`), or None."""
+    """The unit that a field's own name ends with (`took_ms`, `durationMillis`), or is known to be.
+
+    None where nothing says it.
+    """
+    if name in _KNOWN:
+        return _KNOWN[name]
     each_s = _SECONDS.get(_WORD_ENDS.split(name)[-1].lower())
     return next((unit for unit, one in UNITS.items() if one == each_s), None)
 

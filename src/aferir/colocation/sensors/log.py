@@ -21,6 +21,7 @@ MOST_LINES = 100
 _REMEMBERED = 1000
 """Lines by which the share that is not understood is judged; older ones count half, and so on."""
 _STEPS = ((0.5, "more than half"), (0.1, "more than a tenth"), (0.01, "more than a hundredth"))
+_UNKNOWN = "; is that how the service writes it? say its own format: nginx:PATH#FORMAT, say"
 _PAST_BYTES = 1 << 16
 
 
@@ -104,7 +105,7 @@ class LogSensor:
         if found.unread == found.lines:
             if self._hint is None:
                 fits = fitting(lines[:MOST_LINES])
-                self._hint = f"; they look like those of {fits}" if fits else ""
+                self._hint = f"; they look like those of {fits}" if fits else _UNKNOWN
             word = "none of its new lines tells a latency"
             return f"{self._path}: {word}{self._hint}"
         if found.aside == found.lines and not before:

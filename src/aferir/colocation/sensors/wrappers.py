@@ -21,14 +21,19 @@ _SYSLOG = re.compile(
     rb"|(?:<\d{1,3}>)?(?:" + _BSD + rb"|" + _STAMP + rb") (?:[\w.:-]{1,255} )?" + _TAG
 )
 _COMPOSE = re.compile(rb"[\w.-]{1,128} +\| ")
+_STAMPED = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}(?:Z|[+-]\d\d:\d\d) ")
+"""By `docker logs -t` and `kubectl logs --timestamps`; services write coarser ones."""
 _KEYS = frozenset({"log", "stream", "time", "attrs"})
+_MORE_KEYS = frozenset(
+    {"kubernetes", "docker", "@timestamp", "tag", "_p", "logtag", "container_id", "container_name"}
+)
+"""What collectors add."""
 _BOM = b"\xef\xbb\xbf"
 
 
 class _Docker(msgspec.Struct, frozen=True):
     log: str
     stream: str
-    time: str
 
 
 _decode = msgspec.json.Decoder(_Docker).decode
@@ -64,7 +69,7 @@ def unwrapped(line: bytes) -> tuple[bytes, bool]:
         return _from_docker(line)
     if (found := _CRI.match(line)) is not None:
         return line[found.end() :], found[1] == b"F"
-    found = _SYSLOG.match(line) or _COMPOSE.match(line)
+    found = _SYSLOG.match(line) or _STAMPED.match(line) or _COMPOSE.match(line)
     return (line[found.end() :].removeprefix(_BOM), True) if found else (line, True)
 
 
@@ -78,7 +83,10 @@ def _from_docker(line: bytes) -> tuple[bytes, bool]:
         return line, True
     try:
         found = _decode(line)
-        if not _decode_any(line).keys() <= _KEYS or found.stream not in ("stdout", "stderr"):
+        if not _decode_any(line).keys() <= _KEYS | _MORE_KEYS or found.stream not in (
+            "stdout",
+            "stderr",
+        ):
             return line, True
     except (ValueError, RecursionError):
         return line, True

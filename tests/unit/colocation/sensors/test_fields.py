@@ -77,6 +77,20 @@ def test_a_unit_behind_the_number_is_obeyed_where_none_is_said() -> None:
     assert seconds(expression.parser(r"in (\d+)", "ms")(b"in 250s")) == pytest.approx(0.25)
 
 
+def test_the_first_of_a_list_of_times_is_not_taken_for_all_of_it() -> None:
+    retried = b"rt=0.001, 2.900 ok"
+    assert expression.parser(r"rt=([\d.]+)")(retried) is UNREAD
+    assert expression.parser(r"rt=([\d.]+)")(b"rt=-, 2.900") is UNREAD
+    assert seconds(expression.parser(r"rt=([\d., ]+)")(retried)) == pytest.approx(2.901)
+    assert seconds(expression.parser(r"rt=([\d.]+),")(retried)) == pytest.approx(0.001)
+    assert seconds(expression.parser(r"rt=([\d.]+)")(b"rt=0.001, 200")) == pytest.approx(0.001)
+
+
+def test_an_object_behind_other_text_is_read() -> None:
+    assert seconds(fields.parser("rt")(b'INFO [main] {"rt":0.3}')) == pytest.approx(0.3)
+    assert fields.parser("rt")(b'INFO {"rt":0.3} and more') is UNREAD
+
+
 @pytest.mark.parametrize("wrong", ["(", "no group", "(?P<1>x)", "(a){99999999999}"])
 def test_a_wrong_expression_is_told_at_once(wrong: str) -> None:
     with pytest.raises(UsageError):

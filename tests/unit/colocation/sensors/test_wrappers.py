@@ -30,6 +30,8 @@ def docker(text: str, stream: str = "stdout") -> bytes:
         b"<165>1 2026-01-11T22:14:15.003Z web nginx 77 ID47 - " + LINE,
         b'<165>1 2026-01-11T22:14:15.003Z web nginx - - [a@1 b="c\\]d"][e@2] \xef\xbb\xbf' + LINE,
         b"web-1  | " + LINE,
+        b"2026-01-21T08:59:54.123456789Z " + LINE,
+        docker(LINE.decode() + "\n").replace(b'"time"', b'"kubernetes": {"pod": "x"}, "time"'),
     ],
 )
 def test_the_line_inside_is_found(wrapped: bytes) -> None:
@@ -47,6 +49,7 @@ def test_the_line_inside_is_found(wrapped: bytes) -> None:
         b'{"stream":"stdout","rt":0.1,"log":"x","time":"t"}',
         b"2026-01-01 10:00:00 UTC [77] a@b LOG:  duration: 31.000 ms  statement: select 1",
         b"2026-01-01 10:00:00.123 UTC [77] LOG:  duration: 31.000 ms  statement: select 1",
+        b"2026-01-15T20:17:00+01:00 192.0.2.7 0.024",
         b"# Query_time: 0.1  Lock_time: 0.0",
         b'[2026-01-15T20:17:00.310Z] "POST /v1/a HTTP/2" 204 - 154 0 31',
     ],

@@ -11,8 +11,8 @@ _LOGGER = "http.log.access"
 
 def parse(line: bytes) -> Heard:
     """See `Parser`; lines of its other loggers are aside."""
-    head, brace, rest = line.partition(b"{")
-    document = fields.decoded(brace + rest)
+    head = line.partition(b"{")[0]
+    document = fields.decoded(line)
     if document is None:
         return UNREAD
     logger = document.get("logger", head.decode("utf-8", "replace"))

@@ -9,13 +9,17 @@ from aferir.colocation.sensors.heard import UNREAD, Heard, Parser, answer, by_st
 from aferir.errors import UsageError
 
 _FOLLOWS = re.compile(rb"(?:\s?(?:ns|us|\xc2\xb5s|\xce\xbcs|ms|sec)|s|m|min|h)(?![\w=:])")
+_GOES_ON = re.compile(rb"(?:,\s?|\s:\s)(?:\d+\.\d|-(?!\d))")
+"""A list of times, one for each server that was tried, of which the number is the first."""
 _NUMBER = re.compile(rb"[\d.eE+-]+")
 
 
 def parser(expression: str, unit: str | None = None) -> Parser:
-    """Found anywhere in a line: the group `latency`, or the first; and `status`, if it has that.
+    r"""Found anywhere in a line: the group `latency`, or the first; and `status`, if it has that.
 
-    A unit that follows the number in the text is obeyed where the user says none.
+    A unit that follows the number in the text is obeyed where the user says none. Where the
+    expression ends with a number that is the first of a list of times, the line is not understood:
+    `([\d., ]+)` reads them all, `([\d.]+),` the first.
     Errors: UsageError where it is none, has no group, or the unit is unknown.
     """
     if unit is not None and unit not in durations.UNITS:
@@ -45,6 +49,8 @@ def parser(expression: str, unit: str | None = None) -> Parser:
             if heard is not None:
                 return heard
         text = found.group(group)
+        if found.end() == found.end(group) and _GOES_ON.match(line, found.end()):
+            return UNREAD
         if unit is None and _NUMBER.fullmatch(text):
             follows = _FOLLOWS.match(line, found.end(group))
             text += follows[0] if follows else b""

@@ -70,9 +70,9 @@ def parser(field: str, unit: str | None = None) -> Parser:
 
 
 def decoded(line: bytes) -> dict[str, Any] | None:
-    """One JSON object, or None. Errors: none."""
+    """One JSON object, at the end of the line or the whole of it, or None. Errors: none."""
     try:
-        found = _decode(line)
+        found = _decode(line[max(0, line.find(b"{")) :])
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
