@@ -113,15 +113,16 @@ class _Line:
 
         from aferir.cli.console import console
 
-        self._quiet = quiet
+        stderr = console(stderr=True)
+        self._lines = not quiet and not stderr.is_terminal
         self._bar = Progress(
             TextColumn("{task.description:28}"),
             BarColumn(),
             TextColumn("{task.percentage:3.0f} %"),
             TimeElapsedColumn(),
-            console=console(stderr=True),
+            console=stderr,
             transient=True,
-            disable=quiet,
+            disable=quiet or self._lines,
         )
         self._task = self._bar.add_task("starting", total=1.0)
 
@@ -134,6 +135,8 @@ class _Line:
 
     def show(self, text: str, share: float) -> None:
         """Say what is under way; `share` of the whole is done."""
+        if self._lines:
+            print(f"[{share:4.0%}] {text}", file=sys.stderr)
         self._bar.update(self._task, description=text, completed=share)
 
 
