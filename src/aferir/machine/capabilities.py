@@ -8,6 +8,7 @@ from aferir.model.finding import Finding
 UNLIKE_OTHERS = "programs of `native` run, unlike containers and guests, in the control group"
 OUT_OF_IT = "start aferir outside of that group, e.g. by systemd-run --scope --slice=-.slice"
 _NO_QUOTA = "start the container around aferir without --cpus, or the service without CPUQuota="
+_NO_SET = "start the container around aferir without --cpuset-cpus, or aferir without taskset"
 _NO_MEMORY_LIMIT = "start the container around aferir without --memory, or with more of it"
 _BUSY_PER_CPU = 0.3
 """Runnable tasks per CPU, a minute's average, above which others clearly take part."""
@@ -93,6 +94,10 @@ def _own_group(machine: MachineFacts) -> list[Finding]:
 def limits(machine: MachineFacts) -> list[Finding]:
     """What a container, or whoever made the control groups around us, keeps from all we run."""
     found = []
+    if len(machine.allowed_cpus) < machine.cpus:
+        numbers = ", ".join(map(str, machine.allowed_cpus))
+        said = f"aferir may use {len(machine.allowed_cpus)} of {machine.cpus} CPUs: {numbers}"
+        found.append(Finding("cpu-set", "degraded", said, _NO_SET))
     quota, size = machine.limits.cpus, machine.limits.memory_bytes
     if quota is not None and quota < len(machine.allowed_cpus):
         said = (

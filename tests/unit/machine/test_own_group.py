@@ -137,6 +137,16 @@ def test_the_doctor_tells_of_limits_that_bind() -> None:
     assert not {"cpu-limit", "memory-limit"} & {f.subject for f in capabilities.findings(loose)}
 
 
+def test_doctor_tells_of_processors_that_are_kept_from_us() -> None:
+    whole = facts.collect()
+    some = msgspec.structs.replace(whole, cpus=8, allowed_cpus=(2, 3, 5))
+    told = {finding.subject: finding for finding in capabilities.findings(some)}
+    assert "3 of 8 CPUs: 2, 3, 5" in told["cpu-set"].message
+    assert told["cpu-set"].remedy
+    every = msgspec.structs.replace(whole, cpus=3, allowed_cpus=(0, 1, 2))
+    assert "cpu-set" not in {finding.subject for finding in capabilities.findings(every)}
+
+
 @pytest.mark.parametrize(
     ("quota", "most"), [(None, 4), (0.5, 1), (1.0, 1), (1.5, 2), (3.2, 4), (64.0, 4)]
 )
