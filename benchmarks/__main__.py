@@ -11,6 +11,7 @@ from benchmarks.clock import bench as clock
 from benchmarks.cluster import bench as cluster
 from benchmarks.colocation import bench as colocation
 from benchmarks.elastic import bench as elastic
+from benchmarks.explain import bench as explain
 from benchmarks.gate import bench as gate
 from benchmarks.interactive import bench as interactive
 from benchmarks.io import bench as io
@@ -24,6 +25,7 @@ BENCHES = {
     "cluster": cluster,
     "colocation": colocation,
     "elastic": elastic,
+    "explain": explain,
     "gate": gate,
     "interactive": interactive,
     "io": io,

@@ -86,6 +86,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Plan, run, say what it gave; 1 where an arm gave no figure."""
+    _share(options.within)
+    seconds("--time", options.time)
     document = _document(options)
     plan = _plan(document)
     while why := _kept(document, plan):
