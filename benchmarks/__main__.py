@@ -13,6 +13,7 @@ from benchmarks.colocation import bench as colocation
 from benchmarks.elastic import bench as elastic
 from benchmarks.explain import bench as explain
 from benchmarks.gate import bench as gate
+from benchmarks.hosts import bench as hosts
 from benchmarks.interactive import bench as interactive
 from benchmarks.io import bench as io
 from benchmarks.kills import bench as kills
@@ -27,6 +28,7 @@ BENCHES = {
     "elastic": elastic,
     "explain": explain,
     "gate": gate,
+    "hosts": hosts,
     "interactive": interactive,
     "io": io,
     "kills": kills,

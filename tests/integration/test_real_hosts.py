@@ -16,9 +16,12 @@ from aferir.hosts import messages, reaching
 from aferir.hosts.environment import Host, RemoteEnvironment
 from aferir.hosts.line import Line
 from aferir.hosts.reaching import Asked
+from aferir.hosts.spread import Spread
 from aferir.linux import process
 from aferir.model.host import HostSpec
 from aferir.model.plan import EnvironmentSpec
+from aferir.programs.kernels import kernel_path
+from aferir.programs.mpi import placement_options
 from aferir.store import open_run
 from tests.integration import real_hosts
 from tests.integration.real_hosts import Lab, Machine
@@ -51,12 +54,26 @@ host = "b"
 name = "kernel"
 kind = "native"
 host = "c"
+[[environment]]
+name = "both"
+kind = "native"
+host = "a,b"
+cpus = 1
 [[workload]]
 name = "ep"
 program = "npb"
 kernel = "ep"
 class = "S"
 threads = 1
+environments = ["bare", "lxc", "podman", "kernel"]
+[[workload]]
+name = "ranks"
+program = "npb-mpi"
+kernel = "ep"
+class = "S"
+processes = 2
+mpi = "openmpi"
+environments = ["both"]
 """
 
 
@@ -111,7 +128,7 @@ def test_one_experiment_is_over_hosts_that_differ_in_all(farm: Lab, tmp_path: Pa
         out, err = child.communicate()
         assert child.returncode == 0, err
     cells = {cell["environment"]: cell for cell in json.loads(out)["evaluation"]["cells"]}
-    assert cells.keys() == {"bare", "lxc", "podman", "kernel"}
+    assert cells.keys() == {"bare", "lxc", "podman", "kernel", "both"}
     assert not [cell for cell in cells.values() if cell["failures"]]
     (run,) = (tmp_path / "runs").iterdir()
     written = open_run(run)
@@ -285,3 +302,30 @@ def test_whatever_ends_nothing_is_left_and_the_host_serves_again(farm: Lab, end:
     instance.release()
     host.lose()
     eventually(lambda: not real_hosts.left(machine))
+
+
+def test_ranks_are_on_two_hosts_that_have_no_way_into_each_other(farm: Lab) -> None:
+    program = kernel_path("npb-mpi-ep-openmpi")
+    hosts = farm.hosts("a", "b")
+    spec = EnvironmentSpec(name="n", kind="native", cpus=1, memory_bytes=2**28, host="a,b")
+    assert spec.machines() == 2
+    try:
+        environment = Spread(hosts).environment("native")
+        assert {finding.status for finding in environment.check()} == {"ok"}
+        instance = environment.allocate(spec)
+        try:
+            instance.put(program, PurePosixPath("/opt/aferir") / program.name)
+            options = ("mpirun.openmpi", *placement_options("openmpi", root=True))
+            line = (*options, "-n", "2", f"/opt/aferir/{program.name}", "--class", "S")
+            for _ in range(2):
+                figures = json.loads(instance.run(line, timeout_s=300).stdout.splitlines()[-1])
+                assert (figures["verified"], figures["hosts"]) == (True, 2)
+            assert instance.run(["hostname"]).stdout == "a\n"
+            broken = (*options, "-n", "0", f"/opt/aferir/{program.name}", "--no-such-option")
+            assert instance.run(broken, timeout_s=300, check=False).exit_code != 0
+        finally:
+            instance.release()
+    finally:
+        for host in hosts:
+            host.lose()
+    eventually(lambda: not any(real_hosts.left(farm.machines[name]) for name in "ab"))

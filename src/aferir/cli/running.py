@@ -75,7 +75,7 @@ def carry_out(
                 _program(account.PROGRAM) if plan.server is not None else None,
             ),
             facts=machine.describe() | ({} if others is None else {"hosts": others.facts()}),
-            elsewhere={} if others is None else others.hosts,
+            elsewhere={} if others is None else others.places(plan),
             context=registry.context(),
             progress=progress,
             fresh=fresh,

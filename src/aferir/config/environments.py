@@ -11,6 +11,7 @@ from aferir.config.fields import Fields, Name
 from aferir.config.problems import Problems
 from aferir.environments.base import Kind
 from aferir.model.checking import Refused, Wrong, read_value
+from aferir.model.host import SPREAD
 from aferir.model.parameters import told
 from aferir.model.plan import UNASKED, EnvironmentSpec, HostLimits
 from aferir.model.units import format_size
@@ -110,8 +111,13 @@ def _host_of(
     name = levels["host"].value if "host" in levels else environment.table.get("host", "")
     if not isinstance(name, str) or not name:
         return here, None
-    if name in here.others:
-        return here.others[name], None
+    names = name.split(",")
+    if all(one in here.others for one in names):
+        several = len(names) > 1 and environment.table.get("kind") != SPREAD
+        said = f"several hosts are for environments of kind {SPREAD}"
+        wrong = Wrong("host", said, "name one host") if several else None
+        return here.least_of(names), wrong
+    name = next(one for one in names if one not in here.others)
     known = tuple(here.others)
     remedy = choose(name, known) if known else 'add [[host]] with `name` and `reach = "ssh NODE"`'
     return UNASKED, Wrong("host", f"there is no [[host]] {shown(name)}", remedy)

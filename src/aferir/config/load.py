@@ -156,7 +156,9 @@ def plan_of(
         server=server,
         design=design,
         load_period_s=experiment.load_period_s,
-        hosts=tuple(one for one in hosts if any(one.name == spec.host for spec in specs)),
+        hosts=tuple(
+            one for one in hosts if any(one.name in spec.host.split(",") for spec in specs)
+        ),
         environments=specs,
         cells=cells,
         shrunk=(*shrunk, *too_large),

@@ -136,7 +136,11 @@ class RemoteInstance:
             asked.load_period_s,
             accounted=asked.accounted,
         )
-        return self._line.ask(request, Measured, within_s=asked.timeout_s + _GRACE_S)
+        measured = self._line.ask(request, Measured, within_s=asked.timeout_s + _GRACE_S)
+        if measured.done is None:
+            return measured
+        done = by_our_clock(measured.done, self._line.clock)
+        return msgspec.structs.replace(measured, done=done)
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
         """Copy a file; its content crosses the line once, however often it is put."""

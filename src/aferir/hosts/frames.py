@@ -31,6 +31,8 @@ class Reader:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._coming = select.poll()  # select(2) knows no handles above 1023, as a fleet needs
+        self._coming.register(descriptor, select.POLLIN)
         self._kept = bytearray()
 
     def line(self, silence_s: float) -> bytes | None:
@@ -71,8 +73,7 @@ class Reader:
 
     def _fill(self, silence_s: float) -> bool:
         """Wait for something; False where the line has ended."""
-        ready, _, _ = select.select([self._descriptor], [], [], max(0.0, silence_s))
-        if not ready:
+        if not self._coming.poll(max(0.0, silence_s) * 1e3):
             raise Silence(f"nothing has come for {silence_s:.0f} s")
         piece = os.read(self._descriptor, _PIECE)
         self._kept += piece

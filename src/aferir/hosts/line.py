@@ -9,6 +9,7 @@ import secrets
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -50,15 +51,20 @@ _SAID = (
 class Line:
     """One agent. Its methods are called from one thread at a time."""
 
-    def __init__(self, host: HostSpec) -> None:
-        """Reach the host. Errors: MissingError with the reason and a remedy."""
+    def __init__(
+        self, host: HostSpec, start: Callable[[HostSpec], subprocess.Popen[str]] | None = None
+    ) -> None:
+        """Reach the host, by what `start` starts if not its own command.
+
+        Errors: MissingError with the reason and a remedy.
+        """
         self.host = host
         self.broken = False
         """Nothing can be asked any more; the agent gives everything back by itself."""
         self.clock: clocks.Offset | None = None
         """How far the clock there is ahead of ours; None before it has answered once."""
         self._token = secrets.token_hex(8)
-        self._child = _start(host)
+        self._child = (start or _start)(host)
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         self._sink = self._child.stdin.fileno()

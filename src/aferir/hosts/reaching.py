@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,10 +11,13 @@ import msgspec
 from aferir.errors import AferirError
 from aferir.hosts import clocks, messages
 from aferir.hosts.environment import Host
+from aferir.hosts.spread import Spread
 from aferir.model.host import HostSpec
-from aferir.model.plan import HostLimits
+from aferir.model.plan import HostLimits, Plan
 
 _AT_ONCE = 64
+_HANDLES, _OWN_HANDLES = 4, 256
+"""Of each line, with those of its start, and of all else that we do."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -44,6 +48,12 @@ class Reached(msgspec.Struct, frozen=True):
             name: {**one.facts, "clock": msgspec.to_builtins(looks[name])}
             for name, one in self._found()
         }
+
+    def places(self, plan: Plan) -> dict[str, Host | Spread]:
+        """By what `host` of its environments says, which may be several names."""
+        several = {spec.host for spec in plan.environments if "," in spec.host}
+        spread = {names: Spread([self.hosts[one] for one in names.split(",")]) for names in several}
+        return {**self.hosts, **spread}
 
     def notes(self) -> list[str]:
         """What a user has to know of those that answered."""
@@ -81,7 +91,12 @@ def clean(hosts: Sequence[Host]) -> dict[str, list[str]]:
 
 
 def connect(specs: Sequence[HostSpec]) -> list[Host]:
-    """Hosts that are not reached yet."""
+    """Hosts that are not reached yet; there is room for handles of so many lines."""
+    wanted = _HANDLES * len(specs) + _OWN_HANDLES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     return [Host(spec) for spec in specs]
 
 

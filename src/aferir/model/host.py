@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+SPREAD = "native"
+"""The kind of environment that may be over several hosts."""
+
 
 class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     """How a host is reached, and what its results are weighed by."""

@@ -47,7 +47,19 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     def at(self, host: str) -> HostLimits:
         """What another host has; of this one where `host` is empty."""
+        if "," in host and all(one in self.others for one in host.split(",")):
+            return self.least_of(host.split(","))
         return self.others.get(host, UNASKED) if host else self
+
+    def least_of(self, hosts: Sequence[str]) -> HostLimits:
+        """What each of those other hosts has at least; names are known."""
+        found = [self.others[host] for host in hosts]
+        fewest = min(found, key=lambda one: one.most_cpus)
+        return msgspec.structs.replace(
+            fewest,
+            memory_bytes=min(one.memory_bytes for one in found),
+            unknown=any(one.unknown for one in found),
+        )
 
     @property
     def most_cpus(self) -> int:
@@ -118,7 +130,13 @@ Tenants = Annotated[
 
 
 Host = Annotated[
-    str, text("name of the [[host]] that it is on", example="node1", unset="where aferir runs")
+    str,
+    text(
+        "name of the [[host]] that it is on; of a native one several, `node1,node2`, for ranks of "
+        "Open MPI on all of them",
+        example="node1",
+        unset="where aferir runs",
+    ),
 ]
 
 
@@ -154,7 +172,7 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     def machines(self) -> int:
         """How many there are in one instance, each with these CPUs and this memory."""
-        return 1
+        return self.host.count(",") + 1
 
     def kept_bytes(self) -> int:
         """What a kernel of its own and its user land keep of each one's memory, about."""

@@ -125,11 +125,16 @@ def command_line(kind: Kind, command: Command, *, elsewhere: bool = False) -> tu
     """
     if kind.on_host and not elsewhere:
         return (str(command.program), *command.arguments)
-    launched = command.launched if kind.mpi else None
+    launched = command.launched if has_launcher(kind, elsewhere=elsewhere) else None
     paths = (launched or command.program, *command.files)
     put = {str(path): str(PROGRAM_FOLDER / path.name) for path in paths}
     first = command.program.name if launched else put[str(command.program)]
     return (first, *(put.get(word, word) for word in command.arguments))
+
+
+def has_launcher(kind: Kind, *, elsewhere: bool) -> bool:
+    """Whether MPI programs are started there by an mpirun that is there: not by ours, put there."""
+    return bool(kind.mpi) or (kind.on_host and elsewhere)
 
 
 def read(program: Program[Any], done: Completed) -> Figures | Failure:

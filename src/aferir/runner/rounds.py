@@ -21,7 +21,7 @@ from aferir.runner.order import arrange, rotate
 from aferir.runner.pool import Pool, allocation_record
 from aferir.runner.preparation import Ready
 from aferir.runner.progress import Progress
-from aferir.runner.repetition import blank, repeat
+from aferir.runner.repetition import blank, has_launcher, repeat
 from aferir.runner.standstill import judged, suspended_s
 from aferir.runner.stopping import (
     ALLOCATION,
@@ -110,11 +110,16 @@ class Session:
     def programs(self) -> dict[str, set[Path]]:
         """What each environment needs on its disk."""
         needed: dict[str, set[Path]] = {}
+        launching = {
+            spec.name
+            for spec in self.plan.environments
+            if has_launcher(self.kinds[spec.name], elsewhere=bool(spec.host))
+        }
         for cell in self.plan.cells:
             if cell.id in self.ready.commands:
                 programs = needed.setdefault(cell.environment, set())
                 command = self.ready.commands[cell.id]
-                launched = command.launched if self.kinds[cell.environment].mpi else None
+                launched = command.launched if cell.environment in launching else None
                 programs.add(launched or command.program)
                 programs.update(command.files)
                 if self.watch.frequency is not None:

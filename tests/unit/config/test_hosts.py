@@ -111,3 +111,21 @@ def test_hosts_of_a_file_of_their_own_are_added() -> None:
     assert [host.name for host in plan.hosts] == ["node1"]
     with pytest.raises(UsageError, match="environment besides its hosts"):
         config.with_hosts(without, EXPERIMENT.encode(), source="h")
+
+
+def test_a_native_environment_may_be_over_several_hosts() -> None:
+    """Its CPUs and memory are of each, as of the nodes of a cluster."""
+    both = EXPERIMENT.replace(
+        'kind = "container"\nhost = "node1"', 'kind = "native"\nhost = "node1,node2"'
+    )
+    plan = plan_of(both, node1=LARGE, node2=LARGE)
+    assert plan.environments[1].machines() == 2
+    assert [host.name for host in plan.hosts] == ["node1", "node2"]
+    with pytest.raises(UsageError, match="32"):
+        plan_of(both, node1=LARGE, node2=SMALL)
+    with pytest.raises(UsageError, match="native"):
+        plan_of(
+            EXPERIMENT.replace('host = "node1"', 'host = "node1,node2"'), node1=LARGE, node2=LARGE
+        )
+    with pytest.raises(UsageError, match="node3"):
+        plan_of(both.replace("node1,node2", "node1,node3"), node1=LARGE, node2=LARGE)

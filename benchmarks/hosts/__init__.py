@@ -1,0 +1,1 @@
+"""Many hosts at once, real ones in namespaces and simulated ones by the thousand."""

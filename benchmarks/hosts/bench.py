@@ -1,0 +1,209 @@
+"""How long many hosts take, what they cost the controller, and whether that grows linearly."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from aferir.hosts import messages, reaching
+from aferir.hosts.line import Line
+from aferir.linux import namespace, process
+from aferir.model.bench import BenchResult, Figure
+from aferir.model.host import HostSpec
+from aferir.selftest.options import BenchOptions, Note
+from aferir.statistics.peers import standings
+from benchmarks.hosts.simulated import agents
+from benchmarks.parts import run_parts
+
+HELP = "hosts: 100 checked, 1,000 simulated agents, the overhead of a line, who differs of a fleet"
+PEERS = ()
+SELECTABLE = True
+
+_CHECKED, _QUICK_CHECKED = 100, 10
+_CHECK_S = 30.0
+_FLEETS = (125, 250, 500, 1000)
+_LINEAR = 1.3
+"""Times four that four times as many hosts may take, and hold in memory."""
+
+
+def run(options: BenchOptions, note: Note) -> BenchResult:
+    """Every part by itself."""
+    parts = {"checked": _checked, "simulated": _simulated, "fleet": _fleet}
+    return run_parts("hosts", parts, options, note)
+
+
+def _checked(options: BenchOptions, note: Note) -> list[Figure]:
+    """Real agents, each in a namespace of the network, with a state folder of its own."""
+    count = _QUICK_CHECKED if options.quick else _CHECKED
+    note(f"{count} hosts in namespaces", 0.0)
+    if os.geteuid() != 0:
+        return [Figure(name="checked.duration", value=None, unit="s", n=0, note="needs root")]
+    with (
+        namespace.star(count) as star,
+        tempfile.TemporaryDirectory(prefix="aferir-bench-hosts-") as folder,
+    ):
+        file = Path(folder) / "hosts.toml"
+        file.write_text(
+            "".join(
+                f'[[host]]\nname = "n{place}"\nreach = "nsenter --net={namespace.FOLDER}/'
+                f'{host.name} env AFERIR_STATE={folder}/{place}"\n'
+                for place, host in enumerate(star.hosts)
+            ),
+            encoding="utf-8",
+        )
+        line = [sys.executable, "-m", "aferir", "hosts", "check", str(file), "--json"]
+        timed = []
+        for k in range(1 if options.quick else 3):
+            note("aferir hosts check", (k + 1) / 4)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            clock = time.perf_counter()
+            done = process.run(line, check=False)
+            spent_s = time.perf_counter() - clock
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            answered = sum(bool(one["found"]) for one in msgspec.json.decode(done.stdout).values())
+            timed.append((spent_s, cpu_s, answered))
+    best = min(timed)
+    return [
+        Figure(
+            name="checked.duration",
+            value=best[0],
+            unit="s",
+            n=len(timed),
+            target=f"<= {_CHECK_S:g} for {count} hosts, all of which answer",
+            holds=best[0] <= _CHECK_S and all(one[2] == count for one in timed),
+            note=f"{count} hosts on {os.cpu_count()} CPUs; {best[1]:.0f} s of CPU time of all "
+            f"agents together; load {os.getloadavg()[0]:.1f}; all: "
+            + ", ".join(f"{one[0]:.1f} s" for one in timed),
+        )
+    ]
+
+
+def _simulated(options: BenchOptions, note: Note) -> list[Figure]:
+    """One controller each, in a process of its own, so that its memory is its own."""
+    fleets = _FLEETS[:2] if options.quick else _FLEETS
+    found: list[tuple[int, float, float, float]] = []
+    for place, count in enumerate(fleets):
+        note(f"{count} simulated agents", place / len(fleets))
+        several = [_in_a_process(_drive, count) for _ in range(3)]
+        reached_s, memory, asked_s = (min(one[k] for one in several) for k in range(3))
+        found.append((count, reached_s, memory, asked_s))
+    few, many = found[0], found[-1]
+    grown = many[0] / few[0]
+    figures = []
+    for column, (name, unit) in enumerate(
+        (("reached", "s"), ("memory", "MiB"), ("asked", "s")), start=1
+    ):
+        values = ", ".join(f"{one[0]}: {one[column]:.3g}" for one in found)
+        ratio = many[column] / few[column] / grown
+        figures += [
+            Figure(
+                name=f"simulated.{name}_of_{many[0]}",
+                value=many[column],
+                unit=unit,
+                n=3,
+                note=f"CPU time of the controller; all: {values}" if unit == "s" else values,
+            ),
+            Figure(
+                name=f"simulated.{name}_growth",
+                value=ratio,
+                unit="",
+                n=3,
+                target=f"<= {_LINEAR}",
+                holds=ratio <= _LINEAR,
+                note=f"{many[0]} over {few[0]} agents, over {grown:g}",
+            ),
+        ]
+    return figures
+
+
+def _drive(count: int) -> tuple[float, float, float]:
+    """CPU seconds to reach all, MiB that they cost, and CPU seconds to ask each ten times."""
+    reaching.connect([HostSpec(name="x", reach=("x",))] * count)
+    with agents() as start:
+        warm = Line(HostSpec(name="warm", reach=("x",)), start)
+        before, clock = _resident_mib(), time.process_time()
+        lines = [Line(HostSpec(name=f"n{k}", reach=("x",)), start) for k in range(count)]
+        reached_s, memory = time.process_time() - clock, _resident_mib() - before
+        clock = time.process_time()
+        for _ in range(10):
+            for line in lines:
+                line.ask(messages.Describe(), messages.Host)
+        asked_s = time.process_time() - clock
+        for line in (*lines, warm):
+            line.close()
+    return reached_s, memory, asked_s
+
+
+def _in_a_process(
+    act: Callable[[int], tuple[float, float, float]], count: int
+) -> tuple[float, ...]:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=_tell, args=(theirs, act, count))
+    child.start()
+    found: tuple[float, ...] = ours.recv()
+    child.join()
+    return found
+
+
+def _tell(pipe: object, act: Callable[[int], tuple[float, float, float]], count: int) -> None:
+    pipe.send(act(count))  # type: ignore[attr-defined]
+
+
+def _resident_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _fleet(options: BenchOptions, note: Note) -> list[Figure]:
+    """Simulated fleets: rounds that drift, heavy tails, one value in twenty disturbed."""
+    trials = 200 if options.quick else 1000
+    rng = np.random.default_rng(options.seed)
+    figures = []
+    cases = (
+        *((f"alarm_of_{hosts}", hosts, 0.0) for hosts in (4, 8, 40)),
+        ("found_of_8", 8, 0.05),
+    )
+    for place, (name, hosts, effect) in enumerate(cases):
+        note(f"fleets of {hosts}", place / len(cases))
+        count = trials if hosts < 40 else trials // 4
+        hits = sum(_named(rng, hosts, effect) for _ in range(count))
+        share = hits / count
+        error = 1.96 * np.sqrt(max(share * (1 - share), 1 / count) / count)
+        holds = share - error <= 0.05 if not effect else share + error >= 0.9
+        figures.append(
+            Figure(
+                name=f"fleet.{name}",
+                value=share,
+                unit="",
+                n=count,
+                interval=(max(0.0, share - error), min(1.0, share + error)),
+                target=">= 0.9" if effect else "<= 0.05",
+                holds=bool(holds),
+                note=f"{hosts} hosts that scatter by 0.5 %, noise of 2 %, 20 rounds"
+                + (f"; one of them {effect:.0%} slower" if effect else ", all alike"),
+            )
+        )
+    return figures
+
+
+def _named(rng: np.random.Generator, hosts: int, effect: float) -> bool:
+    """Whether anybody is named; with an effect, whether the first host is."""
+    own = rng.normal(0.0, 0.005, hosts)
+    own[0] += np.log1p(effect)
+    noise = 0.02 / np.sqrt(2.0) * rng.standard_t(4, (hosts, 20))
+    noise[rng.random(noise.shape) < 0.05] += 0.3
+    values = np.exp(own[:, None] + rng.normal(0.0, 0.1, 20)[None, :] + noise)
+    found = standings({str(k): list(values[k]) for k in range(hosts)})
+    named = {one.name for one in found if one.differs}
+    return "0" in named if effect else bool(named)
