@@ -10,7 +10,7 @@ import pytest
 from aferir.environments.base import Environment, Instance
 from aferir.environments.qemu import kvm
 from aferir.environments.qemu.spec import GuestSpec
-from aferir.errors import ProgramError
+from aferir.errors import ProgramError, UsageError
 from aferir.image import userland
 from aferir.linux import cgroup, journal
 from aferir.model.plan import EnvironmentSpec
@@ -157,6 +157,44 @@ def test_its_hardware_is_what_was_asked_for(guests: Environment) -> None:
     assert "Nehalem" in said
     assert "/dev/nvme0n1 / ext4" in said
     assert "i440FX" in said
+
+
+@pytest.mark.parametrize(
+    ("keys", "disk", "driver"),
+    [
+        ({"disk_device": "ide", "machine": "pc", "network_device": "rtl8139"}, "sda", "8139cp"),
+        ({"disk_device": "sata", "network_device": "e1000"}, "sda", "e1000"),
+        ({"disk_device": "scsi", "network_device": "virtio"}, "sda", "virtio_net"),
+    ],
+)
+def test_its_devices_are_what_was_asked_for(
+    guests: Environment, keys: dict[str, str], disk: str, driver: str
+) -> None:
+    asked = guests.allocate(spec(**keys, disk_size_bytes=5 * 2**30, memory_bytes=3 * 2**27))
+    try:
+        look = "cat /proc/mounts; ethtool -i eth0; df --output=size -B1 / | tail -n 1"
+        said = asked.run(["sh", "-c", look]).stdout
+    finally:
+        asked.release()
+    assert f"/dev/{disk} / ext4" in said
+    assert f"driver: {driver}\n" in said
+    assert int(said.splitlines()[-1]) > 4.5 * 2**30
+
+
+def test_a_kernel_of_ones_own_boots_and_a_disk_is_not_made_smaller(guests: Environment) -> None:
+    before = list(journal.entries())
+    with pytest.raises(UsageError, match="no room for the image"):
+        guests.allocate(spec(disk_size_bytes=2**20))
+    with pytest.raises(UsageError, match="is no file"):
+        guests.allocate(spec(kernel="/none-such"))
+    assert list(journal.entries()) == before
+    base = userland.find(userland.host_recipe())
+    assert base is not None
+    asked = guests.allocate(spec(kernel=str(base.kernel)))
+    try:
+        assert asked.run(["uname", "-r"]).stdout.strip() == base.metadata.kernel_release
+    finally:
+        asked.release()
 
 
 def test_a_processor_that_there_is_not_is_told(guests: Environment) -> None:

@@ -93,6 +93,17 @@ def with_disk(archive: bytes, name: str) -> bytes:
     return archive + cpio([File("init", 0o755, start)])
 
 
+def with_network(archive: bytes) -> bytes:
+    """The same archive for a guest behind QEMU's own network, with the addresses of there."""
+    lines = b"""$b ip link set lo up
+$b ip link set eth0 up
+$b ip addr add 10.0.2.15/24 dev eth0
+$b ip route add default via 10.0.2.2
+"""
+    start = member(archive, "init").replace(b"$b ip link set lo up\n", lines)
+    return archive + cpio([File("init", 0o755, start)])
+
+
 def cpio(files: list[File]) -> bytes:
     """A `newc` archive (Documentation/driver-api/early-userspace/buffer-format.rst)."""
     parts = [_member(number, file) for number, file in enumerate(files, 1)]
@@ -100,16 +111,18 @@ def cpio(files: list[File]) -> bytes:
 
 
 def member(archive: bytes, path: str) -> bytes:
-    """Content of one file of an archive of ours. Errors: KeyError where it has none."""
-    at = 0
+    """Content of one file of an archive of ours, the last of that name. Errors: KeyError."""
+    at, found = 0, None
     while at < len(archive):
         size, name_size = (int(archive[at + field : at + field + 8], 16) for field in (54, 94))
         name = archive[at + 110 : at + 110 + name_size - 1].decode()
         begin = at + (110 + name_size + 3) // 4 * 4
         if name == path:
-            return archive[begin : begin + size]
+            found = archive[begin : begin + size]
         at = begin + (size + 3) // 4 * 4
-    raise KeyError(path)
+    if found is None:
+        raise KeyError(path)
+    return found
 
 
 def _member(number: int, file: File) -> bytes:

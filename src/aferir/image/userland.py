@@ -193,8 +193,10 @@ def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -
     shutil.rmtree(tree / recipe.OUT)
     kernel = next(iter(sorted((out / "boot").glob("vmlinuz-*"))))
     shutil.copyfile(kernel, folder / "vmlinuz")
-    modules = _modules(out, initramfs.MODULES)
-    _put_network_modules(tree / initramfs.NETWORK_FOLDER, _modules(out, initramfs.NETWORK_MODULES))
+    modules = modules_in(out, initramfs.MODULES)
+    _put_network_modules(
+        tree / initramfs.NETWORK_FOLDER, modules_in(out, initramfs.NETWORK_MODULES)
+    )
     busybox = next(path for path in out.glob("**/bin/busybox") if path.is_file())
     archive = initramfs.archive(modules, busybox.read_bytes())
     (folder / "initramfs.img").write_bytes(archive)
@@ -282,7 +284,7 @@ def _write_sources(suite: str, folder: Path) -> list[str]:
     return written
 
 
-def _modules(kernel: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+def modules_in(kernel: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
     """Those modules and all that they need, in the order to load them."""
     found = {
         path.name.removesuffix(".ko").replace("-", "_"): path

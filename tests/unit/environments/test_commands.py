@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from aferir.environments import console, native
 from aferir.environments.lxc import config_file
 from aferir.environments.qemu import command_line
+from aferir.environments.qemu.spec import GuestSpec
 from aferir.errors import MissingError
+from aferir.image import initramfs
 from aferir.linux import affinity, cgroup
 from aferir.model.plan import EnvironmentSpec
 
@@ -199,6 +201,48 @@ def test_hardware_is_what_was_asked_for() -> None:
     assert after(other, "-cpu") == ["Nehalem"]
     assert "virtio-blk-pci,drive=disk" in after(usual, "-device")
     assert "nvme,drive=disk,serial=aferir" in after(other, "-device")
+
+
+@pytest.mark.parametrize(
+    ("hardware", "devices", "whole"),
+    [
+        ({}, ["virtio-blk-pci,drive=disk"], False),
+        ({"disk_device": "nvme"}, ["nvme,drive=disk,serial=aferir"], False),
+        ({"disk_device": "ide", "machine": "pc"}, ["ide-hd,drive=disk,bus=ide.0"], True),
+        (
+            {"disk_device": "scsi", "network_device": "e1000"},
+            *(["scsi-hd,drive=disk,bus=scsi.0", "e1000,netdev=user,romfile="], True),
+        ),
+        ({"disk_device": "sata", "kernel": "/boot/own"}, ["ide-hd,drive=disk,bus=sata.0"], False),
+        ({"kernel": "whole"}, ["virtio-blk-pci,drive=disk"], True),
+    ],
+)
+def test_devices_and_the_kernel_that_has_drivers_of_them(
+    hardware: dict[str, str], devices: list[str], whole: bool
+) -> None:
+    line = guest("kvm", **hardware)
+    assert set(devices) <= set(after(line, "-device"))
+    assert ("-netdev" in line) == ("network_device" in hardware)
+    asked = msgspec.convert(hardware, command_line.Hardware)
+    assert asked.wants_whole_kernel() == whole
+
+
+def test_a_board_of_today_has_no_ide() -> None:
+    made = GuestSpec(name="v", cpus=1, memory_bytes=2**28, disk_device="ide")
+    assert [one.key for one in made.conflicts()] == ["disk_device"]
+    assert msgspec.structs.replace(made, machine="pc").conflicts() == ()
+
+
+def test_an_archive_is_changed_again_and_again() -> None:
+    """Each change adds a file of the same name, and the last one counts."""
+    made = initramfs.with_network(initramfs.with_disk(initramfs.archive({}, b"sh"), "sda"))
+    start = initramfs.member(made, "init").decode()
+    assert "/dev/sda" in start
+    assert "/dev/vda" not in start
+    assert "10.0.2.15/24 dev eth0" in start
+    assert initramfs.member(made, "bin/busybox") == b"sh"
+    with pytest.raises(KeyError):
+        initramfs.member(made, "none")
 
 
 def test_a_comma_in_a_path_does_not_end_an_option() -> None:

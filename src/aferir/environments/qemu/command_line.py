@@ -20,16 +20,25 @@ Accelerator = Literal["kvm", "tcg", "counted"]
 
 PROGRAM = "qemu-system-x86_64"
 Machine = Literal["q35", "pc"]
-DiskDevice = Literal["virtio", "nvme"]
+DiskDevice = Literal["virtio", "nvme", "scsi", "sata", "ide"]
+NetworkDevice = Literal["none", "virtio", "e1000", "rtl8139"]
+WHOLE = "whole"
 _MACHINES: Mapping[Machine, str] = {
     "q35": "q35,smm=off,vmport=off,sata=off,smbus=off,graphics=off",
     "pc": "pc,smm=off,vmport=off,graphics=off",
 }
-_DISK_DEVICES: Mapping[DiskDevice, str] = {
-    "virtio": "virtio-blk-pci,drive=disk",
-    "nvme": "nvme,drive=disk,serial=aferir",
+_DISK_DEVICES: Mapping[DiskDevice, tuple[str, ...]] = {
+    "virtio": ("virtio-blk-pci,drive=disk",),
+    "nvme": ("nvme,drive=disk,serial=aferir",),
+    "scsi": ("virtio-scsi-pci,id=scsi", "scsi-hd,drive=disk,bus=scsi.0"),
+    "sata": ("ich9-ahci,id=sata", "ide-hd,drive=disk,bus=sata.0"),
+    "ide": ("ide-hd,drive=disk,bus=ide.0",),
 }
-DISK_NAMES: Mapping[DiskDevice, str] = {"virtio": "vda", "nvme": "nvme0n1"}
+DISK_NAMES: Mapping[DiskDevice, str] = {
+    "virtio": "vda",
+    "nvme": "nvme0n1",
+    **dict.fromkeys(("scsi", "sata", "ide"), "sda"),
+}
 """What the guest's kernel calls them."""
 _KERNEL = "console=ttyS0 quiet loglevel=3 nokaslr random.trust_cpu=on panic=-1 no_timer_check"
 """quiet: each character on the emulated serial line costs an exit. nokaslr: no relocation.
@@ -51,6 +60,14 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
     """As `qemu-system-x86_64 -cpu help` has it; empty: all that there is."""
     machine: Machine = "q35"
     disk_device: DiskDevice = "virtio"
+    network_device: NetworkDevice = "none"
+    kernel: str = ""
+    """Path of one, `whole` for the distribution's, or empty: whichever has the drivers."""
+
+    def wants_whole_kernel(self) -> bool:
+        """Whether the image's kernel, which is for clouds, does not do."""
+        plain = self.disk_device in ("virtio", "nvme") and self.network_device == "none"
+        return self.kernel == WHOLE or not (self.kernel or plain)
 
 
 _USUAL = Hardware()
@@ -92,7 +109,7 @@ def command(
         *("-m", f"{-(-memory_bytes // 2**20)}M"),
         *("-append", _KERNEL),
         *("-drive", f"{_DRIVE},file={escaped(disk(folder))}"),
-        *("-device", _DISK_DEVICES[hardware.disk_device]),
+        *(word for device in _DISK_DEVICES[hardware.disk_device] for word in ("-device", device)),
         *("-device", "virtio-serial-pci"),
         *("-chardev", f"socket,id=agent,server=on,wait=off,path={escaped(agent(folder))}"),
         *("-device", f"virtserialport,nr=1,chardev=agent,name={initramfs.AGENT_PORT}"),
@@ -101,6 +118,7 @@ def command(
         *("-chardev", f"socket,id=monitor,server=on,wait=off,path={escaped(monitor(folder))}"),
         *("-mon", "chardev=monitor,mode=control"),
         *(_network(*tap) if tap is not None else ()),
+        *(_of_qemu(hardware.network_device) if hardware.network_device != "none" else ()),
         *(word for number, wire in enumerate(wires) for word in _wire(number, wire)),
     ]
 
@@ -137,6 +155,12 @@ def _network(tap: str, hardware_address: str) -> list[str]:
         *("-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no"),
         *("-device", f"virtio-net-pci,netdev=net,romfile=,mac={hardware_address}"),
     ]
+
+
+def _of_qemu(device: NetworkDevice) -> list[str]:
+    """QEMU's own network, in which the host is 10.0.2.2."""
+    name = "virtio-net-pci" if device == "virtio" else device
+    return ["-netdev", "user,id=user", "-device", f"{name},netdev=user,romfile="]
 
 
 def disk(folder: Path) -> Path:

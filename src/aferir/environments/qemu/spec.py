@@ -8,6 +8,7 @@ from aferir.environments.features import PROCESSORS, Feature
 from aferir.environments.limited import LimitedSpec
 from aferir.environments.qemu import command_line
 from aferir.model import parameters
+from aferir.model.checking import Wrong
 from aferir.model.plan import EnvironmentKind
 
 KIND = "vm"
@@ -34,10 +35,43 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
         command_line.DiskDevice, parameters.told("what its disk is, to its kernel")
     ] = "virtio"
 
+    network_device: Annotated[
+        command_line.NetworkDevice,
+        parameters.told("what its interface is, in QEMU's own network, where the host is 10.0.2.2"),
+    ] = "none"
+    disk_size_bytes: Annotated[
+        int,
+        parameters.size(
+            "size of its disk, at least that of the image; 0: as the image",
+            0,
+            2**50,
+            key="disk_size",
+        ),
+    ] = 0
+    kernel: Annotated[
+        str,
+        parameters.text(
+            "its kernel: the path of one with its drivers built in, or `whole`, the distribution's",
+            "whole",
+            unset="the image's own, or the whole one where that lacks a driver",
+        ),
+    ] = ""
+
+    def conflicts(self) -> tuple[Wrong, ...]:
+        """What the boards do not have."""
+        if self.disk_device == "ide" and self.machine != "pc":
+            said = "is not on the board q35, which has SATA"
+            return (*super().conflicts(), Wrong("disk_device", said, 'machine = "pc"'))
+        return super().conflicts()
+
     def hardware(self) -> command_line.Hardware:
         """What it finds."""
         return command_line.Hardware(
-            cpu_model=self.cpu_model, machine=self.machine, disk_device=self.disk_device
+            cpu_model=self.cpu_model,
+            machine=self.machine,
+            disk_device=self.disk_device,
+            network_device=self.network_device,
+            kernel=self.kernel,
         )
 
     def kept_bytes(self) -> int:

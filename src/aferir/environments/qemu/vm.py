@@ -15,7 +15,7 @@ from aferir.environments import agent, console
 from aferir.environments.base import Accounting, Kind, Phases
 from aferir.environments.guest import GuestWithAgent
 from aferir.environments.jsonsocket import JsonSocket
-from aferir.environments.qemu import command_line, kvm, monitor
+from aferir.environments.qemu import boot, command_line, kvm, monitor
 from aferir.environments.qemu.spec import FEATURES, KIND, GuestSpec
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import initramfs, userland
@@ -114,18 +114,24 @@ class VirtualMachine:
         accelerator: command_line.Accelerator = "counted"
         if not self._counted:
             accelerator = "kvm" if kvm.verdict(base).works else "tcg"
+        hardware = spec.hardware() if isinstance(spec, GuestSpec) else command_line.Hardware()
+        begin = boot.start(hardware, base, self._progress)
+        size_bytes = spec.disk_size_bytes if isinstance(spec, GuestSpec) else 0
         pinned = affinity.pinned(spec, affinity.host_cpus())
         clock = time.perf_counter()
         entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
         child: subprocess.Popen[str] | None = None
         try:
-            _make_disk(entry, self._disk or base.disk)
+            folder_of(entry).mkdir(parents=True)
+            folder_of(entry).chmod(0o700)
+            boot.make_disk(folder_of(entry), self._disk or base.disk, size_bytes)
             copied = time.perf_counter()
             child, groups = _start(
                 spec,
                 entry,
-                base,
+                begin,
                 accelerator,
+                hardware=hardware,
                 pinned=pinned,
                 network=self._network,
                 wires=self._wires,
@@ -224,19 +230,13 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
     journal.erase(entry)
 
 
-def _make_disk(entry: journal.Entry, base: Path) -> None:
-    folder = folder_of(entry)
-    folder.mkdir(parents=True)
-    folder.chmod(0o700)
-    process.run(command_line.overlay_command(base, command_line.disk(folder)), timeout_s=30)
-
-
 def _start(
     spec: EnvironmentSpec,
     entry: journal.Entry,
-    base: userland.Image,
+    begin: boot.Start,
     accelerator: command_line.Accelerator,
     *,
+    hardware: command_line.Hardware,
     pinned: Sequence[int],
     network: GuestNetwork | None,
     wires: Sequence[command_line.Wire],
@@ -246,7 +246,8 @@ def _start(
     Errors: MissingError for a quota without root.
     """
     folder = folder_of(entry)
-    hardware = spec.hardware() if isinstance(spec, GuestSpec) else command_line.Hardware()
+    archive = folder / "initramfs.img"
+    archive.write_bytes(begin.archive)
     have = cgroup.layout()
     nice = os.nice(0) if cgroup.may_be_made(have) else None
     limits = cgroup.Limits(cpus=affinity.cpu_limit(spec), nice=nice)
@@ -254,8 +255,8 @@ def _start(
     command = command_line.command(
         name=name_of(entry),
         folder=folder,
-        kernel=base.kernel,
-        archive=_archive(folder, base, hardware),
+        kernel=begin.kernel,
+        archive=archive,
         cpus=spec.cpus,
         memory_bytes=spec.memory_bytes,
         accelerator=accelerator,
@@ -275,16 +276,6 @@ def _start(
             controls=pages.controls(spec),
         )
     return child, groups
-
-
-def _archive(folder: Path, base: userland.Image, hardware: command_line.Hardware) -> Path:
-    """What its kernel starts from: the image's, or one that knows another name of the disk."""
-    name = command_line.DISK_NAMES[hardware.disk_device]
-    if name == command_line.DISK_NAMES["virtio"]:
-        return base.initramfs
-    own = folder / "initramfs.img"
-    own.write_bytes(initramfs.with_disk(base.initramfs.read_bytes(), name))
-    return own
 
 
 def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:

@@ -1,0 +1,72 @@
+"""What a guest boots from: kernel, archive and disk, by the hardware that it finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from aferir.environments.qemu import command_line
+from aferir.environments.qemu.command_line import Hardware
+from aferir.errors import MissingError, UsageError
+from aferir.image import initramfs, kernels
+from aferir.image.userland import Image, Progress
+from aferir.linux import process
+from aferir.machine import packages
+
+_LIMIT_S = 300.0
+
+
+class Start(msgspec.Struct, frozen=True):
+    """Kernel and archive."""
+
+    kernel: Path
+    archive: bytes
+
+
+def start(hardware: Hardware, base: Image, progress: Progress) -> Start:
+    """Whatever has the drivers. Errors: UsageError for a kernel that is no file, MissingError."""
+    own = base.initramfs.read_bytes()
+    kernel = base.kernel
+    if hardware.wants_whole_kernel():
+        found = kernels.whole(progress)
+        kernel, own = found.program, kernels.archive(found, own)
+    elif hardware.kernel:
+        kernel = Path(hardware.kernel)
+        if not kernel.is_file():
+            raise UsageError(f"the kernel {kernel} is no file", remedy="name a bzImage, or `whole`")
+    if (name := command_line.DISK_NAMES[hardware.disk_device]) != "vda":
+        own = initramfs.with_disk(own, name)
+    if hardware.network_device != "none":
+        own = initramfs.with_network(own)
+    return Start(kernel, own)
+
+
+def make_disk(folder: Path, base: Path, size_bytes: int) -> None:
+    """The guest's disk in `folder`: what it writes, above `base` or a larger copy of that.
+
+    Errors: UsageError where it is to be smaller, MissingError without the means to make it larger.
+    """
+    if size_bytes:
+        base = _larger(folder, base, size_bytes)
+    process.run(command_line.overlay_command(base, command_line.disk(folder)), timeout_s=30)
+
+
+def _larger(folder: Path, base: Path, size_bytes: int) -> Path:
+    has = base.stat().st_size
+    if size_bytes < has:
+        raise UsageError(
+            f"a disk of {size_bytes} bytes has no room for the image, which is one of {has}",
+            remedy=f'disk_size = "{-(-has // 2**30)} GiB", or more',
+        )
+    if absent := packages.missing(["resize2fs"]):
+        raise MissingError(
+            "resize2fs, which makes a file system larger, is not installed",
+            remedy=packages.install_command(absent),
+        )
+    copy = folder / "base.img"
+    process.run(["cp", "--sparse=always", str(base), str(copy)], timeout_s=_LIMIT_S)
+    with copy.open("r+b") as file:
+        file.truncate(size_bytes // 4096 * 4096)
+    process.run(["resize2fs", str(copy)], timeout_s=_LIMIT_S)
+    return copy

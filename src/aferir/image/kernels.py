@@ -1,0 +1,109 @@
+"""The distribution's whole kernel, for guests with hardware that the image's own has no drivers of.
+
+The image's is the one for clouds, which is small and knows paravirtual hardware. The other one is
+fetched at first use and kept in <cache>/kernels/<package>/, with the drivers that guests may want.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from aferir.errors import MissingError, ProgramError
+from aferir.image import initramfs
+from aferir.image.userland import Progress, modules_in
+from aferir.linux import journal, process, scratch
+
+DRIVERS = (
+    *("crc32c_generic", "ext4", "virtio_pci", "virtio_console", "virtio_blk", "nvme"),
+    *("sd_mod", "virtio_scsi", "ahci", "ata_piix"),
+    *("virtio_net", "e1000", "8139cp"),
+)
+_META = "linux-image-amd64"
+_FETCH_S = 600.0
+
+
+class WholeKernel(msgspec.Struct, frozen=True):
+    """A kernel with drivers of its own."""
+
+    folder: Path
+
+    @property
+    def program(self) -> Path:
+        """The kernel itself."""
+        return self.folder / "vmlinuz"
+
+    def drivers(self) -> dict[str, bytes]:
+        """Content of each module by its name, in the order to load them."""
+        paths = sorted((self.folder / "modules").iterdir())
+        return {path.stem.partition("-")[2]: path.read_bytes() for path in paths}
+
+
+def whole(progress: Progress) -> WholeKernel:
+    """The kernel, fetched where it is not here yet.
+
+    Errors: MissingError where it cannot be had.
+    """
+    package = _package()
+    folder = journal.cache_folder() / "kernels" / package
+    if not folder.is_dir():
+        progress(f"fetching {package} for a guest with other hardware, once")
+        with scratch.folder(0o755) as place:
+            made = _made(package, place)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            _moved(made, folder)
+    return WholeKernel(folder)
+
+
+def _package() -> str:
+    """The newest of this release. Errors: MissingError."""
+    done = process.run(["apt-cache", "depends", _META], timeout_s=60.0, check=False)
+    found = [
+        line.split(": ", 1)[1] for line in done.stdout.splitlines() if ": linux-image-" in line
+    ]
+    if not found:
+        raise MissingError(
+            f"the sources of packages of this host have no {_META}",
+            remedy="apt-get update, or use `virtio` devices alone",
+        )
+    return found[0].strip()
+
+
+def _made(package: str, place: Path) -> Path:
+    """Its files, unpacked in `place`."""
+    sandbox = "APT::Sandbox::User=root"  # the folder is not for apt's own user
+    try:
+        fetch = ["apt-get", "-q", "-o", sandbox, "download", package]
+        process.run(fetch, directory=place, timeout_s=_FETCH_S)
+    except ProgramError as error:
+        raise MissingError(
+            f"{package} cannot be fetched: {error.message}", remedy="apt-get update"
+        ) from None
+    out, made = place / "out", place / "made"
+    [archive] = place.glob("*.deb")
+    process.run(["dpkg-deb", "--extract", str(archive), str(out)], timeout_s=_FETCH_S)
+    (made / "modules").mkdir(parents=True)
+    shutil.copyfile(next(iter((out / "boot").glob("vmlinuz-*"))), made / "vmlinuz")
+    for number, (name, content) in enumerate(modules_in(out, DRIVERS).items()):
+        (made / "modules" / f"{number:02}-{name}.ko").write_bytes(content)
+    return made
+
+
+def _moved(made: Path, folder: Path) -> None:
+    """In one step; somebody else may have been faster."""
+    beside = folder.with_name(f"{folder.name}.{os.getpid()}")
+    shutil.copytree(made, beside)
+    try:
+        beside.rename(folder)
+    except OSError:
+        shutil.rmtree(beside)
+        if not folder.is_dir():
+            raise
+
+
+def archive(kernel: WholeKernel, base: bytes) -> bytes:
+    """What a guest with that kernel starts from; `base` is the image's own archive."""
+    return initramfs.archive(kernel.drivers(), initramfs.member(base, "bin/busybox"))
