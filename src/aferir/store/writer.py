@@ -96,6 +96,11 @@ class Writer:
         self._write(COMPLETE, _pretty(ending))
 
     def _write(self, name: str, content: bytes) -> None:
+        if not exists(self.folder / LOCK):
+            raise RefusedError(
+                f"{self.folder} was moved or removed while it was written",
+                remedy=f"what was measured went with it: move it back {_GOES_ON}",
+            )
         try:
             write_durably(self.folder / name, content)
         except OSError as reason:

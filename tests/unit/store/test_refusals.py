@@ -204,3 +204,20 @@ def test_what_is_no_file_is_damage_and_nobody_waits_for_it(
         "complete" if name == "plan.json" else "damaged"
     ]
     assert choose(tmp_path, plan, FIRST.version).step == "begin"
+
+
+def test_a_run_whose_folder_is_moved_meanwhile_is_not_ended_elsewhere(
+    tmp_path: Path, plan: Plan
+) -> None:
+    with create_run(tmp_path / "runs", plan, CONTENT, FIRST) as writer:
+        writer.append(record(0))
+        (tmp_path / "runs").rename(tmp_path / "moved")
+        writer.append(record(1))
+        for act in (writer.finish, lambda: writer.write_provenance(LATER)):
+            error = error_of(act)
+            assert error is not None
+            assert error.exit_code == 3
+            assert f"{writer.folder} was moved or removed" in error.message
+    assert not (tmp_path / "runs").exists()
+    (run,) = list_runs(tmp_path / "moved")
+    assert (run.status, run.records) == ("unfinished", 2)
