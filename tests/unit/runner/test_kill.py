@@ -9,8 +9,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from aferir import registry
+from aferir.linux import journal
 from aferir.store import list_runs, open_run
 from tests.checkout import ROOT
 from tests.unit.runner.child import plan
@@ -45,8 +50,17 @@ def kill_while_it_runs(runs: Path, state: Path, rng: random.Random) -> bool:
         return child.returncode == -signal.SIGKILL
 
 
-def test_every_repetition_is_there_once_after_any_kills(tmp_path: Path) -> None:
-    runs, state = tmp_path / "runs", tmp_path / "state"
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A state folder of the test's own, and the check that what kills leave can be cleaned."""
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path / "state"))
+    yield tmp_path / "state"
+    assert registry.clean(journal.orphans()) == []
+    assert list(journal.entries()) == []
+
+
+def test_every_repetition_is_there_once_after_any_kills(tmp_path: Path, state: Path) -> None:
+    runs = tmp_path / "runs"
     rng = random.Random(20)  # noqa: S311
     kills = sum(kill_while_it_runs(runs, state, rng) for _ in range(KILLS))
     assert kills >= 1
@@ -64,12 +78,10 @@ def test_every_repetition_is_there_once_after_any_kills(tmp_path: Path) -> None:
     assert set(counts) == expected
     assert set(counts.values()) == {1}
     assert len(made.provenance.segments) == kills + 1
-    assert not list(state.glob("journal/*.json"))
 
 
-def test_a_kill_leaves_no_program_running(tmp_path: Path) -> None:
-    runs, state = tmp_path / "runs", tmp_path / "state"
-    kill_while_it_runs(runs, state, random.Random(1))  # noqa: S311
+def test_a_kill_leaves_no_program_running(tmp_path: Path, state: Path) -> None:
+    kill_while_it_runs(tmp_path / "runs", state, random.Random(1))  # noqa: S311
     mine = f"AFERIR_STATE={state}".encode()
     environments = Path("/proc").glob
     eventually(lambda: not any(mine in readable(path) for path in environments("[0-9]*/environ")))
