@@ -52,6 +52,8 @@ def seconds(text: str, unit_s: float = 1.0) -> float | None:
         return None
     if _BARE.fullmatch(text):
         return possible(float(text) * unit_s)
+    if (part := _PART.fullmatch(text)) and (each_s := _SECONDS.get(part[2].lower())):
+        return possible(float(part[1]) * each_s)
     if clock := _CLOCK.fullmatch(text):
         days, hours, minutes, rest = clock.groups()
         whole = (int(days or 0) * 24 + int(hours)) * 60 + int(minutes)

@@ -21,7 +21,7 @@ MOST_LINES = 100
 _REMEMBERED = 1000
 """Lines by which the share that is not understood is judged; older ones count half, and so on."""
 _STEPS = ((0.5, "more than half"), (0.1, "more than a tenth"), (0.01, "more than a hundredth"))
-_UNKNOWN = "; is that how the service writes it? say its own format: nginx:PATH#FORMAT, say"
+_UNKNOWN = "; give the format that the service writes, e.g. nginx:PATH#FORMAT"
 _PAST_BYTES = 1 << 16
 
 
@@ -81,19 +81,17 @@ class LogSensor:
 
     def _understood(self, lines: Sequence[bytes], each: int) -> Look:
         latencies = Histogram()
-        counts = dict.fromkeys(Kind, 0)
+        failed = aside = 0
         for line in lines:
             heard = self._parse(line)
-            counts[heard.kind] += 1
             if heard.kind is Kind.ANSWER:
                 latencies.add(heard.latency_s)
-        return Look(
-            latencies=latencies,
-            failed=counts[Kind.FAILED],
-            aside=counts[Kind.ASIDE],
-            unread=counts[Kind.UNREAD],
-            each=each,
-        )
+            elif heard.kind is Kind.FAILED:
+                failed += 1
+            elif heard.kind is Kind.ASIDE:
+                aside += 1
+        unread = len(lines) - latencies.total - failed - aside
+        return Look(latencies=latencies, failed=failed, aside=aside, unread=unread, each=each)
 
     def _judge(self, found: Look, lines: Sequence[bytes]) -> str:
         """Why the log's latencies may not be those of the service; empty: they are."""

@@ -6,6 +6,7 @@ Source: Elasticsearch and OpenSearch references, "Search slow log".
 
 from __future__ import annotations
 
+import functools
 import re
 
 from aferir.colocation.sensors import durations
@@ -31,9 +32,15 @@ def parse(line: bytes) -> Heard:
     found = _PLAIN.match(line)
     if found is None:
         return UNREAD
-    if _OTHER.search(found[1].decode("utf-8", "replace")):
+    if _is_other(found[1]):
         return ASIDE
     return answer(durations.seconds(found[2].decode("utf-8", "replace")))
+
+
+@functools.lru_cache(maxsize=256)
+def _is_other(logger: bytes) -> bool:
+    """Whether what this one tells is no search, or a search once more; there are few of them."""
+    return _OTHER.search(logger.decode("utf-8", "replace")) is not None
 
 
 def _from_json(document: dict[str, object]) -> Heard:

@@ -8,6 +8,7 @@ variable each. Source: ngx_http_log_module, ngx_http_upstream_module.
 
 from __future__ import annotations
 
+import functools
 import re
 
 import msgspec
@@ -75,12 +76,11 @@ def parser(template: Template) -> Parser:
             return UNREAD
         if has_type and _STREAM in found["type"]:
             return ASIDE
-        if has_status:
-            status = found["status"]
-            heard = by_status(int(status)) if _whole(status) else _no_status(status)
-            if heard is not None:
-                return heard
+        if has_status and (heard := _by_status(found["status"])) is not None:
+            return heard
         times = found["time"].decode("ascii", "replace")
+        if times.replace(".", "", 1).isdecimal():
+            return answer(durations.possible(float(times) * template.unit_s))
         if durations.says_nothing(times):
             return ASIDE
         return answer(durations.total(times.replace(":", ",").replace(",", ", "), template.unit_s))
@@ -88,12 +88,11 @@ def parser(template: Template) -> Parser:
     return parse
 
 
-def _whole(status: bytes) -> bool:
-    return re.fullmatch(rb"-?\d{1,6}", status) is not None
-
-
-def _no_status(status: bytes) -> Heard | None:
-    """Text in its place: a dash for a request without an answer, else no status at all."""
+@functools.lru_cache(maxsize=256)
+def _by_status(status: bytes) -> Heard | None:
+    """See `by_status`; a dash is a request without an answer, other text is no status."""
+    if re.fullmatch(rb"-?\d{1,6}", status):
+        return by_status(int(status))
     return FAILED if status == b"-" else UNREAD
 
 
