@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from aferir.errors import UsageError
 from aferir.model.units import parse_duration
 
 _PERIODS_S = (0.02, 10.0)
+_MOST_SHARE = 100
 _SLA_REMEDY = "e.g. --sla p95=200ms"
 _LATENCY_REMEDY = (
     "slowlog:PATH, nginx:PATH[#FORMAT], json:PATH#FIELD@ms, regex:PATH#EXPRESSION@ms,"
@@ -47,6 +49,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     policy: str = "aferir"
     parameters: dict[str, int | float] = {}
     """Parameters of the policy `aferir`, in the file alone."""
+    batch_share: str | int | float = ""
+    """That parameter, which is the user's to say: `0.5` or `50%`."""
     period: str = "100 ms"
     repeat: bool = False
 
@@ -80,6 +84,23 @@ def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
         repeat=wanted.repeat,
         batch_output=batch_output,
     )
+
+
+def parameters(wanted: Wanted) -> dict[str, int | float]:
+    """Of the policy. Errors: UsageError."""
+    if wanted.batch_share == "":
+        return wanted.parameters
+    text = str(wanted.batch_share)
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= _MOST_SHARE:
+        raise UsageError(
+            f"--batch-share {text}: a share is a number from 0 to {_MOST_SHARE}, or a percentage",
+            remedy="1 is what one process of everybody's rank has, 0: behind everybody",
+        )
+    return {**wanted.parameters, "batch_share": share}
 
 
 def need_batch(job: Job) -> None:

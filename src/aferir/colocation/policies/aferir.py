@@ -13,6 +13,8 @@ group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving wa
   kernel admits, with a period far below the SLA, because a throttled thread waits up to T - Q.
   Where it is some, it may be whom the service works for or with, and going before them makes late
   what no log of the service tells: there the batch gives way to all;
+- others who take what they get, behind whom the batch gets next to nothing: while the SLA is far
+  it has a share beside them (policies/standing.py);
 - the batch itself, which gets less done in an idle group: where the critical threads have
   reservations it has everybody's rank, unless the quantile is near the SLA;
 - processors that idle because the batch has fewer threads than the machine processors: whoever is
@@ -29,7 +31,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from aferir.colocation.policies import apart, company, first, slack
+from aferir.colocation.policies import apart, company, first, slack, standing
 from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.policies.reservation import Reservation, scheduled, shares
 from aferir.colocation.settings import Batch, Decide, Settings, State
@@ -82,8 +84,8 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     use = _use(state, memory, past_s)
     shared, period_s = _shared(state, chosen, use)
     whole = _nearly_whole(shared, chosen)
-    shrunk = memory.get("share", _FULL) < _FULL
-    eased = slack.look(state, past_s, whole=whole, shrunk=shrunk, crowded=accompanied)
+    held = memory.get("share", _FULL) < _FULL or chosen.batch_share == 0
+    eased = slack.look(state, past_s, whole=whole, shrunk=held, crowded=accompanied)
     if verdict == "danger" and slack.settles(eased, state.time_s):
         verdict = "hold"
     competes = state.time_s < spans["reserved_until_s"] and not eased["slack"]
@@ -99,14 +101,14 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     outranked = any(one.policy == "deadline" for one in threads.values())
     again_s = state.time_s + 3 * chosen.hold_s
     wary_until_s = again_s if outranked and late else memory.get("wary_until_s", -math.inf)
-    polite = accompanied and state.time_s >= spans["beset_until_s"]
-    idle = not eased["slack"] and (polite or not outranked or state.time_s < wary_until_s)
-    urgent_until_s = memory.get("urgent_until_s", -math.inf)
-    if competes and not threads and verdict == "danger":
-        urgent_until_s = state.time_s + chosen.hold_s
+    beset = state.time_s < spans["beset_until_s"]
+    spans |= standing.look(state, chosen, ratio, verdict, beset=beset)
+    polite = (accompanied and not beset) or not outranked or state.time_s < wary_until_s
+    urgent_until_s = _urgent_until_s(state, chosen, verdict, held_up=competes and not threads)
     blame = _blame(state, chosen, verdict, ratio, past_s)
     innocent = state.time_s < blame["innocent_until_s"]
     growth = _share(state, chosen, verdict, ratio, past_s, innocent=innocent)
+    ranks, weight = standing.rank(chosen, spans, eased)
     service_cpus, batch_cpus = apart.processors(eased, state.cores)
     return Settings(
         threads=threads,
@@ -117,7 +119,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
             urgent=state.time_s < urgent_until_s,
         ),
         service_cpus=service_cpus,
-        batch=_batch(state, growth["share"], slack.batch_weight(eased), batch_cpus, idle=idle),
+        batch=_batch(state, growth["share"], weight, batch_cpus, idle=polite and not ranks),
         memory={
             "time_s": state.time_s,
             "ratio": ratio,
@@ -131,6 +133,13 @@ def _decide(state: State, chosen: Parameters) -> Settings:
             **{f"use:{tid}": cpus for tid, cpus in use.items()},
         },
     )
+
+
+def _urgent_until_s(state: State, chosen: Parameters, verdict: Verdict, *, held_up: bool) -> float:
+    """Until when the service goes before everybody without reservations."""
+    if held_up and verdict == "danger":
+        return state.time_s + chosen.hold_s
+    return state.now.memory.get("urgent_until_s", -math.inf)
 
 
 def _shared(

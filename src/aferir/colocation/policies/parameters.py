@@ -52,6 +52,10 @@ class Parameters(
     them only where its SLA asks for it."""
     competition: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.35
     """Of the machine: others' work above it brings reservations."""
+    batch_share: Annotated[float, Meta(ge=0.0, le=100.0)] | None = None
+    """Of the weight of one process of everybody's rank, what the batch has as a whole beside others
+    while the SLA is far; 0: it stands behind everybody. Unless given it is 1, beside others who use
+    more than `competition`."""
     nearly_whole: Annotated[float, Meta(ge=0.4, le=0.95)] = 0.7
     """Of a processor: reservations that large are of use even where nobody competes."""
     throttled: Annotated[float, Meta(ge=0.01, le=0.5)] = 0.1

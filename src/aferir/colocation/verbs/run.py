@@ -48,6 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--java", action="append", metavar="REGEX", help="critical threads by Java's full name"
     )
     parser.add_argument("--policy", metavar="NAME", help="default: aferir; `list` names them")
+    parser.add_argument(
+        "--batch-share",
+        metavar="SHARE",
+        help="while the SLA is far, the batch's weight beside others, relative to one process of "
+        "everybody's rank; 0: it stands behind everybody (default: 1, beside much other work)",
+    )
     parser.add_argument("--period", metavar="TIME", help="between decisions (default: 100ms)")
     parser.add_argument(
         "--repeat",
@@ -77,7 +83,7 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     wanted = _merged(options)
     job = colocation.job(wanted, batch_output=2 if options.json else 1)
-    decide = make(wanted.policy, wanted.parameters)
+    decide = make(wanted.policy, colocation.parameters(wanted))
     if options.check:
         pids = service.check(job.service)
         where = place.beside(job.service, pids, cgroup.layout())

@@ -15,7 +15,9 @@ _ROW = re.compile(r"\| `(\w+)` \| .* \| (-?[\d.]+) \| (-?[\d.]+) to (-?[\d.]+) \
 
 def test_the_reference_has_every_parameter_with_its_default_and_range() -> None:
     rows = {name: tuple(map(float, numbers)) for name, *numbers in _ROW.findall(_PAGE.read_text())}
+    assert rows.pop("batch_share") == (1, 0, 100)  # unless it is given, beside much work alone
     defaults = {field.name: field.default for field in msgspec.structs.fields(Parameters)}
+    assert defaults.pop("batch_share") is None
     assert {name: row[0] for name, row in rows.items()} == defaults
     assert {name: row[1:] for name, row in rows.items() if name != "nice"} == ranges()
     assert rows["nice"][1:] == (-20, 0)
