@@ -50,7 +50,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     parameters: dict[str, int | float] = {}
     """Parameters of the policy `aferir`, in the file alone."""
     batch_share: str | int | float = ""
-    """That parameter, which is the user's to say: `0.5` or `50%`."""
+    """The policy's parameter of that name, as a number or a percentage: `0.5` or `50%`."""
     period: str = "100 ms"
     repeat: bool = False
 

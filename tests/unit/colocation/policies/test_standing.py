@@ -15,9 +15,15 @@ from aferir.errors import UsageError
 from tests.unit.colocation.states import latency, live
 
 FAR, NEAR = latency(0.02), latency(0.15)
-MUCH = {"cores": 4, "service_cpus": 0.5, "batch_cpus": 0.2, "idle_cpus": 0.0, "threads": ()}
+MUCH: dict[str, Any] = {
+    "cores": 4,
+    "service_cpus": 0.5,
+    "batch_cpus": 0.2,
+    "idle_cpus": 0.0,
+    "threads": (),
+}
 """Others use 3.3 of four processors, and the service's threads cannot have reservations."""
-LITTLE = {**MUCH, "batch_cpus": 2.8}
+LITTLE: dict[str, Any] = {**MUCH, "batch_cpus": 2.8}
 """Others use 0.7 of four: company."""
 
 
@@ -48,7 +54,7 @@ def test_a_share_of_nothing_stands_behind_everybody(others: dict[str, Any]) -> N
 
 
 def test_a_share_of_nothing_stays_behind_where_processors_idle_too() -> None:
-    few = {**MUCH, "batch_cpus": 1.0, "idle_cpus": 2.0}
+    few: dict[str, Any] = {**MUCH, "batch_cpus": 1.0, "idle_cpus": 2.0}
     assert not batch(latency=FAR, **few).idle
     assert batch(latency=FAR, share=0.0, **few).idle
 
