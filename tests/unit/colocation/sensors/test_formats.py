@@ -89,6 +89,13 @@ def test_another_number_behind_the_agent_is_not_taken_for_the_time() -> None:
         assert nginx(ACCESS % more) is UNREAD
 
 
+def test_seconds_are_not_taken_for_microseconds_nor_the_other_way_round() -> None:
+    assert nginx(ACCESS % b"31000") is UNREAD
+    assert FORMATS["apache"].parse(ACCESS % b"0.031") is UNREAD
+    assert fitting([ACCESS % b"31000"]) == "apache"
+    assert fitting([ACCESS % b"0.031"]) == "nginx"
+
+
 def test_no_text_of_a_user_is_taken_for_a_field() -> None:
     agent = rb"x\" 200 9 \"-\" \"-\" 9.0"
     line = b'192.0.2.1 - - [x] "GET /?took=9s HTTP/1.1" 200 5 "-" "' + agent + b'" 0.020'
@@ -250,6 +257,8 @@ def test_lines_name_the_format_that_fits_them() -> None:
         ("postgresql", POSTGRESQL.replace(b"execute s1:", b"plan:"), ASIDE),
         ("postgresql", b"\tfrom t -- LOG:  duration: 9.000 ms", ASIDE),
         ("postgresql", b"2026 [7] a@b ERROR:  no LOG:  duration: 9.000 ms", ASIDE),
+        ("postgresql", b"[3-2] #011from t -- LOG:  duration: 9.000 ms", ASIDE),
+        ("postgresql", b"[3-12] from t", ASIDE),
         ("postgresql", b"nonsense", UNREAD),
         ("mariadb", b"select '# Query_time: 9'", ASIDE),
         ("mariadb", b"# Query_time: soon", UNREAD),
@@ -267,7 +276,8 @@ def test_what_is_no_answer_is_told_apart(name: str, line: bytes, heard: Heard) -
 def test_postgresql_is_read_as_csv_and_as_json() -> None:
     csv = b'2026-01-01 10:00:00.1 UTC,"a","b",77,,6,1,,LOG,00000,"duration: 31.0 ms  statement: x"'
     json = b'{"pid":7,"error_severity":"LOG","message":"duration: 31.0 ms  statement: x"}'
-    for line in (csv, json):
+    syslog = b"[3-1] 2026-01-01 10:00:00 UTC [7] LOG:  duration: 31.000 ms  statement: x"
+    for line in (csv, json, syslog):
         assert seconds(FORMATS["postgresql"].parse(line)) == pytest.approx(0.031)
 
 

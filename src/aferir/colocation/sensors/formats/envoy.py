@@ -7,12 +7,12 @@ from aferir.colocation.sensors.formats.template import Template, parser
 from aferir.colocation.sensors.heard import first_of
 
 _ENVOY = (
-    '[$start] "$request" $status $flags $received $sent $duration $upstream_service_time '
+    '[$start] "$request" $status $flags $received $sent $duration $service_time '
     '"$forwarded" "$agent" "$id" "$authority" "$host"'
 )
 _ISTIO = (
     '[$start] "$request" $status $flags $details $termination "$failure" $received $sent '
-    '$duration $upstream_service_time "$forwarded" "$agent" "$id" "$authority" "$host" '
+    '$duration $service_time "$forwarded" "$agent" "$id" "$authority" "$host" '
     "$cluster $local $downstream $remote $server $route"
 )
 _OLDER_ISTIO = _ISTIO.replace("$details $termination ", "")

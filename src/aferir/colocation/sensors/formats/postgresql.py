@@ -21,11 +21,14 @@ _SEVERITY = re.compile(
     rb"|LOCATION): |\"error_severity\"|,(?:LOG|ERROR|FATAL|PANIC|WARNING),\w{5},"
 )
 
+_GOES_ON = re.compile(rb"(?:\[\d+-(?:[2-9]|\d\d+)\]|(?:\[\d+-\d+\] )?(?:\t|#011))")
+"""The query of the line before goes on; syslog numbers its lines, and writes a tab as `#011`."""
+
 
 def parse(line: bytes) -> Heard:
     """See `Parser`; only the first message of a line counts, so no text of a query does."""
-    if line[:1] == b"\t":
-        return ASIDE  # goes on with the query of the line before
+    if _GOES_ON.match(line):
+        return ASIDE
     severity, found = _SEVERITY.search(line), _DURATION.search(line)
     if found is None or (severity is not None and severity.start() < found.start() - 1):
         first_is_json = found is not None and severity is not None and b'"' in severity[0]

@@ -19,7 +19,9 @@ from aferir.errors import UsageError
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _TIME_NAMES = ("request_time", "upstream_response_time")
-_NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
+_NUMBER = r"\d{1,12}\.\d{1,9}"
+"""Seconds have decimals here, and other units have none: the one is never taken for the other."""
+_WHOLE = r"\d{1,15}"
 _TIMES = rf"(?:{_NUMBER}|-)(?: ?[,:] ?(?:{_NUMBER}|-)){{0,50}}"
 _LIST = r"[^ ]+(?:(?:(?<=,)| :) [^ ]+)*"
 _STREAM = b"text/event-stream"
@@ -129,7 +131,9 @@ def _role(name: str, template: Template) -> str:
 
 
 def _piece(name: str, template: Template, *, quoted: bool, stop: str) -> str:
-    if name == template.time or (name.startswith("upstream_") and name.endswith("_time")):
+    if name == template.time:
+        return _TIMES if template.unit_s == 1.0 else _WHOLE
+    if name.startswith("upstream_") and name.endswith("_time"):
         return _TIMES
     if quoted:
         return r'(?:[^"\\]|\\.)*'
