@@ -122,19 +122,16 @@ def _killed(
     left: list[str] = []
     with own_state() as state:
         told = words(state) if callable(words) else words
-        line = [*_AFERIR, *told, "--runs", str(state / "temporary" / "runs")]
+        verb, *rest = told
+        line = [*_AFERIR, verb, "--runs", str(state / "temporary" / "runs"), *rest]
         note(f"{name}: a whole run", 0.0)
         whole_s = _until(line, _LIMIT_S)
         for number in range(kills):
             note(f"{name}: kill {number + 1}", (number + 1) / (kills + 1))
-            _until([*line, *_fresh(told)], draw.uniform(0.2, 1.0) * whole_s)
+            _until(line, draw.uniform(0.2, 1.0) * whole_s)
             process.run([*_AFERIR, "clean"], timeout_s=_LIMIT_S, check=False)
             left += [one for one in _things(state) if _is_left(one, state)] + more(state)
     return judge_leftovers(f"{name}.left_behind", left, kills)
-
-
-def _fresh(words: Sequence[str]) -> list[str]:
-    return [] if "--new" in words or words[0] != "measure" else ["--new"]
 
 
 def _things(state: Path) -> list[str]:

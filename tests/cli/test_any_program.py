@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -95,6 +96,26 @@ def test_a_gate_tells_a_version_that_takes_three_times_as_long(folder: Path) -> 
     assert "Failed" in (folder / "m.md").read_text(encoding="utf-8")
     assert json.loads((folder / "b.json").read_text(encoding="utf-8"))["sh built"]["latency"]
     assert json.loads((folder / "g.json").read_text(encoding="utf-8"))[0]["unit"] == "s"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root")
+def test_a_gate_may_run_inside_of_an_environment(folder: Path) -> None:
+    """Each version finds the files of its own folder, and nothing of the other's."""
+    for command in (["init", "-q"], ["add", "."]):
+        (folder / "bench").write_text("#!/bin/sh\nsleep 0.02\n", encoding="utf-8")
+        (folder / "bench").chmod(0o755)
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    commit = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-a", "-m", "x"]
+    subprocess.run(commit, cwd=folder, check=True)
+    (folder / "bench").write_text("#!/bin/sh\nsleep 2\n", encoding="utf-8")
+    subprocess.run(commit, cwd=folder, check=True)
+    done = aferir(
+        folder,
+        *("gate", "--in", "chroot cpus=1", "--base", "HEAD~1", "--head", "HEAD", "--at-most"),
+        *("50%", "--time", "100s", "-n", "8", "--metric", "duration_s", "--", "./bench"),
+    )
+    assert done.exit_code == 1, done.stdout + done.stderr
+    assert done.stdout.startswith("Failed: head is more than 50 % slower than base")
 
 
 def test_a_program_that_fails_is_no_answer(folder: Path) -> None:

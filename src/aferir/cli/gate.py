@@ -32,6 +32,7 @@ _MOST_PAIRS = 5000
 _EXAMPLES = """\
 examples:
   aferir gate --base main --head HEAD --build 'make -j2' --at-most 3% -- ./bench
+  aferir gate --base main --head HEAD --build 'make' --in podman -- ./bench
   aferir gate --base-command './bench-old' --head-command './bench-new'
   aferir gate --base-run runs/A --head-run runs/B
 """
@@ -49,6 +50,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--head-command", metavar="LINE", help="the one that is judged")
     add("--base-run", type=Path, metavar="FOLDER", help="two runs that are there already")
     add("--head-run", type=Path, metavar="FOLDER", help="the one that is judged")
+    add(
+        *("--in", "-e"),
+        dest="environment",
+        default="native",
+        metavar="SPEC",
+        help="where both run, as of `aferir measure` (default: native)",
+    )
+    add("--packages", default="none", metavar="NAMES", help="Debian packages for its image")
     add("--at-most", default="3%", metavar="PERCENT", help="what head may cost (default: 3%%)")
     add(
         "--metric",
@@ -129,7 +138,7 @@ def _of_revisions(options: argparse.Namespace, limits: Limits) -> tuple[Verdict,
     name = shlex.join(options.command)
     pair = (options.base, options.head)
     with built(options.repository, pair, options.build, _seconds(options.limit)) as made:
-        arms = [{"command": name, "directory": str(one.folder)} for one in made]
+        arms = [_arm(options, name, one.folder) for one in made]
         verdict, itself = _measured(options, limits, arms[0], arms[1])
     return verdict, itself, name
 
@@ -140,12 +149,21 @@ def _of_commands(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, 
             "two commands are wanted, and none after --",
             remedy="aferir gate --base-command './old' --head-command './new'",
         )
-    here = str(Path.cwd())
     arms = [
-        {"command": line, "directory": here}
-        for line in (options.base_command, options.head_command)
+        _arm(options, line, Path.cwd()) for line in (options.base_command, options.head_command)
     ]
     return *_measured(options, limits, arms[0], arms[1]), options.head_command
+
+
+def _arm(options: argparse.Namespace, line: str, folder: Path) -> dict[str, Parameter]:
+    """On the host it runs in its folder, elsewhere with a copy of what is there."""
+    from aferir import registry
+    from aferir.cli.gate_runs import where
+
+    if registry.kinds()[where(options.environment, "none").kind].on_host:
+        return {"command": line, "directory": str(folder)}
+    files = sorted(str(path) for path in folder.iterdir() if path.name != ".git")
+    return {"script": f"exec {line}", "files": shlex.join(files)}
 
 
 def _measured(
@@ -155,7 +173,7 @@ def _measured(
     head: Mapping[str, Parameter],
 ) -> tuple[Verdict, Itself]:
     """Base beside itself, then base beside head until it is decided."""
-    from aferir.cli.gate_runs import Ask, beside_itself, side_by_side
+    from aferir.cli.gate_runs import Ask, beside_itself, side_by_side, where
 
     given = {
         "figures": shlex.join(options.figure),
@@ -173,6 +191,7 @@ def _measured(
         limit_s=_seconds(options.limit),
         most=options.pairs,
         runs=options.runs,
+        where=where(options.environment, options.packages),
     )
     itself = beside_itself(ask)
     return side_by_side(ask, itself), itself

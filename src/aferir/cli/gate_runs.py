@@ -14,7 +14,7 @@ from aferir.cli.running import carry_out
 from aferir.errors import ProgramError
 from aferir.gate.judge import Seen, Values, Verdict, due, judge, judge_itself, values_of
 from aferir.gate.plans import AGAIN, BASE, HEAD, Arm, plan_of
-from aferir.model.plan import Parameter, Plan
+from aferir.model.plan import EnvironmentSpec, Parameter, Plan
 from aferir.model.record import Better, Record
 from aferir.runner import Watch
 from aferir.runner.rounds import Enough
@@ -46,6 +46,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     limit_s: float
     most: int
     runs: Path
+    where: EnvironmentSpec
 
 
 class Itself(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +60,29 @@ class Itself(msgspec.Struct, frozen=True, kw_only=True):
     noisy: Seen | None = None
     """What was seen of the duration, where it is too noisy here and CPU time stands in for it."""
     spent_s: float
+
+
+def where(line: str, packages: str) -> EnvironmentSpec:
+    """The environment that a line of `--in` describes, with those packages in its image.
+
+    Errors: UsageError.
+    """
+    from aferir import config, registry
+    from aferir.config import quick
+    from aferir.config.shorthand import alike, environment_tables
+
+    kinds = registry.kinds()
+    document = quick.experiment(
+        {"command": "true", "packages": packages},
+        alike(environment_tables([line], kinds), kinds),
+        rounds=quick.Rounds(),
+        warmup=0,
+        budget_s=1.0,
+        limit_s=1.0,
+    )
+    host, programs = machine.host_limits(), registry.all_programs()
+    plan = config.plan_of(document, host, programs, kinds, source="the command line")
+    return plan.environments[0]
 
 
 def beside_itself(ask: Ask) -> Itself:
@@ -172,7 +196,7 @@ def _run(
     plan: Plan = plan_of(
         name,
         arms,
-        machine.host_limits(),
+        ask.where,
         rounds=rounds,
         warmup=1,
         budget_s=budget_s,

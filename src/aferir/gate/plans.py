@@ -9,7 +9,6 @@ import msgspec
 from aferir.model.plan import (
     Cell,
     EnvironmentSpec,
-    HostLimits,
     Parameter,
     Plan,
     StoppingRule,
@@ -29,7 +28,7 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
 def plan_of(
     name: str,
     arms: Mapping[str, Arm],
-    host: HostLimits,
+    where: EnvironmentSpec,
     *,
     rounds: int,
     warmup: int,
@@ -37,16 +36,11 @@ def plan_of(
     limit_s: float,
     seed: int = 1,
 ) -> Plan:
-    """Each arm natively, under its name as that of an environment: ratios are of neighbours.
+    """Each arm `where` it is to run, as an environment of its name: ratios are of neighbours.
 
     The first arm is the baseline.
     """
-    specs = tuple(
-        EnvironmentSpec(
-            name=arm, kind="native", cpus=len(host.cpus), memory_bytes=host.memory_bytes
-        )
-        for arm in arms
-    )
+    specs = tuple(msgspec.structs.replace(where, name=arm) for arm in arms)
     return Plan(
         name=name,
         title=name,
