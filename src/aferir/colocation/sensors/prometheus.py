@@ -56,6 +56,7 @@ class PrometheusSensor:
         self._before: dict[Labels, Cumulative] | None = None
         self._lock = threading.Lock()
         self._latencies = Histogram()
+        self._unread = 0
         self._problem = "not scraped yet"
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._scrape_on, daemon=True)
@@ -65,7 +66,8 @@ class PrometheusSensor:
         """See `Sensor`."""
         with self._lock:
             latencies, self._latencies = self._latencies, Histogram()
-            return Look(latencies=latencies, problem=self._problem)
+            unread, self._unread = self._unread, 0
+            return Look(latencies=latencies, unread=unread, problem=self._problem)
 
     def close(self) -> None:
         """See `Sensor`."""
@@ -101,14 +103,14 @@ class PrometheusSensor:
         before = self._before or {}
         now = {labels: scraped.series[labels] for labels in whole(scraped.series, before)}
         bound_s = largest_bound(now) * self._unit_s
+        broken = scraped.unread + len(scraped.series) - len(now)
         problem = ""
         if not now:
             what = (
                 f"; {metric} is a {scraped.kind}" if scraped.kind not in ("", "histogram") else ""
             )
             problem = f"there is no histogram {metric} with these labels{what}"
-        elif scraped.unread or len(now) < len(scraped.series):
-            broken = scraped.unread + len(scraped.series) - len(now)
+        elif broken:
             problem = f"{metric}: {broken} of its lines or series cannot be read"
         elif bound_s < self._least_bound_s:
             problem = (
@@ -118,11 +120,12 @@ class PrometheusSensor:
         # What the first scrape holds is the past; a series that comes later is new, and one that
         # was away for a while goes on from where it was.
         first = self._before is None
-        self._note(gained(now if first else before, now, self._unit_s).latencies, problem)
+        self._note(gained(now if first else before, now, self._unit_s).latencies, problem, broken)
         if now:
             self._before = {**before, **now}
 
-    def _note(self, latencies: Histogram, problem: str) -> None:
+    def _note(self, latencies: Histogram, problem: str, unread: int = 0) -> None:
         with self._lock:
+            self._unread += unread
             self._latencies.merge(latencies)
             self._problem = problem

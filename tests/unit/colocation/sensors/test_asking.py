@@ -267,6 +267,20 @@ def test_an_endpoint_that_is_not_there_is_a_problem() -> None:
     assert "refused" in look.problem
 
 
+def test_lines_of_a_scrape_that_are_not_understood_are_counted() -> None:
+    body = (
+        't_bucket{le="1"} 1\nt_bucket{le="+Inf"} 1\nt_bucket{le="x} 1\nt_bucket{a="b",le="1"} 1\n'
+    )
+    with served(lambda handler: say(handler, 200, body)) as url:
+        sensor = PrometheusSensor(url, "t", interval_s=60.0)
+        look = sensor.look()
+        while "not scraped" in look.problem:
+            time.sleep(0.01)
+            look = sensor.look()
+        sensor.close()
+    assert look.unread == 2
+
+
 def test_urls_are_taken_apart_or_refused() -> None:
     address = parse_url("http://[::1]:81/a?b=c")
     assert (address.host, address.port, address.path) == ("::1", 81, "/a?b=c")
