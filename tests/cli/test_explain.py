@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from aferir import registry
@@ -18,7 +20,11 @@ from aferir.environments.native import Native
 from aferir.errors import MissingError
 from aferir.linux import process
 from aferir.linux.process import Completed
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import EnvironmentSpec, Plan
+from aferir.model.record import Record, Sample
+from aferir.report.causes import Cause, Explanation, Interaction
+from aferir.runner.stopping import History, Round
+from aferir.statistics.intervals import Interval
 from tests.integration.support import usable
 
 FILTER = "awk '/^Seccomp:/ {print $2 + 1}' /proc/self/status"
@@ -119,3 +125,79 @@ def test_a_feature_that_stays_is_kept_with_the_reason(monkeypatch: pytest.Monkey
     assert explain._kept(document, again) == {}
     assert again.design is not None
     assert [one.name for one in again.design.varied] == ["small pages"]
+
+
+def _document() -> dict[str, Any]:
+    return {
+        "experiment": {"name": "why", "baseline": "native", "warmup": 0},
+        "stop": {"min": 8, "max": 60, "interval_percent": 1.0},
+        "environment": [{"name": "native", "kind": "native"}, {"name": "podman", "kind": "oci"}],
+        "workload": [{"name": "work", "program": "command", "command": "true"}],
+        "explain": {"environment": "podman", "causes": ["seccomp filter", "network"]},
+    }
+
+
+def _history(plan: Plan, rounds: int, spread: float) -> History:
+    rng = np.random.default_rng(1)
+    return History(
+        0,
+        (
+            Record(
+                cell=cell.id,
+                group=cell.group,
+                environment=cell.environment,
+                workload=cell.workload.name,
+                repetition=number,
+                started_unix_ns=1,
+                samples=(Sample("duration_s", math.exp(rng.normal(0, spread)), "s"),),
+            )
+            for cell in plan.cells
+            for number in range(rounds)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rounds", "spread", "budget_s", "over"),
+    [(4, 1e-6, 900.0, False), (8, 1e-6, 900.0, True), (8, 0.2, 900.0, False), (8, 0.2, 0.0, True)],
+)
+def test_rounds_end_when_all_causes_are_known_or_the_time_is_over(
+    rounds: int, spread: float, budget_s: float, over: bool
+) -> None:
+    plan = explain._plan(_document())
+    enough = explain._precise(plan, budget_s, 0.01)
+    history = _history(plan, rounds, spread)
+    enough(history, Round(0, warmup=False, slot=0))
+    assert enough(history, Round(rounds, warmup=False, slot=rounds)) is over
+
+
+@pytest.mark.parametrize("more", [True, False])
+def test_more_arms_follow_where_it_is_not_known_what_acts_together(
+    more: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the runs themselves are left out."""
+    pairs = (("seccomp filter", "network"), ("overlay", "memory limit"))
+    sure = Interval(0.1, 0.3, 0.95, "t")
+    seen = Explanation(
+        environment="podman",
+        baseline="native",
+        group="work",
+        total=0.5,
+        causes=(Cause(name="overlay", effect=0.3), Cause(name="network", effect=0.2)),
+        interactions=(Interaction(pairs=pairs, effect=0.2, interval=sure, claimed=True),),
+    )
+    arms: list[int] = []
+
+    def run(_: Any, document: dict[str, Any], plan: Plan, **__: bool) -> tuple[int, Any]:
+        assert plan.design is not None
+        arms.append(len(plan.design.arms))
+        assert document["explain"].get("fold") == ("overlay" if len(arms) == 2 else None)
+        return 0, (seen,)
+
+    monkeypatch.setattr(explain, "_run", run)
+    monkeypatch.setattr(explain, "_kept", lambda *_: {})
+    causes = ("seccomp filter", "network", "overlay", "memory limit")
+    named = [word for cause in causes for word in ("--cause", cause)]
+    words = [*named, *(() if more else ("--no-more-arms",)), "--", "true"]
+    assert main(["explain", "--in", "podman", *words]) == 0
+    assert arms == ([10, 18] if more else [10])
