@@ -95,8 +95,9 @@ def sentence(explained: Explanation) -> str:
         return f"{whole}; no cause is sure: {_nothing(others)}."
     if others:
         together = percent(math.fsum(cause.effect for cause in others), sign=True)
-        names = others[0].name if len(others) == 1 else f"{len(others)} others together"
-        said.append(f"{names}, which may be nothing, {together}")
+        names = f"{len(others)} others, none of them sure, together"
+        names = f"{others[0].name}, which is not sure," if len(others) == 1 else names
+        said.append(f"{names} {together}")
     said.append(f"{UNEXPLAINED} {_share(e.rest, e.rest_interval)}")
     return f"{whole}: {', '.join(said)}."
 
@@ -123,8 +124,8 @@ def ends_of(interval: Interval) -> str:
 
 
 def pair_names(pairs: Sequence[tuple[str, str]]) -> str:
-    """`overlay with network`, or several of which it is one."""
-    return " or ".join(f"{one} with {other}" for one, other in pairs)
+    """`overlay with network`; several of which it is one: `..., or ...`."""
+    return ", or ".join(f"{one} with {other}" for one, other in pairs)
 
 
 def _together(one: Interaction) -> str:

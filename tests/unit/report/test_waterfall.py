@@ -86,7 +86,7 @@ def test_every_part_has_its_interval_and_what_is_not_sure_is_said_to_be_so() -> 
     some = msgspec.structs.replace(one, causes=(one.causes[0], unsure))
     assert sentence(some) == (
         "container costs +5.5 % [+4.5, +6.5] on cg.A against native: cause 0 +5.0 % [+4.8, +5.2], "
-        "cause 1, which may be nothing, +0.1 %, unexplained +0.4 % [-1.2, +1.2]."
+        "cause 1, which is not sure, +0.1 %, unexplained +0.4 % [-1.2, +1.2]."
     )
     none = msgspec.structs.replace(one, causes=(unsure,))
     assert "no cause is sure: cause 1 costs or saves at most 0.3 %" in sentence(none)
