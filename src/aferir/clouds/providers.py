@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -34,25 +35,46 @@ def read_wanted(path: Path) -> Wanted:
 def provider(wanted: Wanted) -> Provider:
     """Made without asking it anything. Errors: MissingError without the library for it."""
     try:
-        if wanted.provider == "openstack":
-            from aferir.clouds.openstack import OpenStack
-
-            return OpenStack(wanted)
-        if wanted.provider == "opennebula":
-            from aferir.clouds.opennebula import OpenNebula
-
-            return OpenNebula(wanted)
-        if wanted.provider == "cloudstack":
-            from aferir.clouds.cloudstack import CloudStack
-
-            return CloudStack(wanted)
-        from aferir.clouds.ec2 import Ec2
+        return _PROVIDERS[wanted.provider](wanted)
     except ModuleNotFoundError as error:
         raise MissingError(
             f"{wanted.provider} needs the Python package {error.name}",
             remedy="pip install 'aferir[clouds]'",
         ) from None
+
+
+def _openstack(wanted: Wanted) -> Provider:
+    from aferir.clouds.openstack import OpenStack
+
+    return OpenStack(wanted)
+
+
+def _opennebula(wanted: Wanted) -> Provider:
+    from aferir.clouds.opennebula import OpenNebula
+
+    return OpenNebula(wanted)
+
+
+def _cloudstack(wanted: Wanted) -> Provider:
+    from aferir.clouds.cloudstack import CloudStack
+
+    return CloudStack(wanted)
+
+
+def _ec2(wanted: Wanted) -> Provider:
+    from aferir.clouds.ec2 import Ec2
+
     return Ec2(wanted)
+
+
+_PROVIDERS: Mapping[str, Callable[[Wanted], Provider]] = {
+    "openstack": _openstack,
+    "opennebula": _opennebula,
+    "cloudstack": _cloudstack,
+    "ec2": _ec2,
+    "eucalyptus": _ec2,
+}
+"""Each with a library of its own, which is imported when it is wanted."""
 
 
 def cloud(wanted: Wanted) -> Cloud:
