@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import resource
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import msgspec
 
 from aferir.environments import layer
 from aferir.environments.features import Feature
-from aferir.environments.oci import command_line, docker
-from aferir.environments.oci.spec import OciSpec
+from aferir.environments.oci import command_line, docker, podman, runtimes
+from aferir.environments.oci.spec import KIND, OciSpec
 from aferir.environments.sandbox import kind
-from aferir.environments.tool import INSIDE, VARIABLES, Place, Tool
-from aferir.errors import AferirError, MissingError, ProgramError
-from aferir.linux import cgroup, process, undo
+from aferir.environments.tool import Place, Tool
+from aferir.errors import AferirError
+from aferir.linux import undo
 from aferir.linux.journal import Entry
 from aferir.machine import packages
 from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
-KIND = "oci"
-_RUNTIMES = ("runc", "crun", "runsc", "kata-runtime")
-_PODMAN = ("podman", "conmon", "runc")
-_PULL_S, _ASK_S = 900.0, 60.0
+
+class Engine(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes containers."""
+
+    check: Callable[[], Finding]
+    """Whether it is here."""
+    ready: Callable[[OciSpec], None]
+    """Sees that it, the runtime and the image are there. Errors: MissingError."""
+    command: Callable[[OciSpec, Place, Path], list[str]]
+    """Starts a container whose own files are in that folder, in the foreground."""
+    remove: Callable[[str], None]
+    """Removes its record of a container. Errors: AferirError or OSError where it stays."""
+    takes_a_folder: bool = False
+    """Whether it starts from a folder of files, not from images alone."""
 
 
 def of(spec: EnvironmentSpec) -> OciSpec:
@@ -32,101 +44,13 @@ def of(spec: EnvironmentSpec) -> OciSpec:
     return OciSpec(**known)
 
 
-def runtimes() -> list[Finding]:
-    """What can be said of each runtime that is known here; none of them is needed."""
-    found = []
-    for name in _RUNTIMES:
-        if packages.missing([name]):
-            said = f"{name} is not installed"
-            found.append(Finding(f"{KIND} {name}", "degraded", said, _how_to_get(name)))
-        elif why := refusal(name, cgroup.layout()):
-            found.append(Finding(f"{KIND} {name}", "degraded", why, 'runtime = "runc"'))
-        else:
-            kernel = ", a kernel of its own" if command_line.has_own_kernel(name) else ""
-            found.append(Finding(f"{KIND} {name}", "ok", f"OCI runtime{kernel}"))
-    return found
+def _engine(spec: EnvironmentSpec) -> Engine:
+    return ENGINES[of(spec).engine]
 
 
-def _how_to_get(runtime: str) -> str:
-    if runtime.startswith("kata"):
-        return "install Kata Containers from its releases: Debian and Ubuntu have no package of it"
-    return packages.install_command([runtime])
-
-
-def refusal(runtime: str, have: cgroup.Layout) -> str:
-    """Why a runtime that is installed starts nothing on this host; empty where it does.
-
-    crun takes no controllers of version 1 beside a hierarchy of version 2 (cgroup.c, CGROUP_MODE_
-    HYBRID).
-    """
-    if Path(runtime).name == "crun" and have.v1 and have.v2 is not None:
-        return "crun refuses hybrid control groups, versions 1 and 2 beside each other, as here"
-    return ""
-
-
-def ready(spec: EnvironmentSpec) -> None:
-    """See that the engine, the runtime and the image are there. Errors: MissingError."""
-    own = of(spec)
-    if own.engine == "docker":
-        docker.ready(own)
-        return
-    if absent := packages.missing(_PODMAN):
-        raise MissingError(
-            f"environment `{spec.name}`: not installed: {', '.join(absent)}",
-            remedy=packages.install_command(absent),
-        )
-    if packages.missing([own.runtime]):
-        remedy = f"name the path of a program, or one of {', '.join(_RUNTIMES)}"
-        if own.runtime in _RUNTIMES:
-            remedy = _how_to_get(own.runtime)
-        raise MissingError(
-            f"environment `{spec.name}` asks for the OCI runtime `{own.runtime}`: it is not here",
-            remedy=remedy,
-        )
-    if why := refusal(own.runtime, cgroup.layout()):
-        raise MissingError(f"environment `{spec.name}`: {why}", remedy='runtime = "runc"')
-    if own.image:
-        _pull(own)
-
-
-def _pull(own: OciSpec) -> None:
-    exists = process.run(["podman", "image", "exists", own.image], timeout_s=_ASK_S, check=False)
-    if exists.exit_code == 0:
-        return
-    try:
-        process.run(["podman", "pull", "--quiet", own.image], timeout_s=_PULL_S)
-    except ProgramError as error:
-        raise command_line.not_pulled(own, "podman pull", error) from None
-
-
-def command(place: Place) -> list[str]:
+def _command(place: Place) -> list[str]:
     """The engine in the foreground."""
-    spec = of(place.spec)
-    mark = f"{undo.MARK}={place.entry.id}"
-    files = layer.own_folder(place.root.parent)
-    if spec.engine == "docker":
-        return docker.run(
-            spec,
-            name=place.name,
-            mark=mark,
-            program=place.program,
-            inside=INSIDE,
-            files=files,
-            disk=place.disk,
-            variables=VARIABLES,
-        )
-    return command_line.run(
-        spec,
-        name=place.name,
-        mark=mark,
-        limits=(_most(resource.RLIMIT_NOFILE), _most(resource.RLIMIT_NPROC)),
-        program=place.program,
-        inside=INSIDE,
-        root=place.root,
-        files=files,
-        disk=place.disk,
-        variables=VARIABLES,
-    )
+    return _engine(place.spec).command(of(place.spec), place, layer.own_folder(place.root.parent))
 
 
 def forget(entry: Entry, name: str) -> None:
@@ -139,33 +63,36 @@ def forget(entry: Entry, name: str) -> None:
     if packages.missing([engine]):
         return
     try:
-        if engine == "docker":
-            docker.remove(name)
-        else:
-            process.run(command_line.remove(name), timeout_s=_ASK_S)
+        ENGINES[engine].remove(name)
     except AferirError as error:
         raise OSError(f"the container of {entry.id} stays: {error.message}") from None
 
 
 def engines() -> list[Finding]:
     """What can be said of each engine and each runtime; one engine is needed."""
-    absent = packages.missing(_PODMAN)
-    podman = Finding(f"{KIND} podman", "ok", "engine")
-    if absent:
-        said = f"not installed: {', '.join(absent)}"
-        podman = Finding(f"{KIND} podman", "degraded", said, packages.install_command(absent))
-    found = [podman, docker.check()]
+    found = [engine.check() for engine in ENGINES.values()]
     if all(finding.status != "ok" for finding in found):
         said = "no engine is here: neither Podman nor a Docker daemon"
-        found.insert(0, Finding(KIND, "missing", said, podman.remedy))
-    return found + runtimes()
+        found.insert(0, Finding(KIND, "missing", said, found[0].remedy))
+    return found + runtimes.findings()
 
 
-def _most(limit: int) -> int:
-    """This process's own hard limit (getrlimit(2))."""
-    most = resource.getrlimit(limit)[1]
-    return 2**62 if most == resource.RLIM_INFINITY else most
-
+ENGINES: Mapping[str, Engine] = {
+    "podman": Engine(
+        check=podman.check,
+        ready=podman.ready,
+        command=podman.command,
+        remove=podman.remove,
+        takes_a_folder=True,
+    ),
+    "docker": Engine(
+        check=docker.check,
+        ready=docker.ready,
+        command=docker.command,
+        remove=docker.remove,
+    ),
+}
+"""By what `engine` of an environment says."""
 
 FEATURES = (
     Feature(
@@ -224,10 +151,10 @@ OCI = kind(
         kind=KIND,
         programs=(),
         version=("podman", "--version"),
-        command=command,
+        command=_command,
         check=engines,
-        ready=ready,
-        layered=lambda spec: of(spec).engine == "podman" and not of(spec).image,
+        ready=lambda spec: _engine(spec).ready(of(spec)),
+        layered=lambda spec: _engine(spec).takes_a_folder and not of(spec).image,
         own_kernel=lambda spec: command_line.has_own_kernel(of(spec).runtime),
         engine=True,
         group="*" + "[0-9a-f]" * 12,

@@ -6,14 +6,14 @@ removed as any other. Source: docker-run(1), docker-import(1) of Docker 20 and l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from aferir.environments.oci import command_line
 from aferir.environments.oci.spec import OciSpec
+from aferir.environments.tool import INSIDE, VARIABLES, Place
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.image import userland
-from aferir.linux import process, scratch, wait
+from aferir.linux import process, scratch, undo, wait
 from aferir.machine import packages
 from aferir.model.finding import Finding
 
@@ -23,27 +23,17 @@ _ASK_S, _PULL_S, _IMPORT_S, _REMOVE_S = 60.0, 900.0, 300.0, 20.0
 _START = "systemctl start docker, or name a daemon in DOCKER_HOST"
 
 
-def run(
-    spec: OciSpec,
-    *,
-    name: str,
-    mark: str,
-    program: Path,
-    inside: PurePosixPath,
-    files: Path,
-    disk: Path | None,
-    variables: Sequence[str],
-) -> list[str]:
-    """The command line as of `command_line.run`, which says what the arguments are."""
-    own = image_of(spec)
+def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
+    """Docker in the foreground; `files` are the container's own."""
+    name, mark = place.name, f"{undo.MARK}={place.entry.id}"
     return [
         *("docker", "run", "--rm", "--interactive", "--name", name, "--hostname", "aferir"),
         *("--log-driver=none", f"--cgroup-parent=/{name}", "--pull=never", f"--env={mark}"),
         *(() if spec.runtime == "runc" else (f"--runtime={spec.runtime}",)),
         *command_line.isolation(spec),
-        *command_line.folders(spec, files, disk),
-        *(f"--volume={program}:{inside}:ro", f"--entrypoint={inside}", own),
-        *(() if spec.image else variables),
+        *command_line.folders(spec, files, place.disk),
+        *(f"--volume={place.program}:{INSIDE}:ro", f"--entrypoint={INSIDE}", image_of(spec)),
+        *(() if spec.image else VARIABLES),
     ]
 
 

@@ -9,14 +9,15 @@ from aferir.environments.limited import LayeredSpec
 from aferir.model import parameters
 from aferir.model.plan import EnvironmentKind
 
-Engine = Literal["podman", "docker"]
+KIND = "oci"
+EngineName = Literal["podman", "docker"]
 
 
 class OciSpec(LayeredSpec, frozen=True, kw_only=True):
     """One container."""
 
-    kind: EnvironmentKind = "oci"
-    engine: Annotated[Engine, parameters.told("program that makes the containers")] = "podman"
+    kind: EnvironmentKind = KIND
+    engine: Annotated[EngineName, parameters.told("program that makes the containers")] = "podman"
     runtime: Annotated[
         str,
         parameters.text("OCI runtime below the engine: a name that it knows, or a path", "runsc"),

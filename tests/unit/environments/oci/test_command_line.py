@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from aferir.environments.oci import command_line
-from aferir.environments.oci.container import of, refusal
+from aferir.environments.oci.container import of
+from aferir.environments.oci.runtimes import refusal
 from aferir.environments.oci.spec import OciSpec
 from aferir.linux.cgroup import Layout
 from aferir.model.plan import EnvironmentSpec

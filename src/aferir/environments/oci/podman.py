@@ -1,0 +1,83 @@
+"""Containers by Podman, which needs no daemon and starts from a folder."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+from aferir.environments.oci import command_line, runtimes
+from aferir.environments.oci.spec import KIND, OciSpec
+from aferir.environments.tool import INSIDE, VARIABLES, Place
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import cgroup, process, undo
+from aferir.machine import packages
+from aferir.model.finding import Finding
+
+_PROGRAMS = ("podman", "conmon", "runc")
+_PULL_S, _ASK_S = 900.0, 60.0
+
+
+def check() -> Finding:
+    """Whether it is installed."""
+    if absent := packages.missing(_PROGRAMS):
+        said = f"not installed: {', '.join(absent)}"
+        return Finding(f"{KIND} podman", "degraded", said, packages.install_command(absent))
+    return Finding(f"{KIND} podman", "ok", "engine")
+
+
+def ready(spec: OciSpec) -> None:
+    """See that Podman, the runtime and the image are there. Errors: MissingError."""
+    if absent := packages.missing(_PROGRAMS):
+        raise MissingError(
+            f"environment `{spec.name}`: not installed: {', '.join(absent)}",
+            remedy=packages.install_command(absent),
+        )
+    if packages.missing([spec.runtime]):
+        remedy = f"name the path of a program, or one of {', '.join(runtimes.KNOWN)}"
+        if spec.runtime in runtimes.KNOWN:
+            remedy = runtimes.how_to_get(spec.runtime)
+        raise MissingError(
+            f"environment `{spec.name}` asks for the OCI runtime `{spec.runtime}`: it is not here",
+            remedy=remedy,
+        )
+    if why := runtimes.refusal(spec.runtime, cgroup.layout()):
+        raise MissingError(f"environment `{spec.name}`: {why}", remedy='runtime = "runc"')
+    if spec.image:
+        _pull(spec)
+
+
+def _pull(spec: OciSpec) -> None:
+    exists = process.run(["podman", "image", "exists", spec.image], timeout_s=_ASK_S, check=False)
+    if exists.exit_code == 0:
+        return
+    try:
+        process.run(["podman", "pull", "--quiet", spec.image], timeout_s=_PULL_S)
+    except ProgramError as error:
+        raise command_line.not_pulled(spec, "podman pull", error) from None
+
+
+def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
+    """Podman in the foreground; `files` are the container's own."""
+    return command_line.run(
+        spec,
+        name=place.name,
+        mark=f"{undo.MARK}={place.entry.id}",
+        limits=(_most(resource.RLIMIT_NOFILE), _most(resource.RLIMIT_NPROC)),
+        program=place.program,
+        inside=INSIDE,
+        root=place.root,
+        files=files,
+        disk=place.disk,
+        variables=VARIABLES,
+    )
+
+
+def remove(name: str) -> None:
+    """Remove its record of a container; none: fine. Errors: AferirError."""
+    process.run(command_line.remove(name), timeout_s=_ASK_S)
+
+
+def _most(limit: int) -> int:
+    """This process's own hard limit (getrlimit(2))."""
+    most = resource.getrlimit(limit)[1]
+    return 2**62 if most == resource.RLIM_INFINITY else most
