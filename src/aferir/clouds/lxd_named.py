@@ -6,11 +6,12 @@ import contextlib
 import os
 import threading
 import urllib.parse
+from collections.abc import Iterator
 from pathlib import Path
 
 from aferir.clouds import lxd, lxd_api
 from aferir.clouds.base import Server, Template
-from aferir.errors import AferirError, MissingError, UsageError
+from aferir.errors import AferirError, MissingError, ProgramError, UsageError
 from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
@@ -37,27 +38,41 @@ class NamedLxd:
         if any(finding.status == "missing" for finding in found):
             return found
         try:
-            self._cloud()
+            with self._told():
+                self._cloud()
         except AferirError as error:
             return [Finding(self.provider, "missing", error.message, error.remedy)]
         return found
 
     def create(self) -> Server:
         """As `LxdCloud.create`. Errors: UsageError where the server lacks what is wanted, too."""
-        return self._cloud().create()
+        with self._told():
+            return self._cloud().create()
 
     def delete(self, name: str) -> float:
         """Stop it at once and delete it."""
-        return 0.0 if self._made is None else self._made.delete(name)
+        with self._told():
+            return 0.0 if self._made is None else self._made.delete(name)
 
     def delete_all(self) -> None:
         """All that this object has made."""
-        if self._made is not None:
-            self._made.delete_all()
+        with self._told():
+            if self._made is not None:
+                self._made.delete_all()
 
     def sent_bytes(self) -> int:
         """Over the instances' interfaces, as LXD counts them; of those that are there."""
         return 0 if self._made is None else self._made.sent_bytes()
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """A server that has gone away meanwhile is no fault of ours."""
+        try:
+            yield
+        except OSError as error:
+            said = f"LXD does not answer on {self._socket}: {error}"
+            remedy = "see whether it runs, and who may use its socket"
+            raise ProgramError(said, remedy=remedy) from None
 
     def _cloud(self) -> lxd.LxdCloud:
         """Looked up once: two would give out the same addresses."""

@@ -306,3 +306,13 @@ def test_a_profile_whose_keys_are_lent_says_how_to_get_them(
     with pytest.raises(UsageError) as caught:
         credentials.ec2()
     assert "export-credentials" in caught.value.remedy
+
+
+def test_an_lxd_that_goes_away_is_no_fault_of_ours(
+    field: Field, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LXD_SOCKET", str(tmp_path / "unix.socket"))
+    cloud = providers.cloud(Wanted(provider="lxd", image="node"))
+    with pytest.raises(ProgramError, match="does not answer"):
+        cloud.create()
+    assert field.machines.names == {}
