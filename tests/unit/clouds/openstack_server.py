@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-_TOKEN = "t"
+_TOKEN = "t"  # noqa: S105 - of a stand-in
 _SERVICES = {"compute": "/compute/v2.1", "image": "/image", "network": "/network"}
 
 

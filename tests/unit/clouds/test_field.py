@@ -19,7 +19,7 @@ from aferir.clouds import credentials, providers, removal
 from aferir.clouds.provider import Consistency
 from aferir.errors import AferirError, ProgramError, UsageError
 from aferir.linux import journal
-from aferir.model.cloud import ProviderName
+from aferir.model.cloud import ProviderName, Wanted
 from tests.unit.clouds import servers
 from tests.unit.clouds.servers import Machines
 from tests.unit.clouds.spoilt import WANTED, Answer, Field
