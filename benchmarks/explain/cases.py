@@ -46,6 +46,11 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 def cases(ground: Ground) -> tuple[Case, ...]:
     """All ten."""
     program = str(ground.program)
+    return (*_of_isolation(ground, program), *_of_resources(program))
+
+
+def _of_isolation(ground: Ground, program: str) -> tuple[Case, ...]:
+    """Walls around the program."""
     return (
         Case(
             name="seccomp filter",
@@ -53,13 +58,6 @@ def cases(ground: Ground) -> tuple[Case, ...]:
             command=f"{program} calls 200000",
             cause="seccomp filter",
             others=("network", "capabilities", "overlay"),
-        ),
-        Case(
-            name="quota 0.9",
-            environment="native cpus=1 cpu_quota=0.9 huge_pages=false memory=1GiB",
-            command=f"{program} spin 100000000",
-            cause="CPU quota",
-            others=("CPUs that it is held to", "small pages", "memory limit"),
         ),
         Case(
             name="overlay with many small files",
@@ -75,6 +73,33 @@ def cases(ground: Ground) -> tuple[Case, ...]:
             command=f"{program} sends {ground.host} {ground.port} 100000",
             cause="network",
             others=("seccomp filter", "capabilities", "overlay"),
+        ),
+        Case(
+            name="user namespace",
+            environment="podman user_namespace=true capabilities=SYS_NICE",
+            command=f"{program} favoured 40000000",
+            cause="user namespace",
+            others=("network", "seccomp filter", "overlay"),
+        ),
+        Case(
+            name="read-only root without effect",
+            environment="podman read_only=true tmpfs=/var/tmp",
+            command=f"{program} spin 40000000",
+            cause="",
+            others=("read-only root", "capabilities", "shared memory limit", "seccomp filter"),
+        ),
+    )
+
+
+def _of_resources(program: str) -> tuple[Case, ...]:
+    """Less of the machine than it could use."""
+    return (
+        Case(
+            name="quota 0.9",
+            environment="native cpus=1 cpu_quota=0.9 huge_pages=false memory=1GiB",
+            command=f"{program} spin 100000000",
+            cause="CPU quota",
+            others=("CPUs that it is held to", "small pages", "memory limit"),
         ),
         Case(
             name="memory limit below the working set",
@@ -97,20 +122,6 @@ def cases(ground: Ground) -> tuple[Case, ...]:
             command=f"{program} together 2 60000000",
             cause="CPUs that it is held to",
             others=("network", "seccomp filter", "overlay"),
-        ),
-        Case(
-            name="user namespace",
-            environment="podman user_namespace=true capabilities=SYS_NICE",
-            command=f"{program} favoured 40000000",
-            cause="user namespace",
-            others=("network", "seccomp filter", "overlay"),
-        ),
-        Case(
-            name="read-only root without effect",
-            environment="podman read_only=true tmpfs=/var/tmp",
-            command=f"{program} spin 40000000",
-            cause="",
-            others=("read-only root", "capabilities", "shared memory limit", "seccomp filter"),
         ),
         Case(
             name="cold page cache",

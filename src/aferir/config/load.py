@@ -28,7 +28,8 @@ from aferir.config.shrink import shrink
 from aferir.config.workloads import WorkloadTable, read_workload
 from aferir.environments.base import Kind
 from aferir.errors import UsageError
-from aferir.model.plan import HostLimits, Plan, ServerSpec
+from aferir.model.host import HostSpec
+from aferir.model.plan import EnvironmentSpec, HostLimits, Plan, ServerSpec
 from aferir.model.words import choose, kind_of, shown
 from aferir.programs.base import Program
 
@@ -113,8 +114,7 @@ def plan_of(
     problems = Problems()
     _refuse_unknown(document, problems)
     hosts = read_hosts(document, problems)
-    others = {one.name: capped(host.at(one.name), one) for one in hosts}
-    host = msgspec.structs.replace(host, others=others)
+    host = _with_others(host, hosts)
     document, shrunk = msgspec.structs.astuple(shrink(document, host, kinds))
     experiment = read_experiment(_section(document, "experiment", problems), problems)
     stop = read_stop(_section(document, "stop", problems, optional=True), problems)
@@ -156,13 +156,23 @@ def plan_of(
         server=server,
         design=design,
         load_period_s=experiment.load_period_s,
-        hosts=tuple(
-            one for one in hosts if any(one.name in spec.host.split(",") for spec in specs)
-        ),
+        hosts=_used(hosts, specs),
         environments=specs,
         cells=cells,
         shrunk=(*shrunk, *too_large),
     )
+
+
+def _with_others(here: HostLimits, hosts: Sequence[HostSpec]) -> HostLimits:
+    """What this host has and what the others have, as far as the file lets it be used."""
+    others = {one.name: capped(here.at(one.name), one) for one in hosts}
+    return msgspec.structs.replace(here, others=others)
+
+
+def _used(hosts: Sequence[HostSpec], specs: Sequence[EnvironmentSpec]) -> tuple[HostSpec, ...]:
+    """The hosts that an environment names."""
+    named = {name for spec in specs for name in spec.host.split(",")}
+    return tuple(one for one in hosts if one.name in named)
 
 
 def _refuse_unknown(document: Mapping[str, object], problems: Problems) -> None:
