@@ -53,7 +53,7 @@ class PrometheusSensor:
         self._least_bound_s = least_bound_s
         self._interval_s = interval_s
         self._timeout_s = timeout_s
-        self._before: dict[Labels, Cumulative] | None = None
+        self._before: dict[Labels, Cumulative] = {}
         self._lock = threading.Lock()
         self._latencies = Histogram()
         self._unread = 0
@@ -100,7 +100,7 @@ class PrometheusSensor:
     def _take(self, text: str) -> None:
         metric = self._selector.metric
         scraped = read_buckets(text, self._selector)
-        before = self._before or {}
+        before = self._before
         now = {labels: scraped.series[labels] for labels in whole(scraped.series, before)}
         bound_s = largest_bound(now) * self._unit_s
         broken = scraped.unread + len(scraped.series) - len(now)
@@ -117,12 +117,12 @@ class PrometheusSensor:
                 f"{metric}: its largest bucket ends at {bound_s:g} s and cannot tell "
                 f"whether {self._least_bound_s:g} s is kept"
             )
-        # What the first scrape holds is the past; a series that comes later is new, and one that
-        # was away for a while goes on from where it was.
-        first = self._before is None
-        self._note(gained(now if first else before, now, self._unit_s).latencies, problem, broken)
-        if now:
-            self._before = {**before, **now}
+        # What a series holds when it is first seen is the past, as Prometheus has it: that of a
+        # target which joins, or of a scrape before that was cut off. One that was away for a while
+        # goes on from where it was.
+        latencies = gained({**now, **before}, now, self._unit_s).latencies
+        self._note(latencies, problem, broken)
+        self._before = {**before, **now}
 
     def _note(self, latencies: Histogram, problem: str, unread: int = 0) -> None:
         with self._lock:
