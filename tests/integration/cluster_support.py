@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable
+from pathlib import Path
 
 from aferir.cluster import configuration, manager, storing
 from aferir.cluster.description import State
 from aferir.linux import journal, process
+from tests.waiting import eventually
 
 
 def run(cluster: str, *command: str, root: bool = False, timeout_s: float = 60) -> str:
@@ -29,7 +29,7 @@ def kill(cluster: str, name: str) -> None:
     pid = manager.backend(state.description).process(entry_of(node.entry))
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: journal.start_time(pid) is None)
+    eventually(lambda: journal.start_time(pid) is None)
 
 
 def entry_of(identity: str) -> journal.Entry:
@@ -39,9 +39,7 @@ def entry_of(identity: str) -> journal.Entry:
     return entry
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
-    """Fails where it does not come true."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+def kill_once(cluster: str, name: str, started: Path) -> None:
+    """Once that file is there."""
+    eventually(started.exists)
+    kill(cluster, name)

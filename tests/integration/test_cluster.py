@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from aferir.cluster.description import Boot, Description
 from aferir.errors import MissingError, ProgramError, UsageError
 from aferir.image import userland
 from aferir.linux import journal, namespace, process
-from tests.integration.cluster_support import entry_of, kill, run, wait_for
+from tests.integration.cluster_support import entry_of, kill, kill_once, run
 from tests.integration.support import killed_after, leftovers, own_state
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 WHO = ["mpirun", "sh", "-c", "echo $OMPI_COMM_WORLD_SIZE $(hostname)"]
@@ -101,7 +103,7 @@ def test_pinned_nodes_run_where_they_are_told(cluster: str) -> None:
     placed = {("front", str(host[-1])), ("node1", str(host[0]))}
     assert {tuple(line.split()[::6]) for line in seen.splitlines()} == placed
     kill(cluster, "node1")
-    wait_for(lambda: main(["cluster", "status", cluster]) == 0)
+    eventually(lambda: main(["cluster", "status", cluster]) == 0, look_every_s=0.1)
     seen = run(cluster, "mpirun", "sh", "-c", "echo $(hostname) $(taskset -pc $$)")
     assert {tuple(line.split()[::6]) for line in seen.splitlines()} == placed
 
@@ -111,7 +113,7 @@ def test_a_node_that_dies_is_replaced(cluster: str, name: str) -> None:
     run(cluster, "sh", "-c", "echo mine > kept")
     run(cluster, "touch", "/etc/written", root=True)
     kill(cluster, name)
-    wait_for(lambda: main(["cluster", "status", cluster]) == 0)
+    eventually(lambda: main(["cluster", "status", cluster]) == 0, look_every_s=0.1)
     assert sorted(run(cluster, *WHO).splitlines()) == ["2 front", "2 node1"]
     assert run(cluster, "cat", "kept", "/etc/written") == "mine\n"
     assert f"{name} died" in "".join(
@@ -139,16 +141,13 @@ def test_a_worker_finds_again_what_it_wrote_only_where_it_has_a_disk(
 
 def test_a_job_whose_node_dies_fails_and_says_so_and_the_next_runs(cluster: str) -> None:
     ready = storing.folder(cluster) / "home/user/ready"
-    child = os.fork()
-    if child == 0:
-        wait_for(ready.exists)
-        kill(cluster, "node1")
-        os._exit(0)
+    killer = threading.Thread(target=kill_once, args=(cluster, "node1", ready), daemon=True)
+    killer.start()
     job = ["mpirun", "-N", "1", "sh", "-c", "touch ready; exec sleep 60"]
     with pytest.raises(ProgramError, match="because node1 died"):
         running.run(cluster, job)
-    os.waitpid(child, 0)
-    wait_for(lambda: main(["cluster", "status", cluster]) == 0)
+    killer.join()
+    eventually(lambda: main(["cluster", "status", cluster]) == 0, look_every_s=0.1)
     assert running.run(cluster, ["mpirun", "true"]) == 0
 
 

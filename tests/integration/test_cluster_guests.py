@@ -15,8 +15,9 @@ from aferir.cluster.description import Description
 from aferir.errors import MissingError, ProgramError
 from aferir.image import userland
 from tests.integration import cluster_support
-from tests.integration.cluster_support import kill, wait_for
+from tests.integration.cluster_support import kill, kill_once
 from tests.integration.support import leftovers, own_state
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 NAME = "guests"
@@ -52,13 +53,13 @@ def test_a_job_whose_guest_dies_names_it_and_the_guest_is_replaced(cluster: str)
     on_worker = "ssh node1 touch /tmp/written; echo answer > kept"
     run(cluster, "sh", "-c", on_worker)
     ready = storing.folder(cluster) / "home/user/ready"
-    killer = threading.Thread(target=kill_worker_once, args=(cluster, ready))
+    killer = threading.Thread(target=kill_once, args=(cluster, "node1", ready), daemon=True)
     killer.start()
     job = ["mpirun", "-N", "1", "sh", "-c", "touch ready; exec sleep 300"]
     with pytest.raises(ProgramError, match="because node1 died"):
         running.run(cluster, job)
     killer.join()
-    wait_for(lambda: main(["cluster", "status", cluster]) == 0, LIMIT_S)
+    eventually(lambda: main(["cluster", "status", cluster]) == 0, look_every_s=0.1)
     seen = run(cluster, "mpirun", "-N", "1", "sh", "-c", "cat kept; ls -d /tmp/written || hostname")
     assert sorted(seen.split()) == ["answer", "answer", "front", "node1"]
 
@@ -66,7 +67,7 @@ def test_a_job_whose_guest_dies_names_it_and_the_guest_is_replaced(cluster: str)
 def test_a_front_end_that_dies_finds_its_disk_again(cluster: str) -> None:
     run(cluster, "sh", "-c", "echo mine > /etc/written; sync", root=True)
     kill(cluster, "front")
-    wait_for(lambda: main(["cluster", "status", cluster]) == 0, LIMIT_S)
+    eventually(lambda: main(["cluster", "status", cluster]) == 0, look_every_s=0.1)
     assert run(cluster, "cat", "/etc/written") == "mine\n"
 
 
@@ -103,8 +104,3 @@ def test_saved_by_containers_it_comes_back_as_guests_with_the_disk_of_a_worker(
 
 def run(cluster: str, *command: str, root: bool = False) -> str:
     return cluster_support.run(cluster, *command, root=root, timeout_s=LIMIT_S)
-
-
-def kill_worker_once(cluster: str, started: Path) -> None:
-    wait_for(started.exists, LIMIT_S)
-    kill(cluster, "node1")

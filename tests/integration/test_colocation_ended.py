@@ -19,6 +19,7 @@ from aferir.colocation.privileges import findings
 from aferir.linux import cgroup, journal, process
 from benchmarks.colocation.kill import groups_everywhere
 from tests.integration.support import own_state
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.integration,
@@ -35,7 +36,6 @@ from aferir.colocation.trials.service import Running
 service = Running(pid=int(sys.argv[1]), latency=f"json:{sys.argv[2]}#t", targets=())
 run("cpu-idle", Setup(service, Sla(), 0.0, Batch("xz", 1), Times(300.0, 300.0)))
 """
-_PATIENCE_S = 180.0
 
 
 class _Under(msgspec.Struct, frozen=True):
@@ -72,8 +72,7 @@ def under(tmp_path: Path) -> Iterator[_Under]:
 
 
 def _wait_for(trial: subprocess.Popen[str], folder: Path) -> _Under:
-    deadline = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < deadline and trial.poll() is None:
+    while trial.poll() is None:
         ours = {pid: words for pid, words in _commands() if str(folder) in " ".join(words)}
         controllers = [pid for pid, words in ours.items() if "--log" in words]
         groups = {name for pid in ours for name in [_group(pid)] if name.startswith("aferir-")}
@@ -101,10 +100,7 @@ def _group(pid: int) -> str:
 
 
 def _wait_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + _PATIENCE_S
-    while any(journal.start_time(pid) is not None for pid in pids):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(lambda: not any(journal.start_time(pid) is not None for pid in pids))
 
 
 @contextlib.contextmanager
@@ -125,13 +121,13 @@ def _frozen(pid: int) -> Iterator[None]:
 
 def _remove(group: Path) -> None:
     """EBUSY for a moment after its last member has left, or is ending."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            return group.rmdir()
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+    eventually(lambda: _removed(group))
+
+
+def _removed(group: Path) -> bool:
+    with contextlib.suppress(OSError):
+        group.rmdir()
+    return not group.exists()
 
 
 def test_clean_knows_of_a_trial_that_was_killed_with_controller_and_guard(
@@ -158,7 +154,7 @@ def test_a_guard_that_comes_late_finds_what_to_put_back_though_the_trial_has_end
     with _frozen(under.guard):
         os.kill(under.controller, signal.SIGSTOP)
         os.kill(under.trial.pid, signal.SIGINT)
-        under.trial.wait(_PATIENCE_S)
+        under.trial.wait()
         assert list(tmp_path.glob("aferir-*")) == []
         assert groups_everywhere({under.group})
     _wait_gone([under.guard])
