@@ -18,7 +18,7 @@ from aferir import registry
 from aferir.aggregation.measure import measure
 from aferir.aggregation.places import place
 from aferir.aggregation.traffic import PROGRAM, Task
-from aferir.errors import AferirError
+from aferir.errors import AferirError, MissingError
 from aferir.linux import journal, process
 from aferir.machine import packages
 from aferir.model.bench import Figure
@@ -149,7 +149,14 @@ def _cut_here(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _leftovers(options: BenchOptions, note: Note) -> list[Figure]:
-    """Measurements killed at drawn moments; what `aferir clean` leaves of them."""
+    """Measurements killed at drawn moments; what `aferir clean` leaves of them.
+
+    Errors: MissingError where there is nothing to measure with, and so nothing to leave.
+    """
+    if absent := packages.missing(["sh", "ip", "tc"]):
+        raise MissingError(
+            f"there is no {', '.join(absent)}", remedy=packages.install_command(absent)
+        )
     draw = random.Random(options.seed)  # noqa: S311 - not cryptography
     kills = _QUICK_KILLS if options.quick else _KILLS
     left: list[str] = []
