@@ -22,7 +22,7 @@ from aferir.statistics.factorial import MOST_FACTORS, Run, fold_over, fraction
 
 _AGAIN, _BARE = "again", "bare"
 _MANY = f"a design has {MOST_FACTORS} features at most"
-_UNASKED = "it was not asked for"
+_UNASKED = "nobody asked for that"
 _Feature = Annotated[str, text("name of a feature", "seccomp filter")]
 
 

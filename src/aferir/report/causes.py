@@ -111,7 +111,10 @@ def advice(explained: Explanation) -> tuple[str, ...]:
         if cause.remedy and cause.effect > 0
     ]
     said += [_together(one) for one in explained.interactions if one.claimed]
-    said += [f"{_capital(one.name)} was not taken away: {one.why}." for one in explained.kept]
+    for why in dict.fromkeys(one.why for one in explained.kept):
+        names = [one.name for one in explained.kept if one.why == why]
+        verb = "was" if len(names) == 1 else "were"
+        said.append(f"{_capital(listing(names))} {verb} not taken away: {why}.")
     return tuple(said)
 
 

@@ -60,7 +60,7 @@ def test_arms_lie_between_the_baseline_and_the_whole_environment() -> None:
             "none" if arm.levels[1] > 0 else "host",
         )
     kept = {one.name: one.why for one in plan.design.kept}
-    assert kept["overlay"] == "it was not asked for"
+    assert kept["overlay"] == "nobody asked for that"
 
 
 def test_only_what_an_environment_has_is_taken_away() -> None:

@@ -98,11 +98,14 @@ def test_advice_is_for_what_surely_costs_and_for_what_was_not_varied() -> None:
     saves = msgspec.structs.replace(sure, effect=-0.05)
     unsure = msgspec.structs.replace(sure, claimed=False)
     some = msgspec.structs.replace(
-        one, causes=(sure, saves, unsure), kept=(Kept("network", "it is not permitted"),)
+        one,
+        causes=(sure, saves, unsure),
+        kept=(Kept("network", "no"), Kept("overlay", "why"), Kept("image", "no")),
     )
     assert advice(some) == (
         "Cause 0 (+5.0 %): leave it out; this gives up a wall.",
-        "Network was not taken away: it is not permitted.",
+        "Network and image were not taken away: no.",
+        "Overlay was not taken away: why.",
     )
 
 
