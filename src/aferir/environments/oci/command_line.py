@@ -110,9 +110,10 @@ def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
 
 
 def not_pulled(spec: OciSpec, command: str, error: ProgramError) -> MissingError:
-    """What to say where an engine does not get an image."""
+    """What to say where an engine does not get an image: of each try, the engine says the same."""
+    why = error.message.rpartition("Error: ")[2]
     return MissingError(
-        f"the image `{spec.image}` of environment `{spec.name}` cannot be pulled: {error.message}",
+        f"the image `{spec.image}` of environment `{spec.name}` cannot be pulled: {why}",
         remedy=f"see whether `{command}` gets it; its full name begins with its registry",
     )
 

@@ -10,6 +10,7 @@ from aferir.environments.oci import command_line
 from aferir.environments.oci.container import of
 from aferir.environments.oci.runtimes import refusal
 from aferir.environments.oci.spec import OciSpec
+from aferir.errors import ProgramError
 from aferir.linux.cgroup import Layout
 from aferir.model.plan import EnvironmentSpec
 
@@ -81,3 +82,12 @@ def test_a_runtime_that_refuses_this_host_is_told_apart() -> None:
 def test_any_specification_is_one_with_every_key_as_it_is_by_default() -> None:
     plain = EnvironmentSpec(name="c", kind="oci", cpus=2, memory_bytes=2**28)
     assert of(plain) == OciSpec(name="c", kind="oci", cpus=2, memory_bytes=2**28)
+
+
+def test_why_an_image_is_not_there_is_said_once() -> None:
+    """An engine warns of each try, with the time of day."""
+    said = "`podman pull x` exited with 125: Failed, retrying. Error: no such host / Error: refused"
+    spec = OciSpec(name="p", cpus=1, memory_bytes=2**28, image="none/such:1")
+    error = command_line.not_pulled(spec, "podman pull", ProgramError(said))
+    assert error.message == "the image `none/such:1` of environment `p` cannot be pulled: refused"
+    assert "podman pull" in error.remedy
