@@ -15,7 +15,7 @@ from libcloud.common.types import InvalidCredsError, MalformedResponseError, Pro
 from libcloud.compute.base import NodeDriver
 
 from aferir.clouds import credentials
-from aferir.clouds.refused import judged
+from aferir.clouds.refused import judged, plain
 from aferir.errors import AferirError, UsageError
 from aferir.model.finding import Finding
 
@@ -47,7 +47,7 @@ class Drivers:
             words = getattr(error, "value", "") or str(error)
             raise judged(self._provider, str(words), status=401, remedy=_KEYS) from None
         except MalformedResponseError as error:
-            said = str(error.body or error.value)
+            said = f"its answer is not understood: {plain(str(error.body or error.value))}"
             headers = self._last_headers()
             raise judged(
                 self._provider, said, status=self._last_status(), headers=headers
@@ -65,6 +65,9 @@ class Drivers:
             ) from None
         except OSError as error:  # of requests, too: no answer, or half of one
             raise judged(self._provider, str(error)) from None
+        except (LookupError, AttributeError, TypeError) as error:  # it looks for what is not there
+            said = f"its answer is not understood ({type(error).__name__}: {error})"
+            raise judged(self._provider, said) from None
         except Exception as error:  # noqa: BLE001 - that is what this library raises
             said = str(error) or type(error).__name__
             raise judged(self._provider, said, status=400) from None

@@ -124,7 +124,10 @@ class RemoteCloud:
             self.delete(name)
         except AferirError as left:
             message = f"{error.message}; and then: {left.message}"
-            raise ProgramError(message, remedy=left.remedy) from error
+            remedy = (
+                left.remedy or "run `aferir clean` when the cloud answers: the journal knows of it"
+            )
+            raise ProgramError(message, remedy=remedy) from error
 
     def _request(self, name: str) -> str:
         """Its id, also where the answer that tells it is lost. Errors: AferirError."""
