@@ -165,12 +165,13 @@ def _look(server: NovaServer, wanted: Wanted) -> Look:
     if stage == "copying" and server.task_state in _BEFORE_PLACING:
         stage = "placing"
     kind = "floating" if wanted.address == "public" else "fixed"
-    addresses = [
-        str(one["addr"])
+    found = [
+        (one.get("version") == 6, str(one["addr"]))
         for network in (server.addresses or {}).values()
         for one in network
-        if one.get("version") == 4 and one.get("OS-EXT-IPS:type", "fixed") == kind
+        if one.get("OS-EXT-IPS:type", "fixed") == kind
     ]
+    addresses = [address for _, address in sorted(found)]  # of IPv6 where there is no other
     fault = (server.fault or {}).get("message", "") if stage == "failed" else ""
     return Look(stage, addresses[0] if addresses else "", str(fault))
 

@@ -130,3 +130,17 @@ def test_many_servers_are_looked_at_by_one_list_and_found_by_their_tag(
     assert set(cloud.servers.values()) == set(names[1:])
     made.delete_all()
     assert cloud.servers == {}
+
+
+def test_a_server_of_ipv6_alone_has_an_address(field: Field) -> None:
+    cloud, made = field
+    server = made.create()
+    fixed = {"addr": "2001:db8::7", "version": 6, "OS-EXT-IPS:type": "fixed"}
+    shown = cloud._server
+
+    def only(identity: str) -> dict[str, object]:
+        return {**shown(identity), "addresses": {"net": [fixed]}}
+
+    cloud._server = only  # type: ignore[method-assign]
+    assert made._cloud.looks(["s1"])["s1"].address == "2001:db8::7"
+    made.delete(server.name)
