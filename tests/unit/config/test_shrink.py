@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from aferir.config import load, parse
 from aferir.config.shrink import shrink
 from aferir.errors import UsageError
+from aferir.machine import facts
 from aferir.model.plan import HostLimits, Plan
 from aferir.registry import all_programs, kinds
 from tests.checkout import ROOT
@@ -18,6 +19,12 @@ from tests.unit.runner.fakes import Watcher, carry_out, experiment
 
 FILE = ROOT / "experiments" / "this-machine.toml"
 GIB = 2**30
+
+
+@pytest.fixture(autouse=True)
+def usual_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `memory-bandwidth` needs goes by the caches of the machine, which tests may not."""
+    monkeypatch.setattr(facts, "last_level_caches_bytes", lambda: 32 * 2**20)
 
 
 def planned(host: HostLimits) -> Plan:
