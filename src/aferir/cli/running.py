@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,8 @@ def carry_out(
     from aferir.cli.progress import RunProgress
     from aferir.probes import account, frequency
 
-    with RunProgress(budget_s=budget_s) as progress:
+    lines: AbstractContextManager[object] = nullcontext() if others is None else closing(others)
+    with RunProgress(budget_s=budget_s) as progress, lines:
         return runner.run(
             plan,
             runs,

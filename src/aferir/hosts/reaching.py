@@ -49,6 +49,11 @@ class Reached(msgspec.Struct, frozen=True):
             for name, one in self._found()
         }
 
+    def close(self) -> None:
+        """End all lines; returns once the agents have given everything back."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(Host.lose, self.hosts.values()))
+
     def places(self, plan: Plan) -> dict[str, Host | Spread]:
         """By what `host` of its environments says, which may be several names."""
         several = {spec.host for spec in plan.environments if "," in spec.host}

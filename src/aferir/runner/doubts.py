@@ -26,6 +26,7 @@ def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tupl
         *_given_up(session),
         *_own_group(session, facts),
         *_throttled(facts),
+        *unlike_hosts(plan, facts),
         *(Warning("shrunk", text, _LARGER_MACHINE) for text in plan.shrunk),
         *(() if in_time else (_time_limit(plan),)),
     )
@@ -94,6 +95,27 @@ def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
             "cpu-limit",
             f"a control group around aferir held all programs to {quota:g} CPUs",
             "start the container around aferir without such a limit",
+        ),
+    )
+
+
+def unlike_hosts(plan: Plan, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
+    """Where environments are set beside one another on processors that differ."""
+    hosts: Mapping[str, Any] = facts.get("hosts", {})
+    models: dict[str, list[str]] = {}
+    used = dict.fromkeys(name for spec in plan.environments for name in spec.host.split(","))
+    for name in used:
+        machine = (hosts.get(name, {}) if name else facts).get("machine", {})
+        if model := machine.get("cpu_model"):
+            models.setdefault(model, []).append(name or "this host")
+    if len(models) < 2:
+        return ()
+    said = "; ".join(f"{', '.join(names)}: {model}" for model, names in models.items())
+    return (
+        Warning(
+            "hosts-differ",
+            f"environments are on hosts with different processors ({said})",
+            "read their ratios as of host and environment together, or compare those of one host",
         ),
     )
 
