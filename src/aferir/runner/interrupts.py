@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,9 +28,16 @@ def ending_signals() -> Iterator[None]:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """No signal but SIGKILL stops what is done in here: give back what was made."""
-    with _handled(lambda _number, _frame: None, [signal.SIGINT, *_ENDING]):
+    """No signal but SIGKILL stops what is done in here: give back what was made.
+
+    One that comes meanwhile acts afterwards, unless an error is what it is given back for.
+    """
+    unwinding = sys.exc_info()[0] is not None
+    came: list[int] = []
+    with _handled(lambda number, _frame: came.append(number), [signal.SIGINT, *_ENDING]):
         yield
+    if came and not unwinding:
+        signal.raise_signal(came[0])
 
 
 def _interrupting_once() -> _Handler:
