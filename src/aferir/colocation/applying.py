@@ -1,6 +1,6 @@
-"""Making the machine follow the settings: only what differs is touched, and first what is freed.
+"""The actuator: applies settings to the machine, changing only what differs, releases first.
 
-Everything that is touched is remembered before (see `remembered`), so that it can be given back.
+Whatever is changed is recorded beforehand (see `remembered`), so that it can be restored.
 """
 
 from __future__ import annotations
@@ -25,29 +25,31 @@ from aferir.linux.journal import Entry
 
 _LOOK_S = 1.0
 _SHORT_S = 0.25
-"""Periods in which a thread that is throttled runs again before it is seen not to run."""
+"""Longest period in seconds for which `rescue` checks a thread: with such a period, a throttled
+thread runs again before it is found not to have run."""
 _SWITCHED_OFF = "somebody has switched off controllers of the batch program's control group"
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """What came of a decision."""
+    """Result of applying one decision."""
 
     now: Settings
-    """What is set now: less than was wanted where the kernel refused, or a thread has ended."""
+    """Settings now in effect: less than wanted if the kernel refused some, or a thread has
+    ended."""
     problems: tuple[str, ...] = ()
 
 
 def schedules(settings: Settings, threads: Mapping[int, int]) -> dict[int, Schedule | None]:
-    """How each thread (tid to pid) of the service is to be scheduled; None: as it was found."""
+    """Schedule wanted for each thread (tid to pid) of the service; None: as it was found."""
     return {tid: settings.threads.get(tid, settings.service) for tid in threads}
 
 
 def differing(
     now: Mapping[int, Schedule | None], want: Mapping[int, Schedule | None]
 ) -> list[tuple[int, Schedule | None]]:
-    """Threads whose schedule is another, in the order to change them.
+    """Threads whose schedule changes, in the order in which to change them.
 
-    What gives bandwidth back goes first: one thread may then have what another had.
+    Changes that release bandwidth come first, so that another thread can reserve it.
     """
     changed = [(tid, new) for tid, new in want.items() if now.get(tid) != new]
 
@@ -61,13 +63,13 @@ def differing(
 
 
 class Machine:
-    """One service and one batch group under our hand."""
+    """Controls the threads of one service and the control group of one batch program."""
 
     def __init__(self, entry: Entry, where: Place | None = None) -> None:
-        """Make the batch program's group. `entry`: of the journal, and a guard knows of it.
+        """Create the batch program's control group.
 
-        `where`: beside the service; None: at the root. Errors: MissingError where control groups
-        may not be made.
+        `entry`: its journal entry, which a guard watches. `where`: place beside the service; None:
+        at the root. Errors: MissingError if control groups cannot be created.
         """
         parents = batch.parents(cgroup.layout(), where)
         self._remembered = Remembered(
@@ -86,19 +88,20 @@ class Machine:
         self._held_by = batch.held_by(self.group)
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
-        """CPUs that the kernel lets us reserve altogether."""
+        """CPUs that the kernel lets this process reserve altogether."""
         self._asked: object = None
         self._looked_s = time.monotonic()
         self._found: dict[int, Found] = {}
         self._schedules: dict[int, Schedule | None] = {}
         self._masks: dict[int, tuple[int, ...]] = {}
         self._away_until_s: dict[int, float] = {}
-        """Threads that may not have a reservation before that moment."""
+        """Times (monotonic, seconds) before which threads (tid) must not get a reservation."""
 
     def apply(self, want: Settings, threads: Mapping[int, int]) -> Applied:
-        """Make the machine so, for the service's `threads` (tid to pid) of this moment.
+        """Apply settings to the batch and to the service's present `threads` (tid to pid).
 
-        What the kernel refuses stays as it is or falls back to nice -20, and is reported.
+        What the kernel refuses stays unchanged or falls back to nice -20, and is reported as a
+        problem.
         """
         problems = self._mended()
         asked = (want.threads, want.service, want.service_cpus, want.batch, threads)
@@ -125,9 +128,10 @@ class Machine:
         return Applied(self.now, tuple(dict.fromkeys(problems)))
 
     def rescue(self, silent: Iterable[int]) -> None:
-        """Look after threads that have not run for longer than they may be throttled.
+        """Move threads out of reservations under which the kernel no longer runs them.
 
-        Those that their reservation keeps from running get no other one.
+        `silent`: threads that have used no CPU time for longer than they can be throttled. Those
+        that are stuck get no other reservation.
         """
         for tid in silent:
             schedule = self._schedules.get(tid)
@@ -139,13 +143,13 @@ class Machine:
                     self._schedules[tid] = self._asked = None
 
     def _mended(self) -> list[str]:
-        """Set again what is void since others have switched controllers on or off; problems."""
+        """Reapply settings lost when other programs switched controllers off; returns problems."""
         now_s = time.monotonic()
         if now_s < self._looked_s + _LOOK_S:
             return []
         self._looked_s = now_s
         before, self._held_by = self._held_by, batch.held_by(self.group)
-        if before != self._held_by:  # before Linux 6.2 that gave every thread all CPUs
+        if before != self._held_by:  # before Linux 6.2 this reset every thread to all CPUs
             self._masks.clear()
             self._asked = None
         if batch.is_whole(self.group):
@@ -161,7 +165,7 @@ class Machine:
         return [f"{_SWITCHED_OFF}; it has them again", *self._set_again()]
 
     def _set_again(self) -> list[str]:
-        """Of controllers' files the kernel has made new ones; the rest is as it was."""
+        """Write the group's files again, which the kernel has recreated with default values."""
         now = self.now.batch
         left = Batch(policy=now.policy, nice=now.nice, suspended=now.suspended)
         return batch.change(left, now, self.group, self.all_cpus)
@@ -173,17 +177,17 @@ class Machine:
         return batch.change(self.now.batch, wanted.batch, self.group, self.all_cpus)
 
     def _run_on(self, cpus: Iterable[int]) -> None:
-        """Have the controller run where the batch may, since its time is to be the batch's.
+        """Run the controller on the batch's CPUs, so that its CPU time is taken from the batch.
 
-        A processor that idles is slow when it wakes: its caches are others' by then, above all in a
-        guest, where decisions took 1.4 times as long.
+        An idle CPU wakes slowly because its caches hold other data by then. In a guest, decisions
+        took 1.4 times as long on one.
         """
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, {*cpus} & {*self.all_cpus} or self.all_cpus)
 
     @contextlib.contextmanager
     def everywhere(self) -> Iterator[None]:
-        """For starting what is not to be kept for ever to processors that are the batch's now."""
+        """Run on all CPUs while starting a child that must not inherit the batch's CPUs."""
         self._run_on(self.all_cpus)
         try:
             yield
@@ -191,7 +195,7 @@ class Machine:
             self._run_on(self.now.batch.cpus)
 
     def leave(self) -> None:
-        """Have the controller run where it did; the rest is `remembered`."""
+        """Run the controller on all its CPUs again; `remembered` restores the rest."""
         self._run_on(self.all_cpus)
 
     def _apply_threads(self, wanted: Settings, threads: Mapping[int, int]) -> list[str]:
@@ -221,7 +225,7 @@ class Machine:
                 until_s = self._away_until_s.get(found.tid, 0.0)
                 self._away_until_s[found.tid] = max(until_s, time.monotonic() + away_s)
         except OSError as error:
-            if error.errno == errno.EBUSY:  # somebody else has reserved: fit in what is left
+            if error.errno == errno.EBUSY:  # another program holds reservations: use the rest
                 ours = {tid: s for tid, s in self._schedules.items() if s and tid != found.tid}
                 free = admission.free_cpus(os.cpu_count() or 1)
                 self.free_cpus = free + admission.reserved_cpus(ours)
@@ -229,7 +233,7 @@ class Machine:
         return schedule
 
     def _allowed(self, tid: int, schedule: Schedule | None) -> Schedule | None:
-        """No reservation for a thread that has just left one; it goes first among the fair."""
+        """The schedule, without a reservation if the thread has just left one; nice -20 instead."""
         now_s, before = time.monotonic(), self._schedules.get(tid)
         if schedule and schedule.policy == "deadline":
             return admission.REFUSED if now_s < self._away_until_s.get(tid, 0.0) else schedule
@@ -238,12 +242,12 @@ class Machine:
         return schedule
 
     def _some_may_soon(self) -> bool:
-        """Whether threads are only for now without a reservation."""
+        """Whether any thread must wait for a while before it may have a reservation again."""
         now_s = time.monotonic()
         return any(now_s < until_s < math.inf for until_s in self._away_until_s.values())
 
     def _fall_back(self, found: Found) -> Schedule | None:
-        """Nice -20, and as it was found where even that is refused."""
+        """Set nice -20, or the attributes as found if that is refused too; returns what was set."""
         for schedule in (admission.REFUSED, None):
             try:
                 return self._put(found, schedule)
@@ -253,7 +257,7 @@ class Machine:
         return None
 
     def _apply_masks(self, wanted: Settings, threads: Mapping[int, int]) -> list[str]:
-        """CPUs of the service's threads. Threads under SCHED_DEADLINE keep all (EBUSY)."""
+        """Set the CPUs of the service's threads; SCHED_DEADLINE ones need all CPUs (EBUSY)."""
         changes = []
         for tid in threads:
             schedule = self._schedules.get(tid)
@@ -282,7 +286,7 @@ class Machine:
     def _remember(
         self, touched: Mapping[int, int], wanted: Settings, threads: Mapping[int, int]
     ) -> None:
-        """Write down what will be touched for the first time, and what could be inherited."""
+        """Record threads before they are changed for the first time, and what they pass on."""
         new = {
             found.tid: found
             for tid, pid in self._with_first(touched, threads).items()
@@ -304,7 +308,7 @@ class Machine:
         remembered.write(self._remembered)
 
     def _with_first(self, touched: Mapping[int, int], threads: Mapping[int, int]) -> dict[int, int]:
-        """With the first thread of each process, which stands for those to come."""
+        """Add the first thread of each process, which stands for threads started later."""
         return {pid: pid for pid in touched.values() if pid in threads} | dict(touched)
 
     def _forget_ended(self, threads: Mapping[int, int]) -> None:
@@ -316,7 +320,7 @@ class Machine:
 
 
 def _uses_more(now: Settings, want: Settings) -> bool:
-    """Whether the batch program gets more of anything."""
+    """Whether the batch program gets more of anything than now."""
     old, new = now.batch, want.batch
     return (
         old.suspended > new.suspended
@@ -331,7 +335,7 @@ def _unlimited(quota: float | None) -> float:
 
 
 def _inheritable(before: Remembered, wanted: Settings) -> Remembered:
-    """What threads that are started from now on may inherit of it, RESET_ON_FORK or not."""
+    """Record the settings that new threads may inherit, whether RESET_ON_FORK is set or not."""
     given = [*wanted.threads.values(), *([wanted.service] if wanted.service else [])]
     started = [attributes.of_started_by(attributes.of(schedule)) for schedule in given]
     nices = {new.nice for new in started if new.policy != attributes.IDLE}  # its nice value stays

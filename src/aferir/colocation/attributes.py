@@ -1,4 +1,4 @@
-"""Scheduling attributes of single threads: read, set, and given back as they were found.
+"""Scheduling attributes of single threads: read, set and restore.
 
 Sources: sched(7), sched_setattr(2), Documentation/scheduler/sched-deadline.rst of the kernel.
 """
@@ -20,41 +20,41 @@ from aferir.linux import scheduling
 OTHER, FIFO, ROUND_ROBIN, BATCH, IDLE, DEADLINE = 0, 1, 2, 3, 5, 6
 RESET_ON_FORK = 0x1
 _POLICY = 0xFF
-"""Of what sched_getscheduler(2) says: without SCHED_RESET_ON_FORK, which is 0x40000000 there."""
+"""Mask for the result of sched_getscheduler(2), which adds 0x40000000 for SCHED_RESET_ON_FORK."""
 RECLAIM = 0x2
 _POLICIES = {"other": OTHER, "fifo": FIFO, "batch": BATCH, "idle": IDLE, "deadline": DEADLINE}
 LEAST_RUNTIME_NS = 1_024
-"""The kernel takes no shorter one (DL_SCALE)."""
+"""Shortest runtime in nanoseconds that the kernel accepts (DL_SCALE)."""
 _BYTES = 4_096
 
 
 class Attributes(msgspec.Struct, frozen=True, kw_only=True):
-    """What sched_getattr(2) says of a thread."""
+    """Attributes of a thread as sched_getattr(2) returns them."""
 
     policy: int = OTHER
     flags: int = 0
     nice: int = 0
     priority: int = 0
     runtime_ns: int = 0
-    """Runtime of a deadline thread; of a fair one its slice, since Linux 6.12."""
+    """Runtime of a deadline thread; slice of a fair thread, since Linux 6.12."""
     deadline_ns: int = 0
     period_ns: int = 0
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A thread as it was before we touched it."""
+    """A thread as it was before it was changed."""
 
     pid: int
     tid: int
     started: int
-    """Start in clock ticks since boot: a thread id alone comes back."""
+    """Start time in clock ticks since boot, because thread IDs are reused."""
     attributes: Attributes
     cpus: tuple[int, ...]
-    """Those it may run on."""
+    """CPUs on which the thread may run."""
 
 
 def read(tid: int) -> Attributes:
-    """Attributes of a thread. Errors: OSError, ESRCH where there is none."""
+    """Attributes of a thread. Errors: OSError, with ESRCH if the thread does not exist."""
     given = scheduling.get(tid)
     return Attributes(
         policy=given.policy,
@@ -68,16 +68,16 @@ def read(tid: int) -> Attributes:
 
 
 def write(tid: int, wanted: Attributes) -> None:
-    """Set them.
+    """Set a thread's attributes.
 
-    Errors: OSError; ESRCH: no such thread, EBUSY: the kernel does not admit so much bandwidth,
+    Errors: OSError, with ESRCH: no such thread; EBUSY: the kernel does not admit so much bandwidth;
     EPERM: no privilege, or a deadline for a thread that may not run on every CPU.
     """
     scheduling.set_(tid, as_given(wanted))
 
 
 def as_given(wanted: Attributes) -> scheduling.SchedAttr:
-    """They as sched_setattr(2) takes them."""
+    """The attributes as a structure for sched_setattr(2)."""
     return scheduling.SchedAttr(
         ctypes.sizeof(scheduling.SchedAttr),
         wanted.policy,
@@ -91,10 +91,10 @@ def as_given(wanted: Attributes) -> scheduling.SchedAttr:
 
 
 def of(schedule: Schedule) -> Attributes:
-    """A schedule in the kernel's words.
+    """The kernel's attributes for a schedule.
 
-    What the thread starts does not inherit it: without RESET_ON_FORK a deadline thread cannot
-    start another at all (EAGAIN), and a server's new threads would all be FIFO.
+    RESET_ON_FORK is set so that new threads do not inherit them: without it, a deadline thread
+    cannot start another thread at all (EAGAIN), and all new threads of a FIFO server would be FIFO.
     """
     period = round(schedule.period_s * 1e9) if schedule.policy == "deadline" else 0
     reclaim = RECLAIM if schedule.policy == "deadline" and schedule.reclaim else 0
@@ -110,11 +110,11 @@ def of(schedule: Schedule) -> Attributes:
 
 
 def of_started_by(starter: Attributes) -> Attributes:
-    """What a new thread has of the one that starts it (sched_fork, kernel/sched/core.c).
+    """The attributes that a new thread inherits (sched_fork, kernel/sched/core.c).
 
-    Under RESET_ON_FORK what a thread of SCHED_FIFO or SCHED_DEADLINE starts has nice 0, whatever
-    nice value the process had before. SCHED_IDLE and nice values above 0 are inherited all the
-    same.
+    With RESET_ON_FORK, a thread of SCHED_FIFO or SCHED_DEADLINE starts threads of nice 0, whatever
+    the process's nice value was before. SCHED_IDLE and nice values above 0 are inherited
+    nevertheless.
     """
     reset = bool(starter.flags & RESET_ON_FORK)
     if starter.policy == DEADLINE or (reset and starter.policy in (FIFO, ROUND_ROBIN)):
@@ -124,7 +124,7 @@ def of_started_by(starter: Attributes) -> Attributes:
 
 
 def find(pid: int, tid: int) -> Found | None:
-    """A thread of a process as it is now; None where it has ended."""
+    """The present attributes of a thread of a process; None if it has ended."""
     started = thread_started(pid, tid)
     if started is None:
         return None
@@ -142,17 +142,17 @@ def thread_started(pid: int, tid: int) -> int | None:
 
 
 def ticks_since_boot() -> int:
-    """Now, as start times of threads are told."""
+    """The present time on the clock of threads' start times, in clock ticks since boot."""
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
 def stat_fields(path: str) -> list[str]:
-    """Fields of a stat file from the third on, the state; [] where the thread has ended."""
+    """Fields of a stat file from the third (the state) on; [] if the thread has ended."""
     return read_quickly(path).rpartition(")")[2].split()
 
 
 def read_quickly(path: str) -> str:
-    """A short file of /proc, at a fifth of what pathlib takes; "" where it is not there."""
+    """Contents of a short /proc file in a fifth of pathlib's time; "" if it cannot be read."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -166,10 +166,10 @@ def read_quickly(path: str) -> str:
 
 
 def restorable(found: Attributes) -> Attributes:
-    """A fair thread's slice is set only where it is not the default, which would else be pinned.
+    """The attributes to write for restoring a thread, without a slice that is the default.
 
-    The default is that of the thread which calls this, or where it is above the fair class and so
-    has none, of the machine's first process.
+    Writing the default slice would pin it. The default is that of the calling thread, or, if that
+    is above the fair class and has none, that of process 1.
     """
     fair = found.policy in (OTHER, BATCH, IDLE) and found.runtime_ns > 0
     if fair and found.runtime_ns == _default_slice_ns():
@@ -186,7 +186,7 @@ def _default_slice_ns() -> int:
 
 
 def reserving(but: Container[int]) -> tuple[int, ...]:
-    """Processes of others, `but` those, whose first thread has a deadline reservation."""
+    """Processes outside of `but` whose first thread has a deadline reservation."""
     found = []
     for name in filter(str.isdecimal, os.listdir("/proc")):  # noqa: PTH208
         with contextlib.suppress(OSError):
@@ -196,7 +196,10 @@ def reserving(but: Container[int]) -> tuple[int, ...]:
 
 
 def put_first(tid: int) -> None:
-    """Have a thread of ours (0: this one) run whenever it has to, where that is allowed."""
+    """Let a thread of this program (0: the calling one) outrank all but deadline threads.
+
+    Uses SCHED_FIFO with priority 2, or nice -10 if that is not permitted, or nothing.
+    """
     for ours in (Attributes(policy=FIFO, priority=2), Attributes(nice=-10)):
         with contextlib.suppress(OSError):
             write(tid, msgspec.structs.replace(ours, flags=RESET_ON_FORK))
@@ -205,10 +208,10 @@ def put_first(tid: int) -> None:
 
 @contextlib.contextmanager
 def going_first() -> Iterator[None]:
-    """Have this thread run whenever it has to, but not what it starts; where that is allowed.
+    """Let this thread, but not its children, outrank the service while the context is open.
 
-    The controller and its guard sleep nearly always. A service under SCHED_FIFO that takes all
-    processors is not to keep them from ending that.
+    The controller and its guard sleep most of the time. A service under SCHED_FIFO that uses all
+    CPUs must not keep them from running, and so from ending that state.
     """
     before = None
     with contextlib.suppress(OSError):
@@ -223,7 +226,7 @@ def going_first() -> Iterator[None]:
 
 
 def explain(error: OSError) -> str:
-    """Why the kernel refused a schedule, in words that say what to do."""
+    """Why the kernel refused a schedule, with a hint at the remedy."""
     words = {
         errno.EBUSY: "the kernel admits no more deadline bandwidth",
         errno.EPERM: "not allowed: CAP_SYS_NICE is missing, or the thread is kept from some CPU"

@@ -1,4 +1,4 @@
-"""The control group that batch work runs in, version 1 and 2: what it may use, suspension, death.
+"""The batch program's control group, version 1 and 2: create, limit, suspend and resume it.
 
 Sources: Documentation/admin-guide/cgroup-v2.rst; cgroup-v1/cpusets.rst, freezer-subsystem.rst;
 Documentation/scheduler/sched-bwc.rst of the kernel.
@@ -28,19 +28,19 @@ _TRIES = 5
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Folders of one group in every hierarchy that is of use; `unified` is version 2."""
+    """Folders of one group in every hierarchy that is used; `unified` is version 2."""
 
     name: str
     folders: dict[str, Path]
     share: float = 1.0
-    """Share of the weights that are set: the service's group beside it has that part of
-    everybody's."""
+    """Factor applied to the weights that are set: the weight of the service's group beside it, as a
+    part of the default weight."""
 
 
 def parents(have: Layout, where: Place | None) -> dict[str, Path]:
-    """Controller (or `unified`) to the group below which the batch's is made.
+    """Controller (or `unified`) to the group below which the batch's group is created.
 
-    `where` matters in the hierarchy that shares out the CPUs; in others it is the root.
+    `where` applies to the hierarchy of the CPU controller; in the others it is the root.
     """
     roots = {c: have.v1[c] for c in _WANTED if c in have.v1}
     if have.v2 is not None:
@@ -58,9 +58,9 @@ def to_switch_on(below: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
 
 
 def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float = 1.0) -> Group:
-    """Make it `below` these parents, for those CPUs. Journal `name` and the parents first.
+    """Create the group `below` these parents, limited to those CPUs.
 
-    Errors: MissingError where it is not allowed.
+    Journal `name` and the parents before. Errors: MissingError if the group cannot be created.
     """
     folders = {controller: parent / name for controller, parent in below.items()}
     group = Group(name, folders, share)
@@ -76,7 +76,7 @@ def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float
         if cpuset:
             held = folders[cpuset] / "cpuset.cpus"
             held.write_text(",".join(map(str, cpus)), encoding="ascii")
-        if cpuset == "cpuset":  # version 1 takes no process before it has both
+        if cpuset == "cpuset":  # version 1 accepts no process before both are set
             nodes = (folders[cpuset].parent / "cpuset.mems").read_text(encoding="ascii")
             (folders[cpuset] / "cpuset.mems").write_text(nodes, encoding="ascii")
         if share != 1.0:
@@ -95,12 +95,12 @@ def make(name: str, below: Mapping[str, Path], cpus: Sequence[int], share: float
 
 
 def _keep_out_of_domains(folder: Path) -> None:
-    """Have a cpuset of version 1 be none that processors are divided by; before it has CPUs.
+    """Exclude a cpuset of version 1 from the scheduling domains; call it before it has CPUs.
 
-    With every such group that gets CPUs or goes, the kernel counts the reservations of all deadline
-    threads anew (dl_rebuild_rd_accounting). It forgets what threads still hold that have just left
-    SCHED_DEADLINE, and takes that away a second time once their time is over: the account falls
-    below 0, and nobody is admitted any more. The parent's domains serve the group all the same.
+    Whenever such a group gets CPUs or is removed, the kernel recounts the reservations of all
+    deadline threads (dl_rebuild_rd_accounting). It misses the bandwidth of threads that have just
+    left SCHED_DEADLINE, and subtracts it again at their 0-lag time. The account then falls below 0,
+    and no further reservation is admitted. The parent's domains balance the group's load as well.
     """
     (folder / "cpuset.sched_load_balance").write_text("0", encoding="ascii")
 
@@ -114,18 +114,18 @@ def _remedy(error: OSError, below: Mapping[str, Path]) -> str:
 
 
 def is_whole(group: Group) -> bool:
-    """Whether its controllers are still on.
+    """Whether the group's controllers are still switched on.
 
-    Of version 2 the parent's owner, systemd mostly, may switch them off: what was set is void then.
+    In version 2 the parent's owner, usually systemd, may switch them off, which voids all settings.
     """
     unified = group.folders.get("unified")
     return unified is None or not place.not_delegated(unified.parent)
 
 
 def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[_Write]:
-    """Files to write to get from one to the other, in order: (controller, file, value).
+    """Files to write to get from one setting to the other, in order: (controller, file, value).
 
-    What would take effect nowhere, because its controller is not there, is left out.
+    Settings without effect, because their controller is not available, are omitted.
     """
     found: list[_Write] = []
     v1 = "cpu" in group.folders
@@ -146,7 +146,7 @@ _Write = tuple[str, str, str]
 
 
 def held_by(group: Group) -> str:
-    """The hierarchy by which the group is held on its CPUs; empty: only its threads can be."""
+    """The hierarchy whose cpuset confines the group; "" if only thread affinities can."""
     if "cpuset" in group.folders:
         return "cpuset"
     unified = group.folders.get("unified")
@@ -154,7 +154,7 @@ def held_by(group: Group) -> str:
 
 
 def _weight(want: Batch, group: Group) -> list[_Write]:
-    """Relative to the service's group, and no less than the kernel takes."""
+    """Writes that set the weight relative to the service's group, at least the kernel's minimum."""
     if "cpu" in group.folders:
         shares = want.weight * place.SHARES * group.share / 100
         return [("cpu", "cpu.shares", str(max(2, int(shares))))]
@@ -169,13 +169,13 @@ def _quota(cpus: float | None, *, v1: bool) -> list[_Write]:
 
 
 def _cpus(batch: Batch, all_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """CPUs it may use: as many of them as it may have threads, where it cannot be told."""
+    """CPUs that the batch may use: at most `threads`, as the program may not be able to adapt."""
     allowed = tuple(cpu for cpu in batch.cpus if cpu in all_cpus) or all_cpus
     return allowed[: batch.threads] if batch.threads else allowed
 
 
 def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[str]:
-    """Make the group so; problems, one sentence each."""
+    """Apply the settings to the group; returns problems, one sentence each."""
     problems = []
     if want.suspended and not now.suspended:
         suspend(group)
@@ -195,7 +195,7 @@ def change(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
 
 
 def take_in(pid: int, now: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[str]:
-    """A program that enters the group by itself is to have what the group cannot give; problems."""
+    """Apply the settings that the group cannot to a program that enters it; returns problems."""
     problems = _schedule_all(group, now, {pid})
     cpus = _cpus(now, all_cpus)
     if cpus != all_cpus and not held_by(group):
@@ -204,7 +204,7 @@ def take_in(pid: int, now: Batch, group: Group, all_cpus: tuple[int, ...]) -> li
 
 
 def _schedule_all(group: Group, wanted: Batch, more: AbstractSet[int] = frozenset()) -> list[str]:
-    """`more`: threads that may not be in the group yet."""
+    """Set policy and nice value of all threads; `more`: threads that may not have entered yet."""
     for _ in range(_TRIES):  # a thread being started has what its creator had before
         problems, late = _schedule(_threads(group) | more, wanted)
         if problems or not late:
@@ -213,7 +213,7 @@ def _schedule_all(group: Group, wanted: Batch, more: AbstractSet[int] = frozense
 
 
 def _hold(group: Group, cpus: Sequence[int], more: AbstractSet[int] = frozenset()) -> list[str]:
-    """Its threads on those CPUs, and what they start: without a cpuset that is all there is."""
+    """Pin the group's threads, and so those they start, to CPUs; used if there is no cpuset."""
     for _ in range(_TRIES):  # a thread being started has what its creator had before
         late = 0
         for tid in _threads(group) | more:
@@ -230,7 +230,7 @@ def _hold(group: Group, cpus: Sequence[int], more: AbstractSet[int] = frozenset(
 
 
 def _schedule(tids: Iterable[int], wanted: Batch) -> tuple[list[str], int]:
-    """Give threads a policy, which what they start inherits; problems, and how many had another."""
+    """Set a policy that new threads inherit; returns problems and how many threads had another."""
     plain = attributes.of(Schedule(policy=wanted.policy, nice=wanted.nice))
     plain = msgspec.structs.replace(plain, flags=0)
     late = [tid for tid in tids if _differs(tid, plain)]
@@ -262,13 +262,13 @@ def _threads(group: Group) -> set[int]:
 
 
 def suspend(group: Group) -> None:
-    """Stop all of it: frozen where there is a freezer, else by SIGSTOP."""
+    """Suspend all processes of the group by its freezer, or by SIGSTOP if there is none."""
     if not _freeze(group, frozen=True):
         _signal(group, signal.SIGSTOP)
 
 
 def resume(group: Group) -> None:
-    """Let it go on."""
+    """Resume all processes of the group."""
     if not _freeze(group, frozen=False):
         _signal(group, signal.SIGCONT)
 

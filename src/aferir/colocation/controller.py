@@ -1,6 +1,6 @@
-"""The control loop: look, decide, apply, ten times a second, and give everything back at the end.
+"""The control loop: measure, decide and apply ten times a second; restore everything at the end.
 
-The policy is passed in and pure; sensors and actuators are at the edges.
+The policy is a pure function that is passed in; sensors and actuators are at the edges.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from aferir.linux import cgroup, cleaning, journal, process
 
 _MOST_PROBLEMS = 20
 _STARTS = 20
-"""Decisions after which it is told, too, that no answer came yet."""
+"""Decisions after which "no answer yet" is reported as a problem."""
 _RESTARTS_S = 30.0
-"""The time within which a service that was not named by its process may come back."""
+"""Seconds for which the loop waits for a service to restart, unless it was named by its process
+ID."""
 _ENTER = """
 while [ "$1" != -- ]; do echo 0 > "$1" || exit 126; shift; done
 shift
@@ -51,10 +52,10 @@ Note = Callable[[Tick], None]
 
 
 def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
-    """Run the batch program beside the service until it ends, or a signal comes.
+    """Run the batch program beside the service until it ends, or a signal arrives.
 
-    Whatever happens, all is given back. Call it from the main thread.
-    Errors: MissingError where a privilege or the service is missing; nothing was changed then.
+    Everything that was changed is restored in any case. Must be called from the main thread.
+    Errors: MissingError if a privilege or the service is missing; nothing has been changed then.
     """
     where = place.beside(job.service, service.check(job.service), cgroup.layout())
     privileges.check(where)
@@ -78,7 +79,7 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
 
 
 class _Stopping:
-    """SIGINT, SIGTERM and SIGHUP end the loop; a context that gives the handlers back."""
+    """Ends the loop at SIGINT, SIGTERM or SIGHUP; a context that restores the previous handlers."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -98,7 +99,7 @@ class _Stopping:
 
 
 def _a_child_ended() -> bool:
-    """The guard or the batch program, in one call for both; it is left to be waited for."""
+    """Whether a child has ended, guard or batch program; the child is not reaped here."""
     try:
         return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     except ChildProcessError:
@@ -106,7 +107,7 @@ def _a_child_ended() -> bool:
 
 
 class _Books(msgspec.Struct):
-    """What is counted on the way."""
+    """Counters of a run."""
 
     decisions: int = 0
     late: int = 0
@@ -119,7 +120,7 @@ class _Books(msgspec.Struct):
 
 
 class _Loop:
-    """State of a run between two control periods."""
+    """A run of the control loop, and its state between two control periods."""
 
     def __init__(
         self, job: Job, sensor: Sensor, decide: Decide, machine: Machine, guard: Guard
@@ -140,8 +141,8 @@ class _Loop:
         self._books = _Books()
 
     def run(self, stopping: _Stopping, note: Note) -> Reason:
-        """Go on until there is a reason to end."""
-        gc.freeze()  # what is there by now stays, and need not be looked through again and again
+        """Control the batch until there is a reason to end, and return that reason."""
+        gc.freeze()  # objects that exist by now stay, so later collections need not scan them
         due = time.monotonic()
         try:
             while not stopping.asked:
@@ -166,7 +167,7 @@ class _Loop:
             self._follower.close()
 
     def _tick(self) -> Tick:
-        """Look, decide, apply."""
+        """One control period: measure, decide, apply."""
         now_s = time.monotonic()
         self._answers.look(now_s)
         self._follower.look(now_s, self._answers.rate)
@@ -215,7 +216,10 @@ class _Loop:
     def _critical(
         self, used: dict[int, tuple[float, float]]
     ) -> tuple[tuple[ThreadUse, ...], float]:
-        """Critical threads with their use, made anew where either is another; how occupied."""
+        """Use of the critical threads, and the occupied share of their fullest pool.
+
+        Both are recomputed only when the critical threads or their measured use have changed.
+        """
         follower = self._follower
         if self._threads[0] is not used or self._threads[1] != follower.critical:
             made = tuple(
@@ -229,7 +233,7 @@ class _Loop:
         return self._threads[2:]
 
     def _service_ended(self) -> bool:
-        """At once where a process was named, which does not come back; else after a while."""
+        """Whether the service has ended: at once if named by process ID, else after 30 s."""
         if self._follower.pids:
             self._alone_since_s = None
             return False
@@ -239,7 +243,7 @@ class _Loop:
         return now_s - self._alone_since_s >= patience_s
 
     def _look_at_batch(self) -> None:
-        """Whether it has ended."""
+        """Reap the batch program if it has ended, and record its exit code."""
         code = self._child.poll() if self._child else None
         if code is not None:
             self._books.batch_exit = code
@@ -247,7 +251,7 @@ class _Loop:
             self._child = None
 
     def _batch_goes_on(self) -> bool:
-        """Start it, or again; False where it has ended and is not to be repeated."""
+        """Start the batch program if none runs; False if it has ended and is not to be repeated."""
         if self._child is None:
             if self._books.batch_runs and not self._job.repeat:
                 return False
@@ -255,10 +259,11 @@ class _Loop:
         return True
 
     def _start(self) -> subprocess.Popen[str]:
-        """A shell enters the group and becomes the program, which is told its number of threads.
+        """Start a shell that enters the control group and executes the batch program there.
 
-        Were it in the group from the start, a frozen or throttled group would hold us as well,
-        who wait for the program to have been executed.
+        The program reads its number of threads from OMP_NUM_THREADS and `{threads}`. It is not
+        started in the group because a frozen or throttled group would block this process too, which
+        waits until the program has been executed.
         """
         threads = str(self._machine.now.batch.threads or len(self._machine.all_cpus))
         command = [word.replace("{threads}", threads) for word in self._job.command]
@@ -276,7 +281,7 @@ class _Loop:
         return child
 
     def outcome(self, reason: Reason, problems: tuple[str, ...], leaked: float | None) -> Outcome:
-        """What came of it."""
+        """Result of the whole run."""
         books, helpers = self._books, self._sensor.helpers
         helped_s = sum(process_seconds(pid) or 0.0 for pid in helpers)
         return Outcome(

@@ -1,8 +1,9 @@
-"""Which threads of a service answer its requests.
+"""Determines which threads of a service answer its requests.
 
-Known by name (Java's full one, or the kernel's first 15 characters), or learnt: CPU use of the
-threads that serve rises with the rate of requests. The kernel's name of a Java thread is cut, by
-JDK 22 and later in the middle (`Dispatc..read21`), so full names are asked of the JVM.
+They are selected by name (Java's full name, or the kernel's first 15 characters), or learnt: the
+CPU use of serving threads rises with the rate of requests. The kernel's name of a Java thread is
+shortened, by JDK 22 and later in the middle (`Dispatc..read21`), so the JVM is asked for full
+names.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from aferir.colocation.settings import ThreadUse
 from aferir.errors import UsageError
 
 _FEWEST = 10
-"""Looks at CPU use and rate before anything is learnt from them."""
+"""Fewest samples of CPU use and rate from which anything is learnt."""
 _CLEARLY = 0.3
-"""Lower end of the correlation's 95 % interval from which on a thread is taken to serve."""
+"""Lower end of the correlation's 95 % interval above which a thread is taken to serve."""
 _LEAST_SHARE = 0.01
-"""Share of the service's CPU use; what uses less cannot delay an answer by much."""
+"""Least share of the service's CPU use: a thread pool that uses less cannot delay an answer by
+much."""
 
 _BUSY_SHARE = 0.05
 _IDLE_SHARE = 0.02
@@ -30,33 +32,34 @@ _MOST_NAMES = 10_000
 
 
 class Selector(msgspec.Struct, frozen=True, kw_only=True):
-    """Which threads are critical; with nothing given they are learnt."""
+    """Selects the critical threads; if nothing is set, they are learnt."""
 
     names: tuple[str, ...] = ()
-    """Regular expressions, searched in the name that the kernel knows (15 characters)."""
+    """Regular expressions that are searched for in the kernel's name of a thread (15
+    characters)."""
     java: tuple[str, ...] = ()
-    """Regular expressions, searched in Java's full name."""
+    """Regular expressions that are searched for in Java's full name of a thread."""
     all: bool = False
-    """Every thread of the service."""
+    """Every thread of the service is critical."""
 
     @property
     def learns(self) -> bool:
-        """Whether nothing was said."""
+        """Whether nothing was selected, so that critical threads are learnt."""
         return not (self.names or self.java or self.all)
 
 
 class Matcher:
-    """Threads that a selector names. A name is looked at once: pools have many of one name."""
+    """Threads that a selector names. Each name is matched once, as pools share one name."""
 
     def __init__(self, selector: Selector) -> None:
-        """Errors: UsageError where the selector holds what is no regular expression."""
+        """Errors: UsageError if the selector contains an invalid regular expression."""
         self._all = selector.all
         self._kernel = [_compiled(text) for text in selector.names]
         self._java = [_compiled(text) for text in selector.java]
         self._known: dict[tuple[str, str], bool] = {}
 
     def chosen(self, names: Mapping[int, str], java_names: Mapping[int, str]) -> frozenset[int]:
-        """Those of the threads (tid to name) that are named by either of their names."""
+        """The threads (tid to name) selected by either of their names."""
         if self._all:
             return frozenset(names)
         return frozenset(
@@ -84,17 +87,17 @@ def _compiled(text: str) -> re.Pattern[str]:
 
 
 def stem(name: str) -> str:
-    """Name of the pool that a thread belongs to: numbers taken out."""
+    """Name of the pool that a thread belongs to: its name with numbers replaced by `#`."""
     return re.sub(r"\d+", "#", name)
 
 
 def learn(
     names: Mapping[int, str], used: Mapping[int, Sequence[float]], rates: Sequence[float]
 ) -> frozenset[int]:
-    """Threads whose CPU use rises with the request rate; pools of one name are judged as one.
+    """Threads whose CPU use rises with the request rate; threads of one pool are judged together.
 
     `used`: tid to CPU seconds per second in each of the same periods as `rates` (1/s). Nothing is
-    learnt from fewer than ten periods, or from a rate that never changes.
+    learnt from fewer than ten periods, or from a constant rate.
     """
     if len(rates) < _FEWEST:
         return frozenset()
@@ -108,7 +111,7 @@ def learn(
 
 
 def busiest(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> frozenset[int]:
-    """Pools that use a twentieth of the service's CPU or more: a guess, until there is better."""
+    """Pools that use at least 5 % of the service's CPU time: a guess until threads are learnt."""
     least = _BUSY_SHARE * sum(map(sum, used.values()))
     return frozenset(
         tid
@@ -119,14 +122,14 @@ def busiest(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> fr
 
 
 def occupied(threads: Iterable[ThreadUse]) -> float:
-    """The part of the fullest pool that runs or waits for a CPU, 0 to 1.
+    """Share of the fullest pool that runs or waits for a CPU, 0 to 1.
 
-    Threads that do next to nothing beside the busiest of their pool do not count: a master process
-    has its workers' name.
+    Threads that do almost nothing beside the busiest of their pool do not count, as a master
+    process has the same name as its workers.
     """
     pools: dict[str, list[float]] = {}
     for one in threads:
-        busy = min(1.0, one.cpus + one.waited_cpus)  # a wait is told when it has ended
+        busy = min(1.0, one.cpus + one.waited_cpus)  # a wait is counted when it has ended
         pools.setdefault(stem(one.name), []).append(busy)
     return max(map(_occupied, pools.values()), default=0.0)
 
@@ -137,7 +140,7 @@ def _occupied(pool: Sequence[float]) -> float:
 
 
 def _pools(names: Mapping[int, str], used: Mapping[int, Sequence[float]]) -> list[list[int]]:
-    """Threads by the name of their pool."""
+    """Threads grouped by the name of their pool."""
     pools: dict[str, list[int]] = {}
     for tid in used:
         pools.setdefault(stem(names.get(tid, str(tid))), []).append(tid)

@@ -1,4 +1,4 @@
-"""Threads that leave SCHED_DEADLINE, which Linux lets them do only with care, and are given back.
+"""Takes threads out of SCHED_DEADLINE around faults of the kernel, and restores them.
 
 Sources: kernel/sched/deadline.c of Linux 6.18, Documentation/scheduler/sched-deadline.rst.
 """
@@ -27,8 +27,8 @@ from aferir.colocation.settings import Schedule
 from aferir.linux import scheduling
 
 _LIKE_NOTHING_NS = 1_100_000_000
-"""In so long a period the shortest runtime is less than 1/2^20 of a CPU, which the kernel's
-account takes for none (to_ratio, kernel/sched/core.c)."""
+"""Period in nanoseconds with which the shortest runtime is less than 1/2^20 of a CPU, which the
+kernel's account rounds to 0 (to_ratio, kernel/sched/core.c)."""
 _NOTHING = Attributes(
     policy=DEADLINE,
     flags=RESET_ON_FORK,
@@ -37,7 +37,7 @@ _NOTHING = Attributes(
     period_ns=_LIKE_NOTHING_NS,
 )
 _LEAST_TICKS_PER_S = 100
-"""Least tick rate of the kernel (CONFIG_HZ)."""
+"""Lowest tick rate of the kernel in Hz (CONFIG_HZ)."""
 _LEAST_AWAY_S = 0.5
 _LONGEST_AWAY_S = 10.0
 _PATIENCE_NS = 250_000_000
@@ -45,21 +45,22 @@ _POLL_S = 0.001
 
 
 def put(tid: int, wanted: Attributes) -> float:
-    """Set attributes, leaving SCHED_DEADLINE without a trace. Errors: as of `write`.
+    """Set a thread's attributes so that leaving SCHED_DEADLINE does not leave bandwidth reserved.
 
-    Returned are the seconds after which the thread may have a reservation again, where those are
-    more than `away_s` says.
+    Returns the seconds after which the thread may have a reservation again if that is longer than
+    `away_s`, else 0. Errors: as `write`.
 
-    What Linux 6.18 makes of a thread that leaves (switched_from_dl, kernel/sched/deadline.c):
+    Linux 6.18 mishandles threads that leave the class (switched_from_dl, kernel/sched/deadline.c):
 
-    - asleep for longer than its 0-lag time, it keeps its bandwidth reserved for ever; so it is
-      shrunk to nothing first;
-    - shrunk while it could run, it gets its next runtime at that rate, and its deadline is seconds
-      ahead, hours if it owes any; so it goes straight, and its bandwidth follows at its 0-lag time.
-      One that wakes just then is seen to have, goes a second time, and stays away for longer;
-    - throttled, it stays so under a new reservation for ever, unless its 0-lag time has passed by
-      then: see `away_s`. That time is forgotten where it is shrunk. One that has fallen asleep
-      throttled is waited for; it is given its runtime within a period.
+    - A thread that has slept beyond its 0-lag time keeps its bandwidth reserved for ever. Its
+      reservation is therefore first shrunk to almost nothing.
+    - A thread that is shrunk while runnable gets its next runtime at the shrunk rate, with a
+      deadline seconds ahead, or hours if it owes runtime. A runnable thread therefore leaves
+      directly, and its bandwidth is released at its 0-lag time. If a thread wakes meanwhile, this
+      is detected; it leaves a second time and stays without a reservation for longer.
+    - A throttled thread stays throttled under a new reservation for ever, unless its 0-lag time has
+      passed by then (see `away_s`); shrinking discards that time. If a thread fell asleep
+      throttled, this waits until its runtime is replenished, which takes at most a period.
     """
     before = read(tid)
     leaving = before.policy == DEADLINE != wanted.policy
@@ -70,10 +71,10 @@ def put(tid: int, wanted: Attributes) -> float:
 
 
 def away_s(left: Schedule) -> float:
-    """How long a thread has to stay away that has left that reservation, in seconds.
+    """Seconds for which a thread must stay without a reservation after leaving this one.
 
-    A period until the kernel would give it runtime, and as long as it takes to work off what it
-    used too much of until a tick.
+    That is one period until the kernel would replenish its runtime, and the time to work off what
+    it overran until a tick; both are doubled, and limited to 0.5 to 10 s.
     """
     owed_s = 2 / _LEAST_TICKS_PER_S
     needed_s = 2 * left.period_s * (1 + owed_s / max(left.runtime_s, LEAST_RUNTIME_NS / 1e9))
@@ -81,9 +82,10 @@ def away_s(left: Schedule) -> float:
 
 
 def rescue(tid: int) -> bool:
-    """Have a deadline thread run among the fair that its reservation keeps from running at all.
+    """Move a thread to the fair class if its reservation keeps it from running at all.
 
-    For one that has not run for many periods, see `put`. Whether it was one. Errors: as of `write`.
+    Call it for threads that have not run for many periods; see `put` for the cause. Returns whether
+    the thread was stuck. Errors: as `write`.
     """
     stuck = read(tid).policy == DEADLINE and _could_run(tid) and _account(tid)[0] <= 0
     if stuck:
@@ -92,7 +94,10 @@ def rescue(tid: int) -> bool:
 
 
 def _is_asleep_unthrottled(tid: int, period_ns: int) -> bool:
-    """Whether it sleeps and has runtime, or owes from an earlier reservation, or never ran."""
+    """Whether the thread sleeps and is not throttled, or owes from earlier, or never ran.
+
+    If it sleeps throttled, this waits for its runtime to be replenished, up to a period or 250 ms.
+    """
     until_ns = time.monotonic_ns() + min(period_ns, _PATIENCE_NS)
     while not _could_run(tid):
         runtime_ns, deadline_ns = _account(tid)
@@ -105,17 +110,15 @@ def _is_asleep_unthrottled(tid: int, period_ns: int) -> bool:
 
 
 def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
-    """Leave by way of a reservation of nothing, and with as little time in between as can be.
+    """Leave via an almost empty reservation, with as little time in between as possible.
 
-    As `put`.
-
-    One that has woken meanwhile may owe runtime, at the rate of that nothing, and would not run
-    under a reservation for hours: it takes up its own again and goes straight. Its deadline may
-    be that of the nothing.
+    Returns the same as `put`. If the thread has woken meanwhile, it may owe runtime at the rate of
+    the small reservation and would not run under a reservation for hours. It then takes its own
+    reservation again and leaves directly; its deadline may still be that of the small one.
     """
     shrunk, after = as_given(_NOTHING), as_given(wanted)
     turns = _turns(tid)
-    with contextlib.suppress(OSError):  # EBUSY where the kernel's account is off: it goes straight
+    with contextlib.suppress(OSError):  # EBUSY if the kernel's account is wrong: leave directly
         scheduling.set_(tid, shrunk)
     try:
         scheduling.set_(tid, after)
@@ -123,7 +126,7 @@ def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
         write(tid, before)
         raise
     if _could_run(tid) or _turns(tid) != turns:
-        with contextlib.suppress(OSError):  # EBUSY where somebody else has reserved it by now
+        with contextlib.suppress(OSError):  # EBUSY if another program has reserved it by now
             write(tid, before)
         write(tid, wanted)
         return 2 * _NOTHING.period_ns / 1e9
@@ -131,19 +134,19 @@ def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
 
 
 def _turns(tid: int) -> str:
-    """How often it has been given a processor (schedstats of the kernel's documentation)."""
+    """How many times the thread has been scheduled (Documentation/scheduler/sched-stats.rst)."""
     return read_quickly(f"/proc/{tid}/schedstat").rpartition(" ")[2]
 
 
 def _could_run(tid: int) -> bool:
-    """Whether it runs or would if it might."""
+    """Whether the thread is runnable (state R)."""
     return stat_fields(f"/proc/{tid}/stat")[:1] == ["R"]
 
 
 def _account(tid: int) -> tuple[int, int]:
-    """Runtime left, as counted at the last tick, and next deadline of a deadline thread, in ns.
+    """Remaining runtime, as of the last tick, and next deadline of a deadline thread, in ns.
 
-    Some and none where the kernel is silent.
+    If the kernel does not report them: 1 and 0.
     """
     found = {"dl.runtime": 1, "dl.deadline": 0}
     for line in read_quickly(f"/proc/{tid}/sched").splitlines():
@@ -154,7 +157,7 @@ def _account(tid: int) -> tuple[int, int]:
 
 
 def restore(found: Found) -> str:
-    """Make a thread what it was; a sentence where that failed, "" where it worked or has ended."""
+    """Restore a thread; returns why that failed, or "" if it succeeded or the thread has ended."""
     if thread_started(found.pid, found.tid) != found.started:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Order statistics: between which ranks a quantile lies, whatever the distribution."""
+"""Order statistics: the ranks between which a quantile lies, for any distribution."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _NEGLIGIBLE = 1e-13
 
 @lru_cache(maxsize=512)
 def bounds_ranks(samples: int, share: float, confidence: float) -> tuple[int, int] | None:
-    """Ranks from 1 on of the order statistics that enclose the quantile; None: too few samples.
+    """Ranks, from 1, of the order statistics that enclose the quantile; None: too few samples.
 
-    The number of samples at or below the true quantile is binomial, so
-    P(X(low) <= quantile <= X(high)) >= confidence, half of the rest on either side (David and
-    Nagaraja, Order Statistics, 2003, 7.1). None where either end would lie beyond the extremes.
-    Errors: ValueError unless share and confidence are between 0 and 1.
+    The number of samples at or below the true quantile is binomial, so P(X(low) <= quantile <=
+    X(high)) >= confidence, with half of the rest on either side (David and Nagaraja, Order
+    Statistics, 2003, 7.1). None if either end would lie beyond the extremes. Errors: ValueError
+    unless share and confidence are between 0 and 1.
     """
     if not (0 < share < 1 and 0 < confidence < 1):
         raise ValueError("a share and a confidence are between 0 and 1")
     rest = (1 - confidence) / 2
-    # Without this the extremes themselves are not far enough out.
+    # Otherwise not even the extremes enclose the quantile with that confidence.
     if samples < 1 or max(share**samples, (1 - share) ** samples) > rest:
         return None
     first, masses = _binomial(samples, share)
@@ -34,7 +34,7 @@ def bounds_ranks(samples: int, share: float, confidence: float) -> tuple[int, in
 
 @lru_cache(maxsize=512)
 def lower_rank(samples: int, share: float, confidence: float) -> int:
-    """Rank of the lower one alone, which takes fewer samples; 0 where there are too few for it."""
+    """Rank of the lower end alone, which needs fewer samples; 0 if there are too few for it too."""
     rest = (1 - confidence) / 2
     if samples < 1 or (1 - share) ** samples > rest:
         return 0
@@ -43,7 +43,7 @@ def lower_rank(samples: int, share: float, confidence: float) -> int:
 
 
 def fewest(share: float, confidence: float) -> int:
-    """Samples that it takes to bound a quantile from above: a 95th percentile 72, a 99th 368.
+    """Samples needed to bound a quantile from above: 72 for a 95th percentile, 368 for a 99th.
 
     Errors: ValueError unless share and confidence are between 0 and 1.
     """
@@ -53,7 +53,7 @@ def fewest(share: float, confidence: float) -> int:
 
 
 def _binomial(samples: int, share: float) -> tuple[int, list[float]]:
-    """Probabilities around the mode, as far as they matter, and the count that they begin at."""
+    """Binomial probabilities that are not negligible, and the count of the first of them."""
     mode = min(samples, int((samples + 1) * share))
     peak = math.exp(
         math.lgamma(samples + 1)

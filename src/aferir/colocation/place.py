@@ -1,8 +1,9 @@
-"""Where the batch program's control group is made, so that it never outranks the service.
+"""Finds the parent of the batch program's control group so that it never outranks the service.
 
-Weights and `cpu.idle` count among the groups of one parent only. So the batch's group is made as
-high as can be, where it gives way to everybody on the machine, but below every group that holds
-the service and gives way itself: see docs/decisions/batch-below-what-holds-its-service.md.
+Weights and `cpu.idle` compare only groups of the same parent. The batch's group is therefore
+created as high in the hierarchy as possible, where it yields to everything on the machine, but
+below every group that holds the service and yields itself: see
+docs/decisions/batch-below-what-holds-its-service.md.
 """
 
 from __future__ import annotations
@@ -17,30 +18,32 @@ from aferir.colocation.service import ServiceSpec
 from aferir.linux.cgroup import Layout
 
 SHARES = 1_024
-"""cpu.shares of version 1 that is weight 100 of version 2: what everybody has."""
+"""Default of cpu.shares in version 1, equivalent to weight 100 in version 2."""
 _WEIGHT = 100
 _LOW = 0.1
-"""Share of what everybody has: an idle group counts 3 beside 1,024, so that it would get 3 % or
-more."""
+"""Share of the default weight below which a group counts as low: an idle group weighs 3 beside
+1,024, so that an idle batch beside it would get 3 % or more."""
 _IDLE = 3 / SHARES
 DELEGATED = ("cpu",)
-"""Controllers of version 2 that a group is to have. Before Linux 6.2 switching `cpuset` on below a
-group set the affinity of everything in it anew (cpuset_attach in kernel/cgroup/cpuset.c)."""
+"""Controllers of version 2 that a group needs. `cpuset` is not among them: before Linux 6.2,
+switching it on below a group reset the affinity of everything in it (cpuset_attach in
+kernel/cgroup/cpuset.c)."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where in the hierarchy that shares out the CPUs."""
+    """Place of the batch's group in the hierarchy of the CPU controller."""
 
     parent: Path
-    """The group below which the batch's is made."""
+    """Group below which the batch's group is created."""
     share: float = 1.0
-    """Weight of the service's group beside it, 1: what everybody has, and at most."""
+    """Weight of the service's group beside it, as a part of the default weight; at most 1."""
     low: Path | None = None
-    """The service's group beside it, where that gives way itself and nothing deeper is possible."""
+    """The service's group beside it, if that group yields itself and no deeper place is
+    possible."""
 
     @property
     def problem(self) -> str:
-        """A sentence where the batch program cannot be ranked below the service."""
+        """Why the batch program cannot be ranked below the service; "" if it can."""
         if self.low is None:
             return ""
         return (
@@ -50,7 +53,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def beside(spec: ServiceSpec, pids: Sequence[int], have: Layout) -> Place | None:
-    """The place for a service of these processes; None where no groups are mounted."""
+    """Place for the batch of a service with these processes; None if no hierarchy is mounted."""
     root = have.v1.get("cpu") or have.v2
     if root is None:
         return None
@@ -60,15 +63,17 @@ def beside(spec: ServiceSpec, pids: Sequence[int], have: Layout) -> Place | None
         for pid in pids
         if (found := group_of(_memberships(pid), controller)) is not None
     }
-    # Processes of a group that is named are the service's, and version 2 has none beside groups.
+    # All processes of a named group are the service's, and in version 2 a group cannot have both
+    # processes and subgroups.
     may_enter = bool(controller) and spec.kind not in ("cgroup", "unit")
     return below(root, folders, may_enter=may_enter)
 
 
 def group_of(memberships: str, controller: str) -> PurePosixPath | None:
-    """Path of a process's group in the text of /proc/PID/cgroup; `controller` "": version 2.
+    """Path of a process's group, from the text of /proc/PID/cgroup.
 
-    None where it is outside of what we see of the hierarchy (cgroup_namespaces(7)).
+    `controller`: "" for version 2. None if the group is outside of the visible part of the
+    hierarchy (cgroup_namespaces(7)).
     """
     for line in memberships.splitlines():
         number, controllers, path = line.split(":", 2)
@@ -79,7 +84,7 @@ def group_of(memberships: str, controller: str) -> PurePosixPath | None:
 
 
 def own_group(spec: ServiceSpec, path: PurePosixPath) -> PurePosixPath:
-    """The group that stands for the whole service: the named one instead of one within it."""
+    """The group that stands for the whole service: the named one if `path` is within it."""
     if spec.group and path.is_relative_to(spec.group):
         return PurePosixPath(spec.group)
     if spec.unit in path.parts:
@@ -88,10 +93,11 @@ def own_group(spec: ServiceSpec, path: PurePosixPath) -> PurePosixPath:
 
 
 def below(root: Path, service: Collection[Path], *, may_enter: bool) -> Place:
-    """The highest place at which the batch cannot outrank the service, whose groups these are.
+    """The highest place at which the batch cannot outrank the service.
 
-    From the root down into whatever group holds all of the service and gives way to others:
-    among those within it the service has its rank. `may_enter`: even into the service's own.
+    `service`: groups of the service. The search descends from the root into any group that holds
+    all of the service and yields to others, as the service competes with its siblings in there.
+    `may_enter`: whether the service's own group may be entered too.
     """
     parent = root
     while service and parent not in service:
@@ -107,11 +113,10 @@ def below(root: Path, service: Collection[Path], *, may_enter: bool) -> Place:
 
 
 def takes_groups(group: Path) -> bool:
-    """Whether one more group in it could have a rank and processes; in version 1 always.
+    """Whether a new subgroup of it could have a weight and processes; in version 1 always.
 
-    In version 2 not where threads are a group's members, and not where processes stand beside the
-    groups (cgroup-v2.rst, "Threads" and "No Internal Process Constraint"), but for the root, which
-    alone has no type.
+    In version 2 it cannot if the group is threaded, or has processes of its own (cgroup-v2.rst,
+    "Threads" and "No Internal Process Constraint"). The root is exempt; it alone has no type.
     """
     kind = _text(group / "cgroup.type")
     return not kind or (
@@ -120,7 +125,7 @@ def takes_groups(group: Path) -> bool:
 
 
 def make_room(group: Path) -> str:
-    """What to do where it takes none for its processes."""
+    """Remedy if the group's own processes keep it from having subgroups."""
     return (
         f"move the processes of {group} into a group within it: version 2 has none beside groups"
         " that share out CPUs; or run aferir on the host of this container"
@@ -135,7 +140,7 @@ def _text(path: Path) -> str:
 
 
 def _share(group: Path) -> float:
-    """Weight of a group among those of its parent, 1: what everybody has."""
+    """Weight of a group among its siblings, as a part of the default weight."""
     if _number(group / "cpu.idle", 0):
         return _IDLE
     return min(
@@ -147,12 +152,12 @@ def _share(group: Path) -> float:
 def _number(path: Path, usual: int) -> int:
     try:
         return int(path.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # the controller is not on there: groups do not count
+    except (OSError, ValueError):  # the controller is off there, so the group has no weight
         return usual
 
 
 def _folder(root: Path, path: PurePosixPath) -> Path:
-    """The root instead of what is mounted elsewhere: a container's path as its host names it."""
+    """The group's folder, or the root if the path is only valid on a container's host."""
     folder = root / path
     return folder if folder.is_dir() else root
 
@@ -165,7 +170,7 @@ def _memberships(pid: int) -> str:
 
 
 def not_delegated(parent: Path) -> tuple[str, ...]:
-    """Controllers of version 2 that groups below `parent` lack and could have."""
+    """Controllers of version 2 that groups below `parent` need, lack, and could have."""
     try:
         able = (parent / "cgroup.controllers").read_text(encoding="ascii").split()
         on = (parent / "cgroup.subtree_control").read_text(encoding="ascii").split()
@@ -178,17 +183,17 @@ _USUAL = {"cpu.weight": "100", "cpu.idle": "0", "cpu.max": "max 100000", "cpuset
 
 
 def take_back(parent: Path, controllers: Sequence[str]) -> None:
-    """Switch controllers off again that we had switched on, unless somebody uses them by now."""
+    """Switch off the controllers that were switched on for the batch, unless they are in use."""
     with contextlib.suppress(OSError):  # the parent has gone
         if any(_is_used(path) for path in parent.iterdir() if path.is_dir()):
             return
     for controller in controllers:
-        with contextlib.suppress(OSError):  # a group below has handed it on
+        with contextlib.suppress(OSError):  # a group below has delegated it further
             (parent / "cgroup.subtree_control").write_text(f"-{controller}", encoding="ascii")
 
 
 def _is_used(group: Path) -> bool:
-    """Whether it is of another run of ours, or somebody has set anything of what we switched on."""
+    """Whether the group is another run's, or somebody has changed a controller's settings in it."""
     return group.name.startswith("aferir-") or any(
         (group / file).exists() and (group / file).read_text(encoding="ascii").strip() != usual
         for file, usual in _USUAL.items()

@@ -1,4 +1,4 @@
-"""What co-location needs to be allowed, and what of it is missing here (capabilities(7))."""
+"""Privileges that co-location needs, and which of them are missing (capabilities(7))."""
 
 from __future__ import annotations
 
@@ -17,22 +17,25 @@ _CAP_SYS_NICE = 23
 
 
 def has_capability(number: int, status: str) -> bool:
-    """Whether a capability is in effect, by the text of /proc/PID/status."""
+    """Whether a capability is effective, from the text of /proc/PID/status."""
     found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)
     return bool(found and int(found[1], 16) >> number & 1)
 
 
 def findings(where: Place | None = None) -> list[Finding]:
-    """One finding a privilege: of CAP_SYS_NICE, control groups, and the kernel's account.
+    """Findings on CAP_SYS_NICE, control groups, and the kernel's account of reservations.
 
-    `where`: the place of the batch program's group, where the service is known.
+    `where`: place of the batch program's group, if the service is known.
     """
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return [_scheduling(status), _groups(where), _account()]
 
 
 def check(where: Place | None = None) -> None:
-    """Errors: MissingError, naming every privilege that co-location cannot do without."""
+    """Check that no indispensable privilege is missing.
+
+    Errors: MissingError that names all missing ones.
+    """
     missing = [finding for finding in findings(where) if finding.status == "missing"]
     if missing:
         raise MissingError(

@@ -1,8 +1,8 @@
-"""What was changed and how it was before, on the disk before anything is changed.
+"""Records on disk what a run changes and how it was before, ahead of each change.
 
-The journal's entry says that there is something to undo; the file beside it, what. It is written
-anew for every thread that is touched for the first time. It is whole at any moment but not synced:
-what it tells is void after a reboot.
+The journal entry says that there is something to undo; the file beside it says what. The file is
+replaced whenever a thread is changed for the first time. It is replaced atomically, but not synced,
+since its contents are void after a reboot.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ _ROUNDS = 5
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """How the service was, what we may have left on it, and which control group is ours."""
+    """Original state of the service, settings it may inherit, and the batch's control group."""
 
     id: str
-    """Name of the journal's entry."""
+    """ID of the journal entry."""
     threads: tuple[Found, ...] = ()
-    """Every thread that was touched, as it was found. The first thread of a process (tid = pid)
-    is among them, and stands for those that were started since."""
+    """Every thread that was changed, as it was found. The first thread of each process (tid = pid)
+    is always included, and stands for threads started later."""
     since: int = 0
-    """Before anything was set, in clock ticks since boot: threads that were started before that
-    moment have inherited nothing of ours."""
+    """Time before anything was set, in clock ticks since boot. Threads started before it have
+    inherited nothing from this run."""
     nices: tuple[int, ...] = ()
-    """Nice values of threads that were started by those we have set."""
+    """Nice values that new threads may have inherited from this run's settings."""
     masks: tuple[tuple[int, ...], ...] = ()
-    """CPUs that were set, inherited too."""
+    """CPU affinities that this run set and new threads may have inherited."""
     policies: tuple[int, ...] = ()
-    """Policies of threads that were started by those we have set."""
+    """Scheduling policies that new threads may have inherited from this run's settings."""
     parents: tuple[str, ...] = ()
-    """Below which the batch program's control group is, or is about to be."""
+    """Groups below which the batch program's control group is, or is about to be created."""
     switched_on: dict[str, tuple[str, ...]] = {}
-    """Control groups of version 2 to the controllers that their children were given for it."""
+    """Groups of version 2 to the controllers that were switched on for their children."""
 
     @property
     def group(self) -> str:
-        """Name of the control group of the batch program."""
+        """Name of the batch program's control group."""
         return f"aferir-{self.id}"
 
 
 def path(identifier: str) -> Path:
-    """Where it is remembered."""
+    """Path of the file of a journal entry."""
     return journal.state_folder() / "colocation" / f"{identifier}.json"
 
 
 def write(remembered: Remembered) -> None:
-    """Replace the file in one step."""
+    """Replace the file atomically."""
     target = path(remembered.id)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_suffix(f".writing-{os.getpid()}")
@@ -66,7 +66,7 @@ def write(remembered: Remembered) -> None:
 
 
 def read(identifier: str) -> Remembered | None:
-    """None where nothing is left to undo."""
+    """Read the file of a journal entry; None if nothing is left to undo."""
     try:
         return msgspec.json.decode(path(identifier).read_bytes(), type=Remembered)
     except (OSError, msgspec.DecodeError):
@@ -74,7 +74,7 @@ def read(identifier: str) -> Remembered | None:
 
 
 def switched_on_by_others(own: Entry, parents: Collection[Path]) -> dict[str, tuple[str, ...]]:
-    """What other runs have switched on in those groups: whoever ends last switches it off."""
+    """Controllers that other runs switched on in those groups; the last run switches them off."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in journal.entries():
         ours = entry.kind == KIND and entry.boot_id == own.boot_id and entry.id != own.id
@@ -86,7 +86,7 @@ def switched_on_by_others(own: Entry, parents: Collection[Path]) -> dict[str, tu
 def together(
     one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """The controllers of both for each group."""
+    """Controllers of both mappings, for each group."""
     names = [*one, *(name for name in other if name not in one)]
     return {
         name: tuple(dict.fromkeys([*one.get(name, ()), *other.get(name, ())])) for name in names
@@ -94,9 +94,11 @@ def together(
 
 
 def inherited(found: Found, remembered: Remembered, first: Found) -> Found:
-    """How a thread would be, had we not touched the thread that started it: as `first` starts one.
+    """The attributes that a thread would have if the thread that started it had not been changed.
 
-    Only what is exactly one of our settings is taken for inherited; the rest is the thread's own.
+    `first`: the process's first thread as found, from which new threads would have inherited. Only
+    values that equal a setting of this run are taken for inherited; all others are the thread's
+    own.
     """
     if found.started < remembered.since:
         return found
@@ -110,9 +112,10 @@ def inherited(found: Found, remembered: Remembered, first: Found) -> Found:
 
 
 def restore(remembered: Remembered) -> list[str]:
-    """Make everything what it was; what could not be, one sentence each. Repeating is harmless.
+    """Restore everything; returns one sentence for each failure. May be repeated.
 
-    Threads first, which takes microseconds: what the batch program holds takes longer to free.
+    Threads come first because that takes microseconds; removing the batch program's group takes
+    longer.
     """
     problems = list(filter(None, map(leaving.restore, remembered.threads)))
     for _ in range(_ROUNDS):
@@ -131,7 +134,7 @@ def restore(remembered: Remembered) -> list[str]:
 
 
 def _started_meanwhile(remembered: Remembered) -> list[Found]:
-    """Threads not remembered that inherited our settings, as they should be."""
+    """Unrecorded threads that inherited this run's settings, with the attributes to restore."""
     if not (remembered.nices or remembered.masks or remembered.policies):
         return []
     known = {(found.tid, found.started) for found in remembered.threads}
@@ -150,12 +153,12 @@ def _started_meanwhile(remembered: Remembered) -> list[Found]:
 
 
 def is_same(found: Found) -> bool:
-    """Whether that thread still runs, and not another of its number."""
+    """Whether the thread still runs and its ID has not been reused."""
     return attributes.thread_started(found.pid, found.tid) == found.started
 
 
 def undo(entry: Entry) -> list[str]:
-    """Undo what an entry of the journal stands for and erase it; problems."""
+    """Undo everything a journal entry stands for and, on success, erase it; returns problems."""
     problems: list[str] = []
     if entry.boot_id == journal.boot_id():
         remembered = read(entry.id)
@@ -167,7 +170,7 @@ def undo(entry: Entry) -> list[str]:
 
 
 def forget(entry: Entry) -> None:
-    """All is as it was."""
+    """Erase the journal entry and its file once everything is restored."""
     path(entry.id).unlink(missing_ok=True)
     for torn in path(entry.id).parent.glob(f"{entry.id}.writing-*"):
         with contextlib.suppress(OSError):
@@ -176,6 +179,6 @@ def forget(entry: Entry) -> None:
 
 
 def give_back(entry: Entry) -> None:
-    """As `undo`, of an entry whose owner is dead. Errors: OSError where something stays."""
+    """Undo an entry whose owner is dead. Errors: OSError if something could not be restored."""
     if problems := undo(entry):
         raise OSError("; ".join(problems))

@@ -1,7 +1,7 @@
-"""What a policy sees and what it sets: the two values of one control period.
+"""Input and output of a policy: `State` and `Settings`, the two values of one control period.
 
-A policy is a pure function `decide(state) -> settings`. What it wants to remember between two
-decisions (an integral, a step count) is in `Settings.memory`, which comes back in `State.now`.
+A policy is a pure function `decide(state) -> settings`. Whatever it needs at its next decision (an
+integral, a step count) goes into `Settings.memory` and comes back in `State.now`.
 """
 
 from __future__ import annotations
@@ -19,56 +19,59 @@ Policy = Literal["other", "batch", "idle", "fifo", "deadline"]
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
-    """How one thread is scheduled. With `deadline`, the deadline is the period."""
+    """Scheduling attributes of one thread. With `deadline`, the deadline equals the period."""
 
     policy: Policy = "other"
     nice: int = 0
-    """other and batch: -20 (first) to 19."""
+    """Nice value for `other` and `batch`, from -20 (highest weight) to 19."""
     priority: int = 0
-    """fifo: 1 to 99 (first)."""
+    """Priority for `fifo`, from 1 to 99 (highest)."""
     runtime_s: float = 0.0
-    """deadline: Q, CPU time guaranteed, and not exceeded, in every period; 1,024 ns at least."""
+    """Runtime Q for `deadline`: CPU seconds guaranteed, and not exceeded, in every period; at least
+    1,024 ns."""
     period_s: float = 0.0
-    """deadline: T. A thread that has used Q waits up to T - Q; the longest is 4.19 s."""
+    """Period T for `deadline`, at most 4.19 s. A thread that has used Q waits up to T - Q."""
     reclaim: bool = False
-    """deadline: may use more than Q where others leave it (SCHED_FLAG_RECLAIM, GRUB)."""
+    """With `deadline`, the thread may use more than Q if others leave it (SCHED_FLAG_RECLAIM,
+    GRUB)."""
     cpus: tuple[int, ...] = ()
-    """CPUs that it may use, of those that it was found with; (): as `Settings.service_cpus` has it.
-    Not with `deadline`, which takes all."""
+    """CPUs that the thread may use, out of those it was found with; (): those of
+    `Settings.service_cpus`. Must be empty with `deadline`, which needs all CPUs."""
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """How the batch program runs, all of its processes together."""
+    """Settings of the batch program, for all of its processes together."""
 
     policy: Literal["other", "batch", "idle"] = "other"
     nice: int = 0
     weight: int = 100
-    """Share beside other control groups: 1 to 10,000, 100 is what everybody has (cpu.weight)."""
+    """Weight beside other control groups, 1 to 10,000; 100 is the kernel's default (cpu.weight)."""
     idle: bool = False
-    """The whole group runs as SCHED_IDLE does (cpu.idle); `weight` is void then."""
+    """The whole group is scheduled like SCHED_IDLE (cpu.idle); `weight` then has no effect."""
     quota_cpus: float | None = None
-    """CPU seconds per second that it may use at most; None: no limit."""
+    """Largest number of CPU seconds per second; None: no limit."""
     cpus: tuple[int, ...] = ()
-    """CPUs that it may use; (): all."""
+    """CPUs that the batch may use; (): all."""
     suspended: bool = False
-    """Stopped altogether, to go on later."""
+    """The batch is stopped and can be resumed later."""
     threads: int | None = None
-    """Threads to use, for a program that can be told while it runs; None: its own choice."""
+    """Number of threads, for a program that can change it while it runs; None: its own choice."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a control period may change. The default: all as it was found."""
+    """Everything that one decision may change. By default everything stays as it was found."""
 
     threads: dict[int, Schedule] = {}
-    """Critical threads by their number (tid)."""
+    """Schedules of critical threads by thread ID (tid)."""
     service: Schedule | None = None
-    """All other threads of the service, and those that come; None: as they were found."""
+    """Schedule of the service's other threads, present and future; None: as they were found."""
     service_cpus: tuple[int, ...] = ()
-    """CPUs that the service's threads may use; (): as found. Threads under `deadline` cannot be
-    kept from a CPU (EPERM), so this excludes them."""
+    """CPUs that the service's threads may use; (): as found. Excludes `deadline`, which the
+    kernel refuses to threads that may not use every CPU (EPERM)."""
     batch: Batch = Batch()
     memory: dict[str, float] = {}
-    """What the policy wants to find again at its next decision; changes nothing on the machine."""
+    """Values that the policy receives again at its next decision; they change nothing on the
+    machine."""
 
 
 _SLA = re.compile(r"p([0-9]{1,2}(?:\.[0-9]+)?)\s*(?:=|<=)\s*(.+)")
@@ -76,14 +79,17 @@ SLA_PATTERN = rf"^\s*{_SLA.pattern}$"
 
 
 class Sla(msgspec.Struct, frozen=True):
-    """Service level: that quantile of the response times is `bound_s` at most."""
+    """Service level: the given quantile of the response times is at most `bound_s` seconds."""
 
     quantile: float = 0.95
     bound_s: float = 0.2
 
     @classmethod
     def parse(cls, written: str) -> Sla:
-        """`p95=200ms`. Errors: ValueError in words."""
+        """An SLA written like `p95=200ms`.
+
+        Errors: ValueError if it is not a quantile with a positive bound.
+        """
         found = _SLA.fullmatch(written.strip())
         quantile = float(found[1]) / 100 if found else 0.0
         bound_s = parse_duration(found[2]) if found else 0.0
@@ -92,73 +98,75 @@ class Sla(msgspec.Struct, frozen=True):
         return cls(quantile, bound_s)
 
     def __str__(self) -> str:
-        """As it is written."""
+        """The SLA as `parse` reads it, such as `p95=200ms`."""
         return f"p{100 * self.quantile:g}={format_duration(self.bound_s).replace(' ', '')}"
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """The SLA's quantile of the response times in the window, with its 95 % interval."""
+    """The SLA's quantile of the response times in the window, with its 95 % confidence interval."""
 
     quantile_s: float
     low_s: float
     high_s: float
-    """Infinite where the n answers are too few to bound it from above."""
+    """Upper end in seconds; infinite if the n answers are too few to bound the quantile from
+    above."""
     n: int
 
 
 class ThreadUse(msgspec.Struct, frozen=True, kw_only=True):
-    """One critical thread in the last control period."""
+    """Use of the CPU by one critical thread in the last control period."""
 
     tid: int
     name: str
     cpus: float
-    """CPU seconds per second that it used."""
+    """CPU seconds per second that the thread used."""
     waited_cpus: float = 0.0
-    """Seconds per second that it was runnable and had no CPU (schedstat's run_delay)."""
+    """Seconds per second that the thread was runnable but had no CPU (run_delay of schedstat)."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known at one decision. Shares of the last control period, unless said otherwise."""
+    """Everything a policy knows at one decision, by default as of the last control period."""
 
     time_s: float
-    """On a clock that only goes forward."""
+    """Time in seconds on a monotonic clock."""
     sla: Sla
     latency: Latency | None
-    """None: no answer in the window."""
+    """Latency over the window; None if nothing was answered in it."""
     rate: float = 0.0
-    """Requests answered a second, over the window."""
+    """Requests answered per second, over the window."""
     silent_s: float = 0.0
-    """Since the last answer, or since the start: long with few requests, or a hung service."""
+    """Seconds since the last answer, or since the start: long if requests are few or the service
+    hangs."""
     threads: tuple[ThreadUse, ...] = ()
-    """The critical threads there are now."""
+    """The critical threads that exist now."""
     occupied: float = 0.0
-    """Of the fullest pool of them, the part that runs or waits for a CPU: near 1 requests queue,
-    which a log does not tell that counts from when a thread takes one up."""
+    """Share of the fullest pool of critical threads that runs or waits for a CPU. Near 1 requests
+    queue, which a log does not show if it measures from when a thread takes up the request."""
     service_cpus: float = 0.0
-    """CPU seconds per second of the whole service."""
+    """CPU seconds per second used by the whole service."""
     batch_cpus: float = 0.0
-    """CPU seconds per second of the batch program."""
+    """CPU seconds per second used by the batch program."""
     idle_cpus: float = 0.0
-    """CPU seconds per second that nobody used."""
+    """CPU seconds per second that were idle."""
     steal_cpus: float = 0.0
-    """CPU seconds per second that a hypervisor gave to others."""
+    """CPU seconds per second that the hypervisor took for other guests."""
     others_reserved_cpus: float = 0.0
-    """CPU seconds per second of processes, neither the service's nor the batch's, that have a
-    reservation of their own: nothing here holds them up."""
+    """CPU seconds per second used by processes, neither service nor batch, that have a
+    SCHED_DEADLINE reservation of their own and so are not delayed by anything set here."""
     pressure: float = 0.0
-    """Share of the time that some task of the machine waited for a CPU (PSI, cpu some), 0 to 1."""
+    """Share of time in which some task of the machine waited for a CPU (PSI, cpu some), 0 to 1."""
     batch_throttled: float = 0.0
-    """Share of the time that the batch program's quota stopped it, 0 to 1."""
+    """Share of time in which the quota throttled the batch program, 0 to 1."""
     cores: int = 1
     service_cores: int = 0
-    """CPUs that the service's processes may use; 0: all."""
+    """Number of CPUs that the service's processes may use; 0: all."""
     reservable_cpus: float = 0.0
-    """What the kernel admits to deadline threads altogether; 0: none, or no privilege."""
+    """CPUs that the kernel admits to deadline threads altogether; 0: none, or no privilege."""
     batch_ended: bool = False
-    """There is no batch work at present."""
+    """No batch work exists at present."""
     now: Settings = Settings()
-    """What is set, as of the last decision."""
+    """Settings of the last decision."""
 
 
 Decide = Callable[[State], Settings]
-"""A policy."""
+"""A policy: a pure function from the state to the settings."""

@@ -1,26 +1,26 @@
-"""Whether no answers mean no requests: a service that works without one is not heard.
+"""Detects that a service works although no answer of it is read.
 
-Its log went away, changed its format, or is written through a buffer, and comes in bursts. What
-the service's own CPU time tells is set against what its answers took so far.
+Its log may have gone away, changed its format, or be buffered and written in bursts. The service's
+CPU time since the last answer is compared with the CPU time that its answers took so far.
 """
 
 from __future__ import annotations
 
 _LEAST_S = 1.0
-"""Silence of which nothing is said: scrapes come every half second."""
+"""Seconds of silence that are never reported, as scrapes come every half second."""
 _UNHEARD_S = 2.0
 _UNHEARD_CPUS = 0.02
-"""Of a service none of whose answers was read yet, above which it is taken to work."""
+"""CPUs above which a service is taken to work although no answer of it has been read yet."""
 _ANSWERS = 20
-"""So many would have come for the CPU time that was used."""
+"""Answers that the CPU time used would have produced, from which on silence is reported."""
 _USUAL = 0.3
-"""Part of its usual CPU use, below which it is taken to be idle."""
+"""Part of its usual CPU use below which a service is taken to be idle."""
 _REMEMBERED_S = 30.0
 _STEPS_S = (1000, 300, 100, 30, 10, 3, 1)
 
 
 class Silence:
-    """Told at every decision how many answers came and what the service used."""
+    """Compares answers with CPU time; `look` is called at every decision."""
 
     def __init__(self, time_s: float) -> None:
         self._before_s = self._last_s = time_s
@@ -30,7 +30,7 @@ class Silence:
         self._burst_until_s = time_s
 
     def look(self, time_s: float, answers: int, service_cpus: float) -> str:
-        """Why the latest answers are not those of now; empty: they are, or there is no request."""
+        """Why the latest answers are not current; "" if they are, or there are no requests."""
         self._silent_cpu_s += service_cpus * (time_s - self._before_s)
         self._before_s = time_s
         silent_s = time_s - self._last_s
@@ -56,7 +56,7 @@ class Silence:
         return expected >= _ANSWERS and self._silent_cpu_s >= _USUAL * usual * silent_s
 
     def _remember(self, answers: int, silent_s: float) -> None:
-        """What answers took, of the last minute or so."""
+        """Add to the CPU time per answer, which is taken over the last minute or so."""
         if self._heard_s > _REMEMBERED_S:
             self._heard, self._heard_s = self._heard / 2, self._heard_s / 2
             self._heard_cpu_s /= 2
@@ -66,5 +66,5 @@ class Silence:
 
 
 def _step(silent_s: float) -> int:
-    """The time as one of a few, so that it is told a few times and not at every decision."""
+    """The duration rounded down to one of a few steps, so that a message rarely changes."""
     return next((step for step in _STEPS_S if silent_s >= step), 1)

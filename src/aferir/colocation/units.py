@@ -12,27 +12,31 @@ _UNITS = (
     *("service", "scope", "slice", "socket", "mount", "swap", "target", "timer", "path"),
     *("device", "automount", "busname", "snapshot"),
 )
-"""Suffixes of units (systemd.unit(5)); any other dot is part of a service's name."""
+"""Suffixes of unit names (systemd.unit(5)); any other dot is part of a service's name."""
 
 
 def full_name(name: str) -> str:
-    """Of a unit, a service where it does not say what it is."""
+    """Name of a unit with its suffix; a name without one is that of a service."""
     return name if name.rpartition(".")[2] in _UNITS else f"{name}.service"
 
 
 def groups_named(root: Path, name: str) -> Iterator[Path]:
-    """Slices are within slices: that of `postgresql@15-main` is in system-postgresql.slice."""
+    """Folders of the groups of a unit, at any depth below `root`, as slices contain slices.
+
+    For example, the group of `postgresql@15-main` is in system-postgresql.slice.
+    """
     for folder, below, _ in os.walk(root):
-        for written in (name, f"_{name}"):  # where it might be taken for a file of the kernel's
+        for written in (name, f"_{name}"):  # escaped if it could be taken for a kernel file
             if written in below:
                 yield Path(folder, written)
 
 
 def of_this_machine(found: Mapping[Path, Path], name: str) -> Path | None:
-    """Of groups, each with its path below the root, that of this machine's own systemd.
+    """The group that belongs to this machine's own systemd; None if there are no groups.
 
-    Its units are in slices alone; those of a container are below the container's own group.
-    Errors: UsageError where several are as likely.
+    `found`: group to its path below the root. Units of this machine's systemd are within slices
+    only; those of a container are below the container's own group. Errors: UsageError if several
+    groups match equally well.
     """
     if not found:
         return None

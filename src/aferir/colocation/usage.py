@@ -1,7 +1,8 @@
-"""Who uses the CPUs, ten times a second at little cost: files stay open, and are read from 0 again.
+"""CPU use of threads, processes and the machine, sampled ten times a second at little cost.
 
-Sources: Documentation/scheduler/sched-stats.rst (schedstat of a thread: nanoseconds on a CPU and
-waiting for one), Documentation/accounting/psi.rst, proc(5), cgroup-v2.rst of the kernel.
+Files stay open and are read again from offset 0. Sources: Documentation/scheduler/sched-stats.rst
+(schedstat of a thread: nanoseconds on a CPU and waiting for one), Documentation/accounting/psi.rst,
+proc(5), cgroup-v2.rst of the kernel.
 """
 
 from __future__ import annotations
@@ -20,30 +21,32 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PRESSURE = "/proc/pressure/cpu"
 _SLOW_S = 0.45
 _MOST_OPEN = 512
-"""A process may open 1,024 files unless it was given more, and a JVM has thousands of threads."""
+"""Files kept open at most: the default limit of a process is 1,024, and a JVM has thousands of
+threads."""
 _BYTES = 8_192
-"""More than any of these files has that we read; of /proc/stat the first line is enough."""
+"""Bytes read at once: more than any of these files holds, except /proc/stat, whose first line is
+enough."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """Counters that only go up, in seconds, and when they were read."""
+    """Monotonic counters in seconds, and the time at which they were read."""
 
     time_s: float
     threads: dict[int, tuple[float, float]] = {}
-    """Thread to seconds on a CPU and seconds waiting for one."""
+    """Thread ID to seconds on a CPU and seconds of waiting for one."""
     service_s: dict[int, float] = {}
-    """Process to CPU seconds of all its threads, of those too that have ended."""
+    """Process ID to CPU seconds of all its threads, including those that have ended."""
     batch_s: float = 0.0
     throttled_s: float = 0.0
     idle_s: float = 0.0
     steal_s: float = 0.0
     others_reserved_s: dict[int, float] = {}
-    """As `service_s`, of others' processes that have a reservation of their own."""
+    """The same as `service_s` for processes of others that have a SCHED_DEADLINE reservation."""
     pressure_s: float = 0.0
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened between two looks, per second: CPU seconds, or a share of the time."""
+    """CPU use between two snapshots: CPU seconds per second, or shares of the time (0 to 1)."""
 
     threads: dict[int, tuple[float, float]] = {}
     service_cpus: float = 0.0
@@ -56,7 +59,10 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def between(before: Seen, after: Seen) -> Use:
-    """Difference per second; a counter that stepped back, or was not there before, counts as 0."""
+    """Difference of two snapshots per second.
+
+    A counter that decreased, or was absent from the first snapshot, counts as 0.
+    """
     seconds = after.time_s - before.time_s
     if seconds <= 0:
         return Use()
@@ -85,13 +91,13 @@ def between(before: Seen, after: Seen) -> Use:
 
 
 def parse_schedstat(text: str) -> tuple[float, float]:
-    """Seconds on a CPU, seconds waiting for one."""
+    """Seconds on a CPU and seconds of waiting for one, from the text of a schedstat file."""
     run, waited = text.split()[:2]
     return int(run) / 1e9, int(waited) / 1e9
 
 
 def parse_pressure(text: str) -> float:
-    """Seconds that some task waited, of the line `some avg10=... total=MICROSECONDS`."""
+    """Seconds for which some task waited, from the line `some avg10=... total=MICROSECONDS`."""
     for line in text.splitlines():
         if line.startswith("some "):
             return int(line.rpartition("total=")[2]) / 1e6
@@ -99,7 +105,7 @@ def parse_pressure(text: str) -> float:
 
 
 def parse_throttled(text: str) -> float:
-    """Seconds that a quota stopped the group, in cpu.stat of version 1 (ns) or 2 (us)."""
+    """Seconds for which a quota throttled the group, from cpu.stat of version 1 (ns) or 2 (us)."""
     for line in text.splitlines():
         name, _, value = line.partition(" ")
         if name == "throttled_time":
@@ -110,7 +116,7 @@ def parse_throttled(text: str) -> float:
 
 
 def parse_usage(text: str) -> float:
-    """CPU seconds of a group: cpuacct.usage of version 1 (ns), cpu.stat of version 2."""
+    """CPU seconds of a group, from version 1's cpuacct.usage (ns) or version 2's cpu.stat (us)."""
     if text.strip().isdecimal():
         return int(text) / 1e9
     for line in text.splitlines():
@@ -120,7 +126,7 @@ def parse_usage(text: str) -> float:
 
 
 class Usage:
-    """Reads the counters; a context that closes its files."""
+    """Reads the counters from files that it keeps open until `close`."""
 
     def __init__(self, group: Group | None) -> None:
         self._files: dict[str, int] = {}
@@ -129,7 +135,7 @@ class Usage:
         self._throttled = _of_group(group, "cpu", "cpu.stat", "cpu.stat")
 
     def look(self, threads: Mapping[int, int], pids: Collection[int]) -> Seen:
-        """Counters of those threads (tid to pid), those processes, the batch group, the machine."""
+        """Read all counters: threads (tid to pid), processes, the batch group and the machine."""
         self._close_all_but(threads)
         self._reserving = reserving(pids)
         return msgspec.structs.replace(
@@ -144,7 +150,7 @@ class Usage:
         )
 
     def look_quickly(self, pids: Collection[int]) -> Seen:
-        """Only who uses the CPUs: those processes, the batch group, nobody."""
+        """Read only the CPU time of the processes, the batch group, and idle and steal time."""
         first, _, _ = self._read("/proc/stat").partition("\n")
         ticks = parse_cpu_ticks(first) or (0,) * len(STATES)
         by_state = dict(zip(STATES, ticks, strict=True))
@@ -158,13 +164,13 @@ class Usage:
         )
 
     def close(self) -> None:
-        """Close everything."""
+        """Close all files."""
         for file in self._files.values():
             os.close(file)
         self._files.clear()
 
     def _close_all_but(self, threads: Mapping[int, int]) -> None:
-        if len(self._files) <= len(threads) + 4:  # the machine's and the group's
+        if len(self._files) <= len(threads) + 4:  # 4: two of the machine, two of the group
             return
         wanted = {_schedstat(pid, tid) for tid, pid in threads.items()}
         for path in [p for p in self._files if p.startswith("/proc/") and p.endswith("schedstat")]:
@@ -172,7 +178,7 @@ class Usage:
                 os.close(self._files.pop(path))
 
     def _read(self, path: str) -> str:
-        """Contents from the start; "" where it is not there, or its thread has ended."""
+        """The file's contents from its start; "" if it does not exist or its thread has ended."""
         try:
             file = self._files.get(path)
             if file is None:
@@ -187,10 +193,10 @@ class Usage:
 
 
 class Watch:
-    """Use of the CPUs in every control period.
+    """Samples the CPU use in every control period.
 
-    Threads, pressure and throttling, which take a file each and change what is done over seconds,
-    are read twice a second and told over that half second.
+    Threads, pressure and throttling take a file each and affect decisions only over seconds. They
+    are therefore read twice a second, and reported as means over that half second.
     """
 
     def __init__(self, group: Group | None) -> None:
@@ -200,7 +206,7 @@ class Watch:
         self._slow = Use()
 
     def look(self, time_s: float, threads: Mapping[int, int], pids: Collection[int]) -> Use:
-        """What happened since the last look. `time_s`: on a clock that goes forward."""
+        """CPU use since the last call. `time_s`: time in seconds on a monotonic clock."""
         if self._whole is None or time_s >= self._whole.time_s + _SLOW_S:
             now = self._usage.look(threads, pids)
             self._slow = between(self._whole, now) if self._whole else Use()
@@ -218,16 +224,16 @@ class Watch:
 
     @property
     def batch_s(self) -> float:
-        """CPU seconds that the batch group has used."""
+        """CPU seconds used by the batch group so far."""
         return self._last.batch_s if self._last else 0.0
 
     def close(self) -> None:
-        """Close everything."""
+        """Close all files."""
         self._usage.close()
 
 
 def _of_group(group: Group | None, controller: str, v1: str, v2: str) -> str:
-    """A file of version 1, or of version 2 where that controller is there; "": neither is."""
+    """Path of the group's file in version 1, else in version 2; "" if it has neither."""
     folders = group.folders if group else {}
     if controller in folders:
         return str(folders[controller] / v1)
@@ -243,7 +249,7 @@ def _seconds(pids: Iterable[int]) -> dict[int, float]:
 
 
 def process_seconds(pid: int) -> float | None:
-    """CPU seconds of a process by its CPU clock; None where it has ended (clock_getres(2))."""
+    """CPU seconds used by a process, from its CPU clock; None if it has ended (clock_getres(2))."""
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
@@ -251,9 +257,9 @@ def process_seconds(pid: int) -> float | None:
 
 
 def most_resident_bytes(pid: int) -> int:
-    """The most that a process has had in memory (VmHWM, proc(5)); 0 where it has ended.
+    """Peak resident memory of a process in bytes (VmHWM, proc(5)); 0 if it has ended.
 
-    ru_maxrss is another one: a process begins with that of whoever started it.
+    ru_maxrss is not used because a process inherits its initial value from its parent.
     """
     for line in read_quickly(f"/proc/{pid}/status").splitlines():
         name, _, value = line.partition(":")

@@ -1,7 +1,7 @@
-"""Policies by name: pure functions from what is seen to what is set.
+"""Policies by name: pure functions from the observed state to settings.
 
-`aferir` is the one to use. The others are what it has to beat: the published rule, plain settings
-of the kernel, and the rules of published systems, all in one form.
+`aferir` is the recommended one. The others are baselines that it has to beat: the published rule,
+static settings of the kernel, and the rules of published systems, all in the same form.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ POLICIES: Mapping[str, Callable[[], Decide]] = MappingProxyType(
         "aferir": aferir,
     }
 )
-"""Each makes its policy with the parameters that it is described with."""
+"""Functions that return each policy with its default parameters."""
 
 
 def make(name: str, given: Mapping[str, float]) -> Decide:
-    """A policy with the parameters that are given for it.
+    """Return the policy of that name with the given parameters.
 
-    Errors: UsageError where there is no such policy, or it has no such parameters.
+    Errors: UsageError if there is no such policy or it has no such parameters.
     """
     if name not in POLICIES:
         raise UsageError(f"there is no policy `{name}`", remedy=f"one of: {', '.join(POLICIES)}")

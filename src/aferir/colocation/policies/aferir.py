@@ -1,29 +1,30 @@
-"""aferir's own policy: give way, reserve where that helps, shrink when both are too little.
+"""aferir's policy: let the batch yield, reserve CPU where that helps, and cap the batch last.
 
-Batch work whose whole control group is idle gives a processor back the moment that a request
-wakes a thread, so as long as nobody else competes it costs the service little, and it gets all
-that is left. SCHED_IDLE alone does not: within a group it ranks threads among themselves, and the
-group has everybody's weight (se_is_idle in kernel/sched/fair.c). What giving way cannot mend:
+If the batch's whole control group is idle (cpu.idle), the batch releases its CPU as soon as a
+request wakes a service thread. As long as no other program competes, this costs the service little,
+and the batch gets all CPU time that is left. SCHED_IDLE on threads is not enough: it ranks threads
+within their group only, and the group keeps its normal weight (se_is_idle in kernel/sched/fair.c).
+Yielding does not solve these cases:
 
-- threads that wait for one processor while batch work has another, which the fair class sees late:
-  where there are no more critical threads than processors, each gets one nearly whole, and where
-  there are more, the whole service goes before everybody (policies/first.py);
-- others' work in the fair class (neither the service nor the batch). Where it is much, or makes the
-  service late, the critical threads get reservations, all of them at once and scaled to what the
-  kernel admits, with a period far below the SLA, because a throttled thread waits up to T - Q.
-  Where it is some, it may be whom the service works for or with, and going before them makes late
-  what no log of the service tells: there the batch gives way to all;
-- others who take what they get, behind whom the batch gets next to nothing: while the SLA is far
-  it has a share beside them (policies/standing.py);
-- the batch itself, which gets less done in an idle group: where the critical threads have
-  reservations it has everybody's rank, unless the quantile is near the SLA;
-- processors that idle because the batch has fewer threads than the machine processors: whoever is
-  woken beside it takes its own, since to the service it counts as idle, and not one that is. There
-  it gets processors of its own, or a rank whose weight rises (policies/apart.py, slack.py);
-- a quantile near the SLA although the threads come first (shared caches and memory, or a load near
-  capacity): the batch is shrunk at once by half of what it really uses, and grown again slowly,
-  more slowly still where it did harm before;
-- a service that works and answers nothing: the batch yields.
+- Critical threads queue on one CPU while the batch has another, and the fair class balances them
+  late. If there are no more critical threads than CPUs, each gets a reservation of nearly a whole
+  CPU; if there are more, the whole service runs under SCHED_FIFO (policies/first.py).
+- Other processes (neither service nor batch) compete in the fair class. If they use much, or make
+  the service late, all critical threads get reservations at once, scaled to what the kernel admits.
+  The period T is far below the SLA because a throttled thread waits up to T - Q. If they use
+  little, they may be clients or backends of the service, and outranking them would add latency that
+  no log of the service shows; the batch then yields to all of them.
+- Other processes use all the CPU time they can get and starve the batch. While latency is far below
+  the SLA, the batch gets a share beside them (policies/standing.py).
+- An idle group makes the batch itself slower. While critical threads have reservations, the batch
+  has normal weight, unless the quantile is near the SLA.
+- CPUs stay idle because the batch has fewer threads than the machine has CPUs: a woken service
+  thread preempts the batch, whose CPU counts as idle, instead of taking the one that is idle. The
+  batch gets CPUs of its own, or a weight that rises (policies/apart.py, slack.py).
+- The quantile is near the SLA although the service's threads run first (shared caches and memory,
+  or a load near capacity). The batch is cut at once to half of its measured use and grows again
+  slowly, more slowly still up to a share that was harmful before.
+- The service uses CPU but answers nothing. The batch is then cut as when the SLA is violated.
 """
 
 from __future__ import annotations
@@ -39,33 +40,40 @@ from aferir.colocation.settings import Batch, Decide, Settings, State
 Verdict = Literal["danger", "hold", "calm"]
 
 _STEP = 0.05
-"""Quotas are set in such steps of the machine: rewriting one for less is not worth it."""
+"""CPU quotas are rounded to this share of the machine; smaller changes are not worth a write."""
 _FULL = 1.0
 _MUCH = 0.6
-"""A batch that may have less than this part of its use when whole counts as shrunk."""
+"""The batch counts as shrunk if its share is below this part of what it uses when unlimited."""
 _SUMS = ("whole_s", "whole_sum", "shrunk_s", "shrunk_sum")
 _NOTHING, _LITTLE = 0.02, 0.05
-"""Of the threads' mean use: below it a thread gets so little beside the others."""
+"""Threads that use less than the first part of the mean use of all critical threads get a
+reservation of only the second weight (relative to 1 for the others)."""
 _LONGEST, _LONGEST_SHORT, _LONGEST_S = 0.25, 0.5, 0.025
-"""Of the SLA, for the period of a reservation of nearly a processor, which keeps others from it for
-as long; of the SLA where that is shorter than ticks allow; and at all, for whoever types."""
+"""Limits of the period of a nearly whole-CPU reservation, which keeps other threads off that CPU
+for as long: a part of the SLA; a part of the SLA where ticks require a longer period; and an
+absolute limit in seconds, so that interactive users do not notice."""
 _EVIDENCE_S = 3.0
-"""Of a shrunk batch, before it is judged."""
+"""Seconds of answers with a shrunk batch that are needed before its effect is judged."""
 
 
 def aferir(parameters: Parameters | None = None) -> Decide:
-    """Make the policy."""
+    """Return the policy with these parameters, or with the defaults."""
     chosen = parameters or Parameters()
     return lambda state: _decide(state, chosen)
 
 
 def judge(state: State) -> Verdict:
-    """What the latency of the last moments says. Danger is believed where it is certain."""
+    """Judge recent latency: `danger` violates the SLA for certain, `hold` may, `calm` meets it.
+
+    A violation is certain if the lower end of the quantile's 95 % interval is above the bound. A
+    service that uses CPU but has answered nothing for 5 SLA bounds (at least 1 s) is in danger as
+    well.
+    """
     bound_s = state.sla.bound_s
     patience_s = max(1.0, 5 * bound_s)
     works = state.service_cpus > 0.05
     if state.silent_s > patience_s:
-        return "danger" if works else "calm"  # it hangs, or there is nothing to answer
+        return "danger" if works else "calm"  # the service hangs, or there are no requests
     if state.latency is None:
         return "hold" if works else "calm"
     if state.latency.low_s > bound_s:
@@ -97,7 +105,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         threads = scheduled(whole, period_s=period_s, reclaim=True)
     free = not (threads or whole or eased["slack"] or accompanied)
     before = first.look(state, past_s, load=eased["load"], late=late, free=free)
-    # Above the fair class anyway: the batch need not stand back behind everybody else as well.
+    # Reservations outrank the fair class, so the batch's group need not be idle as well.
     outranked = any(one.policy == "deadline" for one in threads.values())
     again_s = state.time_s + 3 * chosen.hold_s
     wary_until_s = again_s if outranked and late else memory.get("wary_until_s", -math.inf)
@@ -136,7 +144,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
 
 
 def _urgent_until_s(state: State, chosen: Parameters, verdict: Verdict, *, held_up: bool) -> float:
-    """Until when the service goes before everybody without reservations."""
+    """The time until which a service without reservations runs under SCHED_FIFO."""
     if held_up and verdict == "danger":
         return state.time_s + chosen.hold_s
     return state.now.memory.get("urgent_until_s", -math.inf)
@@ -145,11 +153,12 @@ def _urgent_until_s(state: State, chosen: Parameters, verdict: Verdict, *, held_
 def _shared(
     state: State, chosen: Parameters, use: dict[int, float]
 ) -> tuple[dict[int, float], float]:
-    """Reserved processors for all critical threads at once, none where that does harm; the period.
+    """CPU shares reserved for all critical threads together, and their period in seconds.
 
-    Which thread of a pool takes the next request is chance, so all are alike, but for threads that
-    use several times the mean or next to nothing: their role is another one, as that of a master
-    process is. `use`: CPUs of each thread, smoothed.
+    Returns no shares and 0 if reservations would do harm. Any thread of a pool may take the next
+    request, so all get the same share. Threads that use several times the mean or almost nothing
+    are exceptions because they have another role, such as a master process. `use`: smoothed CPUs of
+    each thread.
     """
     mean = sum(use.values()) / max(len(use), 1)
     large = max((one.runtime_s for one in state.now.threads.values()), default=0.0)
@@ -173,18 +182,20 @@ def _shared(
 
 
 def _nearly_whole(shared: dict[int, float], chosen: Parameters) -> dict[int, float]:
-    """Reservations of which the large ones leave next to no time in which to be throttled.
+    """The reservations if the largest is nearly a whole CPU, and none otherwise.
 
-    Such spread the threads over the processors at once, as SCHED_FIFO does. The fair class leaves
-    two of them on one processor for some milliseconds where batch work keeps the other from idling.
+    A thread with such a reservation is hardly ever throttled. Such reservations spread the threads
+    over the CPUs at once, as SCHED_FIFO does. The fair class leaves two of them on one CPU for some
+    milliseconds while batch work keeps the other CPU from being idle.
     """
     return shared if max(shared.values(), default=0.0) >= chosen.nearly_whole else {}
 
 
 def _period_s(state: State, chosen: Parameters, least: float, used_cpus: float) -> float | None:
-    """Period of all reservations, or None where there are too many threads for the room.
+    """Period of all reservations in seconds, or None if they are too small for so many threads.
 
-    A request would then wait for several periods. `least`: CPUs of the smallest of them.
+    A request would then need several periods. `least`: CPUs of the smallest reservation.
+    `used_cpus`: CPUs that all critical threads use.
     """
     bound_s = state.sla.bound_s
     if least <= 0:
@@ -202,7 +213,7 @@ def _period_s(state: State, chosen: Parameters, least: float, used_cpus: float) 
 
 
 def _use(state: State, memory: dict[str, float], past_s: float) -> dict[int, float]:
-    """CPUs of each critical thread, smoothed over some five seconds."""
+    """CPUs used by each critical thread, smoothed with a time constant of 5 s."""
     part = min(1.0, past_s / 5.0)
     found = {}
     for thread in state.threads:
@@ -212,7 +223,7 @@ def _use(state: State, memory: dict[str, float], past_s: float) -> dict[int, flo
 
 
 def _ratio(state: State, memory: dict[str, float], past_s: float) -> float:
-    """The quantile relative to the SLA, smoothed over some ten seconds."""
+    """The quantile divided by the SLA's bound, smoothed with a time constant of 10 s."""
     if state.latency is None:
         return memory.get("ratio", 0.0) * math.exp(-past_s / 10.0)
     now = min(state.latency.quantile_s / state.sla.bound_s, 2.0)
@@ -223,10 +234,10 @@ def _ratio(state: State, memory: dict[str, float], past_s: float) -> float:
 def _blame(
     state: State, chosen: Parameters, verdict: Verdict, ratio: float, past_s: float
 ) -> dict[str, float]:
-    """Whether shrinking the batch helps: the quantile while it is whole, and while it is shrunk.
+    """Compare the quantile while the batch is unlimited and while it is shrunk.
 
-    Both are forgotten over a minute. A service that is near its SLA by itself gains nothing from a
-    batch that stands still, so the batch is left whole for a while.
+    Both means decay with a time constant of 60 s. If a service is near its SLA by itself, shrinking
+    the batch does not help; the batch is then left unlimited until `innocent_until_s`.
     """
     memory = state.now.memory
     share = memory.get("share", _FULL)
@@ -244,7 +255,7 @@ def _blame(
     until_s = memory.get("innocent_until_s", -math.inf)
     load = memory.get("innocent_load", 0.0)
     if until_s > state.time_s and state.service_cpus > 1.5 * load + 0.1 * state.cores:
-        until_s = -math.inf  # another load, another judgement
+        until_s = -math.inf  # the load has changed, so the judgement no longer holds
     elif (
         shrunk_much
         and (verdict != "calm" or ratio > chosen.caution)
@@ -271,7 +282,7 @@ def _share(
     *,
     innocent: bool,
 ) -> dict[str, float]:
-    """The batch's share of the machine, the most that it may have, and when either fell."""
+    """The batch's share of the machine, its upper limit, and the times at which either was cut."""
     memory = state.now.memory
     share, most = memory.get("share", _FULL), memory.get("most", _FULL)
     shrunk_s, lowered_s = memory.get("shrunk_s", -math.inf), memory.get("lowered_s", -math.inf)
@@ -306,19 +317,19 @@ def _share(
 
 
 def _settled_s(state: State, chosen: Parameters) -> float:
-    """How long it takes until the window holds only answers from after a change."""
+    """Seconds after a change until the latency window holds only later answers."""
     if state.latency is None or state.rate <= 0:
         return chosen.settle_s
     return min(max(chosen.settle_s, state.latency.n / state.rate), chosen.patience_s)
 
 
 def _hopeless(state: State) -> bool:
-    """Whether half as much batch work would be too much for certain."""
+    """Whether latency is so high that half the batch would certainly still violate the SLA."""
     return state.latency is not None and state.latency.low_s > 2 * state.sla.bound_s
 
 
 def _batch(state: State, share: float, weight: int, cpus: tuple[int, ...], *, idle: bool) -> Batch:
-    """`idle`: as a whole."""
+    """Settings of the batch for this share of the machine; `idle` makes the whole group idle."""
     steps = math.floor(share / _STEP + 1e-9)
     return Batch(
         policy="idle" if idle else "other",

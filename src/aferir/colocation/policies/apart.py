@@ -1,7 +1,8 @@
-"""Processors of their own for a light service and for a batch of few threads.
+"""Separate CPUs for a light service and for a batch of few threads.
 
-A service that needs little of the processors which the batch leaves loses nothing there, and the
-batch gains more than by any weight: nobody wakes on top of it, and it does not migrate.
+If the service needs little of the CPUs that the batch leaves, it loses nothing by being confined to
+them, and the batch gains more than by any weight: no service thread preempts it, and it does not
+migrate.
 """
 
 from __future__ import annotations
@@ -11,29 +12,32 @@ import math
 from aferir.colocation.settings import State
 
 _LIGHT, _HEAVY = 0.7, 0.8
-"""Of the processors that the batch does not need: a service that uses less than the first is kept
-on those, and no more above the second."""
+"""The service is confined to the CPUs that the batch does not need while it uses less than the
+first part of them, and until it uses more than the second (hysteresis)."""
 _UNHARMED, _HARMED = 0.5, 0.65
-"""Of the SLA: below the first quantile both may have processors of their own, where nothing of the
-batch delays the service but shared caches and memory; above the second not, for a while."""
+"""Latency quantiles as parts of the SLA's bound. Separation may begin below the first, as the batch
+then delays the service only through shared caches and memory. Above the second it ends for
+`_WAIT_S`."""
 FULL = 0.93
-"""Of the fullest pool of threads, those that run or wait: above that neither, requests queue."""
+"""Largest share of a thread pool that may run or wait for a CPU: above it, requests queue, and the
+service and the batch are not separated."""
 _BARELY = 0.1
-"""CPUs by which a batch may seem to use more than its threads can."""
+"""CPUs by which the measured use of the batch may exceed its number of busy threads."""
 _WHOLE = 0.2
-"""CPUs that a batch may leave of the processors it needs: what leaves more may have more threads,
-each of which uses little."""
+"""CPUs that the batch may leave unused of a whole number of CPUs. If it leaves more, it may have
+more threads, each of which uses little."""
 _LONGEST_S, _LOOK_S = 10.0, 1.0
-"""A batch on processors of its own cannot be seen to want more: so it is looked at for so long
-without, before and from time to time."""
+"""Seconds for which the batch has CPUs of its own, and seconds without them before and in between.
+A confined batch cannot show that it could use more, so its demand is measured without
+confinement."""
 _SETTLED_S, _WAIT_S = 1.0, 30.0
 
 
 def look(state: State, quantile: float, load: float, busy: float) -> dict[str, float]:
-    """`apart`: how many processors the batch has for itself; 0 or not there for none.
+    """Decide how many CPUs the batch has to itself, in `apart` (0 or absent: none).
 
-    And what to remember. `quantile`: of the SLA. `load`, `busy`: CPUs of the service and of the
-    batch, smoothed.
+    Also returns what the next decision needs. `quantile`: latency quantile divided by the SLA's
+    bound. `load`, `busy`: smoothed CPUs that the service and the batch use.
     """
     memory, now_s = state.now.memory, state.time_s
     had, since_s = memory.get("apart", 0.0), memory.get("apart_s", now_s)
@@ -55,6 +59,6 @@ def look(state: State, quantile: float, load: float, busy: float) -> dict[str, f
 
 
 def processors(found: dict[str, float], cores: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Those of the service and those of the batch; () and (): all are everybody's."""
+    """CPUs of the service and CPUs of the batch; two empty tuples if both may use all CPUs."""
     first = cores - int(found.get("apart", 0.0))
     return (tuple(range(first)), tuple(range(first, cores))) if first < cores else ((), ())

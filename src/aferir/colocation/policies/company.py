@@ -1,9 +1,9 @@
-"""Others who work beside the service, and when the service is to go before them.
+"""Detects other processes that use the CPUs, and decides when the service outranks them.
 
-Those who use a little may be whom the service works for or with: a client, a proxy, a database.
-Going before them makes late what no log of the service tells, so the batch gives way to them, and
-they do to the service only where its SLA asks for it: for longer each time. Those who use much take
-what they get (docs/decisions/others-are-company.md).
+Processes that use little may be ones that the service works for or with: a client, a proxy, a
+database. Outranking them adds latency that no log of the service shows. The batch therefore yields
+to them, and the service outranks them only while it is at its SLA, for longer each time. Processes
+that use much simply take what they can get (docs/decisions/others-are-company.md).
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.settings import State
 
 _ITSELF = 0.08
-"""Share of the machine: what it does for itself is no company."""
+"""Share of the machine below which use by others is taken for the system's own housekeeping."""
 _LOOKS_S = 1.5
-"""For so long it is seen at first what others use whom nobody holds up."""
+"""Seconds at the start in which nothing outranks other processes, to measure what they use."""
 _SMOOTHED_S = 2.0
 _LONGEST_HOLD_S = 600.0
-"""Of reservations that others are to give way to."""
+"""Longest time in seconds for which reservations outrank processes that use little."""
 
 
 def look(state: State, chosen: Parameters, past_s: float, *, late: bool) -> dict[str, float]:
-    """Until when there is company, much of it, reservations for all, none; and what to remember.
+    """Decide how long other processes count as competing and how long reservations are used.
 
-    `late`: the service is at its SLA.
+    Returns, as times on the clock of `State.time_s`: until when others are present
+    (`company_until_s`), use much (`beset_until_s`), are outranked by reservations
+    (`reserved_until_s`), and until when there are no reservations (`fair_until_s`); and what the
+    next decision needs. `late`: the service is at its SLA. `past_s`: seconds since the last
+    decision.
     """
     memory, now_s = state.now.memory, state.time_s
     reserved_s = memory.get("reserved_s", now_s) if first.reserved(state) else now_s
@@ -46,7 +50,7 @@ def look(state: State, chosen: Parameters, past_s: float, *, late: bool) -> dict
             reserved_until_s = max(reserved_until_s, beset_until_s)
     if now_s >= company_until_s:
         longer_s = chosen.hold_s
-        # What piled up before the reservations is not their fault.
+        # Requests that queued before the reservations began do not count against them.
         if late and now_s - reserved_s >= chosen.patience_s:
             fair_until_s = now_s + 3 * chosen.hold_s
     elif late and now_s >= reserved_until_s:
@@ -64,13 +68,16 @@ def look(state: State, chosen: Parameters, past_s: float, *, late: bool) -> dict
 
 
 def _others(state: State) -> float:
-    """CPUs that neither the service nor the batch uses, nor anybody of whom nothing is taken."""
+    """CPUs used by processes other than the service and the batch.
+
+    Processes that have a reservation of their own are not counted: nothing here delays them.
+    """
     used = state.cores - state.idle_cpus - state.steal_cpus - state.others_reserved_cpus
     return max(used - state.service_cpus - state.batch_cpus, 0.0)
 
 
 def _smooth(state: State, name: str, now: float, past_s: float) -> float:
-    """Over two seconds; at first the mean of what there was."""
+    """The value smoothed over 2 s; during the first 2 s, the mean since the start."""
     memory = state.now.memory
     before = memory.get(name, 0.0)
     over_s = min(max(state.time_s - memory.get("since_s", state.time_s), past_s), _SMOOTHED_S)

@@ -1,9 +1,9 @@
-"""EDFCoaloc's published rule, to the letter (Oliveira 2022).
+"""The rule of EDFCoaloc exactly as published (Oliveira 2022).
 
-Every critical thread has a runtime and a deadline that follow the measured quantile p and the
-SLA s. Nothing keeps the sum of the reservations below what the kernel admits, and the period is
-of the SLA's length, so a thread that used its runtime waits up to s: that is what the other
-policies here are to do better.
+The runtime and the deadline of every critical thread follow from the measured quantile p and the
+SLA s. The rule does not limit the sum of the reservations to what the kernel admits, and the period
+is at least as long as the SLA, so a throttled thread may wait for up to s. The policy `aferir`
+avoids both.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from aferir.colocation.policies.reservation import LEAST_S, LONGEST_S
 from aferir.colocation.settings import Decide, Schedule, Settings, State
 
 INTERVAL_S = 5.0
-"""Between two looks at the quantile."""
+"""Seconds between two decisions."""
 _FIRST = 0.5
-"""The publication gives no first p: half of the SLA."""
+"""Initial p as a part of the SLA: half, as the publication specifies none."""
 
 
 def rule(p_s: float, sla_s: float) -> tuple[float, float]:
-    """Runtime and deadline, in seconds, for a quantile of `p_s`."""
+    """Runtime and deadline in seconds for a quantile of `p_s` seconds."""
     if p_s <= sla_s:
         return p_s / sla_s * (p_s + sla_s) / 2, sla_s
     return sla_s, sla_s * (p_s / sla_s)
 
 
 def edfcoaloc() -> Decide:
-    """The rule every five seconds; the same runtime and deadline for all critical threads."""
+    """Return a policy that applies the rule every 5 s, alike to all critical threads."""
     return _decide
 
 
@@ -36,7 +36,7 @@ def _decide(state: State) -> Settings:
         decided_s = state.time_s
         p_s = state.latency.quantile_s if state.latency else p_s
     runtime_s, deadline_s = rule(p_s, state.sla.bound_s)
-    # Only what the kernel would refuse whatever the load: nothing shorter, nothing longer.
+    # Clamp only to what the kernel refuses at any load: too short a runtime, too long a deadline.
     deadline_s = min(deadline_s, LONGEST_S)
     runtime_s = min(max(runtime_s, LEAST_S), deadline_s)
     schedule = Schedule(policy="deadline", runtime_s=runtime_s, period_s=deadline_s)

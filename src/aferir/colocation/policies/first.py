@@ -1,11 +1,10 @@
-"""How the service's threads are scheduled that have no reservation.
+"""Scheduling of the service's threads that have no reservation, with SCHED_FIFO where it is safe.
 
-A pool of more threads than processors has no use for reservations: a request would wait for
-several periods. In the fair class such a thread waits for one processor while the batch has
-another, until the kernel looks for balance, and so do those that answers depend on without being
-critical, as a collector of garbage. SCHED_FIFO moves a waiting thread at once. It starves others,
-so it is for services of short requests that leave some of their processors, where nobody else
-works.
+Reservations do not suit a pool with more threads than CPUs: a request would need several periods.
+In the fair class, such a thread waits for one CPU while the batch has another, until the kernel
+balances the load. So do threads that answers depend on without being critical, such as a garbage
+collector. SCHED_FIFO moves a waiting thread at once. It starves other processes, so it is used only
+for services with short requests that leave some of their CPU time, while no other process competes.
 """
 
 from __future__ import annotations
@@ -17,28 +16,31 @@ from aferir.colocation.settings import Schedule, State
 _FIFO = Schedule(policy="fifo", priority=1)
 _FIRST = -20
 _LEAVES, _TAKES = 0.75, 0.84
-"""Of the service's processors: one that uses less than the first goes before everybody, above the
-second no longer."""
+"""Parts of the service's CPUs: SCHED_FIFO may begin below the first and ends above the second."""
 _SHORT_S, _LONG_S = 0.0015, 0.002
-"""For so long at a stretch, on average, it may have all of them, to be given it and to keep it. A
-shell's longest answers were 13 to 26 times as long (docs/decisions/pools-before-everybody.md)."""
+"""Seconds for which all CPUs may be busy with requests without a break, on average, for SCHED_FIFO
+to begin and to continue. The longest response times of a shell were 13 to 26 times as long
+(docs/decisions/pools-before-everybody.md)."""
 _NEED_S = 0.01
-"""CPU time of a request, which has one processor for so long however many there are."""
+"""CPU seconds of one request, below which SCHED_FIFO is allowed: a request occupies one CPU for so
+long, however many CPUs there are."""
 _BEGINS_S = 1.5
-"""For so long all of that is to hold before."""
+"""Seconds for which all conditions must hold before SCHED_FIFO begins."""
 _RATE_S = 2.0
-"""Over which the rate is told, and so the use that is divided by it."""
+"""Seconds over which the rate is measured, and so the window for the CPU use that is divided by
+it."""
 _JUDGED_S, _WAIT_S, _REFUSED_S = 10.0, 30.0, 60.0
-"""The quantile's mean over ten seconds is its own by then; for so long it is left to the fair class
-where it was late nevertheless, and where the kernel refused SCHED_FIFO."""
+"""Seconds until latency under SCHED_FIFO is judged (its mean is taken over 10 s), and seconds
+without SCHED_FIFO after it was late nevertheless, and after the kernel refused it."""
 
 
 def look(state: State, past_s: float, *, load: float, late: bool, free: bool) -> dict[str, float]:
-    """`first`: 1 where the whole service is to be under SCHED_FIFO, else 0; and what to remember.
+    """Decide whether the whole service runs under SCHED_FIFO (`first`: 1, else 0).
 
-    `load`: its CPUs, smoothed over a moment. `late`: it is at its SLA. `free`: nobody else works,
-    and it has neither reservations nor a batch of few threads beside it. Not where its threads are
-    not known yet, and few of them may get reservations.
+    Also returns what the next decision needs. `load`: smoothed CPUs of the service. `late`: the
+    service is at its SLA. `free`: no other process competes, and the service has neither
+    reservations nor a batch of few threads beside it. The answer is 0 while the service's threads
+    are unknown, because they may turn out to be few enough for reservations.
     """
     memory, now_s = state.now.memory, state.time_s
     had = memory.get("first", 0.0) > 0
@@ -62,11 +64,11 @@ def look(state: State, past_s: float, *, load: float, late: bool, free: bool) ->
 
 
 def _leaves(state: State, load: float, used: float, *, had: bool) -> bool:
-    """Whether others get their turn beside such a service.
+    """Whether a service under SCHED_FIFO leaves other processes enough CPU time.
 
-    All m processors are busy with requests for 1 / (m mu - lambda) at a stretch, on average, in the
-    queue M/M/m whose mean need is the CPU time for each answer. A log that tells of slow requests
-    alone makes that too long, which is safe.
+    In an M/M/m queue, all m CPUs are busy without a break for 1 / (m mu - lambda) on average, where
+    1 / mu is the CPU time per answer. A log that contains only slow requests makes the estimate too
+    long, which is safe.
     """
     cores = state.service_cores or state.cores
     most, stretch_s = (_TAKES, _LONG_S) if had else (_LEAVES, _SHORT_S)
@@ -77,15 +79,16 @@ def _leaves(state: State, load: float, used: float, *, had: bool) -> bool:
 
 
 def reserved(state: State) -> bool:
-    """Whether any thread has a reservation."""
+    """Whether any thread has a reservation now."""
     return any(one.policy == "deadline" for one in state.now.threads.values())
 
 
 def schedule(nice: int, *, first: bool, competes: bool, urgent: bool) -> Schedule:
-    """`competes`: with others, where no reservation is admitted; `urgent`: the SLA is broken then.
+    """Schedule of the service's threads that have no reservation.
 
-    Outweighing others by nice is void between control groups and sessions (autogroups, sched(7)),
-    so SCHED_FIFO is what is left.
+    `competes`: other processes compete and no reservation is admitted; `urgent`: the SLA was
+    violated meanwhile. Nice values have no effect between control groups and sessions (autogroups,
+    sched(7)), so SCHED_FIFO is the only remedy then.
     """
     if first or (competes and urgent):
         return _FIFO

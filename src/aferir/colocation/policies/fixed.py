@@ -1,4 +1,4 @@
-"""Baselines that never change their mind: what the kernel gives without a controller."""
+"""Static baselines: settings of the kernel that no controller changes."""
 
 from __future__ import annotations
 
@@ -6,61 +6,61 @@ from aferir.colocation.policies.reservation import Reservation, plan
 from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
 
 _PERIOD_S = 0.05
-"""Of static reservations: a quarter of an SLA of 200 ms, as 18/50 ms of 4 threads on 2 CPUs."""
+"""Period of static reservations in seconds: a quarter of an SLA of 200 ms."""
 
 
 def default() -> Decide:
-    """Everything as it was found."""
+    """Leave everything as it was found."""
     return lambda _: Settings()
 
 
 def alone() -> Decide:
-    """The service without batch work: what the SLA is measured against first."""
+    """Suspend the batch; the service alone shows what SLA it can meet."""
     return _constant(batch=Batch(suspended=True))
 
 
 def service_nice() -> Decide:
-    """The service at nice -20."""
+    """Run the service at nice -20."""
     return _constant(service=Schedule(nice=-20))
 
 
 def batch_nice() -> Decide:
-    """The batch work at nice 19."""
+    """Run the batch at nice 19."""
     return _constant(batch=Batch(nice=19))
 
 
 def batch() -> Decide:
-    """The batch work under SCHED_BATCH, which never takes a processor when it wakes."""
+    """Run the batch under SCHED_BATCH, so that it never preempts another thread when it wakes."""
     return _constant(batch=Batch(policy="batch"))
 
 
 def idle() -> Decide:
-    """The batch work under SCHED_IDLE: weight 3 beside 1024, and gives way to whoever wakes."""
+    """Run the batch under SCHED_IDLE: weight 3 beside 1,024, preempted by any thread that wakes."""
     return _constant(batch=Batch(policy="idle"))
 
 
 def weight() -> Decide:
-    """The batch work in a control group of weight 1 beside 100."""
+    """Run the batch in a control group of weight 1 beside 100."""
     return _constant(batch=Batch(weight=1))
 
 
 def cpu_idle() -> Decide:
-    """The batch work in a control group that is SCHED_IDLE as a whole."""
+    """Run the batch in a control group that is idle as a whole (cpu.idle)."""
     return _constant(batch=Batch(idle=True))
 
 
 def quota() -> Decide:
-    """The batch work held to half of the processors."""
+    """Limit the batch to half of the CPUs by a quota."""
     return lambda state: Settings(batch=Batch(quota_cpus=state.cores / 2))
 
 
 def fifo() -> Decide:
-    """The whole service under SCHED_FIFO: the least latency, at the cost of everybody else."""
+    """Run the whole service under SCHED_FIFO: the least latency, but other processes may starve."""
     return _constant(service=Schedule(policy="fifo", priority=1))
 
 
 def cpuset() -> Decide:
-    """Half of the processors for each; the service has the odd one, or the only one."""
+    """Split the CPUs in halves, the odd one for the service; with one CPU, suspend the batch."""
 
     def decide(state: State) -> Settings:
         if state.cores < 2:
@@ -74,12 +74,12 @@ def cpuset() -> Decide:
 
 
 def deadline() -> Decide:
-    """A reservation for each critical thread, of equal shares that never change."""
+    """Reserve an equal and constant share for each critical thread."""
     return _static_deadline(reclaim=False)
 
 
 def deadline_reclaim() -> Decide:
-    """The same, where a thread may use what others leave."""
+    """As `deadline`, but a thread may also use the time that other reservations leave (GRUB)."""
     return _static_deadline(reclaim=True)
 
 

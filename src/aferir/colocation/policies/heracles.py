@@ -1,10 +1,10 @@
-"""The rule of Heracles for processors, in our own words (Lo et al., ISCA 2015, Algorithm 1).
+"""The CPU rule of Heracles, reimplemented (Lo et al., ISCA 2015, Algorithm 1).
 
-Every 15 s the slack of the tail latency and the load are looked at. Without slack the batch work
-stops for five minutes; above 85 % of the load it stops until the load is below 80 %. Below 10 % of
-slack it may not grow, below 5 % it gives up two of its cores; otherwise it gets one core more. The
-published system moves cache, power and network as well; only processors are moved here. The load
-is what the service uses of the machine's processors.
+Every 15 s the rule reads the slack of the tail latency and the load. If the SLA is violated, the
+batch is suspended for 5 minutes; above 85 % load it is suspended until the load is below 80 %.
+Below 10 % slack it may not grow, below 5 % it loses two of its cores, and otherwise it gains one.
+The published system also allocates cache, power and network; here it allocates CPUs only. The load
+is the service's share of the machine's CPU time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _GIVEN_UP = 2
 
 
 def heracles() -> Decide:
-    """Begin with one core for the batch work."""
+    """Return the policy; it begins with one core for the batch."""
     return _decide
 
 

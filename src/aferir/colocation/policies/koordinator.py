@@ -1,9 +1,8 @@
-"""Koordinator's rule for suppressing best-effort work, in our own words.
+"""Koordinator's rule for suppressing best-effort work, reimplemented.
 
-Best-effort pods get what is left below a threshold of the node: capacity x threshold, minus what
-latency-sensitive pods and the system use. Source: koordinator.sh, "CPU Suppress"
-(cpuSuppressThresholdPercent 65, cpuSuppressPolicy cfsQuota); Kubernetes gives such pods 2 of 1024
-cpu.shares. Latency is never looked at.
+Best-effort pods get capacity x threshold, minus what latency-sensitive pods and the system use.
+Source: koordinator.sh, "CPU Suppress" (cpuSuppressThresholdPercent 65, cpuSuppressPolicy cfsQuota);
+Kubernetes gives such pods 2 of 1,024 cpu.shares. The rule does not use latency.
 """
 
 from __future__ import annotations
@@ -12,15 +11,16 @@ from aferir.colocation.settings import Batch, Decide, Settings, State
 
 _THRESHOLD = 0.65
 _LEAST_CPUS = 0.02
-"""Koordinator never goes below 2 ms of CPU time in 100 ms."""
+"""Smallest quota in CPUs: Koordinator's minimum is 2 ms of CPU time in 100 ms."""
 _WEIGHT = 1
 _MOST_GROWTH = 0.1
-"""Of the node's capacity from one decision to the next, as its quota grows (it falls at once)."""
+"""Largest growth of the quota per decision, as a share of the node's capacity; cuts are not
+limited."""
 _INTERVAL_S = 1.0
 
 
 def koordinator() -> Decide:
-    """The quota every second."""
+    """Return a policy that computes the quota every second."""
     return _decide
 
 

@@ -1,6 +1,6 @@
-"""What the policy `aferir` can be told: numbers with the range that makes sense for each.
+"""Parameters of the policy `aferir`, each with the range of sensible values.
 
-The defaults were found on simulated time; see docs/reference/colocation-policies.md.
+The defaults were found by search in simulated time; see docs/reference/colocation-policies.md.
 """
 
 from __future__ import annotations
@@ -17,65 +17,74 @@ from aferir.errors import UsageError
 class Parameters(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Shares are of 1, times in seconds."""
+    """Parameters of the policy `aferir`; shares are between 0 and 1, times in seconds."""
 
     caution: Annotated[float, Meta(ge=0.3, le=1.0)] = 0.87
-    """Of the SLA: above it, over ten seconds, what the batch may have at most is lowered ..."""
+    """Smoothed quantile (10 s) divided by the SLA's bound, above which the batch's CPU cap is
+    lowered."""
     calm: Annotated[float, Meta(ge=0.2, le=1.0)] = 0.77
-    """... and below it raised; between the two nothing changes (hysteresis)."""
+    """Smoothed quantile divided by the SLA's bound, below which the batch's CPU cap is raised.
+    Between `calm` and `caution` the cap does not change (hysteresis)."""
     shrink: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.5
-    """Of what the batch uses, at once, where the SLA is broken for certain."""
+    """Factor applied to the batch's measured use, at once, when the SLA is certainly violated."""
     lower: Annotated[float, Meta(ge=0.2, le=0.98)] = 0.8
-    """Of what the batch may have at most."""
+    """Factor applied to the batch's CPU cap each time it is lowered."""
     lower_every_s: Annotated[float, Meta(ge=0.3, le=30.0)] = 3.0
     least_share: Annotated[float, Meta(ge=0.02, le=0.5)] = 0.1
-    """Of the machine; less than that is suspended."""
+    """Smallest share of the machine that the batch runs with; below it the batch is suspended."""
     grow_per_s: Annotated[float, Meta(ge=0.01, le=5.0)] = 0.2
-    """Of the machine, back to what the batch may have at most."""
+    """Growth of the batch's share up to its CPU cap, in shares of the machine per second."""
     raise_per_s: Annotated[float, Meta(ge=0.001, le=1.0)] = 0.02
-    """Of the machine: how fast that rises."""
+    """Growth of the batch's CPU cap, in shares of the machine per second."""
     settle_s: Annotated[float, Meta(ge=0.1, le=5.0)] = 0.4
-    """At least so long after one shrinking until the next; longer while the window's answers are
-    from before it."""
+    """Least time in seconds between two cuts of the batch's share. It is longer while the latency
+    window still holds answers from before the cut."""
     patience_s: Annotated[float, Meta(ge=0.2, le=10.0)] = 1.0
-    """After a shrinking until the batch may grow again."""
+    """Seconds after a cut until the batch's share may grow again."""
     nice: Annotated[int, Meta(ge=-20, le=0)] = -5
-    """Of the service without reservations: three times the weight of others, who still answer
-    within milliseconds."""
+    """Nice value of service threads without a reservation. At -5 they have three times the normal
+    weight, and other processes still respond within milliseconds."""
     period: Annotated[float, Meta(ge=0.01, le=0.25)] = 0.1
-    """Of reservations, relative to the SLA; up to a quarter where many threads share the room."""
+    """Period of reservations divided by the SLA's bound; up to 0.25 if many threads share the
+    CPUs."""
     least_runtime_s: Annotated[float, Meta(ge=0.0005, le=0.02)] = 0.004
-    """A tick of a kernel with HZ = 250: a shorter budget is overrun before it is noticed."""
+    """Least runtime of a reservation in seconds. 4 ms is a tick of a kernel with HZ = 250: a
+    shorter budget is overrun before the kernel notices."""
     company: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.33
-    """Of what the service leaves of a processor, half of which others are sure of beside a batch of
-    everybody's rank: if they use more, the batch gives way to them, and the service goes before
-    them only where its SLA asks for it."""
+    """CPUs used by other processes, divided by the share of the machine that the service leaves,
+    above which the batch yields to them and the service outranks them only at its SLA. The default
+    is below 0.5, which is what a batch of normal weight would leave them of one CPU."""
     competition: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.35
-    """Of the machine: others' work above it brings reservations."""
+    """Share of the machine used by other processes above which critical threads get
+    reservations."""
     batch_share: Annotated[float, Meta(ge=0.0, le=100.0)] | None = None
-    """Of the weight of one process of everybody's rank, what the batch has as a whole beside others
-    while the SLA is far; 0: it stands behind everybody. Unless given it is 1, beside others who use
-    more than `competition`."""
+    """Weight of the whole batch beside other processes while latency is far below the SLA, as a
+    multiple of a normal process's weight. 0: the batch yields to everything. If unset, it is 1
+    beside other processes that use more than `competition`."""
     nearly_whole: Annotated[float, Meta(ge=0.4, le=0.95)] = 0.7
-    """Of a processor: reservations that large are of use even where nobody competes."""
+    """Share of a CPU from which on reservations are useful even if no other process competes."""
     throttled: Annotated[float, Meta(ge=0.01, le=0.5)] = 0.1
-    """Of the SLA: so long a thread with such a reservation waits at most, T - Q. A budget is
-    counted at ticks, so a short one is overrun and then owed."""
+    """Longest time, divided by the SLA's bound, for which a thread with a nearly whole CPU is
+    throttled (T - Q). Budgets are charged at ticks, so a short one would be overrun and then
+    deducted."""
     hold_s: Annotated[float, Meta(ge=1.0, le=120.0)] = 10.0
-    """For so long they stay."""
+    """Seconds for which reservations stay after their cause was last seen."""
     helps: Annotated[float, Meta(ge=0.3, le=1.0)] = 0.85
-    """Shrinking helps where the quantile falls to less than this part of what it was."""
+    """Shrinking the batch counts as effective if it lowers the quantile to less than this part."""
     innocence_s: Annotated[float, Meta(ge=1.0, le=3600.0)] = 60.0
-    """For so long the batch is left whole once shrinking it has been seen to help nothing."""
+    """Seconds for which the batch is left unlimited after shrinking it has proved ineffective."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError."""
+        """Raises ValueError if `calm` is above `caution`."""
         if self.calm > self.caution:
             raise ValueError(f"calm ({self.calm:g}) is not above caution ({self.caution:g})")
 
 
 def parameters(given: Mapping[str, object]) -> Parameters:
-    """Errors: UsageError where one is not known or out of its range."""
+    """Parameters from their names and values.
+
+    Errors: UsageError if a name is unknown or a value out of range.
+    """
     try:
         return msgspec.convert(given, Parameters)
     except (msgspec.ValidationError, ValueError) as error:
@@ -86,7 +95,7 @@ def parameters(given: Mapping[str, object]) -> Parameters:
 
 
 def ranges() -> dict[str, tuple[float, float]]:
-    """Least and most of each that is a real number."""
+    """Lower and upper bound of each parameter that is a real number."""
     found = {}
     for field in msgspec.structs.fields(Parameters):
         kind: Any = msgspec.inspect.type_info(field.type)

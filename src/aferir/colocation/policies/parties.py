@@ -1,10 +1,9 @@
-"""The rule of PARTIES for processors, in our own words (Chen, Delimitrou, Martinez, ASPLOS 2019).
+"""The CPU rule of PARTIES, reimplemented (Chen, Delimitrou, Martinez, ASPLOS 2019).
 
-Every half second the slack of the tail latency is looked at. Below 5 % the service gets one core
-more at once; above 20 % it gives one up, and where that brings the slack down too far the core is
-taken back and not given up again for a while. The published system moves cache, memory and disk
-bandwidth in the same way; only processors are moved here. Best-effort work that is left without
-any core is suspended.
+Every 0.5 s the rule reads the slack of the tail latency. Below 5 % the service gains one core at
+once; above 20 % it loses one. If it needs the core back within 30 s, it loses none for the next 30
+s. The published system allocates cache, memory and disk bandwidth in the same way; here it
+allocates CPUs only. A batch that is left without any core is suspended.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _BACK_OFF_S = 30.0
 
 
 def parties() -> Decide:
-    """One core at a time."""
+    """Return a policy that moves one core at a time between the service and the batch."""
     return _decide
 
 

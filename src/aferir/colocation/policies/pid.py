@@ -1,4 +1,4 @@
-"""EDFCoaloc's mechanism with a PID controller for its rule, as its future work names it."""
+"""EDFCoaloc's mechanism with a PID controller, which the publication names as future work."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ _LEAST_SHARE = 0.05
 
 
 class Gains(msgspec.Struct, frozen=True, kw_only=True):
-    """How the reserved share of the room follows the quantile's distance from its target."""
+    """Gains that map the quantile's distance from its target to the reserved share of the CPUs."""
 
     target: float = 0.5
-    """Share of the SLA that is aimed at."""
+    """Target of the quantile divided by the SLA's bound."""
     proportional: float = 0.8
     integral_per_s: float = 0.4
     derivative_s: float = 0.05
     period: float = 0.25
-    """Period of the reservations, relative to the SLA."""
+    """Period of the reservations divided by the SLA's bound."""
 
 
 def pid(gains: Gains | None = None) -> Decide:
-    """Reserve more the further the quantile is above its target; all threads alike."""
+    """Return a policy that reserves more the further the quantile is above its target.
+
+    All critical threads get the same share.
+    """
     chosen = gains or Gains()
     return lambda state: _decide(state, chosen)
 
@@ -38,7 +41,7 @@ def _decide(state: State, gains: Gains) -> Settings:
         now = state.latency.quantile_s / state.sla.bound_s - gains.target
         slope = (now - error) / past_s if past_s > 0 and "error" in memory else 0.0
         error = min(now, 1.0)
-    # The integral holds only what can be set, or it would take long to come back (wind-up).
+    # The integral is clamped to what can be set; otherwise it would wind up and recover late.
     integral = min(max(integral + gains.integral_per_s * error * past_s, _LEAST_SHARE), 1.0)
     share = integral + gains.proportional * error + gains.derivative_s * slope
     share = min(max(share, _LEAST_SHARE), 1.0)

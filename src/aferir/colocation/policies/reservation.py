@@ -1,6 +1,6 @@
-"""An admission plan: reservations for all critical threads at once, as large as the kernel admits.
+"""Admission planning: reservations for all critical threads at once, within what the kernel admits.
 
-Asked for one by one, the first threads would get all and the last ones EBUSY.
+If they were requested one by one, the first threads would get everything and the last ones EBUSY.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ import msgspec
 from aferir.colocation.settings import Schedule
 
 LEAST_S = 1024e-9
-"""Shortest runtime (kernel/sched/deadline.c)."""
+"""Shortest runtime in seconds that SCHED_DEADLINE accepts (kernel/sched/deadline.c)."""
 LONGEST_S = 4.19
-"""Longest period: 2^22 us."""
+"""Longest period in seconds that SCHED_DEADLINE accepts: 2^22 us."""
 _MOST_SHARE = 0.95
-"""Share of one processor: a thread that never sleeps leaves something to others."""
+"""Largest share of one CPU, so that a thread that never sleeps leaves some time to others."""
 _MARGIN = 0.98
-"""Share of what is admitted: rounding, and a thread that is born between two decisions."""
+"""Part of the admissible CPUs that is used, for rounding and for threads that start meanwhile."""
 
 
 class Reservation(msgspec.Struct, frozen=True):
-    """What one thread should have."""
+    """Request of one thread for a part of the reservable CPUs."""
 
     tid: int
     want: float
-    """Relative to the other threads; above 0."""
+    """Weight relative to the other threads' requests; above 0."""
 
 
 def shares(wanted: Sequence[Reservation], room_cpus: float) -> dict[int, float]:
-    """Processors for each thread: in proportion to what it wants, none more than it can use.
+    """CPUs for each thread, in proportion to its request and at most 0.95 of a CPU each.
 
-    They fill the room: what is reserved and not used is lost to nobody, since the fair class runs
-    then. Empty where there is no room.
+    Together they use up the admissible CPUs. Reserved time that is not used is not lost, as the
+    fair class runs in it. Empty if nothing is admissible.
     """
     left = room_cpus * _MARGIN
     if left <= 0 or not wanted:
@@ -41,7 +41,7 @@ def shares(wanted: Sequence[Reservation], room_cpus: float) -> dict[int, float]:
     found: dict[int, float] = {}
     rest = sorted(wanted, key=lambda one: (-one.want, one.tid))
     total = sum(one.want for one in rest)
-    for one in rest:  # the largest first: what it cannot use is for the smaller ones
+    for one in rest:  # the largest first: what exceeds its limit goes to the smaller ones
         share = min(_MOST_SHARE, left * one.want / total) if total > 0 else 0.0
         found[one.tid] = share
         left -= share
@@ -52,9 +52,9 @@ def shares(wanted: Sequence[Reservation], room_cpus: float) -> dict[int, float]:
 def plan(
     wanted: Sequence[Reservation], room_cpus: float, *, period_s: float, reclaim: bool = False
 ) -> dict[int, Schedule]:
-    """Schedules for all of them that are admitted together.
+    """Schedules for all of these threads, sized so that they are admitted together.
 
-    See `scheduled`.
+    `room_cpus`: CPUs that the kernel admits altogether. See `scheduled` for the other arguments.
     """
     return scheduled(shares(wanted, room_cpus), period_s=period_s, reclaim=reclaim)
 
@@ -62,10 +62,10 @@ def plan(
 def scheduled(
     shared: Mapping[int, float], *, period_s: float, reclaim: bool = False
 ) -> dict[int, Schedule]:
-    """Schedules for threads with these `shares`.
+    """Deadline schedules for threads with these `shares`.
 
-    A thread whose share is too small for the kernel is left out, and stays as it was. A throttled
-    thread waits up to period - runtime, so `period_s` has to be far below the SLA.
+    A thread whose runtime would be too short for the kernel is omitted and stays as it was. A
+    throttled thread waits up to period - runtime, so `period_s` must be far below the SLA.
     """
     made = {}
     for tid, share in sorted(shared.items()):

@@ -1,15 +1,15 @@
-"""Where protecting the service costs batch work that the SLA does not ask for.
+"""The batch's weight in the fair class while latency is far below the SLA.
 
-A thread of the service that is woken takes the processor of a batch that is idle as a group (to
-select_idle_sibling in kernel/sched/fair.c an idle one), and with a reservation that on which it
-ran last, whoever is there. With fewer batch threads than processors another one idles meanwhile.
-A batch of the fair class makes threads wake on the one that idles, and its weight says how long
-those wait that wake beside it nevertheless: from next to nothing to as if the batch had most of its
-processors. So the weight goes up while the quantile is far below the SLA. A service that one
-processor does not suffice is spread then, and a light one kept apart (policies/apart.py).
+A woken service thread preempts the batch if the batch's group is idle, as select_idle_sibling in
+kernel/sched/fair.c takes the batch's CPU for an idle one. With a reservation, the thread takes the
+CPU on which it ran last. If the batch has fewer threads than there are CPUs, another CPU is idle
+meanwhile. A batch in the fair class makes threads wake on the idle CPU, and its weight determines
+how long a thread waits that wakes beside it nevertheless. The weight therefore rises while the
+quantile is far below the SLA. A service that needs more than one CPU is then spread over the CPUs,
+and a light one separated from the batch (policies/apart.py).
 
-Reservations cost too, near the capacity: they are less than there is. Workers that use them up have
-a processor each as well, and the batch gives way.
+Reservations have a cost near capacity: the kernel admits less CPU time than there is. Workers that
+use up their reservations get one CPU each instead, and the batch yields.
 """
 
 from __future__ import annotations
@@ -21,59 +21,67 @@ from aferir.colocation.policies import apart
 from aferir.colocation.settings import Schedule, State
 
 _NEAR, _FAR = 0.4, 0.2
-"""Of the SLA: above the first quantile the weight falls or is given up, below the second it is
-given and rises."""
+"""Latency quantiles as parts of the SLA's bound: above the first the batch's weight falls or ends,
+below the second it begins and rises."""
 _BROKEN = 0.8
 _IDLE, _LEFT = 0.04, 0.02
-"""Of the machine: above the first idle a rank is given, below the second one of weight 1 ends."""
+"""Idle CPUs as shares of the machine: above the first the batch may get a weight, below the second
+a weight of 1 ends."""
 _FREE, _OVER = 0.75, 0.99
-"""Of the fullest pool of threads, those that run or wait: below the first the weight may rise,
-above `apart.FULL` it falls by half a decade, above the second by a whole one. Requests then queue,
-and a search engine's slow log does not count that time."""
+"""Shares of the fullest thread pool that run or wait for a CPU: below the first the weight may
+rise, above `apart.FULL` it falls by a factor of 10^0.5, above the second by 10. Requests then
+queue, and a search engine's slow log does not include that time."""
 _EASY, _STRAINED = 0.82, 0.9
-"""The same for workers that have a processor each: of all that the service could use, what it
-does."""
+"""The same limits for workers that have a CPU each, as the CPUs that the service uses divided by
+those it could use."""
 _LIGHT, _HEAVY = 0.75, 0.85
-"""CPUs: a service that uses less than the first finds its way even where all of its threads share
-a processor, and no longer above the second."""
+"""CPUs: a service that uses less than the first meets its SLA even if all its threads share a CPU;
+one that uses more than the second does not."""
 _WORKS = 0.1
-"""CPUs: a batch that uses less waits for something else."""
+"""CPUs: a batch that uses less is waiting for something other than a CPU."""
 _MORE = 0.2
-"""CPUs beyond all processors but one, which a batch of fewer threads than processors cannot use."""
+"""Tolerance in CPUs above all CPUs but one, which a batch with fewer threads than CPUs cannot
+exceed."""
 _WHOLE = 0.06
-"""CPUs: threads that go without so little of their processors gain nothing by weight."""
+"""CPUs: a batch whose threads lack no more than this gains nothing by a higher weight."""
 _MOST, _EVERYBODYS = 100 * 10**0.5, 100.0
-"""Whoever else is on the batch's processor has about a quarter of it."""
+"""Largest weight, which leaves another process on the batch's CPU about a quarter of it; and the
+default weight."""
 _LIGHTLY = 30.0
 _DECADE_S, _LATER_DECADE_S, _DECADE_OF_MOST_S = 0.6, 1.8, 30.0
-"""For ten times the weight, above `_LIGHTLY` (how occupied a pool is is seen twice a second), and
-for ten times the most that it may be after it was too much."""
+"""Seconds in which the weight rises tenfold, below and above `_LIGHTLY` (slower there because pool
+occupancy is measured only twice a second), and in which its upper limit rises tenfold after a
+cut."""
 _RISEN = 1.5
-"""Times the usual rate: the weight was found for less."""
+"""If the request rate exceeds its usual value by this factor, the weight was found for a lower
+load."""
 _SETTLED_S = 1.0
-"""The window is as long: what it holds sooner is from before."""
+"""Seconds after a cut in which the latency window still holds earlier answers."""
 _BEGINS_S = 1.5
-"""Of the controller: the rate is of what was answered since it began, and not yet even."""
+"""Seconds after the start in which the request rate is not yet reliable."""
 _IDLE_S, _STRAIN_S, _QUICK_S, _USUAL_S = 1.0, 0.5, 0.3, 5.0
-"""Over which values are smoothed. A load that rises is to be seen before requests pile up."""
+"""Time constants in seconds of smoothing. A rising load must be detected before requests queue."""
 _USED_UP, _STILL_USED_UP = 0.9, 0.8
-"""Of the reservations: a service that uses so much is squeezed by them, and remains so."""
+"""Used part of the reservations above which they limit the service, and above which they still do
+(hysteresis)."""
 _SQUEEZED, _SQUEEZED_S = 0.3, 10.0
-"""Of the SLA, above which that matters; and for how long they are left."""
+"""Quantile divided by the SLA's bound above which that matters, and seconds without
+reservations."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 30.0, 600.0
-"""After the rank was given up; twice as long each time."""
+"""First and longest wait in seconds after a weight ended; it doubles each time."""
 _JUDGED = ("slack_most", "lightened_s", "slack_wait_s", "strict_until_s")
-"""What is remembered of weights."""
+"""Names of the values that are remembered about weights."""
 
 
 def look(
     state: State, past_s: float, *, whole: Mapping[int, float], shrunk: bool, crowded: bool
 ) -> dict[str, float]:
-    """`slack`: the batch's weight in the fair class, 0 for none; and what to remember.
+    """Decide the batch's weight in the fair class (`slack`, 0: none).
 
-    `whole`: what could be reserved for each thread of a service whose workers can have a processor
-    each; none for others. `shrunk`: the batch may not use all
-    that it could. `crowded`: others work here, who are to have no less weight than the batch.
+    Also returns what the next decision needs. `whole`: CPUs that could be reserved for each thread
+    if every worker of the service can have a CPU of its own; empty otherwise. `shrunk`: the batch
+    is limited to less than it could use. `crowded`: other processes compete and must not weigh less
+    than the batch.
     """
     memory = state.now.memory
     seen = _seen(state, past_s)
@@ -113,10 +121,10 @@ def look(
 
 
 def _squeezed_until_s(state: State, load: float, whole: Mapping[int, float]) -> float:
-    """Until when workers that use up their reservations have a processor each instead.
+    """The time until which workers that use up their reservations get one CPU each instead.
 
-    What the kernel admits is a tenth to a fifth less than there is, and near its capacity a service
-    needs that too.
+    The kernel admits a tenth to a fifth less than there is, and a service near capacity needs that
+    too.
     """
     until_s = state.now.memory.get("squeezed_until_s", -math.inf)
     reserved = sum(whole.values())
@@ -128,10 +136,10 @@ def _squeezed_until_s(state: State, load: float, whole: Mapping[int, float]) -> 
 def spread(
     eased: dict[str, float], whole: Mapping[int, float], cores: int, nice: int
 ) -> dict[int, Schedule]:
-    """A processor of its own for each worker of a service that one processor does not suffice.
+    """Pin each worker of a service that needs more than one CPU to a CPU of its own.
 
-    Beside a batch the fair class leaves two of them on one, for none of the others idles. `whole`:
-    nearly a processor for each worker, of which there are no more than `cores`, and little for the
+    Beside a batch, the fair class leaves two workers on one CPU because no other CPU is idle.
+    `whole`: nearly a CPU for each worker, of which there are no more than `cores`, and little for
     other threads.
     """
     ranked = eased["slack"] and eased.get("heavy")
@@ -143,24 +151,24 @@ def spread(
 
 
 def settles(eased: dict[str, float], time_s: float) -> bool:
-    """Whether the weight has just been lowered: what was too much of it need not be shrunk."""
+    """Whether the weight was lowered within the last second, so that shrinking should wait."""
     return time_s - eased.get("lightened_s", -math.inf) < _SETTLED_S
 
 
 def batch_weight(eased: dict[str, float]) -> int:
-    """1, 3, 10, 31 and so on: rewriting it for less is not worth it. Everybody's without a rank."""
+    """The batch's cpu.weight in steps of 10^0.5 (1, 3, 10, 31, ...); 100 without a special one."""
     if not eased["slack"] or eased.get("apart"):
         return int(_EVERYBODYS)
     return in_steps(eased["slack"])
 
 
 def in_steps(weight: float) -> int:
-    """The step at or below a weight."""
+    """The largest step of 10^0.5 at or below a weight."""
     return int(10 ** (math.floor(2 * math.log10(weight) + 1e-6) / 2))
 
 
 def _seen(state: State, past_s: float) -> dict[str, float]:
-    """CPUs that idle, that the service uses and the batch, the service's strain, the usual rate."""
+    """Smoothed idle CPUs, CPUs of service and batch, the service's strain, and the usual rate."""
     memory = state.now.memory
     could = state.service_cpus + state.idle_cpus
     strain = state.service_cpus / could if could > 0 else 1.0
@@ -183,9 +191,9 @@ def _seen(state: State, past_s: float) -> dict[str, float]:
 def _weighed(
     state: State, past_s: float, seen: dict[str, float], *, heavy: bool
 ) -> dict[str, float]:
-    """The weight that may be given, what it may be at most, and until when there is none.
+    """The batch's next weight, its upper limit, and the time until which it has none.
 
-    `heavy`: there are reservations to go back to, that serve as well as weight 1.
+    `heavy`: reservations are available instead and serve the batch as well as a weight of 1.
     """
     memory = state.now.memory
     weight = memory.get("slack", 0.0)
@@ -218,7 +226,7 @@ def _weighed(
 
 
 def _less(state: State, quantile: float, *, heavy: bool) -> float:
-    """By what factor the batch's weight is lowered, where it was too much."""
+    """Factor by which the batch's weight is divided when it was too high."""
     if quantile > _BROKEN:
         return 100.0
     barely = not heavy and quantile <= _NEAR and state.occupied <= _OVER
@@ -226,7 +234,7 @@ def _less(state: State, quantile: float, *, heavy: bool) -> float:
 
 
 def _quantile(state: State) -> float:
-    """The latency at the SLA's quantile over its bound; infinite where none is known."""
+    """The latency quantile divided by the SLA's bound; infinite if unknown."""
     return state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf
 
 

@@ -1,8 +1,8 @@
-"""Whether the batch stands behind everybody, or has a share beside others.
+"""Decides whether the batch yields to all other processes or has a share beside them.
 
-In an idle group the batch gets what nobody else wants. Beside others who take what they get, that
-is next to nothing, also where the service is far from its SLA and would not notice. So there the
-batch weighs as much as one process of everybody's rank, or as its user says
+In an idle group, the batch gets only CPU time that no other process wants. Beside processes that
+use all they can get, that is almost nothing, even if the service is far below its SLA and would not
+be affected. The batch then gets the weight of one normal process, or the weight that its user sets
 (docs/decisions/batch-share-beside-others.md).
 """
 
@@ -16,23 +16,25 @@ from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.settings import State
 
 _NEAR, _FAR = 0.4, 0.2
-"""Of the SLA: above the first quantile a share ends, below the second one begins."""
+"""Latency quantiles as parts of the SLA's bound: a share ends above the first, begins below the
+second."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 30.0, 600.0
-"""After one has ended; twice as long each time."""
+"""First and longest wait in seconds after a share has ended; it doubles each time."""
 _USUAL = 1.0
 _EVERYBODYS = 100
 _MOST = 10_000
-"""Of weights, as control groups of version 2 have them."""
+"""Largest cpu.weight of a control group of version 2."""
 
 
 def look(
     state: State, chosen: Parameters, ratio: float, verdict: str, *, beset: bool
 ) -> dict[str, float]:
-    """`share`: whether the batch has one although it might be idle; and what to remember.
+    """Decide whether the batch has a share although it could be idle (`share_now`).
 
-    `ratio`: the quantile relative to the SLA, smoothed; `verdict`: of the latest answers. `beset`:
-    others use much of the machine. Without a word of the user's they alone are shared with: who
-    uses a little may be whom the service works with.
+    Also returns what the next decision needs. `ratio`: smoothed quantile divided by the SLA's
+    bound; `verdict`: judgement of the latest answers; `beset`: other processes use much of the
+    machine. Unless the user sets a share, the batch gets one only beside such processes, because
+    those that use little may be clients or backends of the service.
     """
     memory = state.now.memory
     wait_s = memory.get("share_wait_s", _FIRST_WAIT_S)
@@ -52,7 +54,7 @@ def look(
 def rank(
     chosen: Parameters, spans: Mapping[str, float], eased: dict[str, float]
 ) -> tuple[bool, int]:
-    """Whether the batch has a rank although it might be idle, and the weight that it has then."""
+    """Whether the batch's group has a weight although it could be idle, and which weight."""
     if eased["slack"]:
         return True, slack.batch_weight(eased)
     share = _USUAL if chosen.batch_share is None else chosen.batch_share

@@ -1,1 +1,1 @@
-"""How a service's latencies are learnt: from its log, its own metrics, or by asking it."""
+"""Sensors of a service's latency: its log, its own metrics, or requests sent to it."""

@@ -1,4 +1,4 @@
-"""What every sensor of a service's latency gives: a look at what came since the last one."""
+"""The interface of all sensors of a service's latency, and what a call of one returns."""
 
 from __future__ import annotations
 
@@ -10,42 +10,44 @@ from aferir.colocation.histogram import Histogram
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What came since the look before.
+    """What a sensor has read since its previous call.
 
-    Whoever looks knows the time; a sensor reads no wall clock, so a step of one changes nothing.
+    It contains no times: the caller knows when it calls, and as no sensor reads a wall clock, a
+    step of that clock changes nothing.
     """
 
     latencies: Histogram
-    """Latencies of good answers."""
+    """Response times of successful requests."""
     failed: int = 0
-    """Requests known to have got no good answer; none of them is among the latencies unless
-    `failed_within` says so."""
+    """Requests known to have failed; they are not among the latencies unless `failed_within` is
+    set."""
     failed_within: bool = False
-    """Whether failed requests are among the latencies already, as long as they were waited for."""
+    """Whether failed requests are among the latencies already, with the time spent waiting for
+    them."""
     aside: int = 0
-    """Lines that were understood and tell of no answer: a stream's lifetime, a part of an entry."""
+    """Lines that were understood but are no response: a stream's lifetime, a part of an entry."""
     unread: int = 0
-    """Lines or series that the sensor could make no sense of."""
+    """Lines or series that the sensor could not parse."""
     each: int = 1
-    """Answers that each latency stands for, where there are so many that only some were read."""
+    """Responses that each latency stands for, if so many came that only a sample was read."""
     problem: str = ""
-    """Why the latencies may not be those of the service; empty: all is well."""
+    """Why the latencies may not be those of the service; "" if there is no problem."""
 
     @property
     def lines(self) -> int:
-        """Lines that were read, of a log."""
+        """Lines of a log that were read."""
         return self.latencies.total + self.failed + self.aside + self.unread
 
 
 class Sensor(Protocol):
-    """One way to learn a service's latencies. Never waits for the service."""
+    """One way to measure a service's latency. A sensor never blocks on the service."""
 
     @property
     def helpers(self) -> tuple[int, ...]:
-        """Processes that work for it, and cost what the controller would."""
+        """Process IDs of the sensor's helpers, whose cost counts as the controller's own."""
 
     def look(self) -> Look:
-        """What came since the last look. Errors: none; trouble is in `Look.problem`."""
+        """What has come since the previous call. Errors: none; problems are in `Look.problem`."""
 
     def close(self) -> None:
-        """Give back files, threads and processes."""
+        """Release files, threads and processes."""

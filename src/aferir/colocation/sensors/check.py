@@ -1,4 +1,4 @@
-"""What a sensor sees of a service in a short while, said before anything depends on it."""
+"""Reports what a sensor reads of a service for a short time, before a run depends on it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def seen(
     seconds: float = _SECONDS,
     pause: Callable[[float], object] = time.sleep,
 ) -> tuple[list[str], str]:
-    """Lines for people: how much came, how much of it was understood, and the quantile now.
+    """Lines for people: how many responses came, how many were understood, the present quantile.
 
-    Of a log that is quiet meanwhile: what its end says. With the problem, empty where there is
-    none. Errors: none.
+    Also returns the problem, "" if there is none. If a log gained no lines meanwhile, its last
+    lines are reported as well. Errors: none.
     """
     looks = []
     for _ in range(max(1, round(seconds / _EVERY_S))):
@@ -39,7 +39,7 @@ def seen(
 
 
 def together(looks: Sequence[Look]) -> Look:
-    """Several looks as one, with the last one's problem."""
+    """Merge several calls' results into one, with the last one's problem."""
     latencies = Histogram()
     for look in looks:
         latencies.merge(look.latencies)
@@ -55,7 +55,7 @@ def together(looks: Sequence[Look]) -> Look:
 
 
 def told(look: Look, sla: Sla, when: str, seconds: float) -> list[str]:
-    """Sentences on what one look, or several together, saw."""
+    """Sentences about one result, or several merged ones."""
     answers = look.latencies.total + (0 if look.failed_within else look.failed)
     rate = f" ({answers * look.each / seconds:.3g} a second)" if seconds and answers else ""
     words = [f"answers {when}: {answers}{rate}"]

@@ -1,9 +1,9 @@
-"""Durations as others write them: `12.3µs`, `1m2.5s`, `PT0.012S`, `00:00:01.5`, `0.001, 2.9`.
+"""Parses durations in common notations: `12.3µs`, `1m2.5s`, `PT0.012S`, `00:00:01.5`, `0.001, 2.9`.
 
-A unit in the text is obeyed; a bare number is in the unit that whoever asks says. What could be
-read in two ways (`1,234`) is not read. Sources: Go's time.Duration.String, TimeValue.toString of
-Elasticsearch, ISO 8601-1 5.5.2, ngx_http_upstream_module (one time for each server tried, after
-commas within a group of servers and after colons between groups; a dash where none answered).
+A unit in the text takes precedence; a bare number is in the unit that the caller names. Ambiguous
+text (`1,234`) is rejected. Sources: Go's time.Duration.String, TimeValue.toString of Elasticsearch,
+ISO 8601-1 5.5.2, ngx_http_upstream_module (one time for each server tried, separated by commas
+within a group of servers and by colons between groups; a dash if none answered).
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import math
 import re
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""Units that a user may give to bare numbers, in seconds."""
+"""Units that a user may name for bare numbers, in seconds."""
 LONGEST_S = 1e5
-"""A longer duration, of more than a day, is a mistake: a time of day, or another unit."""
+"""Longest plausible duration in seconds, a little more than a day. A longer one is an error, such
+as a time of day or another unit."""
 
 _WORDS = {
     1e-9: "ns nanos nsec nsecs nanosecond nanoseconds",
@@ -46,7 +47,7 @@ _WORD_ENDS = re.compile(r"[_.-]|(?<=[a-z0-9])(?=[A-Z])")
 
 
 def seconds(text: str, unit_s: float = 1.0) -> float | None:
-    """One duration; None where it is none, or longer than any. Errors: none."""
+    """One duration in seconds; None if the text is no duration, or too long a one. Errors: none."""
     text = text.strip()
     if not text or len(text) > _LONGEST_TEXT:
         return None
@@ -65,10 +66,10 @@ def seconds(text: str, unit_s: float = 1.0) -> float | None:
 
 
 def total(text: str, unit_s: float = 1.0) -> float | None:
-    """The sum of one or several durations; None where any of them is none, or all are dashes.
+    """Sum of one or several durations in seconds; None if one is invalid, or all are dashes.
 
-    Parts of a list without a blank between them have a decimal point or a unit each: `1,234` may
-    be a number as well as a list.
+    Parts of a list without blanks between them must each have a decimal point or a unit, as `1,234`
+    may be a number as well as a list.
     """
     if len(text) > _LONGEST_TEXT:
         return None
@@ -84,14 +85,14 @@ def total(text: str, unit_s: float = 1.0) -> float | None:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether it is the word for "no time": empty, or dashes alone."""
+    """Whether the text means "no time": empty, or only dashes."""
     return not text.strip(" -,:;")
 
 
 def unit_of(name: str) -> str | None:
-    """The unit that a field's own name ends with (`took_ms`, `durationMillis`), or is known to be.
+    """The unit in which a field's name ends (`took_ms`, `durationMillis`), or of a known field.
 
-    None where nothing says it.
+    None if the unit is unknown.
     """
     if name in _KNOWN:
         return _KNOWN[name]
@@ -100,12 +101,12 @@ def unit_of(name: str) -> str | None:
 
 
 def possible(duration_s: float) -> float | None:
-    """The same, or None where no request takes so long."""
+    """The duration itself, or None if no request can take that long."""
     return duration_s if 0 <= duration_s <= LONGEST_S else None
 
 
 def _compound(text: str) -> float | None:
-    """Numbers with a unit each, from the largest unit on, each once."""
+    """Sum of numbers with a unit each, in order from the largest unit, each unit once."""
     place, made, last_s = 0, 0.0, math.inf
     while place < len(text):
         part = _PART.match(text, place)

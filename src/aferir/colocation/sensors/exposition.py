@@ -1,4 +1,4 @@
-"""Histograms in the Prometheus text format: parsed, and what they gained between two looks.
+"""Histograms in the Prometheus text format: parsing, and the difference of two scrapes.
 
 Source: Prometheus documentation, "Exposition formats" and "Histograms and summaries".
 """
@@ -16,7 +16,7 @@ from aferir.colocation.sensors.selector import Selector
 
 Labels = tuple[tuple[str, str], ...]
 Cumulative = dict[float, float]
-"""Counts of latencies that do not exceed a bound (`le`)."""
+"""Upper bound (`le`) to the number of latencies that do not exceed it."""
 
 _NAME = re.compile(r"[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(\{)?")
 _QUOTED_NAME = re.compile(r"[ \t]*\{[ \t]*\"((?:[^\"\\\n]|\\.)*)\"[ \t]*(?:,|(?=\}))")
@@ -28,32 +28,33 @@ _END = re.compile(r"[ \t]*\}")
 _VALUE = re.compile(r"[ \t]*(\S+)(?:[ \t]+[-+]?[0-9.eE+-]+)?[ \t]*(?:#.*)?")
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _SPREAD = 32
-"""Latencies within a bucket are spread evenly over so many places."""
+"""Points over which the latencies of a bucket are spread evenly."""
 
 
 class Gained(msgspec.Struct, frozen=True):
-    """What a histogram gained between two looks."""
+    """What a histogram gained between two scrapes."""
 
     latencies: Histogram
     beyond: int
-    """Of them longer than the largest finite bound; recorded as just above it."""
+    """Number of latencies above the largest finite bound; they are recorded as just above it."""
 
 
 class Scraped(msgspec.Struct, frozen=True):
-    """What one scrape holds of a histogram."""
+    """Contents of one histogram in one scrape."""
 
     series: dict[Labels, Cumulative]
     unread: int = 0
-    """Lines that name the histogram and could not be read."""
+    """Lines that name the histogram but could not be parsed."""
     kind: str = ""
-    """What the text says that the metric is: `histogram`, `summary`, ...; empty: nothing."""
+    """Type of the metric as declared in the text (`histogram`, `summary`, ...); "" if
+    undeclared."""
 
 
 def read_buckets(text: str, selector: Selector) -> Scraped:
-    """Buckets of the histogram by their other labels, of the series that are meant.
+    """Buckets of the histogram, by the other labels, of the selected series.
 
-    Blanks may part any tokens, exemplars may follow (OpenMetrics 1.0), and names may be in
-    quotation marks (Prometheus 3). Errors: none.
+    Any tokens may be separated by blanks, exemplars may follow (OpenMetrics 1.0), and names may be
+    in quotation marks (Prometheus 3). Errors: none.
     """
     found: dict[Labels, Cumulative] = {}
     unread, kind, bucket = 0, "", f"{selector.metric}_bucket"
@@ -80,7 +81,7 @@ def read_buckets(text: str, selector: Selector) -> Scraped:
 
 
 def whole(series: Mapping[Labels, Cumulative], before: Mapping[Labels, Cumulative]) -> set[Labels]:
-    """Series that have all their buckets: the last one, and whichever they had before."""
+    """Complete series: those with the +Inf bucket and every bucket that they had before."""
     return {
         labels
         for labels, cumulative in series.items()
@@ -91,12 +92,11 @@ def whole(series: Mapping[Labels, Cumulative], before: Mapping[Labels, Cumulativ
 def gained(
     before: Mapping[Labels, Cumulative], now: Mapping[Labels, Cumulative], scale: float = 1.0
 ) -> Gained:
-    """Sum over all series. One whose count fell was reset: what it holds has come since then.
+    """Latencies gained over all series between two scrapes.
 
-    A single bucket that fell below what it was is torn: the service counts as it is read.
-
-    `scale`: seconds in one unit of the bounds. Latencies are spread evenly within their bucket,
-    as Prometheus' own `histogram_quantile` does.
+    A series whose total fell was reset, and all it holds is new. A single bucket that fell was read
+    while the service was counting, and is ignored. `scale`: seconds per unit of the bounds.
+    Latencies are spread evenly within their bucket, as Prometheus' `histogram_quantile` does.
     """
     latencies = Histogram()
     beyond = 0
@@ -114,13 +114,13 @@ def gained(
 
 
 def largest_bound(series: Mapping[Labels, Cumulative]) -> float:
-    """Largest finite bound of all; 0 where there is none. Longer latencies are indistinct."""
+    """Largest finite bound; 0 if there is none. Longer latencies cannot be told apart."""
     bounds = (bound for cumulative in series.values() for bound in cumulative)
     return max((bound for bound in bounds if bound < math.inf), default=0.0)
 
 
 def _steps(old: Cumulative, new: Cumulative) -> Iterator[tuple[float, float, int]]:
-    """Buckets from bound to bound with what they gained; torn counts are taken as they rise."""
+    """Lower bound, upper bound and gain of each bucket; inconsistent counts are made monotonic."""
     low, so_far = 0.0, 0
     for bound in sorted(new):
         risen = round(new[bound] - old.get(bound, 0.0))
@@ -139,7 +139,7 @@ def _spread(latencies: Histogram, low: float, high: float, count: int) -> None:
 
 
 def _sample(line: str) -> tuple[str, dict[str, str], float | None] | None:
-    """Name, labels and value of one line; None where it is broken."""
+    """Name, labels and value of one line; None if it is malformed."""
     labels: dict[str, str] = {}
     if (quoted := _QUOTED_NAME.match(line)) is not None:
         name, place, inside = _unescaped(quoted[1]), quoted.end(), True

@@ -1,10 +1,10 @@
-"""What one line of a log says: an answer's time, a failure, nothing of the kind, or who knows.
+"""Classifies a line of a log: a response and its time, a failure, no response, or not understood.
 
-The one definition of an answer time: how long a request took that got a good answer. None is the
-lifetime of a connection that was upgraded (status 101), what a client took to send its request
-(408), a connection closed without an answer on purpose (444), and a request that failed: its
-server said so (500 and above), its client gave up (499), or there was no answer (0 and below).
-A failed request is counted, and is part of the service level; that it failed fast is not.
+This is the one definition of a response time: how long a successful request took. Not response
+times are the lifetime of an upgraded connection (status 101), the time a client took to send its
+request (408), a connection closed without an answer on purpose (444), and a failed request: a
+server error (500 and above), a client that gave up (499), or no answer (0 and below). A failed
+request counts against the service level; its duration does not count as a response time.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ _MOST_STATUS = 999
 
 
 class Kind(enum.Enum):
-    """What a line is."""
+    """What a line of a log is."""
 
     ANSWER = enum.auto()
     FAILED = enum.auto()
-    """A request that got no good answer."""
+    """A request without a successful response."""
     ASIDE = enum.auto()
-    """Understood, and it tells of no answer: a stream's lifetime, a part of another entry."""
+    """Understood, but no response: a stream's lifetime, a part of another entry."""
     UNREAD = enum.auto()
-    """No sense could be made of it."""
+    """Not understood."""
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """What one line says; the time of an answer in seconds."""
+    """One classified line; for a response, with its time in seconds."""
 
     kind: Kind
     latency_s: float = 0.0
 
 
 Parser = Callable[[bytes], Heard]
-"""Errors: none, whatever the line holds."""
+"""Classifies a line. Errors: none, whatever the line contains."""
 
 FAILED = Heard(Kind.FAILED)
 ASIDE = Heard(Kind.ASIDE)
@@ -48,12 +48,12 @@ UNREAD = Heard(Kind.UNREAD)
 
 
 def answer(latency_s: float | None) -> Heard:
-    """A good answer, or UNREAD where its time could not be read."""
+    """A successful response, or UNREAD if its time could not be parsed."""
     return UNREAD if latency_s is None else Heard(Kind.ANSWER, latency_s)
 
 
 def by_status(status: int | None) -> Heard | None:
-    """What the status alone says; None where it is that of an answer, or not known."""
+    """The class that follows from the status alone; None if it is a success or unknown."""
     if status is None or status > _MOST_STATUS:
         return None
     if status in _ASIDE:
@@ -64,7 +64,7 @@ def by_status(status: int | None) -> Heard | None:
 
 
 def first_of(*parsers: Parser) -> Parser:
-    """Whatever the first of them says that understands the line."""
+    """A parser that returns the result of the first of these that understands the line."""
 
     def parse(line: bytes) -> Heard:
         for one in parsers:

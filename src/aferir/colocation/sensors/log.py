@@ -1,4 +1,4 @@
-"""Latencies from a log of the service, line by line."""
+"""Reads latencies from a service's log, line by line."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from aferir.colocation.sensors.heard import Kind, Parser
 from aferir.colocation.sensors.tail import Tail
 
 MOST_LINES = 100
-"""Read in one look: a thousand a second are enough for a narrow interval of a 95th percentile."""
+"""Lines parsed per call: a thousand a second suffice for a narrow interval of a 95th percentile."""
 _REMEMBERED = 1000
-"""Lines by which the share that is not understood is judged; older ones count half, and so on."""
+"""Lines over which the share of unparsed lines is judged; the weight of older ones is halved each
+time."""
 _STEPS = ((0.5, "more than half"), (0.1, "more than a tenth"), (0.01, "more than a hundredth"))
 _UNKNOWN = "; give the format that the service writes, e.g. nginx:PATH#FORMAT"
 _PAST_BYTES = 1 << 16
 
 
 class LogSensor:
-    """Reads what a log gained; what others put around its lines is taken off.
+    """Reads the lines that a log gains, without the prefixes that log drivers add.
 
-    Lines that are not understood are counted, and their share is a problem that is told from a
-    hundredth on: they may be the slow ones. Of very many lines one of each so many is read, at
-    random, so that no pattern of the log is in step with it: the time that this takes is bounded,
-    however busy the service is.
+    Lines that cannot be parsed are counted, as they may be the slow requests; from 1 % on their
+    share is reported as a problem. If a log gains very many lines, a random one of every `each` is
+    parsed: this bounds the time of a call for any load, and cannot be in step with a pattern of the
+    log.
     """
 
     helpers: tuple[int, ...] = ()
@@ -58,7 +59,7 @@ class LogSensor:
         return msgspec.structs.replace(found, problem=problem or self._problem)
 
     def past(self) -> Look:
-        """What the end of the log says that was there before: for a check, not for a decision."""
+        """Parse the last 64 KiB that the log already held: for a check, not for a decision."""
         try:
             with self._path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -94,7 +95,7 @@ class LogSensor:
         return Look(latencies=latencies, failed=failed, aside=aside, unread=unread, each=each)
 
     def _judge(self, found: Look, lines: Sequence[bytes]) -> str:
-        """Why the log's latencies may not be those of the service; empty: they are."""
+        """Why the log's latencies may not be those of the service; "" if they are."""
         if self._lines > _REMEMBERED:
             self._lines, self._unread = self._lines / 2, self._unread / 2
         before = self._lines

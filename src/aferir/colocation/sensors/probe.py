@@ -1,10 +1,10 @@
-"""Latency by asking: a request at each of many intended moments, whatever became of others.
+"""Measures latency by sending requests at intended times, independently of earlier responses.
 
-A request counts from the moment at which it was to be sent. Asking again only after an answer
-would leave out the moments in which the service is slow (coordinated omission).
+A request's latency counts from the time at which it was due. Sending the next one only after a
+response would omit the times at which the service is slow (coordinated omission).
 
-`request-clients` asks, in a process of its own: what the interpreter takes for a request is more
-than the controller may cost, and a request that is due does not wait for a decision.
+The requests are sent by `request-clients` in a process of its own: in the interpreter a request
+would cost more than the controller may use, and a due request must not wait for a decision.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from aferir.programs.kernels import kernel_path
 
 _MOST_OPEN = 256
 _REUSE = 4
-"""Requests of one connection: most of the cost of a new one is saved, other workers of the service
-are asked soon, and a service with few connections keeps hardly one for us."""
+"""Requests per connection. Reuse saves most of the cost of new connections; soon other workers of
+the service are reached, and a service with few connections hardly loses one."""
 _DURATION_S = 1_000_000
-"""Longer it does not go on by itself; it is begun again then."""
+"""Seconds after which `request-clients` ends; it is then started again."""
 _AGAIN_S = 1.0
 _BYTES = 1 << 18
-"""More than a pipe holds."""
+"""Bytes read at once, more than a pipe holds."""
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """One request, as `request-clients --log -` tells of it."""
+    """One request as reported by `request-clients --log -`."""
 
     latency_s: float
     failure: str = ""
 
 
 class Probe:
-    """Asks `url` `rate` times a second on average, at exponential distances.
+    """Sends requests to `url`, `rate` per second on average, at exponential intervals.
 
-    Equal distances would fall into step with the periods of a scheduler. A request that fails
-    (refused, broken off, status of 400 or above) or takes longer than `patience_s` is counted as
-    failed, and as a latency of at least `patience_s`: a quick refusal is no quick answer.
-    Make it in the main thread, with which what asks ends (see `process.start`).
-    Errors: UsageError for a URL that is none, or a host that is not known; MissingError.
+    Constant intervals could fall into step with the periods of a scheduler. A request that fails
+    (refused, reset, status 400 or above) or takes longer than `patience_s` counts as failed, with a
+    latency of at least `patience_s`, so that quick refusals do not look fast. Create it in the main
+    thread, as the helper ends with the thread that started it (see `process.start`). Errors:
+    UsageError if the URL is invalid or its host unknown; MissingError if the helper is missing.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Probe:
         return (self._child.pid,)
 
     def look(self) -> Look:
-        """See `Sensor`; a failed request is among the latencies too."""
+        """See `Sensor`; failed requests are among the latencies as well."""
         asked = self._decoder.decode_lines(self._lines())
         if asked:
             self._problem = asked[-1].failure
@@ -90,9 +90,10 @@ class Probe:
         attributes.put_first(self._child.pid)
 
     def _lines(self) -> bytes:
-        """Whole ones that came since the last look; whoever writes them is begun again if need be.
+        """Complete lines written since the last call; restarts the helper if it has ended.
 
-        Not at once if it has only just been begun: it would end again.
+        A helper that was started less than a second ago is not restarted yet, as it would end
+        again.
         """
         try:
             came = os.read(self._pipe, _BYTES)

@@ -1,4 +1,4 @@
-"""Latencies from a histogram that the service exports for Prometheus."""
+"""Reads latencies from a histogram that the service exports for Prometheus."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MOST_REDIRECTS = 5
 
 
 class PrometheusSensor:
-    """Scrapes on a thread of its own, so that an endpoint that hangs does not hang the control.
+    """Scrapes in a thread of its own, so that an endpoint that hangs does not block the controller.
 
-    `metric` may choose series by their labels (see `Selector`). `unit` is that of its bounds; where
-    none is said, the one that its name ends with, else seconds. `least_bound_s`: where the largest
-    finite bound is below it (an SLA), the histogram cannot tell whether the SLA is kept; that is
-    a problem and not a guess.
-    Errors: UsageError for a URL or a choice of series that is none.
+    `metric` may select series by their labels (see `Selector`). `unit`: unit of the bounds; by
+    default the one in which the metric's name ends, else seconds. `least_bound_s`: the SLA's bound;
+    if the largest finite bucket is below it, the histogram cannot tell whether the SLA is met,
+    which is reported as a problem. Errors: UsageError if the URL or the selection of series is
+    invalid.
     """
 
     helpers: tuple[int, ...] = ()
@@ -117,9 +117,9 @@ class PrometheusSensor:
                 f"{metric}: its largest bucket ends at {bound_s:g} s and cannot tell "
                 f"whether {self._least_bound_s:g} s is kept"
             )
-        # What a series holds when it is first seen is the past, as Prometheus has it: that of a
-        # target which joins, or of a scrape before that was cut off. One that was away for a while
-        # goes on from where it was.
+        # The contents of a series at its first scrape are its past and do not count (as in
+        # Prometheus): the target has just joined, or an earlier scrape was truncated. A series that
+        # was missing for a while continues from its last counts.
         latencies = gained({**now, **before}, now, self._unit_s).latencies
         self._note(latencies, problem, broken)
         self._before = {**before, **now}

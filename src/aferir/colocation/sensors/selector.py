@@ -1,4 +1,4 @@
-"""Which series of a metric are meant: `m{verb!="WATCH",path=~"/api.*"}`, as in PromQL.
+"""Selects series of a metric as in PromQL: `m{verb!="WATCH",path=~"/api.*"}`.
 
 Source: Prometheus documentation, "Querying basics", time series selectors.
 """
@@ -21,27 +21,27 @@ _REMEDY = 'e.g. prometheus:URL#request_seconds{verb!="WATCH"}@s'
 
 
 class Matcher(msgspec.Struct, frozen=True):
-    """One condition; a label that a series does not have is empty."""
+    """One condition on a label; a label that a series does not have counts as empty."""
 
     label: str
     is_equal: bool
     pattern: re.Pattern[str]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether a series with these labels is meant."""
+        """Whether a series with these labels meets the condition."""
         found = self.pattern.fullmatch(labels.get(self.label, "")) is not None
         return found == self.is_equal
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """A histogram, without the `_bucket` of its series, and conditions."""
+    """Name of a histogram, without the `_bucket` of its series, and conditions on labels."""
 
     metric: str
     matchers: tuple[Matcher, ...] = ()
 
     @classmethod
     def parse(cls, written: str) -> Selector:
-        """Errors: UsageError where it is none."""
+        """A selector from its text. Errors: UsageError if it is invalid."""
         whole = _WHOLE.fullmatch(written.strip())
         if whole is None:
             raise UsageError(f"`{written}` names no metric", remedy=_REMEDY)
@@ -56,7 +56,7 @@ class Selector(msgspec.Struct, frozen=True):
         return cls(metric, tuple(matchers))
 
     def means(self, labels: Mapping[str, str]) -> bool:
-        """Whether a series with these labels is meant."""
+        """Whether a series with these labels is selected."""
         return all(one.holds(labels) for one in self.matchers)
 
 

@@ -1,4 +1,4 @@
-"""Follow a log that grows, rotates, is truncated or is not there yet; whole lines only."""
+"""Follows a log that grows, rotates, is truncated or does not exist yet; complete lines only."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import stat
 from pathlib import Path
 
 _MOST_A_LOOK = 4 << 20
-"""Bytes; a log that grows faster is caught up with over several looks."""
+"""Bytes read per call at most; a log that grows faster is caught up with over several calls."""
 _A_READ = 1 << 16
-"""A buffer of more than 128 KiB would be mapped and unmapped again for every call."""
+"""Bytes per read: a buffer of more than 128 KiB would be mapped and unmapped for every call."""
 _LONGEST_LINE = 1 << 20
 _MARK = 64
-"""So many bytes before our place are remembered, to know the file again."""
+"""Bytes before the read position that are remembered, to detect that the file was replaced in
+place."""
 
 
 class Tail:
-    """Lines that are added to a file after this was made.
+    """Lines that are added to a file after this object was created.
 
-    What a file holds then is the past, unless it is empty or missing: then all is new. A file of
-    another inode under the name is a rotation: the rest of the old one is read first. A file that
-    is shorter than it was, or holds other bytes before our place, was truncated: it is read from
-    its beginning.
+    Existing contents are ignored, unless the file is missing at first: then all it will hold is
+    new. If the name refers to another inode, the log was rotated: the rest of the old file is read
+    first. If the file is shorter than before, or the bytes before the read position have changed,
+    it was truncated and is read from its start.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,20 +34,20 @@ class Tail:
         self._rest = b""
         self._skips = False
         self.problem = ""
-        """Why nothing can be read now; empty: it can."""
+        """Why nothing can be read now; "" if it can."""
         if self._open():
             self._place = os.fstat(self._file).st_size
             before = max(0, self._place - _MARK)
             self._mark = os.pread(self._file, self._place - before, before)
 
     def lines(self) -> list[bytes]:
-        """Whole lines that came since the last call, without their ends. Never waits."""
+        """Complete lines added since the last call, without line ends. Never blocks."""
         if self._file < 0 and not self._open():
             return []
         try:
             read = self._read()
             if len(read) < _MOST_A_LOOK and self._replaced():
-                # The writer may have gone on with the old file until just now.
+                # The writer may have written to the old file until just now.
                 read += self._read()
                 self._leave()
                 if self._open():
@@ -58,13 +59,13 @@ class Tail:
         return self._split(read)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._leave()
 
     def _open(self) -> bool:
-        """Open the file at its beginning."""
+        """Open the file at its start; whether that succeeded."""
         try:
-            # Not blocking: a FIFO without a writer would hold us up.
+            # Non-blocking, because opening a FIFO without a writer would block.
             file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             self.problem = f"{self._path}: {error.strerror}"
@@ -84,7 +85,7 @@ class Tail:
         self._file, self._rest, self._skips = -1, b"", False
 
     def _replaced(self) -> bool:
-        """Whether the name means another file by now, or none."""
+        """Whether the path refers to another file by now."""
         try:
             there = os.stat(self._path)  # noqa: PTH116 - a control period counts microseconds
         except FileNotFoundError:
@@ -94,16 +95,16 @@ class Tail:
     def _begin_again(self) -> None:
         self._rest, self._skips = b"", False
         try:
-            # A writer without O_APPEND goes on at its old place and leaves a hole before it.
+            # A writer without O_APPEND continues at its old offset and leaves a hole before it.
             self._place = os.lseek(self._file, 0, os.SEEK_DATA)
         except OSError:  # nothing but a hole
             self._place = os.fstat(self._file).st_size
         self._mark = b""
 
     def _read(self) -> bytes:
-        """What was added; from the beginning where what is before our place is no longer the same.
+        """Bytes that were added; all from the start if those before the read position have changed.
 
-        Both in one call: the bytes before our place with those after it.
+        One call reads both the bytes before the position and those after it.
         """
         known = len(self._mark)
         found = self._at(self._place - known)
@@ -117,7 +118,7 @@ class Tail:
         return found[known:]
 
     def _at(self, place: int) -> bytes:
-        """What is from there to the end, or as much as one look may read."""
+        """Bytes from that position to the end, or as many as one call may read."""
         found = part = os.pread(self._file, _A_READ, place)
         while len(part) == _A_READ and len(found) < _MOST_A_LOOK:
             part = os.pread(self._file, _A_READ, place + len(found))

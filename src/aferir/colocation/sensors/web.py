@@ -1,4 +1,4 @@
-"""URLs of HTTP and of memcached, for sensors."""
+"""HTTP and memcached URLs and requests for sensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from aferir.errors import UsageError
 
 MOST_BYTES = 16 << 20
-"""An answer that is longer is cut there."""
+"""Bytes after which a response is truncated."""
 _CACHE = "memcached:"
 _LONGEST_KEY = 250
 _HTTP_PORT = 80
@@ -20,7 +20,7 @@ _HEADERS = {"Accept": "text/plain", "User-Agent": "aferir"}
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where a URL points to."""
+    """Host, port and path of a URL."""
 
     host: str
     port: int
@@ -33,13 +33,13 @@ class Question(msgspec.Struct, frozen=True):
     url: str
     host: str
     addresses: tuple[str, ...] = ()
-    """All that the host has, that of the URL first."""
+    """All addresses of the host; that of the URL is the first."""
 
 
 def question(url: str) -> Question:
-    """What is asked of `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY`.
+    """The request that `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY` stands for.
 
-    Errors: UsageError where it is none, or the host is not known.
+    Errors: UsageError if the URL is invalid, or the host unknown.
     """
     cached = url.startswith(_CACHE)
     address = parse_url(url.replace(_CACHE, "http:", 1) if cached else url)
@@ -49,13 +49,13 @@ def question(url: str) -> Question:
     addresses = _addresses(address)
     where = f"{_bracketed(addresses[0])}:{address.port}"
     name = _bracketed(address.host)
-    if address.port != _HTTP_PORT:  # some servers know themselves without it alone
+    if address.port != _HTTP_PORT:  # some servers accept their name only without port 80
         name = f"{name}:{address.port}"
     return Question(f"{scheme}://{where}{address.path}", name, addresses)
 
 
 def parse_url(url: str) -> Address:
-    """Errors: UsageError unless it is `http://HOST[:PORT]/PATH`."""
+    """Parts of `http://HOST[:PORT]/PATH`. Errors: UsageError if the URL is anything else."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -71,16 +71,16 @@ def parse_url(url: str) -> Address:
 
 
 def redirected(address: Address, onward: str) -> Address:
-    """Where a `Location` leads to from there. Errors: UsageError where it is no http URL."""
+    """Target of a redirect by its `Location`. Errors: UsageError if it is not an HTTP URL."""
     return parse_url(
         urljoin(f"http://{_bracketed(address.host)}:{address.port}{address.path}", onward)
     )
 
 
 def fetch(address: Address, timeout_s: float) -> tuple[str, str]:
-    """The whole text there, or else where it has gone to.
+    """The response's text and "", or "" and the target of a redirect.
 
-    Errors: OSError, http.client.HTTPException; also where the answer was cut off.
+    Errors: OSError, http.client.HTTPException; also if the response was truncated.
     """
     connection = http.client.HTTPConnection(address.host, address.port, timeout=timeout_s)
     try:
@@ -104,7 +104,7 @@ def _bracketed(host: str) -> str:
 
 
 def _addresses(address: Address) -> tuple[str, ...]:
-    """In the system's order (RFC 6724). Errors: UsageError where the name is not known."""
+    """Addresses in the system's order (RFC 6724). Errors: UsageError if the name is unknown."""
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

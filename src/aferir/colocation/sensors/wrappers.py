@@ -1,4 +1,4 @@
-"""What others put around a service's lines: Docker's JSON, CRI, syslog, journald, Compose.
+"""Removes what log drivers add to a service's lines: Docker's JSON, CRI, syslog, journald, Compose.
 
 Sources: moby daemon/logger/jsonfilelog, Kubernetes CRI logging (design-proposals-archive,
 kubelet-cri-logging), RFC 3164, RFC 5424, rsyslog's RSYSLOG_FileFormat.
@@ -22,12 +22,12 @@ _SYSLOG = re.compile(
 )
 _COMPOSE = re.compile(rb"[\w.-]{1,128} +\| ")
 _STAMPED = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}(?:Z|[+-]\d\d:\d\d) ")
-"""By `docker logs -t` and `kubectl logs --timestamps`; services write coarser ones."""
+"""Time stamp of `docker logs -t` and `kubectl logs --timestamps`; those of services are coarser."""
 _KEYS = frozenset({"log", "stream", "time", "attrs"})
 _MORE_KEYS = frozenset(
     {"kubernetes", "docker", "@timestamp", "tag", "_p", "logtag", "container_id", "container_name"}
 )
-"""What collectors add."""
+"""Keys that log collectors add."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -41,10 +41,10 @@ _decode_any = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def entries(lines: Sequence[bytes], rest: list[bytes]) -> list[bytes]:
-    """Those lines of the service itself, pieces of a long one joined.
+    """The service's own lines, with the pieces of long ones joined.
 
-    Pieces of which the end has not come yet are kept in `rest` for the next call.
-    Errors: none: what is in no wrapper stays as it is.
+    The pieces of a line whose end has not come yet stay in `rest` for the next call. Errors: none;
+    a line without a wrapper stays as it is.
     """
     if not _may_be_wrapped(lines):
         return list(lines)
@@ -63,7 +63,7 @@ _MOST_PIECES = 1000
 
 
 def unwrapped(line: bytes) -> tuple[bytes, bool]:
-    """What is inside, and whether it is the end of a line of the service."""
+    """Contents of a wrapper, and whether they end a line of the service."""
     first = line[:1]
     if first == b"{":
         return _from_docker(line)
@@ -74,7 +74,7 @@ def unwrapped(line: bytes) -> tuple[bytes, bool]:
 
 
 def _may_be_wrapped(lines: Sequence[bytes]) -> bool:
-    """Whether the first or the last line is: a look's lines come from one writer."""
+    """Whether the first or the last line is wrapped: all lines of a call come from one writer."""
     return any(unwrapped(line)[0] is not line for line in (*lines[:1], *lines[-1:]))
 
 

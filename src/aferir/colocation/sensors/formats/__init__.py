@@ -1,1 +1,1 @@
-"""Formats of logs, one declaration a file: `FORMAT` says its name and what reads a line of it."""
+"""Log formats, one per file: each `FORMAT` declares a name and a parser of one line."""

@@ -1,6 +1,6 @@
-"""Apache's access log: its LogFormat in its own words, `%h %l %u %t "%r" %>s %b %D`.
+"""Apache's access log, by its LogFormat: `%h %l %u %t "%r" %>s %b %D`.
 
-Source: mod_log_config. Whole seconds (`%T`) cannot tell whether a service level is kept.
+Source: mod_log_config. Whole seconds (`%T`) are too coarse to tell whether a service level is met.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REMEDY = "log %D (microseconds), e.g. at the end of `combined`"
 
 
 def by_log_format(text: str) -> Parser:
-    """Errors: UsageError where the format has no time, or it is in whole seconds."""
+    """A parser for a LogFormat. Errors: UsageError if it has no time, or one in whole seconds."""
     text = re.sub(r"^\s*LogFormat\s+", "", text).strip()
     if text.startswith('"') and (found := re.match(r'"((?:[^"\\]|\\.)*)"(?:\s+\w+)?$', text)):
         text = found[1]

@@ -1,4 +1,4 @@
-"""What a format of a log is."""
+"""Declaration of a log format."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from aferir.colocation.sensors.heard import Parser
 
 
 class Format(msgspec.Struct, frozen=True, kw_only=True):
-    """One way in which a service writes its log."""
+    """One format in which services write their logs."""
 
     name: str
-    """As it is written in `nginx:PATH#NAME` and in `NAME:PATH`."""
+    """The format's name in `nginx:PATH#NAME` and in `NAME:PATH`."""
     reads: str
-    """Which time of which log, for people."""
+    """Which time of which log the format reads, for people."""
     parse: Parser

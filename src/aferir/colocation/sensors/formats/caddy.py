@@ -1,4 +1,4 @@
-"""Caddy's access log, JSON or console: `duration` in whatever `duration_format` makes of it."""
+"""Caddy's access log, JSON or console: `duration` in any form that `duration_format` selects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LOGGER = "http.log.access"
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`; lines of its other loggers are aside."""
+    """See `Parser`; lines of Caddy's other loggers are no responses."""
     head = line.partition(b"{")[0]
     document = fields.decoded(line)
     if document is None:

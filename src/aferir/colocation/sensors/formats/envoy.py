@@ -1,4 +1,4 @@
-"""Envoy's default access log, and Istio's (Envoy, "Access logging"; Istio, MeshConfig)."""
+"""Default access logs of Envoy and Istio (Envoy, "Access logging"; Istio, MeshConfig)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines by a regular expression of the user's."""
+"""Parses lines by a regular expression that the user supplies."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from aferir.errors import UsageError
 
 _FOLLOWS = re.compile(rb"(?:\s?(?:ns|us|\xc2\xb5s|\xce\xbcs|ms|sec)|s|m|min|h)(?![\w=:])")
 _GOES_ON = re.compile(rb"(?:,\s?|\s:\s)(?:\d+\.\d|-(?!\d))")
-"""A list of times, one for each server that was tried, of which the number is the first."""
+"""Continuation of a list of times, one per server tried, of which the number is the first."""
 _NUMBER = re.compile(rb"[\d.eE+-]+")
 
 
 def parser(expression: str, unit: str | None = None) -> Parser:
-    r"""Found anywhere in a line: the group `latency`, or the first; and `status`, if it has that.
+    r"""A parser that searches a line for the group `latency`, or the first, and for `status`.
 
-    A unit that follows the number in the text is obeyed where the user says none. Where the
-    expression ends with a number that is the first of a list of times, the line is not understood:
-    `([\d., ]+)` reads them all, `([\d.]+),` the first.
-    Errors: UsageError where it is none, has no group, or the unit is unknown.
+    A unit that follows the number in the text is used unless the user names one. If the expression
+    ends with a number that is the first of a list of times, the line is not understood: `([\d.,
+    ]+)` reads all of them, `([\d.]+),` the first. Errors: UsageError if the expression is invalid,
+    has no group, or the unit is unknown.
     """
     if unit is not None and unit not in durations.UNITS:
         raise UsageError(

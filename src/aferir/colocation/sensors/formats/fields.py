@@ -1,4 +1,4 @@
-"""Lines of JSON: an answer's time by the path of its field, a failure by the status beside it."""
+"""Parses JSON lines: the response time from the path of its field, a failure from the status."""
 
 from __future__ import annotations
 
@@ -42,18 +42,16 @@ _STREAM_TYPES = (
     "response.headers.content-type",
 )
 _MAY_BE_ANOTHER = ("code", "status")
-"""Of a program, say: below 100 it is no status of HTTP."""
+"""Fields that may hold a program's own code: a value below 100 is no HTTP status."""
 _STATUSES = range(-1, 1000)
 _decode = msgspec.json.Decoder().decode
 
 
 def parser(field: str, unit: str | None = None) -> Parser:
-    """What reads `field`, which may be a path (`response.took`).
+    """A parser that reads `field`, which may be a path (`response.took`) or a key with dots.
 
-    A key that holds dots is found, too.
-
-    A bare number is in `unit`; where none is said, in the unit that the field's name ends with
-    (`took_ms`), else in seconds. Errors: UsageError for an unknown unit.
+    A bare number is in `unit`; by default in the unit in which the field's name ends (`took_ms`),
+    else in seconds. Errors: UsageError if the unit is unknown.
     """
     unit = unit or durations.unit_of(field) or "s"
     if unit not in durations.UNITS:
@@ -70,7 +68,7 @@ def parser(field: str, unit: str | None = None) -> Parser:
 
 
 def decoded(line: bytes) -> dict[str, Any] | None:
-    """One JSON object, at the end of the line or the whole of it, or None. Errors: none."""
+    """The JSON object that is the whole line or its end; None if there is none. Errors: none."""
     try:
         found = _decode(line[max(0, line.find(b"{")) :])
     except (ValueError, RecursionError):
@@ -79,7 +77,7 @@ def decoded(line: bytes) -> dict[str, Any] | None:
 
 
 def said(document: Mapping[str, Any], field: str, scale: float) -> Heard:
-    """What a line's object says."""
+    """Classify a line's object by its status, content type and time."""
     by_code = by_status(_status(document))
     if by_code is not None:
         return by_code
@@ -89,7 +87,7 @@ def said(document: Mapping[str, Any], field: str, scale: float) -> Heard:
 
 
 def time_of(value: object, scale: float) -> Heard:
-    """A number, text with one or several durations, or a list of them, which are added up."""
+    """Time from a number, text with one or several durations, or a list, which is summed."""
     if isinstance(value, bool) or value is None:
         return UNREAD
     if isinstance(value, int | float):
@@ -107,7 +105,7 @@ def time_of(value: object, scale: float) -> Heard:
 
 
 def look_up(document: Mapping[str, Any], path: str) -> object:
-    """What is at a path, or None; a key that holds the rest of the path comes first."""
+    """The value at a path, or None; the longest key that matches is preferred."""
     found: object = document
     keys = path.split(".")
     while keys and isinstance(found, Mapping):

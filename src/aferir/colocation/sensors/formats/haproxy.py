@@ -1,7 +1,7 @@
 """HAProxy's HTTP log (configuration manual, 8.2.3): the time from accept to the last byte.
 
-Its fifth time of `TR/Tw/Tc/Tr/Ta`; one with a plus was logged before the end and is none. The
-lines of TCP proxies tell lifetimes of connections.
+That is the fifth time of `TR/Tw/Tc/Tr/Ta`; one with a plus was logged before the end and is no
+response time. Lines of TCP proxies contain lifetimes of connections.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The slow query log of MariaDB and MySQL: `# Query_time` of each entry, of any number of lines."""
+"""The slow query log of MariaDB and MySQL: `# Query_time` of each entry of several lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARK = b"# Query_time:"
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`; the statement's own lines and the other comments are parts of the entry."""
+    """See `Parser`; the statement's lines and other comments are parts of the entry."""
     found = _QUERY.match(line)
     if found is None:
         return UNREAD if line.startswith(_MARK) else ASIDE

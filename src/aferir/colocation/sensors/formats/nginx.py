@@ -1,4 +1,4 @@
-"""NGINX: its `combined` format with the time at the end, and ingress-nginx's default."""
+"""NGINX's `combined` format with the request time at its end, and ingress-nginx's default."""
 
 from __future__ import annotations
 

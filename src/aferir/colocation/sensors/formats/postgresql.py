@@ -1,7 +1,8 @@
-"""PostgreSQL with log_min_duration_statement = 0: plain, CSV or JSON, of any log_line_prefix.
+"""PostgreSQL's log with log_min_duration_statement = 0: plain, CSV or JSON, any log_line_prefix.
 
-The extended protocol tells the parts of one query apart: what parsing and binding took are no
-answers, nor is the plan that auto_explain writes. Source: PostgreSQL, runtime-config-logging.
+The extended protocol logs the phases of one query separately: the durations of parsing and binding
+are no responses, nor is the plan that auto_explain writes. Source: PostgreSQL,
+runtime-config-logging.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _SEVERITY = re.compile(
 )
 
 _GOES_ON = re.compile(rb"(?:\[\d+-(?:[2-9]|\d\d+)\]|(?:\[\d+-\d+\] )?(?:\t|#011))")
-"""The query of the line before goes on; syslog numbers its lines, and writes a tab as `#011`."""
+"""Start of a line that continues a query; syslog numbers its lines, and writes a tab as `#011`."""
 
 
 def parse(line: bytes) -> Heard:
-    """See `Parser`; only the first message of a line counts, so no text of a query does."""
+    """See `Parser`; only the first message of a line counts, so that text of a query never does."""
     if _GOES_ON.match(line):
         return ASIDE
     severity, found = _SEVERITY.search(line), _DURATION.search(line)

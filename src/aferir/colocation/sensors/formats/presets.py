@@ -1,4 +1,4 @@
-"""Every format by its name, and which of them fits lines that another one does not understand."""
+"""All formats by name, and which of them fit lines that another format does not understand."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ SYNONYMS = {"mysql": "mariadb", "postgres": "postgresql", "istio": "envoy", "com
 
 
 def named(name: str) -> Format | None:
-    """The format called so, or None."""
+    """The format of that name or synonym, or None."""
     return FORMATS.get(SYNONYMS.get(name, name))
 
 
 def fitting(lines: Sequence[bytes]) -> str:
-    """Names of the formats that read an answer from every one of these lines; empty: none does."""
+    """Names of the formats that read a response from every one of these lines; "" if none does."""
     return " or ".join(
         name
         for name, one in FORMATS.items()

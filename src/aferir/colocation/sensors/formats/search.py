@@ -1,6 +1,6 @@
 """Slow logs of Elasticsearch (1 to 8) and OpenSearch, plain or JSON: the query phase of searches.
 
-Lines of the fetch phase are the same search once more, and those of indexing are none.
+Lines of the fetch phase report the same search again, and those of indexing are no searches.
 Source: Elasticsearch and OpenSearch references, "Search slow log".
 """
 
@@ -39,7 +39,7 @@ def parse(line: bytes) -> Heard:
 
 @functools.lru_cache(maxsize=256)
 def _is_other(logger: bytes) -> bool:
-    """Whether what this one tells is no search, or a search once more; there are few of them."""
+    """Whether a logger reports no searches, or their fetch phase; cached, as loggers are few."""
     return _OTHER.search(logger.decode("utf-8", "replace")) is not None
 
 

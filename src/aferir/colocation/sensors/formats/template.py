@@ -1,9 +1,9 @@
-"""Lines by a template in NGINX's own words: `$status $request_time "$http_user_agent"`.
+"""Parses lines by a template in NGINX's syntax: `$status $request_time "$http_user_agent"`.
 
-A variable reaches to the character that follows it in the template; within quotation marks what is
-escaped with a backslash belongs to it. So every line is read in one way or in none: text of users
-that looks like a field moves nothing. Lists of servers that were tried (`$upstream_...`) are one
-variable each. Source: ngx_http_log_module, ngx_http_upstream_module.
+A variable extends to the character that follows it in the template; within quotation marks,
+characters escaped by a backslash belong to it. Every line is thus parsed in one way or not at all,
+and user-supplied text that looks like a field cannot shift the others. Lists of the servers tried
+(`$upstream_...`) are one variable each. Source: ngx_http_log_module, ngx_http_upstream_module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aferir.errors import UsageError
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _TIME_NAMES = ("request_time", "upstream_response_time")
 _NUMBER = r"\d{1,12}\.\d{1,9}"
-"""Seconds have decimals here, and other units have none: the one is never taken for the other."""
+"""Seconds have decimals here, and other units have none, so that neither is taken for the other."""
 _WHOLE = r"\d{1,15}"
 _TIMES = rf"(?:{_NUMBER}|-)(?: ?[,:] ?(?:{_NUMBER}|-)){{0,50}}"
 _LIST = r"[^ ]+(?:(?:(?<=,)| :) [^ ]+)*"
@@ -29,7 +29,7 @@ _DECLARED = re.compile(r"\s*(?:log_format\s+\S+\s+)?(?:escape=\w+\s+)?(.*?);?\s*
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """A line in NGINX's words, and which of its variables say what."""
+    """A line in NGINX's syntax, and the names of its variables for time and status."""
 
     text: str
     time: str = "request_time"
@@ -38,7 +38,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_declared(text: str) -> str:
-    """A format as nginx.conf has it: without `log_format NAME`, its quoted pieces as one."""
+    """The format from nginx.conf's syntax: without `log_format NAME`, quoted pieces joined."""
     found = _DECLARED.fullmatch(text)
     text = found[1] if found else text
     pieces = re.findall(r"'((?:[^'\\]|\\.)*)'", text)
@@ -48,9 +48,9 @@ def as_declared(text: str) -> str:
 
 
 def chosen(text: str) -> Template:
-    """The template with the time that it holds: of the request, or else of the servers behind.
+    """The template with the time that it contains: the request's, or else the upstream servers'.
 
-    Errors: UsageError where it has neither.
+    Errors: UsageError if it contains neither.
     """
     names = _names(text)
     time = next((name for name in _TIME_NAMES if name in names), "")
@@ -63,7 +63,10 @@ def chosen(text: str) -> Template:
 
 
 def parser(template: Template) -> Parser:
-    """Errors: UsageError where the time is not among the variables, or two touch each other."""
+    """A parser for a template.
+
+    Errors: UsageError if the time is not among the variables, or two variables touch.
+    """
     if template.time not in _names(template.text):
         raise UsageError(
             f"the log format has no ${template.time}", remedy="add it to log_format in nginx.conf"
@@ -92,7 +95,7 @@ def parser(template: Template) -> Parser:
 
 @functools.lru_cache(maxsize=256)
 def _by_status(status: bytes) -> Heard | None:
-    """See `by_status`; a dash is a request without an answer, other text is no status."""
+    """See `by_status`; a dash is a request without a response, other text no status."""
     if re.fullmatch(rb"-?\d{1,6}", status):
         return by_status(int(status))
     return FAILED if status == b"-" else UNREAD
@@ -103,7 +106,7 @@ def _names(text: str) -> list[str]:
 
 
 def _pattern(template: Template) -> str:
-    """Literal text as it is, variables up to the character that follows them in the template."""
+    """Regular expression of a template: literal text, and variables up to the next character."""
     made, end, named, text = "", 0, set[str](), template.text
     for found in _VARIABLE.finditer(text):
         name = found.group(1) or found.group(2)
