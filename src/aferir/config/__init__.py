@@ -1,4 +1,4 @@
-"""The experiment file: TOML in, a validated Plan out, or everything that is wrong with it."""
+"""Reads an experiment file in TOML into a validated Plan, or reports all its errors."""
 
 from __future__ import annotations
 

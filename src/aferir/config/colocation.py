@@ -1,4 +1,4 @@
-"""What `aferir colocate` is told, on its command line or as TOML: checked, in words where wrong."""
+"""Reads and validates the settings of `aferir colocate`, from the command line or from TOML."""
 
 from __future__ import annotations
 
@@ -30,33 +30,36 @@ _LATENCY_REMEDY = (
     " prometheus:URL#METRIC@s, http://HOST:PORT/PATH or memcached://HOST:PORT/KEY"
 )
 LOGS = ("json", "regex", *presets.FORMATS, *presets.SYNONYMS)
-"""Kinds of latency that are read from a log."""
+"""Kinds of latency sensor that read a log."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """As written."""
+    """Settings of `aferir colocate` as written."""
 
     service: str = ""
     sla: str = ""
     latency: str = ""
-    """Where the service's latencies are learnt."""
+    """Source of the service's latencies."""
     batch: tuple[str, ...] | str = ()
-    """Command of the batch program; one string is split as a shell would."""
+    """Command of the batch program; a single string is split as a shell would split it."""
     threads: tuple[str, ...] = ()
-    """Regular expressions for the names of critical threads, 15 characters of which are known."""
+    """Regular expressions for names of critical threads, of which the kernel stores 15 characters.
+    """
     java: tuple[str, ...] = ()
-    """The same for Java's full names. With neither, critical threads are learnt."""
+    """Regular expressions for the full names of Java threads. Without either, critical threads are
+    identified at run time.
+    """
     policy: str = "aferir"
     parameters: dict[str, int | float] = {}
-    """Parameters of the policy `aferir`, in the file alone."""
+    """Parameters of the policy `aferir`; only in the file."""
     batch_share: str | int | float = ""
-    """The policy's parameter of that name, as a number or a percentage: `0.5` or `50%`."""
+    """Policy parameter `batch_share`, as a number or a percentage: `0.5` or `50%`."""
     period: str = "100 ms"
     repeat: bool = False
 
 
 def read(path: Path) -> Wanted:
-    """A TOML file. Errors: UsageError."""
+    """Settings from a TOML file. Errors: UsageError."""
     try:
         return msgspec.toml.decode(path.read_bytes(), type=Wanted)
     except OSError as error:
@@ -68,7 +71,7 @@ def read(path: Path) -> Wanted:
 
 
 def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
-    """What the controller is to do. Errors: UsageError."""
+    """Job of the controller. Errors: UsageError."""
     for name in ("service", "sla", "latency"):
         if not getattr(wanted, name):
             raise UsageError(f"--{name} is missing", remedy=_EXAMPLE)
@@ -87,7 +90,7 @@ def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
 
 
 def parameters(wanted: Wanted) -> dict[str, int | float]:
-    """Of the policy. Errors: UsageError."""
+    """Parameters of the policy. Errors: UsageError."""
     if wanted.batch_share == "":
         return wanted.parameters
     text = str(wanted.batch_share)
@@ -104,7 +107,7 @@ def parameters(wanted: Wanted) -> dict[str, int | float]:
 
 
 def need_batch(job: Job) -> None:
-    """Errors: UsageError where there is nothing to run beside the service."""
+    """Require a batch program. Errors: UsageError where there is none."""
     if not job.command:
         raise UsageError("there is no batch program to run", remedy=_EXAMPLE)
 
@@ -116,7 +119,7 @@ _EXAMPLE = (
 
 
 def parse_sla(text: str) -> Sla:
-    """`p95=200ms`. Errors: UsageError."""
+    """Parse an SLA such as `p95=200ms`. Errors: UsageError."""
     try:
         return Sla.parse(text)
     except ValueError as error:
@@ -137,7 +140,7 @@ def _period(text: str) -> float:
 
 
 def sensor(text: str, sla: Sla) -> Sensor:
-    """What reads the service's latencies; it has begun to. Errors: UsageError."""
+    """Start the sensor that reads the service's latencies. Errors: UsageError."""
     kind, _, rest = text.partition(":")
     if kind in ("http", "memcached"):
         return Probe(text, patience_s=5 * sla.bound_s)
@@ -151,7 +154,7 @@ def sensor(text: str, sla: Sla) -> Sensor:
 
 
 def _parser(text: str, kind: str, what: str) -> Parser:
-    """What reads a line. Errors: UsageError."""
+    """Parser of one line of a log. Errors: UsageError."""
     if kind in ("json", "regex"):
         name, unit = _unit(what)
         if not name:
@@ -172,6 +175,6 @@ def _parser(text: str, kind: str, what: str) -> Parser:
 
 
 def _unit(text: str) -> tuple[str, str | None]:
-    """`took@ms` is in milliseconds; without a unit it is as the sensor finds."""
+    """Name and unit of a latency field: `took@ms` is in ms; without a unit the sensor infers it."""
     name, at, unit = text.rpartition("@")
     return (name, unit) if at and unit in durations.UNITS else (text, None)

@@ -1,4 +1,4 @@
-"""An experiment as the text of a file: the inverse of reading one. Pure."""
+"""Writes an experiment document as TOML: the inverse of reading one. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def write_toml(document: Mapping[str, object]) -> str:
-    """Tables, arrays of tables and plain values as TOML; an empty table or list is left out."""
+    """TOML text of a document; empty tables and lists are left out."""
     return "\n".join(_table(document, "")).strip() + "\n"
 
 
@@ -42,7 +42,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: object) -> str:
-    """Errors: TypeError for what TOML has no form for."""
+    """TOML text of one value. Errors: TypeError for types without a form in TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

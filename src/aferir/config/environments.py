@@ -1,4 +1,4 @@
-"""`[[environment]]` tables, each read as its kind declares, with the levels of factors in it."""
+"""Reads `[[environment]]` tables as their kinds declare them, with factor levels applied."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aferir.model.words import choose, printable, shown
 
 MOST_ENVIRONMENTS = 16
 COMMON = ("name", "kind")
-"""Keys that no kind declares: each table has them."""
+"""Keys that every table has without declaration by its kind."""
 _DEFAULT_MEMORY = 2**30
 
 
@@ -30,7 +30,7 @@ class EnvironmentKeys(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentTable(msgspec.Struct, frozen=True, kw_only=True):
-    """One `[[environment]]` table whose name and kind are right, as it is written."""
+    """One `[[environment]]` table with a valid name and kind, as written."""
 
     path: str
     name: str
@@ -40,10 +40,10 @@ class EnvironmentTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What a factor has in place of what a table says of a key."""
+    """Level of a factor, which replaces the value of a key in a table."""
 
     path: str
-    """Where it is in the file."""
+    """Path of the level in the file."""
     value: object
 
 
@@ -53,7 +53,7 @@ _NOTHING: Mapping[str, Written] = {}
 def read_table(
     table: Mapping[str, object], path: str, kinds: Mapping[str, Kind], problems: Problems
 ) -> EnvironmentTable | None:
-    """A table with its kind; None where its name or kind is wrong."""
+    """Read the name and the kind of a table; None where either is wrong."""
     fields = Fields(table, path, problems)
     name = fields.read(EnvironmentKeys, tuple(table)).get("name")
     kind = kinds.get(fields.choice("kind", tuple(kinds), 'kind = "native"') or "")
@@ -70,9 +70,9 @@ def specification(
     host: HostLimits,
     problems: Problems,
 ) -> EnvironmentSpec | None:
-    """What the table describes with those levels, by key, in it; None where anything is wrong.
+    """Specification that a table with those levels describes; None where anything is wrong.
 
-    A level is read by the same code as what stands in the table.
+    `levels` are by key. Levels are read by the same code as values in the table.
     """
     kind = environment.kind
     host, stranger = _host_of(environment, levels, host)
@@ -107,7 +107,7 @@ def specification(
 def _host_of(
     environment: EnvironmentTable, levels: Mapping[str, Written], here: HostLimits
 ) -> tuple[HostLimits, Wrong | None]:
-    """What the environment's host has, and what is wrong with its name."""
+    """Resources of the environment's host, and the error in its name, if any."""
     name = levels["host"].value if "host" in levels else environment.table.get("host", "")
     if not isinstance(name, str) or not name:
         return here, None
@@ -126,7 +126,7 @@ def _host_of(
 def _stranger(
     key: str, environment: EnvironmentTable, kinds: Mapping[str, Kind], *, level: bool
 ) -> Wrong:
-    """A key that the kind does not have."""
+    """Error for a key that the kind does not have."""
     own = (*COMMON, *(field.key for field in environment.kind.keys))
     elsewhere = {field.key for kind in kinds.values() for field in kind.keys}
     if key not in elsewhere:
@@ -137,7 +137,7 @@ def _stranger(
 
 
 def _defaults(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> dict[str, int]:
-    """Defaults of what has none in the kind's own struct."""
+    """Defaults that depend on the host, for keys without a default in the kind's struct."""
     memory = host.memory_bytes if kind.on_host else min(_DEFAULT_MEMORY, host.memory_bytes)
     if host.unknown:
         host, memory = HostLimits(cpus=(0,), memory_bytes=_DEFAULT_MEMORY), _DEFAULT_MEMORY
@@ -146,7 +146,7 @@ def _defaults(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> dict[s
 
 
 def _beyond(values: Mapping[str, Any], kind: Kind, host: HostLimits) -> Iterator[Wrong]:
-    """What this host has not got, and too little for an instance to start."""
+    """Errors for more resources than the host has, and for too little memory to start."""
     cpus, memory, pin = (values.get(name) for name in ("cpus", "memory_bytes", "pin"))
     most = host.most_cpus
     if cpus is not None and cpus > most:

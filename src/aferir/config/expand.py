@@ -1,4 +1,4 @@
-"""Environments x workloads x factor levels -> cells, with impossible combinations refused."""
+"""Combines environments, workloads and factor levels to cells; refuses impossible ones."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ MOST_CELLS = 1000
 
 
 class _Combined(msgspec.Struct, frozen=True):
-    """One workload at one level of every factor that varies it."""
+    """One workload with a level of every factor that varies it."""
 
     workload: WorkloadTable
     program: Program[Any]
     levels: Levels
     parameters: dict[str, Parameter]
     values: Any
-    """The same, as the program's own struct."""
+    """Parameters as the program's own struct."""
 
     def runs_in(self, environment: EnvironmentTable) -> bool:
-        """Whether the workload asks for that environment."""
+        """True if the workload selects that environment."""
         return not self.workload.environments or environment.name in self.workload.environments
 
 
@@ -50,7 +50,7 @@ class _Placed(msgspec.Struct, frozen=True):
     cell: Cell
     spec: EnvironmentSpec
     lack: str
-    """Why it has too little memory there; empty: it has enough."""
+    """Reason why memory there is too small; empty: it suffices."""
 
 
 def expand(
@@ -64,7 +64,7 @@ def expand(
     host: HostLimits,
     problems: Problems,
 ) -> tuple[tuple[EnvironmentSpec, ...], tuple[Cell, ...], tuple[str, ...]]:
-    """Every environment variant and every cell, in the order of the file; what is left out.
+    """Environments and cells in the order of the file, and sentences about what is left out.
 
     Where the experiment may shrink, a workload that has too little memory in one environment is
     left out in all of them.
@@ -104,7 +104,7 @@ def _too_many(
     programs: Mapping[str, Program[Any]],
     problems: Problems,
 ) -> bool:
-    """Whether there would be more cells than are allowed, which is a problem then."""
+    """True, with an error added, if there would be more cells than `MOST_CELLS`."""
     count = environments * sum(_combinations(one, factors, programs) for one in workloads)
     if count > MOST_CELLS:
         problems.add(
@@ -121,7 +121,7 @@ def _combined(
     program: Program[Any],
     problems: Problems,
 ) -> Iterator[_Combined]:
-    """Every combination of levels whose parameters the program takes."""
+    """Every combination of levels whose parameters the program accepts."""
     for levels in _choices(_used(workload, factors, program)):
         parameters = _parameters(workload, levels, program)
         varied = {factor.name for factor, _ in levels if not factor.field}
@@ -139,7 +139,7 @@ def _placed(
     host: HostLimits,
     problems: Problems,
 ) -> Iterator[_Placed]:
-    """Its cells, one in each of the environments that can be made."""
+    """Cells of one combination, one in each environment that is valid."""
     own = tuple((factor, level) for factor, level in one.levels if factor.field)
     for environment in environments:
         spec = variant(environment, own, kinds=kinds, host=host, problems=problems)
@@ -170,7 +170,7 @@ def _placed(
 def _specs(
     combined: Sequence[_Combined], placed: Sequence[_Placed], kinds: Mapping[str, Kind]
 ) -> tuple[EnvironmentSpec, ...]:
-    """Every environment once; those with an image have the packages of all programs in it."""
+    """Every environment once; those with an image list the packages of all programs."""
     needed = {name for one in combined for name in one.program.packages(one.values)}
     packages = tuple(sorted(needed))
     return tuple(
@@ -180,14 +180,14 @@ def _specs(
 
 
 def _choices(factors: Sequence[Factor]) -> Iterator[Levels]:
-    """Every combination of their levels."""
+    """Every combination of the levels of those factors."""
     return itertools.product(*([(f, level) for level in f.levels] for f in factors))
 
 
 def _used(
     workload: WorkloadTable, factors: Sequence[Factor], program: Program[Any]
 ) -> list[Factor]:
-    """Factors that vary this workload; a factor of another program leaves it alone."""
+    """Factors that vary this workload; factors of other programs do not."""
     known = {*names(program.parameters), *placeholders(workload, program)}
     return [
         f for f in factors if f.field or (f.name in known and f.name not in workload.parameters)
@@ -276,7 +276,10 @@ def _judge_fit(
     path: str,
     problems: Problems,
 ) -> str:
-    """Say why a cell cannot run as asked; what memory it lacks, which is no problem to shrink."""
+    """Report why a cell cannot run as requested; returns the lack of memory, if any.
+
+    With `shrink` a lack of memory is no error.
+    """
     lack = _lack_of_memory(cell, spec, need_bytes)
     if lack and not experiment.shrink:
         problems.add(path, lack, _MORE_MEMORY)
@@ -296,7 +299,7 @@ _MORE_MEMORY = "give the environment more memory, or take a smaller problem"
 
 
 def _lack_of_memory(cell: Cell, spec: EnvironmentSpec, need_bytes: int) -> str:
-    """What a program needs in an environment that has less; empty: it has enough."""
+    """Sentence about a program that needs more memory than its environment has; else empty."""
     have = spec.memory_bytes - spec.kept_bytes()
     have *= spec.machines() if "processes" in cell.workload.parameters else 1
     if need_bytes <= have:
@@ -315,7 +318,7 @@ def _misfits(
     host_bytes: int,
     oversubscribe: bool,
 ) -> Iterator[tuple[str, str]]:
-    """Why a cell cannot run as asked, each with its remedy."""
+    """Reasons why a cell cannot run as requested, each with its remedy."""
     # Processes are on all nodes of a cluster, threads on its front end alone.
     for name, nodes in (("threads", 1), ("processes", spec.machines())):
         number = cell.workload.parameters.get(name, 1)

@@ -1,4 +1,4 @@
-"""`[explain]`: an environment as all the arms that it takes to find what each feature costs."""
+"""`[explain]`: expands one environment into the arms of a design that costs its features."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Feature = Annotated[str, text("name of a feature", "seccomp filter")]
 
 
 class Explain(msgspec.Struct, frozen=True, kw_only=True):
-    """`[explain]`."""
+    """Keys of the `[explain]` section."""
 
     environment: Annotated[
         Name, told("the environment that is explained; the experiment's baseline is another one")
@@ -51,7 +51,7 @@ class Explain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """Features of the environment, and those that it has but which cannot be taken away."""
+    """Features of the environment, and those that cannot be removed."""
 
     varied: tuple[Feature, ...]
     kept: tuple[Kept, ...]
@@ -66,7 +66,7 @@ def with_arms(
     host: HostLimits,
     problems: Problems,
 ) -> tuple[list[EnvironmentTable], Design | None]:
-    """The environments with the arms of `[explain]`, and what each arm is; as they are without."""
+    """Environments with the arms of `[explain]` added, and the design; unchanged without it."""
     table = document.get("explain")
     if not is_table(table):
         if table is not None:
@@ -100,7 +100,7 @@ def with_arms(
 def present(
     environment: EnvironmentTable, *, kinds: Mapping[str, Kind], host: HostLimits
 ) -> _Found:
-    """Features that the environment has: those whose taking away changes what it is."""
+    """Features that the environment has: those whose removal changes its specification."""
     varied, kept = [], []
     whole = _specified(environment, kinds, host, Problems())
     for feature in environment.kind.features if whole is not None else ():
@@ -126,7 +126,7 @@ def _factors(document: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _chosen(explain: Explain, found: _Found, read: Fields) -> _Found:
-    """Those that the file asks for; one that is not there is a problem."""
+    """Features that the file selects; one that the environment lacks is an error."""
     names = [one.name for one in found.varied]
     for key, wanted in (("causes", explain.causes), ("fold", [explain.fold] * bool(explain.fold))):
         for name in wanted:
@@ -156,7 +156,7 @@ def _arms(
     fold: str,
     host: HostLimits,
 ) -> tuple[list[EnvironmentTable], Design]:
-    """Every run of the design as an environment; its ends, and the baseline, are there twice."""
+    """Each run of the design as an environment; its ends and the baseline occur twice."""
     names = [one.name for one in found.varied]
     runs: Sequence[Run] = fraction(len(names))
     if fold in names:
@@ -185,7 +185,7 @@ def _arms(
 def _named(
     table: EnvironmentTable, gone: Sequence[str], before: Sequence[EnvironmentTable], of: int
 ) -> EnvironmentTable:
-    """`podman[without network, overlay]`, `podman[bare]`; the whole one keeps its name."""
+    """Name an arm: `podman[without network, overlay]`, `podman[bare]`; or the name itself."""
     label = f"without {', '.join(gone)}" if gone else ""
     label = _BARE if len(gone) == of else label
     name = f"{table.name}[{label}]" if label else table.name
@@ -198,7 +198,7 @@ def _named(
 def _without(
     environment: EnvironmentTable, gone: Sequence[Feature], host: HostLimits
 ) -> EnvironmentTable:
-    """Its table with these features taken away."""
+    """Table of the environment with these features removed."""
     table = dict(environment.table)
     own = host.at(str(table.get("host", "")))
     for feature in gone:

@@ -1,4 +1,4 @@
-"""Factors: lists of levels that vary the workloads' parameters and the environments."""
+"""Reads factors: lists of levels that vary parameters of workloads and environments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_FACTORS = 6
 MOST_LEVELS = 64
 PREFIX = "environment."
 PINNED = PREFIX + "pinned"
-"""Not a key of environments: it keeps or leaves out their `pin`."""
+"""Factor that keeps or removes the `pin` of environments; not one of their keys."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]")
 _TEXT_LEVEL = re.compile(r"[A-Za-z0-9._+-]{1,40}")
 
@@ -35,20 +35,20 @@ class Level(msgspec.Struct, frozen=True):
 
     value: Parameter
     label: str
-    """As it stands in the names of cells and variants: `threads=2`, `memory=1GiB`."""
+    """Level in the names of cells and variants: `threads=2`, `memory=1GiB`."""
     written: Written | None = None
-    """What is written of an environment's key."""
+    """Level as written, for a key of environments."""
 
 
 class Factor(msgspec.Struct, frozen=True):
-    """One factor; `environment.cpus` varies environments, `threads` the workloads that know it."""
+    """One factor: `environment.cpus` varies environments, `threads` varies workloads."""
 
     name: str
     levels: tuple[Level, ...]
 
     @property
     def field(self) -> str:
-        """Key of the environments that it varies; empty for a parameter of workloads."""
+        """Key of environments that it varies; empty for a parameter of workloads."""
         return self.name.removeprefix(PREFIX) if self.name.startswith(PREFIX) else ""
 
 
@@ -64,7 +64,7 @@ def read_factors(
     kinds: Mapping[str, Kind],
     problems: Problems,
 ) -> tuple[Factor, ...]:
-    """The `[factors]` table, without the factors that are wrong."""
+    """Valid factors of the `[factors]` table."""
     table = _flat(table)
     if len(table) > MOST_FACTORS:
         problems.add("factors", f"there are {len(table)}", f"keep at most {MOST_FACTORS} factors")
@@ -100,7 +100,7 @@ def read_factors(
 
 
 def _flat(table: Mapping[str, object]) -> dict[str, object]:
-    """`environment.cpus = [1]` without quotes is a table in a table to TOML: the same is meant."""
+    """Factors without nesting: TOML reads an unquoted `environment.cpus` as nested tables."""
     inner = table.get(PREFIX[:-1])
     if not is_table(inner):
         return dict(table)
@@ -114,7 +114,7 @@ def _check_use(
     programs: Mapping[str, Program[Any]],
     workloads: Sequence[WorkloadTable],
 ) -> None:
-    """A factor has to vary something, and nothing that a workload fixes."""
+    """Require that a factor varies some workload, and no parameter that a workload fixes."""
     knowing = [w for w in workloads if name in names(programs[w.program].parameters)]
     filled = [w for w in workloads if name in placeholders(w, programs[w.program])]
     if workloads and not knowing and not filled:
@@ -128,7 +128,7 @@ def _check_use(
 def _declared(
     name: str, programs: Mapping[str, Program[Any]], workloads: Sequence[WorkloadTable]
 ) -> Field | None:
-    """The parameter that a factor varies; the first where several workloads have one so called."""
+    """Declaration of the parameter that a factor varies; the first one of that name."""
     found = (f for w in workloads for f in declared_by(programs[w.program]))
     return next((field for field in found if field.key == name), None)
 
@@ -147,7 +147,7 @@ def _levels(fields: Fields, name: str, field: Field | None = None) -> tuple[Leve
 
 
 def _environment_levels(fields: Fields, name: str, field: Field) -> tuple[Level, ...]:
-    """Levels of a key of environments, which reads its levels as what stands in their tables."""
+    """Levels of a key of environments, read as the values in their tables are."""
     levels: list[Level] = []
     for place, written in enumerate(_list(fields, name), start=1):
         key = f"{name}[{place}]"
@@ -166,7 +166,7 @@ def _environment_levels(fields: Fields, name: str, field: Field) -> tuple[Level,
 
 
 def _list(fields: Fields, name: str) -> Sequence[object]:
-    """The levels as they are written; none where that is no list of them."""
+    """Levels as written; empty, with an error added, where they are no list."""
     value = fields.table[name]
     if not isinstance(value, list) or not value:
         said = f"{shown(value)} is {kind_of(value)} without levels"
@@ -179,7 +179,7 @@ def _list(fields: Fields, name: str) -> Sequence[object]:
 
 
 def _distinct(fields: Fields, name: str, levels: Sequence[Level]) -> tuple[Level, ...]:
-    """Levels of one type that differ in their names, too."""
+    """Levels, if all have one type and different labels."""
     labels = [level.label for level in levels]
     if twice := next((label for label in labels if labels.count(label) > 1), ""):
         fields.wrong(name, f"names the level `{twice}` twice", "name each level once")
@@ -191,7 +191,7 @@ def _distinct(fields: Fields, name: str, levels: Sequence[Level]) -> tuple[Level
 
 
 def _label(name: str, value: Parameter, *, of_bytes: bool) -> str:
-    """Nothing in it that a name of a file could not have."""
+    """Label of a level, with only characters that file names may have."""
     if isinstance(value, bool):
         return f"{name}={str(value).lower()}"
     if isinstance(value, int) and of_bytes:
@@ -209,9 +209,10 @@ def variant(
     host: HostLimits,
     problems: Problems,
 ) -> EnvironmentSpec | None:
-    """The environment with those levels of its factors, named `container[cpus=1]`; None: wrong.
+    """Specification of an environment with those levels, named `container[cpus=1]`; None: wrong.
 
-    `pinned=true` keeps the CPUs that the environment is pinned to, and `pinned=false` frees it.
+    `pinned=true` keeps the CPUs that the environment is pinned to, `pinned=false` removes the
+    pinning.
     """
     written = {f.field: level.written for f, level in chosen if level.written is not None}
     spec = specification(environment, written, kinds=kinds, host=host, problems=problems)

@@ -1,4 +1,4 @@
-"""Reading one table of the file, key by key, with a problem noted for whatever does not fit."""
+"""Reads one table of the file key by key, and collects an error for each invalid value."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _INTEGER_LIMIT = 2**63
 
 
 class Fields:
-    """One table: each method returns None where the key is missing or its value is wrong.
+    """One table: each method returns None where a key is missing or its value is wrong.
 
-    What is wrong is in `problems` by then; what is missing only after `require`.
+    Wrong values are added to `problems` at once; missing keys only by `require`.
     """
 
     def __init__(self, table: Mapping[str, object], path: str, problems: Problems) -> None:
@@ -36,16 +36,16 @@ class Fields:
         return f"{self.path}.{key}" if self.path else key
 
     def wrong(self, key: str, message: str, remedy: str) -> None:
-        """Note a problem with the value of `key`."""
+        """Add an error about the value of `key`."""
         self.problems.add(self.at(key), message, remedy)
 
     def require(self, key: str, example: str) -> None:
-        """Note a problem where the key is missing."""
+        """Add an error where the key is missing."""
         if key not in self.table:
             self.wrong(key, "is missing", f"add `{example}`")
 
     def only(self, known: Sequence[str]) -> None:
-        """Refuse keys that mean nothing here: a misspelt key must not be ignored in silence."""
+        """Add an error for unknown keys, so that a misspelt key is not ignored silently."""
         for key in self.table:
             if key not in known:
                 self.problems.add(
@@ -53,9 +53,9 @@ class Fields:
                 )
 
     def read(self, struct: type[msgspec.Struct], others: Collection[str] = ()) -> dict[str, Any]:
-        """What the table says rightly of the keys that the struct declares, by attribute.
+        """Valid values of the keys that the struct declares, by attribute.
 
-        `others` are keys that somebody else reads.
+        `others` are keys that are read elsewhere.
         """
         self.only((*names(struct), *others))
         values, wrong = read_fields(struct, self.table)
@@ -64,7 +64,7 @@ class Fields:
         return values
 
     def choice(self, key: str, known: Sequence[str], example: str) -> str | None:
-        """One of some words, which has to be there."""
+        """Value of a mandatory key that must be one of several words."""
         self.require(key, example)
         value = self.table.get(key)
         if value is None or (isinstance(value, str) and value in known):
@@ -75,7 +75,7 @@ class Fields:
 
 
 def name_of(written: str) -> str:
-    """A name that may stand in paths and in identifiers of cells. Errors: ValueError in words."""
+    """Name that is valid in paths and in ids of cells. Errors: ValueError with a reason."""
     if _NAME.fullmatch(written):
         return written
     raise ValueError("is no name: letters, digits, `.`, `_` or `-`, a letter or digit first")
@@ -88,7 +88,7 @@ Name = Annotated[
 
 
 def is_parameter(value: object) -> TypeGuard[Parameter]:
-    """Whether a value may be a parameter of a program or a level of a factor."""
+    """True if a value may be a parameter of a program or a level of a factor."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, str):
@@ -102,5 +102,5 @@ PARAMETER_REMEDY = "write text, a finite number, `true` or `false`"
 
 
 def is_table(value: object) -> TypeGuard[dict[str, object]]:
-    """Whether a value is a table of the file."""
+    """True if a value is a table of the file."""
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)

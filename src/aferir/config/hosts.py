@@ -1,4 +1,4 @@
-"""`[[host]]` tables: how other hosts are reached."""
+"""Reads `[[host]]` tables: how other hosts are reached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_HOSTS = 1000
 
 
 def _words(written: str) -> tuple[str, ...]:
-    """Errors: ValueError in words where it is not quoted as for a shell, or nothing at all."""
+    """Words of a command. Errors: ValueError where it is not quoted as for a shell, or empty."""
     words = tuple(shlex.split(written))
     if not words:
         raise ValueError("is not the command that reaches the host")
@@ -28,7 +28,7 @@ def _words(written: str) -> tuple[str, ...]:
 
 
 class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """`[[host]]`."""
+    """Keys of a `[[host]]` table."""
 
     name: Annotated[Name, told("what `host` of an environment says")]
     reach: Annotated[
@@ -60,9 +60,9 @@ class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def hosts_of(content: bytes, *, source: str) -> tuple[HostSpec, ...]:
-    """Read the hosts of an experiment file, or of a file with nothing else.
+    """Hosts of an experiment file, or of a file with hosts alone.
 
-    Errors: UsageError with all that is wrong with them.
+    Errors: UsageError with all errors in them.
     """
     try:
         document = tomllib.loads(content.decode("utf-8"))
@@ -76,9 +76,9 @@ def hosts_of(content: bytes, *, source: str) -> tuple[HostSpec, ...]:
 
 
 def with_hosts(experiment: bytes, more: bytes, *, source: str) -> bytes:
-    """An experiment file with the hosts of another file, `source`, at its end.
+    """Append the hosts of another file, `source`, to an experiment file.
 
-    Errors: UsageError where that has anything else in it, or hosts that are not right.
+    Errors: UsageError where that file contains anything else, or invalid hosts.
     """
     hosts_of(more, source=source)
     if other := sorted(tomllib.loads(more.decode("utf-8")).keys() - {"host"}):
@@ -89,14 +89,14 @@ def with_hosts(experiment: bytes, more: bytes, *, source: str) -> bytes:
 
 
 def capped(found: HostLimits, host: HostSpec) -> HostLimits:
-    """What may be used of what a host has."""
+    """Resources of a host, reduced to what the file permits to use."""
     cpus = found.cpus if host.cpus is None else found.cpus[: host.cpus]
     memory_bytes = min(found.memory_bytes, host.memory_bytes or found.memory_bytes)
     return msgspec.structs.replace(found, cpus=cpus, memory_bytes=memory_bytes)
 
 
 def read_hosts(document: Mapping[str, object], problems: Problems) -> tuple[HostSpec, ...]:
-    """Those that are right, in the order of the file."""
+    """Valid hosts, in the order of the file."""
     tables = document.get("host", [])
     if not isinstance(tables, list):
         problems.add("host", "is not a list of tables", "write [[host]] with two brackets")

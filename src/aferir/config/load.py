@@ -1,4 +1,4 @@
-"""An experiment file -> Plan, or one UsageError with everything that is wrong."""
+"""Reads an experiment file into a Plan, or raises one UsageError with all errors."""
 
 from __future__ import annotations
 
@@ -51,15 +51,14 @@ def load(
 ) -> Plan:
     """Read and validate an experiment file.
 
-    `programs` says for each known program what parameters it takes, `kinds` are the kinds of
-    environment. Errors: UsageError naming
-    every place in the file that is wrong, why, and what to do.
+    `programs` declare the parameters of each program, `kinds` are the kinds of environment. Errors:
+    UsageError that lists every wrong place in the file, why, and what to write instead.
     """
     return parse(read_bytes(path), host, programs, kinds, source=str(path))
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's content. Errors: UsageError where it cannot be read or is no experiment."""
+    """Content of the file. Errors: UsageError where it cannot be read or is no experiment."""
     remedy = f"give the path of an experiment file; {REFERENCE} shows one"
     try:
         with path.open("rb") as stream:
@@ -83,7 +82,7 @@ def parse(
     *,
     source: str = "the experiment file",
 ) -> Plan:
-    """`load` for content that was read already."""
+    """Parse content that was read already: see `load`."""
     try:
         document = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as reason:
@@ -110,7 +109,7 @@ def plan_of(
     *,
     source: str = "the experiment file",
 ) -> Plan:
-    """Validate a document and make its Plan. Errors: UsageError with all that is wrong."""
+    """Validate a document and return its Plan. Errors: UsageError with all errors."""
     problems = Problems()
     _refuse_unknown(document, problems)
     hosts = read_hosts(document, problems)
@@ -164,13 +163,13 @@ def plan_of(
 
 
 def _with_others(here: HostLimits, hosts: Sequence[HostSpec]) -> HostLimits:
-    """What this host has and what the others have, as far as the file lets it be used."""
+    """Resources of this host and of the others, as far as the file permits their use."""
     others = {one.name: capped(here.at(one.name), one) for one in hosts}
     return msgspec.structs.replace(here, others=others)
 
 
 def _used(hosts: Sequence[HostSpec], specs: Sequence[EnvironmentSpec]) -> tuple[HostSpec, ...]:
-    """The hosts that an environment names."""
+    """Hosts that an environment names."""
     named = {name for spec in specs for name in spec.host.split(",")}
     return tuple(one for one in hosts if one.name in named)
 
@@ -188,9 +187,9 @@ def _environments(
     server: ServerSpec | None,
     problems: Problems,
 ) -> tuple[list[EnvironmentTable], list[str]]:
-    """The environments that can be read, and the names of all of them.
+    """Environments that can be read, and the names of all of them.
 
-    All are accounted for where costs of I/O are reckoned for a server.
+    With a `[server]` all environments are accounted separately, for their costs of I/O.
     """
     tables = tables_of(document, "environment", MOST_ENVIRONMENTS, problems)
     names = _names(tables, problems)
@@ -245,7 +244,7 @@ def _section(
 
 
 def _names(tables: Sequence[tuple[str, dict[str, object]]], problems: Problems) -> list[str]:
-    """Names of all tables, those with other problems too; each may occur once."""
+    """Names of all tables, invalid ones included; each name must be unique."""
     first: dict[str, str] = {}
     for path, table in tables:
         name = table.get("name")

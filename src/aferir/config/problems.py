@@ -1,4 +1,4 @@
-"""What is wrong with an experiment file: all of it at once, each with its place and its remedy."""
+"""Errors in an experiment file: collected and reported together, with path and remedy."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ _MOST_SHOWN = 40
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One thing that is wrong."""
+    """One error."""
 
     path: str
-    """Where in the file, e.g. `environment[2].memory`: the second `[[environment]]`."""
+    """Path in the file, e.g. `environment[2].memory`: the second `[[environment]]`."""
     message: str
     remedy: str
 
 
 class Problems:
-    """Collects the problems of one file, so that a user mends them in one go."""
+    """Errors of one file, so that a user can correct them all at once."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
 
     def add(self, path: str, message: str, remedy: str) -> None:
-        """Keep one problem; the same one is kept once."""
+        """Add an error, unless the same one is there already."""
         problem = Problem(path, message, remedy)
         if problem not in self.found:
             self.found.append(problem)
 
     def error(self, source: str) -> UsageError:
-        """All that was found as one error, a line each."""
+        """All errors as one exception, a line each."""
         count = len(self.found)
         lines = [f"{p.path}: {p.message}; {p.remedy}" for p in self.found[:_MOST_SHOWN]]
         if count > _MOST_SHOWN:

@@ -1,4 +1,4 @@
-"""One command measured in several environments, as the experiment that does it. Pure."""
+"""Writes the experiment that measures one command in several environments. Pure."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from aferir.errors import UsageError
 
 MINIMUM = 3
 _PATIENCE = 4
-"""Times the budget after which a run ends, whatever it has."""
+"""Multiple of the budget after which a run ends even if repetitions are missing."""
 _ROUNDS = re.compile(r"(\d+)(?:\.\.(\d+))?")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.+-]+")
 
 
 class Rounds(msgspec.Struct, frozen=True):
-    """How often everything is repeated."""
+    """Number of rounds."""
 
     least: int = MINIMUM
     most: int = 100
     percent: float = 1.0
-    """Sooner than `most` where every mean is known to within so much."""
+    """Half-width of all means in % at which the run stops before `most` rounds."""
 
     @staticmethod
     def read(text: str) -> Rounds:
-        """`10` or `5..50`. Errors: UsageError."""
+        """Parse `10` or `5..50`. Errors: UsageError."""
         found = _ROUNDS.fullmatch(text)
         if found is None:
             raise UsageError(f"-n {text} is no number of rounds", remedy="e.g. -n 20 or -n 5..50")
@@ -49,11 +49,11 @@ def experiment(
     explain: Mapping[str, object] | None = None,
     metric: str = "",
 ) -> dict[str, object]:
-    """The document of an experiment file; `parameters` are those of the program `command`.
+    """Document of an experiment file; `parameters` are those of the program `command`.
 
-    `budget_s` is for all rounds together, which a busy machine may exceed for its least number of
-    rounds; `limit_s` is for one repetition. `explain` is the table of that name, if there is to be
-    one, and `metric` what it is about, if not the duration.
+    `budget_s` is for all rounds together, and may be exceeded to complete the least number of
+    rounds; `limit_s` is for one repetition. `explain` is the table of that name, if any, and
+    `metric` the metric to compare, if it is not the duration.
     """
     name = _name(str(parameters.get("command") or "script"))
     fixed = rounds.least == rounds.most

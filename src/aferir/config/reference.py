@@ -1,4 +1,4 @@
-"""Pages of what sections, environments and programs take, written from their declarations."""
+"""Writes the reference pages of sections, environments and programs from their declarations."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ adds.
 
 
 def sections() -> str:
-    """Markdown: one table for each section."""
+    """Markdown with one table for each section."""
     return "\n".join(
         [
             _SECTIONS_HEAD,
@@ -78,7 +78,7 @@ def sections() -> str:
 
 
 def environments(kinds: Mapping[str, Kind]) -> str:
-    """Markdown: one table, with one row for all kinds that declare a key alike."""
+    """Markdown with one table, in which kinds that declare a key alike share a row."""
     rows: dict[str, list[str]] = {}
     for name, kind in kinds.items():
         for field in kind.keys:
@@ -106,7 +106,7 @@ def _least_memory(kinds: Mapping[str, Kind]) -> str:
 
 
 def page(programs: Mapping[str, Program[Any]]) -> str:
-    """Markdown: one section and one table a program."""
+    """Markdown with one section and one table for each program."""
     return "\n".join([_HEAD, *(_section(program) for program in programs.values())])
 
 
@@ -121,13 +121,13 @@ def _section(program: Program[Any]) -> str:
 
 
 def _table(called: str, declared: Sequence[Field]) -> str:
-    """A row for each key, `called` so in the head."""
+    """Table with a row for each key, under a column named `called`."""
     head = (f"| {called} | what may be written | default | meaning |", "| --- | --- | --- | --- |")
     return "\n".join([*head, *(_row(field) for field in declared), ""])
 
 
 def _described(program: Program[Any]) -> str:
-    """The first sentence of the module that the program is declared in."""
+    """First line of the docstring of the module that declares the program."""
     module = sys.modules[program.parameters.__module__]
     first = (module.__doc__ or "").strip().partition("\n")[0]
     return first if first.endswith(".") else f"{first}."
@@ -166,7 +166,7 @@ def _default(field: Field) -> str:
 
 
 def _literal(value: object) -> str:
-    """A value as TOML has it."""
+    """A value as written in TOML."""
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

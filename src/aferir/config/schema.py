@@ -1,4 +1,4 @@
-"""JSON Schema (draft 2020-12) of what may be written, so that editors complete and check it."""
+"""JSON Schema (draft 2020-12) of experiment files, by which editors complete and check them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DURATION = "^(?=.*[0-9])" + "".join(rf"\s*({_NUMBER}{u})?" for u in units.DURATI
 
 
 def value_schema(field: Field) -> dict[str, Any]:
-    """What may be written for one key, with what it means and its default."""
+    """Schema of the value of one key, with its description and default."""
     schema = _of_form(field)
     if field.help:
         schema["description"] = field.help
@@ -85,14 +85,14 @@ def _list(field: Field, item: Field) -> dict[str, Any]:
 
 
 def _builtin(field: Field) -> Any:
-    """The default as JSON; as text where Python's value is one of ours."""
+    """Default as JSON; as text where Python's value has no JSON form."""
     if field.form in ("text", "list"):
         return spelled(field, field.default) or None
     return field.default
 
 
 def document(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """The schema of a whole experiment file."""
+    """Schema of a whole experiment file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "aferir experiment",
@@ -117,7 +117,7 @@ def document(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) ->
 def table(
     declared: Sequence[Field], tag: Mapping[str, Any] = {}, *, described: str = ""
 ) -> dict[str, Any]:
-    """A table with these keys and no others; `tag` are keys that say which table it is."""
+    """Schema of a table with these keys only; `tag` are keys that identify the table."""
     needed = [*tag, *(field.key for field in declared if field.required)]
     schema: dict[str, Any] = {
         "type": "object",
@@ -135,7 +135,7 @@ _EITHER: Mapping[str, Any] = {
     "if": {"required": ["repetitions"]},
     "then": {"properties": dict.fromkeys(_RULE, False)},
 }
-"""`repetitions`, or all of the three keys of a rule."""
+"""Either `repetitions`, or all three keys of an adaptive rule."""
 
 
 def _server() -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _kinds(kinds: Mapping[str, Kind]) -> dict[str, dict[str, Any]]:
 
 
 def _programs(programs: Mapping[str, Program[Any]]) -> dict[str, dict[str, Any]]:
-    """What a workload does not say, a factor may: see `_needed`."""
+    """Schemas by program; no parameter is required, since a factor may set it: see `_needed`."""
     common = fields(WorkloadKeys)
     own = {
         name: [msgspec.structs.replace(field, required=False) for field in declared_by(program)]
@@ -173,7 +173,7 @@ def _ever_needed(programs: Mapping[str, Program[Any]]) -> list[str]:
 
 
 def _needed(key: str, programs: Mapping[str, Program[Any]]) -> dict[str, Any]:
-    """Programs that need the parameter have it in their tables, unless there is a factor of it."""
+    """Schema that requires a parameter in the tables of its programs unless a factor sets it."""
     needing = [
         name
         for name, program in programs.items()
@@ -189,7 +189,7 @@ def _needed(key: str, programs: Mapping[str, Program[Any]]) -> dict[str, Any]:
 
 
 def _by(key: str, tables: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """A union tagged by that key: an editor asks for the tag, and then knows the other keys."""
+    """Union tagged by that key: an editor completes the tag first, and then its other keys."""
     return {
         "type": "object",
         "required": [key],
@@ -206,7 +206,7 @@ def _tables(one: dict[str, Any], most: int) -> dict[str, Any]:
 
 
 def _factors(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Levels of what any program or kind takes; which of them is used, the whole file says."""
+    """Schema of all possible factors; whether a factor is used depends on the rest of the file."""
     levels: dict[str, list[dict[str, Any]]] = {}
     for program in programs.values():
         for field in declared_by(program):

@@ -1,4 +1,4 @@
-"""The sections of an experiment file, each declared and read for itself into a frozen value."""
+"""Declares the sections of an experiment file and reads each into a frozen value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REPETITIONS = 10
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
-    """`[experiment]`."""
+    """Keys of the `[experiment]` section."""
 
     name: Annotated[Name, told("names the folder of the run")]
     title: Annotated[str, text("heading of the report", "My machine", unset="the name")] | None = (
@@ -71,13 +71,13 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_experiment(table: Mapping[str, object], problems: Problems) -> Experiment:
-    """Defaults stand in for what is wrong, so that the rest of the file is looked at too."""
+    """Read `[experiment]`; defaults replace wrong values, so that the rest is checked too."""
     fields = Fields(table, "experiment", problems)
     return Experiment(**{"name": "unnamed"} | fields.read(Experiment))
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
-    """`[stop]`: either `repetitions`, or `min`, `max` and `interval_percent`."""
+    """Keys of the `[stop]` section: `repetitions`, or `min`, `max` and `interval_percent`."""
 
     repetitions: Annotated[int, whole("of each cell", 1, 1000, unset="10")] | None = None
     minimum: Annotated[int, whole("repetitions at least", 2, 1000, unset="none")] | None = (
@@ -114,7 +114,7 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
-    """Either a number of repetitions, or when to stop."""
+    """Stopping rule: a fixed number of repetitions, or an adaptive rule."""
     fields = Fields(table, "stop", problems)
     stop = Stop(**fields.read(Stop))
     adaptive = [key for key in ("min", "max", "interval_percent") if key in table]
@@ -145,7 +145,7 @@ def read_stop(table: Mapping[str, object], problems: Problems) -> StoppingRule:
 def tables_of(
     document: Mapping[str, object], key: str, most: int, problems: Problems
 ) -> list[tuple[str, dict[str, object]]]:
-    """The tables of an array with their paths, counted from 1."""
+    """Tables of an array with their paths, counted from 1."""
     value = document.get(key)
     if value is None or value == []:
         problems.add(key, f"there is no [[{key}]]", f"add at least one [[{key}]] table")

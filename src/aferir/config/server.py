@@ -1,4 +1,4 @@
-"""`[server]`, which costs of I/O are reckoned for."""
+"""Reads `[server]`, for which costs of I/O are calculated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Share = Annotated[float, number("of the power with all cores busy", 0.0, 0.999)
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """`[server]`."""
+    """Keys of the `[server]` section."""
 
     peak_w: Annotated[
         float,
@@ -44,7 +44,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 def read_server(
     table: Mapping[str, object], host: HostLimits, problems: Problems
 ) -> ServerSpec | None:
-    """What `[server]` says of its power; None where the file has no such table, or a wrong one."""
+    """Server of the file; None where there is no such table, or where it is wrong."""
     if not table:
         return None
     fields = Fields(table, "server", problems)

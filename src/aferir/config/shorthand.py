@@ -1,4 +1,4 @@
-"""Environments in one line, as `podman image=debian:12 network=none`, and the table each means."""
+"""Reads environments from one line each, e.g. `podman image=debian:12 network=none`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ ALIASES: Mapping[str, Mapping[str, object]] = {
     "docker": {"kind": "oci", "engine": "docker"},
     "gvisor": {"kind": "oci", "engine": "podman", "runtime": "runsc"},
 }
-"""Short names of kinds of environment with some of their keys."""
+"""Short names for kinds of environment with some of their keys."""
 USUAL = ("native", "container", "podman", "gvisor")
-"""What is measured where nobody says: what starts within a second. Guests are to be named."""
+"""Default environments of `aferir measure`: those that start within a second. Virtual machines must
+be named.
+"""
 
 
 def environment_tables(written: Sequence[str], kinds: Collection[str]) -> list[dict[str, object]]:
-    """The `[[environment]]` tables of several lines, each under a name of its own.
+    """`[[environment]]` tables of several lines, each with a unique name.
 
     Errors: UsageError where a line names no kind, or has a word that is not KEY=VALUE.
     """
@@ -42,7 +44,7 @@ def environment_tables(written: Sequence[str], kinds: Collection[str]) -> list[d
 def alike(
     tables: Sequence[Mapping[str, object]], kinds: Mapping[str, Kind]
 ) -> list[dict[str, object]]:
-    """The same, all with as many CPUs as the kind with the fewest has, where no table says any."""
+    """Tables with equal numbers of CPUs: those of the smallest kind, unless any table sets them."""
     most = [kinds[str(table["kind"])].most_cpus for table in tables]
     fewest = min((cpus for cpus in most if cpus is not None), default=None)
     if fewest is None or any("cpus" in table or "pin" in table for table in tables):
@@ -51,7 +53,7 @@ def alike(
 
 
 def usual(kinds: Collection[str]) -> list[str]:
-    """Those of the usual environments that this aferir has."""
+    """Default environments that this installation has."""
     return [name for name in USUAL if name in kinds or _kind(name) in kinds]
 
 
@@ -81,7 +83,7 @@ def _table(line: str, kinds: Collection[str]) -> dict[str, object]:
 
 
 def _read(text: str) -> object:
-    """A number, a truth value or a list where it is one, else text."""
+    """JSON value of a word if it is a number, a truth value or a list; else the text itself."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""An experiment made small enough for a machine that is smaller than the one it was written for.
+"""Reduces an experiment to fit a machine smaller than the one it was written for.
 
-Only where the file permits it (`shrink = true`), since other figures come of it; what is made
-smaller, and what is left out altogether, is said in the report.
+Only where the file permits it (`shrink = true`), since the figures change; the report lists what
+was reduced and what was left out.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from aferir.model.units import format_size, parse_size
 
 Table = Mapping[str, object]
 _MOST_MEMORY = 0.75
-"""Share of the host's memory above which nothing would be left for the host itself."""
+"""Largest share of the host's memory to request; the rest is left to the host itself."""
 _STEP = 2**26
 
 
 class Shrunk(msgspec.Struct, frozen=True):
-    """A document that asks for no more than the host has, and how it differs from the file."""
+    """Document that requests no more than the host has, and its differences from the file."""
 
     document: Table
     notes: tuple[str, ...] = ()
 
 
 class _Change(msgspec.Struct, frozen=True):
-    """What is changed in one table; changes of one wording are said together."""
+    """A change in one table; changes with the same words are reported together."""
 
     name: str
     words: str
 
 
 def shrink(document: Table, host: HostLimits, kinds: Mapping[str, Kind]) -> Shrunk:
-    """Lower CPUs, threads and memory of the environments and workloads, if the file permits it.
+    """Reduce CPUs, threads and memory of environments and workloads, if the file permits it.
 
-    Whatever is wrong with the document stays so, for those who read it to say.
+    Errors in the document are left in it, for its readers to report.
     """
     experiment = document.get("experiment")
     if not is_table(experiment) or experiment.get("shrink") is not True:
@@ -62,7 +62,7 @@ def shrink(document: Table, host: HostLimits, kinds: Mapping[str, Kind]) -> Shru
 
 
 def _said(word: str, changes: Sequence[_Change]) -> list[str]:
-    """`environments native, vm: 1 instead of 2 CPUs`."""
+    """Sentences such as `environments native, vm: 1 instead of 2 CPUs`."""
     names: dict[str, list[str]] = {}
     for change in changes:
         names.setdefault(change.words, []).append(change.name)
@@ -77,10 +77,10 @@ def _tables(document: Table, key: str) -> Sequence[object]:
 def _fitted(
     table: object, host: HostLimits, kinds: Mapping[str, Kind], gone: Collection[object]
 ) -> tuple[object | None, list[_Change]]:
-    """The table as it fits, or None where not even its kind's least does; what was changed.
+    """Table that fits the host, or None where even its kind's minimum does not; and changes.
 
-    Keys of a workload are treated alike: it has `threads`, and no memory. It does not run in
-    environments that are `gone`.
+    Workloads are treated alike: they have `threads`, and no memory. They do not run in environments
+    that are `gone`.
     """
     if not is_table(table):
         return table, []

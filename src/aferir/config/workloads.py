@@ -1,4 +1,4 @@
-"""`[[workload]]`: one program of the experiment with its parameters."""
+"""Reads `[[workload]]` tables: a program of the experiment with its parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aferir.model.words import choose, shown
 from aferir.programs.base import Program, declared_by, judge
 
 RESERVED = "allocation"
-"""A workload of that name would share its cells with the records of allocations."""
+"""Forbidden name: such a workload would share its cells with the records of allocations."""
 _DEFAULT_LIMIT_S = 120.0
 _IN_BRACES = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
@@ -33,7 +33,7 @@ class WorkloadTable(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Parameter]
     time_limit_s: float
     environments: tuple[str, ...]
-    """Empty: all of them."""
+    """Names of environments; empty: all of them."""
     skip_emulated: bool
 
 
@@ -72,7 +72,7 @@ def read_workload(
     experiment: Experiment,
     problems: Problems,
 ) -> WorkloadTable | None:
-    """One `[[workload]]` table; None where its name or program is wrong."""
+    """Read one `[[workload]]` table; None where its name or program is wrong."""
     fields = Fields(table, path, problems)
     program = fields.choice("program", tuple(programs), f'program = "{next(iter(programs))}"')
     own = declared_by(programs[program]) if program is not None else ()
@@ -117,7 +117,7 @@ def _parameter(fields: Fields, field: Field) -> Parameter | None:
 
 
 def as_parameter(field: Field, written: object) -> object:
-    """As it stands in a plan: without units, and a list of words as one text."""
+    """Value as stored in a plan: without units, and a list of words as one text."""
     if field.spelling and isinstance(written, str):
         try:
             return read_value(field, written)
@@ -131,7 +131,7 @@ def as_parameter(field: Field, written: object) -> object:
 
 
 def placeholders(workload: WorkloadTable, program: Program[Any]) -> frozenset[str]:
-    """Names in braces in the texts of a program that fills in the levels of factors."""
+    """Names in braces in the texts of a program that substitutes factor levels."""
     if not program.fills:
         return frozenset()
     texts = (text for text in workload.parameters.values() if isinstance(text, str))
@@ -141,7 +141,7 @@ def placeholders(workload: WorkloadTable, program: Program[Any]) -> frozenset[st
 def filled(
     parameters: Mapping[str, Parameter], levels: Mapping[str, Parameter]
 ) -> dict[str, Parameter]:
-    """Parameters with the levels of factors in place of their names in braces."""
+    """Parameters with factor levels substituted for their names in braces."""
 
     def fill(text: Parameter) -> Parameter:
         if not isinstance(text, str):
@@ -159,9 +159,9 @@ def judge_parameters(
     program: Program[Any],
     problems: Problems,
 ) -> msgspec.Struct | None:
-    """The parameters as the program takes them; None where some are wrong.
+    """Parameters as the program's struct; None where some are wrong.
 
-    What is wrong is told of the key of the workload, or of the factor, where it is `varied`.
+    An error is reported for the key of the workload, or for the factor where the key is `varied`.
     """
     values, wrong = judge(program, parameters)
     for one in wrong:

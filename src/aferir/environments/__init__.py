@@ -1,1 +1,1 @@
-"""Where programs run: one file or folder per kind of environment behind the Protocol in `base`."""
+"""Where programs run: one file or folder for each kind of environment, behind `base`'s Protocol."""

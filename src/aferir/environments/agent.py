@@ -1,4 +1,4 @@
-"""Programs and files in a guest by way of qemu-guest-agent.
+"""Runs programs and copies files in a guest through qemu-guest-agent.
 
 Source: QEMU Guest Agent Protocol Reference (guest-exec, guest-exec-status, guest-file-*).
 """
@@ -26,9 +26,10 @@ from aferir.linux.running import Running
 _CHUNK = 1 << 20
 """Bytes of a file in one message."""
 _POLL_S = (0.002, 0.02)
-"""First and longest pause between two looks at a running program; it doubles in between."""
+"""First and longest polling period of a running program, in s; it doubles in between."""
 _ANSWER_S = 60.0
-"""The agent is a single thread: on an emulated CPU shared with a busy program it is slow."""
+"""Time limit of an answer in s: the agent has one thread, and is slow on an emulated, shared CPU.
+"""
 _VARIABLES = {
     "HOME": "/root",
     "LANG": "C.UTF-8",
@@ -43,7 +44,7 @@ while [ $left -gt 0 ]; do
 done 2> /dev/null
 true
 """
-"""Kills every process whose environment has that line, again until a look finds none."""
+"""Script that kills every process whose environment has that line, until none is left."""
 _RECEIVE = """
 for port in /dev/vport*p2; do :; done
 : > "$3" || exit
@@ -52,7 +53,9 @@ while [ "$(stat -c %s "$3")" != "$1" ]; do
 done
 chmod "$2" "$3"
 """
-"""Until the guest's kernel knows that the port's other end is open, there is nothing to read."""
+"""Script that receives a file; it retries since the guest's kernel reads nothing from the port
+until it knows that the other end is open.
+"""
 
 
 def run(
@@ -62,11 +65,12 @@ def run(
     timeout_s: float | None,
     environment: Mapping[str, str],
 ) -> Completed:
-    """Run a program to its end and keep what it printed (up to 16 MiB of each stream).
+    """Run a program to its end and capture its output (up to 16 MiB of each stream).
 
-    Its environment carries a mark, so that whatever it started can be ended with it.
-    Errors: MissingError where the guest has no such program, TimeoutExpired, ProgramError where
-    the agent does not answer.
+    Its environment carries a mark by which everything that it started can be killed.
+
+    Errors: MissingError where the guest has no such program, TimeoutExpired, ProgramError where the
+    agent does not answer.
     """
     started = time.time_ns()
     clock = time.perf_counter()
@@ -92,7 +96,7 @@ def run(
 
 
 def not_run(program: str, said: str) -> MissingError:
-    """What to say where the guest could not execute it."""
+    """Error about a program that the guest could not execute."""
     return MissingError(
         f"the program `{program}` cannot be run in the guest: {said.strip()}",
         remedy="put it there first, or check its mode",
@@ -100,10 +104,11 @@ def not_run(program: str, said: str) -> MissingError:
 
 
 def put(socket: JsonSocket, port: Path, source: Path, destination: PurePosixPath) -> None:
-    """Copy one file into the guest, keeping its mode and making the folders above it.
+    """Copy one file into the guest, preserving its mode and creating missing folders.
 
-    Its bytes go through `port`, as they are: the agent, which wants text, took a second and more
-    for each MiB in an emulated guest. Errors: ProgramError where the guest does not let us.
+    Its bytes are sent through `port` in binary: through the agent, which requires base64, a MiB
+    took over a second in an emulated guest. Errors: ProgramError where the guest does not accept
+    it.
     """
     _must(socket, ["mkdir", "-p", str(destination.parent)])
     with source.open("rb") as content, sockets.socket(sockets.AF_UNIX) as line:
@@ -123,7 +128,7 @@ def put(socket: JsonSocket, port: Path, source: Path, destination: PurePosixPath
 def get(socket: JsonSocket, source: PurePosixPath, destination: Path) -> None:
     """Copy one file of the guest to the host.
 
-    Errors: ProgramError where there is none.
+    Errors: ProgramError where it does not exist.
     """
     handle = socket.ask("guest-file-open", {"path": str(source), "mode": "r"})
     destination.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +162,10 @@ def _start(
 
 
 def _ended(socket: JsonSocket, pid: int, limit_s: float | None) -> dict[str, Any] | None:
-    """What became of a program; None where it still runs after so many seconds in which we ran."""
+    """Final status of a program; None where it still runs after the limit.
+
+    Time in which we were stopped ourselves does not count.
+    """
     clock, pause = Running(), _POLL_S[0]
     while True:
         if (status := _status(socket, pid)) is not None:
@@ -170,13 +178,13 @@ def _ended(socket: JsonSocket, pid: int, limit_s: float | None) -> dict[str, Any
 
 
 def _status(socket: JsonSocket, pid: int) -> dict[str, Any] | None:
-    """What became of a program that has ended, which the agent then forgets."""
+    """Status of a program that has ended, which the agent then discards; None while it runs."""
     status = socket.ask("guest-exec-status", {"pid": pid}, timeout_s=_ANSWER_S)
     return dict(status) if status["exited"] else None
 
 
 def _kill_marked(socket: JsonSocket, mark: str, program: int) -> None:
-    """Kill a program and what it started, and fetch its status so that the agent forgets it."""
+    """Kill a program and its descendants, and collect its status so that the agent discards it."""
     aim = {"AIM": f"{undo.MARK}={mark}"}
     killer = _start(socket, ["/bin/sh", "-c", _KILL], aim, capture=False)
     deadline_s = wait.after(_ANSWER_S)

@@ -1,8 +1,8 @@
-"""What a kind of environment is, and the Protocols of environments and of their instances.
+"""Defines kinds of environment, and the Protocols of environments and of their instances.
 
-A kind is one value in one module; nothing outside of that module asks for it by its name. This is
-a whole one: programs run on the host, with as many heaps of malloc as one asks for, and have their
-temporary files in a folder of the instance's own.
+A kind is one value in one module; no other module refers to it by name. The following is a complete
+one: programs run on the host with a given number of malloc heaps, and with their temporary files in
+a folder of the instance's own.
 
     import tempfile
     import time
@@ -101,26 +101,26 @@ from aferir.model.plan import EnvironmentSpec
 
 
 class Phases(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds spent in each step of one allocation; they add up to the whole.
+    """Duration of each step of an allocation in s.
 
-    The terms are those of Dutra 2015, chapter 5: TaR = TeF + TcI + TiI. None means that this
-    kind of environment has no such step, or that it cannot be observed.
+    The terms are those of Dutra 2015, chapter 5: TaR = TeF + TcI + TiI. None means that this kind
+    of environment has no such step, or that it cannot be observed.
     """
 
     placed_s: float | None = None
     """TeF: choosing the physical node."""
     copied_s: float | None = None
-    """TcI: making the instance's disk from the image."""
+    """TcI: copying the image to the instance's disk."""
     booted_s: float | None = None
-    """First part of TiI: until the instance's own first program runs."""
+    """First part of TiI: until the first program of the instance runs."""
     ready_s: float | None = None
-    """Second part of TiI: from there until a command can be run in it."""
+    """Second part of TiI: from then until a command can be run in it."""
     total_s: float
-    """TaR, from the request until a command can be run."""
+    """TaR: from the request until a command can be run."""
 
     @classmethod
     def between(cls, asked: float, copied: float, booted: float, ready: float) -> Phases:
-        """The steps between four moments of one clock, in seconds."""
+        """Phases between four times of one clock, in s."""
         return cls(
             copied_s=copied - asked,
             booted_s=booted - copied,
@@ -134,24 +134,27 @@ def _no_members(_: Sequence[str]) -> Mapping[str, Sequence[str]]:
 
 
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the host accounts for what an instance uses, and who else does."""
+    """Where the host accounts for the resources that an instance and its members use."""
 
     cgroups: dict[str, Path] = {}
-    """Controller to folder: `cpuacct`, `cpu`, `memory`, `blkio`; or `unified` (cgroup v2)."""
+    """Folder by controller: `cpuacct`, `cpu`, `memory`, `blkio`; or `unified` (cgroup v2)."""
     processes: tuple[int, ...] = ()
     """Host processes that *are* the instance, e.g. the emulator."""
     processors: tuple[Path, ...] = ()
-    """Processors of a guest: stat files of those threads of the host that are its processors."""
+    """Virtual processors of a guest: stat files of the host threads that run them."""
     own_kernel: bool = False
     """True where /proc inside the instance is the instance's own, as in a VM."""
     members: dict[str, Accounting] = {}
-    """The accounting, by name, of the members of an instance that is several: nodes of a cluster,
-    tenants."""
+    """Accounting by name of the members of an instance that has several: nodes of a cluster,
+    tenants.
+    """
     entering: Callable[[Sequence[str]], Mapping[str, Sequence[str]]] = _no_members
-    """The host's command that runs a given one inside, by member that has a kernel, and so a load,
-    of its own."""
+    """Command of the host that runs a given command inside, by member with its own kernel and so
+    its own load.
+    """
     elsewhere: Callable[[Asked], Measured] | None = None
-    """Runs a program in an instance on another host, between two looks of that host; None: here."""
+    """Runs a program in an instance on another host, between two snapshots taken there; None: here.
+    """
 
 
 class Instance(Protocol):
@@ -163,7 +166,7 @@ class Instance(Protocol):
 
     @property
     def spec(self) -> EnvironmentSpec:
-        """What was asked for."""
+        """Specification from which it was allocated."""
         ...
 
     def run(
@@ -174,11 +177,11 @@ class Instance(Protocol):
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program in the instance to its end; same errors as `aferir.process.run`."""
+        """Run a program in the instance to its end; same errors as `aferir.linux.process.run`."""
         ...
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into the instance, keeping its mode."""
+        """Copy one host file into the instance, preserving its mode."""
         ...
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
@@ -186,7 +189,7 @@ class Instance(Protocol):
         ...
 
     def pause(self) -> None:
-        """Stop the instance from using any CPU, so that it disturbs no other measurement."""
+        """Stop the instance from using any CPU, so that it does not disturb other measurements."""
         ...
 
     def resume(self) -> None:
@@ -194,7 +197,7 @@ class Instance(Protocol):
         ...
 
     def release(self) -> float:
-        """Give everything back; seconds that it took (TlR)."""
+        """Release all resources; returns the duration in s (TlR)."""
         ...
 
 
@@ -204,59 +207,62 @@ class Environment(Protocol):
     kind: str
 
     def check(self) -> list[Finding]:
-        """What this machine lacks for it, with the command that mends it. Changes nothing."""
+        """Findings about what this machine lacks for it, with remedies. Changes nothing."""
         ...
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image with those packages besides its own.
+        """Build or find the image with those packages added; returns its content hash.
 
-        Its content hash for provenance, empty where there is none.
+        The hash is for the provenance; it is empty for kinds without an image.
         """
         ...
 
     def allocate(self, spec: EnvironmentSpec) -> Instance:
-        """Make an instance; MissingError where `check` has a `missing` finding."""
+        """Allocate an instance. Errors: MissingError where `check` has a `missing` finding."""
         ...
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What any kind of environment is made with."""
+    """What a kind needs to make its environment."""
 
     progress: Progress = silent
-    """Told in words what takes long."""
+    """Receives messages about slow steps."""
     clean: Callable[[Sequence[Entry]], Sequence[str]] = partial(
         cleaning.clean, cleaners=cleaning.LINUX
     )
-    """Undoes what ended programs have left in the journal; what it could not undo, in words."""
+    """Removes what the journal records of dead owners; returns messages about what it could not
+    remove.
+    """
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of environment: everything that the rest of aferir has to know of it."""
+    """A kind of environment: all that the rest of aferir needs to know about it."""
 
     name: str
-    """What `kind` says in an experiment file."""
+    """Value of `kind` in an experiment file."""
     spec: type[EnvironmentSpec]
-    """What one environment of it is, see there."""
+    """Struct that specifies one environment of the kind, and declares its keys."""
     make: Callable[[Context], Environment]
-    """Makes nothing on the machine yet."""
+    """Makes the environment; allocates nothing on the machine."""
     clean: Mapping[str, Cleaner] = {}
-    """What undoes, by their kind, journal entries that only this kind of environment writes."""
+    """Cleaner for each kind of journal entry that only this kind of environment writes."""
     least_memory_bytes: int = 2**24
-    """Below it nothing starts in an instance, or in one of its nodes."""
+    """Smallest memory in bytes with which an instance, or one of its nodes, starts."""
     most_cpus: int | None = None
-    """The most CPUs of one instance, where the kind has fewer than the host may have."""
+    """Largest number of CPUs of one instance; None: as many as the host has."""
     on_host: bool = False
-    """Whether its programs run where aferir does: on the host's kernel, and with its files."""
+    """True if its programs run on the host's kernel with the host's files."""
     has_image: bool = False
-    """Whether instances start from the image, which gets the Debian packages of programs."""
+    """True if instances start from the image, which includes the Debian packages of programs."""
     any_program: bool = True
-    """Whether programs run in it that do not name it, as those that ask a cloud for instances."""
+    """True if any program runs in it; False if only those that name it, as programs for clouds do.
+    """
     features: tuple[Feature, ...] = ()
-    """What can be taken away from its instances to find what it costs."""
+    """Features that can be removed from its instances to measure their cost."""
     mpi: str = ""
-    """The MPI that starts programs on all nodes of an instance; empty: there is one node."""
+    """MPI that starts programs on all nodes of an instance; empty: there is one node."""
 
     @property
     def keys(self) -> tuple[Field, ...]:
-        """What may be written in its `[[environment]]` tables, besides `name` and `kind`."""
+        """Keys of its `[[environment]]` tables other than `name` and `kind`."""
         return tuple(field for field in fields(self.spec) if field.help)

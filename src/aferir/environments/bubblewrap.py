@@ -1,4 +1,4 @@
-"""Sandboxes by bwrap(1), as Flatpak makes them: namespaces of everything, and no daemon."""
+"""Sandboxes by bwrap(1), as Flatpak makes them: with all namespaces, and without a daemon."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from aferir.environments.tool import INSIDE, VARIABLES, Place, Tool
 
 
 def command(place: Place) -> list[str]:
-    """All namespaces there are, a /dev and a /proc of its own, and no variable of the host's."""
+    """Command with all namespaces, its own /dev and /proc, and none of the host's variables."""
     return [
         *("bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent", "--clearenv"),
         *("--bind", str(place.root), "/", "--proc", "/proc", "--dev", "/dev"),

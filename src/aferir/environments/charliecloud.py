@@ -1,4 +1,4 @@
-"""Containers by ch-run(1) of Charliecloud, as high-performance computing uses them."""
+"""Containers by Charliecloud's ch-run(1), as used in high-performance computing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from aferir.environments.tool import INSIDE, VARIABLES, Place, Tool
 
 
 def command(place: Place) -> list[str]:
-    """A user and a mount namespace; the network and /dev, /proc, /sys, /tmp are the host's.
+    """Command with a user and a mount namespace; network, /dev, /proc, /sys are the host's.
 
-    It takes the user's name from the variable USER, and ends where there is none.
+    ch-run reads the user's name from the variable USER, and fails without it.
     """
     return [
         *("env", "USER=root", "ch-run", "--write", "--no-home", "--private-tmp"),

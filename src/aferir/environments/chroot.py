@@ -1,4 +1,4 @@
-"""Another root folder by chroot(8), and nothing else: processes and network are the host's."""
+"""Another root folder by chroot(8), with the host's processes and network."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from aferir.environments.tool import INSIDE, VARIABLES, Place, Tool
 
 
 def command(place: Place) -> list[str]:
-    """Source: chroot(1)."""
+    """Command that starts the instance. Source: chroot(1)."""
     return ["chroot", str(place.root), str(INSIDE), *VARIABLES]
 
 

@@ -1,4 +1,4 @@
-"""What a machine prints while it boots, and what is made of that where it does not."""
+"""Reads a machine's console output to explain why it did not boot."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[^\[])|[\x00-\x1f\x7f]")
 
 
 def readable(said: str) -> list[str]:
-    """Lines with text of what was said to a terminal, without what moves its cursor (ECMA-48)."""
+    """Lines of terminal output that contain text, without control sequences (ECMA-48)."""
     plain = (_CONTROL.sub("", line).strip() for line in said.splitlines())
     return [line for line in plain if line]
 
 
 def telling(lines: list[str]) -> list[str]:
-    """Where a kernel says why it stops, that line: a trace of calls follows it; else the last."""
+    """The line of a kernel panic, since a call trace follows it; else the last three lines."""
     return [line for line in lines if "Kernel panic" in line][:1] or lines[-3:]
 
 
 def did_not_boot(
     program: str, child: subprocess.Popen[str], limit_s: float, consoles: Sequence[Path]
 ) -> ProgramError:
-    """The error of a guest that has not booted, with the most telling lines of those files.
+    """Error about a guest that has not booted, with the relevant lines of its consoles.
 
     `program` is what users call the child that is the guest.
     """

@@ -1,7 +1,7 @@
-"""What kinds of environment do to a program, each of which can be taken away by itself.
+"""Features of environments, each of which can be removed on its own to measure its cost.
 
-A kind declares its own; those that several kinds share are here. `aferir explain` takes them away
-alone and together, to find what each costs.
+A kind declares its own; those that several kinds share are here. `aferir explain` removes them
+alone and together.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Mapping
 import msgspec
 
 HOST_MEMORY = "the host's memory"
-"""Stands for as much memory as the host has, see `Feature.without`."""
+"""Placeholder for the amount of memory that the host has, see `Feature.without`."""
 
 
 class Feature(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that an environment may have, and how it is taken away.
+    """One feature of environments, and how it is removed.
 
-    An environment has it where what `without` says changes its specification.
+    An environment has the feature if applying `without` changes its specification.
     """
 
     name: str
-    """Its name in words that finish "... comes from the": `seccomp filter`."""
+    """Name in words that complete "... comes from the": `seccomp filter`."""
     without: Mapping[str, object]
-    """Keys of its table that take it away, with their values; None: the key is left out."""
+    """Keys of the environment's table that remove it, with their values; None: delete the key."""
     remedy: str
-    """How a user takes it away, as a sentence without its full stop."""
+    """How a user removes it: a sentence without its full stop."""
     gives_up: str
-    """What is lost with it, in words that follow "this gives up"."""
+    """What is lost without it, in words that follow "this gives up"."""
 
 
 CPUS = Feature(
@@ -62,7 +62,7 @@ COLD_CACHE = Feature(
     gives_up="the memory that the files are in",
 )
 PROCESSORS: tuple[Feature, ...] = (CPUS, QUOTA, SMALL_PAGES, MERGED_PAGES, COLD_CACHE)
-"""Features of every kind that control groups of the host hold to its CPUs."""
+"""Features of every kind whose CPUs the host's control groups limit."""
 
 MEMORY = Feature(
     name="memory limit",

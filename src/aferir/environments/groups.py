@@ -1,4 +1,4 @@
-"""The control groups of an instance whose processes are the host's: limits, accounts, a freezer."""
+"""Control groups of an instance whose processes are the host's: limits, accounting, freezer."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ _FREEZE_S = 10.0
 
 
 def name_of(entry: Entry) -> str:
-    """Name of the instance, and of its groups, that a journal's entry announces."""
+    """Name of the instance and of its groups, from its journal entry."""
     return f"aferir-{entry.id}"
 
 
 def make(
     entry: Entry, spec: EnvironmentSpec, cpus: Sequence[int], *, memory: bool = True
 ) -> dict[str, Path]:
-    """Controller (or `unified`) to folder, with the limits of `spec`, but for its `memory` if not.
+    """Make the groups with the limits of `spec`; returns their folders by controller.
 
-    Errors: MissingError where it is not allowed, or a controller that a limit takes is missing.
+    The memory limit is left out where `memory` is False. Errors: MissingError where it is not
+    permitted, or where the controller of a limit is missing.
     """
     have = cgroup.layout()
     limits = cgroup.Limits(
@@ -57,11 +58,11 @@ def make(
 def accounting(
     folders: Mapping[str, Path], first_program: str, *, made_below: str, own_kernel: bool
 ) -> Accounting:
-    """The groups that have members, and the instance's first program by the host's number.
+    """Groups that have members, and the host pids of the instance's first program.
 
-    With `own_kernel` all processes that run it. The accounts of `blkio` leave out the groups below
-    (blkio-controller.rst), so that one is the group that an engine has made there: the one that
-    the pattern `made_below` finds, empty where none is made.
+    With `own_kernel` all processes that run the kernel. The accounts of `blkio` exclude child
+    groups (blkio-controller.rst), so for `blkio` it is the child group that an engine made: the one
+    that the pattern `made_below` matches, which is empty where none is made.
     """
     made = {name: _made(path, made_below) for name, path in folders.items()}
     members = {name: cgroup.members(path) for name, path in made.items()}
@@ -76,7 +77,7 @@ def accounting(
 
 
 def _made(group: Path, pattern: str) -> Path:
-    """The group below that an engine has made for the instance, where it has."""
+    """Child group that an engine made for the instance, or the group itself."""
     found = sorted(group.glob(pattern)) if pattern else []
     return found[0] if found else group
 
@@ -88,7 +89,7 @@ def _name(pid: int) -> str:
 
 
 def freeze(folders: Mapping[str, Path], *, frozen: bool) -> None:
-    """Stop all members, or let them go on; returns when it is done.
+    """Freeze or thaw all members; returns when the kernel has done so.
 
     Sources: freezer-subsystem.rst, cgroup-v2.rst. Errors: ProgramError where they do not stop.
     """

@@ -1,4 +1,4 @@
-"""A guest with qemu-guest-agent in it: what is the same whatever program is its machine."""
+"""Common part of guests with qemu-guest-agent, whatever program runs the machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GuestWithAgent(ABC):
         phases: Phases,
         called: str = "the guest",
     ) -> None:
-        """`child` is its machine, `connection` leads to its agent; errors say what is `called`."""
+        """`child` runs the machine, `connection` leads to its agent; errors name it as `called`."""
         self.phases = phases
         self._entry: Entry | None = entry
         self._child = child
@@ -42,7 +42,7 @@ class GuestWithAgent(ABC):
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program in the guest; its duration is the host's, to within 20 ms."""
+        """Run a program in the guest; its duration is measured on the host, to within 20 ms."""
         self._alive()
         done = agent.run(self._agent, command, timeout_s=timeout_s, environment=environment or {})
         if check and done.exit_code != 0:
@@ -50,7 +50,7 @@ class GuestWithAgent(ABC):
         return done
 
     def release(self) -> float:
-        """Switch it off and remove everything; seconds that it took."""
+        """Power it off and remove everything; returns the duration in s."""
         clock = time.perf_counter()
         entry, self._entry = self._entry, None
         if entry is not None:
@@ -60,10 +60,10 @@ class GuestWithAgent(ABC):
 
     @abstractmethod
     def _give_back(self, entry: Entry) -> None:
-        """Remove it and its entry. Errors: OSError where something stays."""
+        """Remove the guest and its journal entry. Errors: OSError where something is left."""
 
     def _alive(self) -> Entry:
-        """Its entry. Errors: ProgramError where it does not run."""
+        """Journal entry of the guest. Errors: ProgramError where it does not run."""
         if self._entry is None or self._child.poll() is not None:
             raise ProgramError(f"{self._called} does not run")
         return self._entry

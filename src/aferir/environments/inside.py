@@ -1,9 +1,9 @@
-"""Commands and files of an instance by way of `aferir-inside`, the first program that runs in it.
+"""Runs commands and copies files through `aferir-inside`, the first program of an instance.
 
-The program talks over its standard input and output, which every tool that starts an instance
-passes on. So a kind of environment is no more than the command line that starts it, a command is
-started within a millisecond, and it has exactly the isolation that the tool gives. The messages are
-those of native/inside/frames.hpp: `u32 size | u8 kind | u32 task | payload`, little endian.
+The program communicates over its standard input and output, which every tool that starts an
+instance passes on. So a kind of environment needs no more than a command line, a command starts
+within a millisecond, and it has exactly the isolation of the tool. The messages are those of
+native/inside/frames.hpp: `u32 size | u8 kind | u32 task | payload`, little endian.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _EXITED = struct.Struct("<iQ")
 _PIECE = 1 << 16
 _NOT_THERE = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
 _KILL_S = 20.0
-"""How long what was killed may take to be gone, on a host that is busy."""
+"""Time limit in s for killed processes to exit, on a busy host."""
 _ENDED = "the instance ended, and the program with it"
 
 
@@ -42,10 +42,10 @@ class _Message(msgspec.Struct, frozen=True):
 
 
 class Inside:
-    """One connection. Tasks may run beside each other, each in a thread of the caller's."""
+    """One connection. Tasks may run concurrently, each from its own thread of the caller."""
 
     def __init__(self, read: int, write: int) -> None:
-        """Handles of pipes, which stay the caller's to close."""
+        """File descriptors of pipes, which the caller closes."""
         self._read, self._write = read, write
         self._buffer = b""
         self._turn = threading.Lock()
@@ -54,7 +54,10 @@ class Inside:
         self._open = True
 
     def greet(self, timeout_s: float) -> None:
-        """Wait until the program runs. Errors: ProgramError where it ends, or does not in time."""
+        """Wait until the program runs.
+
+        Errors: ProgramError where it exits, or is not up in time.
+        """
         deadline_s = wait.after(timeout_s)
         while (message := self._taken()) is None:
             readable, _, _ = select.select([self._read], [], [], wait.left_s(deadline_s))
@@ -74,9 +77,9 @@ class Inside:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program to its end; its duration is from its start to its end in there.
+        """Run a program to its end; its duration is measured inside, from start to end.
 
-        What it left in the background is not waited for. Errors: as of `aferir.process.run`.
+        Processes that it left in the background are not waited for. Errors: as of `process.run`.
         """
         variables = {**(environment or {}), undo.MARK: uuid.uuid4().hex}
         words = [*command, *(f"{name}={value}" for name, value in variables.items())]
@@ -93,7 +96,7 @@ class Inside:
         return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file in, keeping its mode. Errors: ProgramError where it cannot be."""
+        """Copy one host file in, preserving its mode. Errors: ProgramError where it fails."""
         task, answers = self._begun()
         try:
             with source.open("rb") as stream:
@@ -109,7 +112,7 @@ class Inside:
             raise ProgramError(f"{source} cannot be put to {destination}: {_why(answer)}")
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file out. Errors: ProgramError where it is not there or no ordinary file."""
+        """Copy one file out. Errors: ProgramError where it does not exist or is not regular."""
         task, answers = self._begun()
         try:
             self._send("G", task, os.fsencode(str(source)))
@@ -164,7 +167,7 @@ class Inside:
         )
 
     def _kill(self, task: int, answers: queue.SimpleQueue[_Message | None]) -> None:
-        """Kill all that came of a task, and wait for its end."""
+        """Kill all processes of a task, and wait until it ends."""
         try:
             self._send("K", task)
             for message in _until(answers, _KILL_S):
@@ -191,7 +194,7 @@ class Inside:
                 raise ProgramError(_ENDED) from None
 
     def _listen(self) -> None:
-        """In a thread: hand messages to whoever waits for them, until there are no more."""
+        """Thread that passes messages to the tasks that wait for them, until the pipe closes."""
         while True:
             while (message := self._taken()) is not None:
                 if (answers := self._tasks.get(message.task)) is not None:
@@ -224,7 +227,7 @@ class Inside:
 def _until(
     answers: queue.SimpleQueue[_Message | None], timeout_s: float | None
 ) -> Iterator[_Message]:
-    """Messages as they come, until the instance ends. Errors: TimeoutExpired."""
+    """Messages as they arrive, until the instance ends. Errors: TimeoutExpired."""
     deadline_s = None if timeout_s is None else wait.after(timeout_s)
     while True:
         left_s = None if deadline_s is None else wait.left_s(deadline_s)

@@ -1,8 +1,8 @@
-"""Time to interactive: from the request for an instance to the first output of the first command.
+"""Time to interactive: from the request for an instance to the first output of its first command.
 
-One ledger for every kind of environment. Its parts are taken at moments that follow each other, so
-that they add up; each moment is that of an event: a message on a pipe, the change of a file, the
-end of a process.
+The ledger is the same for every kind of environment. Its parts lie between successive times, so
+that they add up; each time is that of an event: a message on a pipe, the change of a file, the end
+of a process.
 """
 
 from __future__ import annotations
@@ -19,48 +19,50 @@ from aferir.errors import AferirError
 from aferir.model.plan import EnvironmentSpec
 
 Shape = Literal["sequential", "staggered", "burst"]
-"""One after the other; so many seconds apart, whether or not those before are done; all at once."""
+"""`sequential`: one after another; `staggered`: at a fixed interval, whether or not earlier ones
+are done; `burst`: all at once.
+"""
 COMMAND = ("/bin/echo", "here")
 PARTS = ("copied_s", "booted_s", "ready_s", "answered_s")
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):
-    """One request, in seconds."""
+    """Durations of one request, in s."""
 
     copied_s: float
-    """Time until its files and control groups were there."""
+    """From the request until its files and control groups exist."""
     booted_s: float
-    """Time from there until its own first program ran."""
+    """From then until its first program runs."""
     ready_s: float
-    """Time from there until a command could be, and had been, run in it."""
+    """From then until a command has been run in it."""
     answered_s: float
-    """Time from there until the first command's first output was here."""
+    """From then until the first command's first output has arrived."""
     total_s: float
-    """Time from the request until then, by a stopwatch of its own."""
+    """From the request until that output, by a separate stopwatch."""
     released_s: float
-    """What giving it back took, after that."""
+    """Duration of the release, after that."""
 
     def unexplained(self) -> float:
-        """Share of the whole that the parts do not account for."""
+        """Share of the total that the parts do not cover."""
         return 1 - sum(self.parts()) / self.total_s
 
     def parts(self) -> tuple[float, ...]:
-        """Seconds in the order of `PARTS`."""
+        """Durations in the order of `PARTS`, in s."""
         return self.copied_s, self.booted_s, self.ready_s, self.answered_s
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """All requests of one shape."""
+    """Ledgers of all requests of one shape, and failures."""
 
     ledgers: tuple[Ledger, ...]
     failures: tuple[str, ...]
-    """What was said, one for each request that came to nothing."""
+    """Error message of each failed request."""
 
 
 def once(
     environment: Environment, spec: EnvironmentSpec, hold: Callable[[], object] = lambda: None
 ) -> Ledger:
-    """One request; `hold` is called before the instance is given back.
+    """One request; `hold` is called before the instance is released.
 
     Errors: those of the environment.
     """
@@ -82,7 +84,10 @@ def sequential(
     requests: int,
     before: Callable[[], object] = lambda: None,
 ) -> Outcome:
-    """Each request when the instance before it has been given back, and `before` called."""
+    """Requests one after another: each starts after the release of the instance before it.
+
+    `before` is called ahead of each.
+    """
     found: list[Ledger | str] = []
     for _ in range(requests):
         before()
@@ -93,9 +98,10 @@ def sequential(
 def together(
     environment: Environment, spec: EnvironmentSpec, requests: int, apart_s: float = 0.0
 ) -> Outcome:
-    """Requests `apart_s` after each other, whether or not those before are done; 0: a burst.
+    """Requests at intervals of `apart_s`, whether or not earlier ones are done; 0: a burst.
 
-    An instance stays until the last one has answered or failed: each is added to all before it.
+    No instance is released before the last request has been answered or has failed, so that each is
+    added to all earlier ones.
     """
     found: list[Ledger | str] = [""] * requests
     done = threading.Barrier(requests)

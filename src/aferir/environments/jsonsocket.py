@@ -13,14 +13,16 @@ from aferir.errors import ProgramError
 from aferir.linux import wait
 
 _SENTINEL = b"\xff"
-"""Makes the agent's parser forget half a message; its answer to a sync starts with one too."""
+"""Byte that makes the agent's parser discard an incomplete message; the answer to a sync starts
+with it too.
+"""
 
 
 class JsonSocket:
-    """One connection; requests and answers alternate, whichever thread asks."""
+    """One connection; requests and answers alternate, whichever thread calls."""
 
     def __init__(self, path: Path, connected: socket.socket | None = None) -> None:
-        """A connection to whom listens at `path`, or over one end of a pair of sockets."""
+        """Connection to the socket at `path`, or over one end of a pair of sockets."""
         self._socket = connected or socket.socket(socket.AF_UNIX)
         self._path = path
         self._buffer = b""
@@ -33,7 +35,7 @@ class JsonSocket:
         self.close()
 
     def connect(self, timeout_s: float) -> None:
-        """Wait until somebody listens. Errors: ProgramError past `timeout_s`."""
+        """Wait until the socket accepts the connection. Errors: ProgramError after `timeout_s`."""
         nobody = (FileNotFoundError, ConnectionRefusedError)
         try:
             wait.until_it_works(
@@ -46,13 +48,13 @@ class JsonSocket:
             raise ProgramError(f"nobody listens on {self._path.name}") from None
 
     def close(self) -> None:
-        """Close the connection; twice is fine."""
+        """Close the connection; may be called twice."""
         self._socket.close()
 
     def ask(
         self, command: str, arguments: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
     ) -> Any:
-        """The `return` value of one command; events in between are passed over.
+        """The `return` value of one command; events in between are skipped.
 
         Errors: ProgramError where the answer is an error, late or unreadable.
         """
@@ -68,15 +70,15 @@ class JsonSocket:
                     return answer["return"]
 
     def greet(self, timeout_s: float) -> None:
-        """Shake hands with QEMU's monitor (QMP): it talks first."""
+        """Complete the handshake of QEMU's monitor (QMP), which sends a greeting first."""
         self._receive(wait.after(timeout_s), "the greeting")
         self.ask("qmp_capabilities", timeout_s=timeout_s)
 
     def synchronise(self, number: int, timeout_s: float) -> None:
-        """Wait until the guest agent answers; what was said to it before is void.
+        """Wait until the guest agent answers; requests before this one are discarded.
 
-        The message waits in the socket until the agent opens its port, so that one is enough.
-        Errors: ProgramError past `timeout_s`.
+        The request waits in the socket until the agent opens its port, so that sending it once
+        suffices. Errors: ProgramError after `timeout_s`.
         """
         self._send(
             {"execute": "guest-sync-delimited", "arguments": {"id": number}}, prefix=_SENTINEL
@@ -93,7 +95,7 @@ class JsonSocket:
             raise ProgramError(f"the guest does not listen any more: {error}") from None
 
     def _receive(self, deadline_s: float, waiting_for: str) -> dict[str, Any]:
-        """The next message. Half a line stays in the buffer for the next call."""
+        """Next message. An incomplete line stays in the buffer for the next call."""
         while b"\n" not in self._buffer:
             self._socket.settimeout(max(wait.left_s(deadline_s), 0.001))
             try:

@@ -1,4 +1,4 @@
-"""The files of an instance: a private layer above the userland, and what its tool says."""
+"""Files of an instance: a private layer above the userland, and the log of its tool."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from aferir.linux.journal import Entry
 
 
 def folder_of(entry: Entry) -> Path:
-    """Where an instance keeps its files."""
+    """Folder of an instance's files."""
     return Path(entry.details["instances"]) / groups.name_of(entry)
 
 
 def root_of(entry: Entry) -> Path:
-    """Its root, as the host sees it."""
+    """Root of an instance, as the host sees it."""
     return folder_of(entry) / "root"
 
 
 def said_by(entry: Entry) -> Path:
-    """The file of what its tool says."""
+    """Log file of the instance's tool."""
     return folder_of(entry) / "said"
 
 
 def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "") -> None:
-    """The folder of an instance, and where it has a `tree` its private layer above that.
+    """Make the folder of an instance, with a private layer above `tree` if there is one.
 
-    With `host_folders` /proc, /dev and /sys of the host are seen in it; at `volume` it has a folder
-    that is no overlay, if it is not the tool that makes one.
-    Errors: MissingError where they cannot be mounted.
+    With `host_folders` /proc, /dev and /sys of the host are mounted in it; at `volume` it has an
+    ordinary folder instead of the overlay, unless the tool makes one. Errors: MissingError where
+    they cannot be mounted.
     """
     folder = folder_of(place.entry)
     umask.everybody_reads()
@@ -65,7 +65,7 @@ def make(place: Place, tree: Path | None, *, host_folders: bool, volume: str = "
 
 
 def own_folder(folder: Path) -> Path:
-    """An empty folder beside an instance's root for a volume, which anybody may write to."""
+    """Empty, world-writable folder beside an instance's root, for a volume."""
     made = folder / "volume"
     made.mkdir()
     made.chmod(0o1777)

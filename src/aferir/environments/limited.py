@@ -1,4 +1,4 @@
-"""What kinds have in common that control groups of the host hold to their limits."""
+"""Common keys of the kinds whose limits the host's control groups enforce."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from aferir.model.plan import (
 )
 
 DISK = PurePosixPath("/srv/aferir")
-"""Where an instance with files of its own has its own disk."""
+"""Mount point of its own disk, in an instance with its own files."""
 
 
 class LimitedSpec(EnvironmentSpec, frozen=True, kw_only=True):
-    """An environment with a limit of its CPUs, and a say in how its memory is kept."""
+    """An environment with a CPU limit and settings of its memory pages."""
 
     cpu_quota: CpuQuota = None
     huge_pages: HugePages = True
@@ -35,7 +35,7 @@ class LimitedSpec(EnvironmentSpec, frozen=True, kw_only=True):
 
 
 class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
-    """One that may have a disk of its own besides."""
+    """A limited environment that may also have its own disk."""
 
     disk_bytes: (
         Annotated[
@@ -68,7 +68,7 @@ class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
     ) = None
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """A rate is that of a disk."""
+        """Report a rate without a disk."""
         if self.disk_bps is not None and self.disk_bytes is None:
             said = "is of a disk of its own"
             return (Wrong("disk_rate", said, 'add its size: `disk = "2 GiB"`'),)
@@ -76,7 +76,7 @@ class DiskSpec(LimitedSpec, frozen=True, kw_only=True):
 
 
 class LayeredSpec(DiskSpec, frozen=True, kw_only=True):
-    """One whose files are on an overlay, but for those in a volume."""
+    """An environment whose files are on an overlay, except those in a volume."""
 
     volume: Annotated[
         str,
@@ -88,7 +88,7 @@ class LayeredSpec(DiskSpec, frozen=True, kw_only=True):
     ] = ""
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """A volume is at a place of its own, named from the root."""
+        """Report a volume that is not an absolute path below the root."""
         wrong = super().conflicts()
         if self.volume and (not self.volume.startswith("/") or self.volume == "/"):
             said = "is no folder below the root"
@@ -98,7 +98,7 @@ class LayeredSpec(DiskSpec, frozen=True, kw_only=True):
 
 @contextlib.contextmanager
 def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
-    """The disk that is asked for, for an instance that is made meanwhile; given back if none is."""
+    """Disk of the specification for an instance made in the block; released if that fails."""
     if not (isinstance(spec, DiskSpec) and spec.disk_bytes):
         yield None
         return
@@ -114,7 +114,7 @@ def own_disk(spec: EnvironmentSpec) -> Iterator[limited_disk.Disk | None]:
 def files(
     environment: Mapping[str, str], disk: limited_disk.Disk | None
 ) -> Iterator[dict[str, str]]:
-    """Variables of a run; a folder that is wanted for files is on the disk, which is at `DISK`."""
+    """Variables of a run; a scratch folder is placed on the disk at `DISK`, if there is one."""
     if disk is None or SCRATCH not in environment:
         yield dict(environment)
         return

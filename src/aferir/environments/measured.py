@@ -1,4 +1,4 @@
-"""What is asked of whoever runs and watches one program in an instance, and what came of it."""
+"""Request to run and measure one program in an instance, and the result."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from aferir.model.record import Failure, Sample, Series
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a program."""
+    """Request to run a program once."""
 
     line: tuple[str, ...]
     environment: Mapping[str, str] = {}
     timeout_s: float
     load_period_s: float | None = None
-    """How often the load of each core is looked at meanwhile; None: never."""
+    """Sampling period in s of the load of each core; None: it is not sampled."""
     accounted: bool = False
-    """Whether the processors are watched by a program of their own."""
+    """True if a separate program accounts for CPU time."""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What came of it."""
+    """Result of one run."""
 
     done: Completed | None = None
     """None where the program did not run to its end."""
     observed: tuple[Sample, ...] = ()
-    """What the probes saw."""
+    """Samples of the probes."""
     loads: tuple[Series, ...] = ()
     failure: Failure | None = None
-    """What failed in the instance, or the limit that was passed; what the program says of itself is
-    in `done`."""
+    """Failure of the instance, or of a time limit; the program's own errors are in `done`."""
     lost: bool = False
-    """The instance died, or a program may still run in it: it has to be replaced."""
+    """True if the instance died or a program may still run in it, so that it must be replaced."""

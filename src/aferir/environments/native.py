@@ -1,4 +1,4 @@
-"""The host itself: next to nothing is made, so that every phase is as good as zero."""
+"""Programs on the host itself; the phases of an allocation are close to zero."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _ALONE = Context()
 
 
 class NativeSpec(DiskSpec, frozen=True, kw_only=True):
-    """Programs on the host itself."""
+    """Specification of programs on the host itself."""
 
     kind: EnvironmentKind = "native"
 
 
 class Native:
-    """Programs as children of ours, on the CPUs that the environment asks for."""
+    """Runs programs as our children, on the CPUs that the environment selects."""
 
     kind = "native"
 
@@ -38,17 +38,17 @@ class Native:
         self._context = context
 
     def check(self) -> list[Finding]:
-        """Everything that aferir runs on has it."""
+        """Always available."""
         return [Finding("native", "ok", "programs run on the host itself")]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """No image."""
+        """Nothing to prepare: there is no image."""
         return ""
 
     def allocate(self, spec: EnvironmentSpec) -> NativeInstance:
-        """A control group, where we may make one.
+        """Make a control group, where that is permitted.
 
-        Errors: MissingError where the CPUs or the right to limit them are missing.
+        Errors: MissingError where the CPUs or the permission to limit them are missing.
         """
         clock = time.perf_counter()
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
@@ -67,7 +67,7 @@ class Native:
 
 
 def _group(limits: cgroup.Limits) -> tuple[journal.Entry, dict[str, Path]]:
-    """A control group with those limits: its entry in the journal, and its folders."""
+    """Make a control group with those limits; returns its journal entry and its folders."""
     entry = journal.write("cgroup", {})
     try:
         return entry, cgroup.make(f"aferir-{entry.id}", limits, cgroup.layout())
@@ -78,13 +78,12 @@ def _group(limits: cgroup.Limits) -> tuple[journal.Entry, dict[str, Path]]:
 
 
 def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, may_limit: bool) -> cgroup.Limits:
-    """Limits that the host itself does not have already.
+    """Limits of a native environment that the host itself does not impose.
 
-    The memory of a native environment says how much a workload may count on; who may make control
-    groups enforces it, and others run without. A quota changes the figures, so it is never dropped.
-    Containers are in a group, which competes for CPUs as a whole: so is what runs beside them.
-
-    Errors: MissingError for a quota that cannot be set.
+    Its memory is what a workload may count on; with permission for control groups it is enforced,
+    else not. A quota changes the figures, so it is never dropped. Containers are in a group that
+    competes for CPUs as a whole, so native programs get a group too. Errors: MissingError for a
+    quota that cannot be set.
     """
     cpus = affinity.cpu_limit(spec)
     if cpus is not None and not may_limit:
@@ -103,7 +102,7 @@ def limits_of(spec: EnvironmentSpec, host_memory_bytes: int, *, may_limit: bool)
 
 
 class NativeInstance:
-    """The host, perhaps within a control group."""
+    """The host, with a control group where one is permitted."""
 
     emulated = False
 
@@ -126,7 +125,7 @@ class NativeInstance:
         self._disk: limited_disk.Disk | None = None
 
     def use_disk(self, disk: limited_disk.Disk | None) -> None:
-        """Have programs put their files there, if there is one; `release` gives it back."""
+        """Place programs' files on that disk, if there is one; `release` releases it."""
         if disk is not None:
             disk.hold(self.accounting.cgroups)
         self._disk = disk
@@ -139,7 +138,7 @@ class NativeInstance:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program as our own child; one that is ended takes with it what it started."""
+        """Run a program as our child; if it is ended, everything that it started is killed too."""
         marked = {**(environment or {}), undo.MARK: uuid.uuid4().hex}
         if self._disk is not None and SCRATCH in marked:
             marked[SCRATCH] = str(self._disk.folder)
@@ -160,21 +159,21 @@ class NativeInstance:
             raise
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one file, keeping its mode; nothing where both are the same file."""
+        """Copy one file, preserving its mode; does nothing where both are the same file."""
         _copy(source, Path(destination))
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file, keeping its mode; nothing where both are the same file."""
+        """Copy one file, preserving its mode; does nothing where both are the same file."""
         _copy(Path(source), destination)
 
     def pause(self) -> None:
-        """Nothing runs between two commands."""
+        """Do nothing: no process runs between two commands."""
 
     def resume(self) -> None:
-        """Nothing was paused."""
+        """Do nothing: `pause` does not stop anything."""
 
     def release(self) -> float:
-        """Remove the control group and the disk, where there are any."""
+        """Remove the control group and the disk, if there are any."""
         clock = time.perf_counter()
         if self._entry is not None:
             cgroup.remove(f"aferir-{self._entry.id}", cgroup.layout())

@@ -1,4 +1,4 @@
-"""What kinds of environment need of this machine whose instances are groups of its processes."""
+"""Requirements of kinds whose instances are groups of host processes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from aferir.model.finding import Finding
 def lacking(
     kind: str, purpose: str, programs: Sequence[str], controllers: Sequence[str]
 ) -> list[Finding]:
-    """The first of root, programs, control groups and an image that is missing; starts nothing.
+    """First requirement that is missing: root, programs, control groups or an image.
 
-    Only root may do what is the `purpose`.
+    Starts no program. `purpose` says what requires root.
     """
     if not privileges.is_root():
         return [Finding(kind, "missing", f"only root may {purpose}", privileges.as_root_command())]

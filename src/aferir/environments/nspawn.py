@@ -1,4 +1,4 @@
-"""Containers by systemd-nspawn(1), with the capabilities and system calls that it leaves them."""
+"""Containers by systemd-nspawn(1), with its default capabilities and system-call filter."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from aferir.environments.tool import INSIDE, VARIABLES, Place, Tool
 
 
 def command(place: Place) -> list[str]:
-    """Without a service manager on either side, and with a network of its own.
+    """Command without a service manager inside or outside, with its own network.
 
-    `--keep-unit`: it stays in the control groups that it is started in.
+    `--keep-unit` leaves it in the control groups in which it is started.
     """
     return [
         *("systemd-nspawn", "--quiet", "--pipe", "--register=no", "--keep-unit"),

@@ -1,7 +1,7 @@
-"""Files of an instance's tree, opened from the host without ever leaving that tree.
+"""Opens files of an instance's tree from the host without leaving that tree.
 
-A symbolic link in the tree is under the instance's control: `/etc -> /../../etc` must lead to
-the tree's own /etc. openat2(2) with RESOLVE_IN_ROOT (Linux 5.6) resolves as chroot(2) would.
+A symbolic link in the tree is under the instance's control: `/etc -> /../../etc` must lead to the
+tree's own /etc. openat2(2) with RESOLVE_IN_ROOT (Linux 5.6) resolves paths as chroot(2) would.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Self
 from aferir.errors import ProgramError
 
 _OPENAT2 = 437
-"""The same number on every architecture (syscalls added since Linux 5.1)."""
+"""System call number, the same on every architecture (as all since Linux 5.1)."""
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_IN_ROOT = 0x10
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -31,9 +31,9 @@ class _OpenHow(ctypes.Structure):
 
 
 def put(root: Path, source: Path, destination: PurePosixPath) -> None:
-    """Copy a host file into the tree, keeping its mode and making the folders above it.
+    """Copy a host file into the tree, preserving its mode and creating missing folders.
 
-    Errors: ProgramError where the tree does not let us.
+    Errors: ProgramError where the tree does not permit it.
     """
     try:
         with source.open("rb") as content, _Root(root) as tree:
@@ -51,7 +51,7 @@ def put(root: Path, source: Path, destination: PurePosixPath) -> None:
 def get(root: Path, source: PurePosixPath, destination: Path) -> None:
     """Copy a file of the tree to the host.
 
-    Errors: ProgramError where it is not there or is no ordinary file.
+    Errors: ProgramError where it does not exist or is not a regular file.
     """
     try:
         with _Root(root) as tree:
@@ -68,7 +68,7 @@ def get(root: Path, source: PurePosixPath, destination: Path) -> None:
 
 
 def made(root: Path, folder: PurePosixPath) -> Path:
-    """A folder of the tree as the host sees it, made where it is not there. Errors: OSError."""
+    """Path on the host of a folder of the tree, created if missing. Errors: OSError."""
     with _Root(root) as tree:
         handle = tree.make_folders(folder)
     try:
@@ -78,7 +78,7 @@ def made(root: Path, folder: PurePosixPath) -> Path:
 
 
 class _Root:
-    """A folder that paths are resolved in."""
+    """A folder in which paths are resolved."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -91,7 +91,10 @@ class _Root:
         os.close(self._handle)
 
     def open(self, path: PurePosixPath, flags: int, mode: int = 0) -> int:
-        """Handle of a file, `/` being the root; flags are those of open. Errors: OSError."""
+        """Resolve a path from the root and return its descriptor; `flags` are those of O_*.
+
+        Errors: OSError.
+        """
         how = _OpenHow(flags | os.O_CLOEXEC, mode, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
         handle = _libc.syscall(
             ctypes.c_long(_OPENAT2),
@@ -106,7 +109,7 @@ class _Root:
         return int(handle)
 
     def make_folders(self, path: PurePosixPath) -> int:
-        """Open a folder, making those that are missing; the caller closes it."""
+        """Open a folder, creating missing ones; the caller closes it."""
         try:
             return self.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:

@@ -1,8 +1,8 @@
 """Instances that a tool starts by one command line, on a private layer above the userland.
 
-Each such kind of environment is a `Tool`: a command line that ends before `aferir-inside`, the
-program that then runs whatever is wanted in there. What is the same for all of them is here: the
-layer, control groups, phases, pausing, and that nothing is left.
+Each such kind of environment is a `Tool`: a command line that ends in `aferir-inside`, the program
+that then runs commands inside. The common part is here: the layer, control groups, phases, pausing,
+and removal without remains.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from aferir.model.plan import EnvironmentSpec
 _CONTROLLERS = ("cpu", "memory")
 _START_LIMIT_S = 60.0
 _END_S = 10.0
-"""How long an instance may take to end once nobody talks to its first program any more."""
+"""Time limit in s for an instance to end once the input of its first program is closed."""
 
 
 class Sandbox:
-    """The environment of a tool; only root may mount layers."""
+    """Environment of a tool; mounting layers requires root."""
 
     def __init__(self, tool: Tool, progress: userland.Progress = userland.silent) -> None:
         self.kind = tool.kind
@@ -46,12 +46,12 @@ class Sandbox:
         self._ready: set[EnvironmentSpec] = set()
 
     def check(self) -> list[Finding]:
-        """Root, the tool, control groups, an image or the means to build one."""
+        """Check root, the tool, control groups, and an image or the means to build one."""
         ok = Finding(self.kind, "ok", _version(self._tool))
         return self._lacking() or [ok, *self._tool.check()]
 
     def _lacking(self) -> list[Finding]:
-        """What is missing, without starting a program."""
+        """Findings about what is missing, without starting a program."""
         purpose = "mount the layer that an instance writes to"
         if found := needs.lacking(self.kind, purpose, self._tool.programs, _CONTROLLERS):
             return found
@@ -62,13 +62,13 @@ class Sandbox:
         return []
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image; its content hash."""
+        """Build or find the image; returns its content hash."""
         return userland.ensure(self._progress, packages).metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> SandboxInstance:
-        """Make and start one; from the main thread, see `aferir.process.start`.
+        """Make and start an instance; call it from the main thread, see `process.start`.
 
-        Errors: MissingError where `check` says so, ProgramError where the tool fails.
+        Errors: MissingError where `check` has a finding, ProgramError where the tool fails.
         """
         clock = time.perf_counter()
         if spec not in self._ready:  # asking an engine takes as long as making an instance
@@ -82,7 +82,7 @@ class Sandbox:
     def _allocate(
         self, spec: EnvironmentSpec, clock: float, disk: limited_disk.Disk | None
     ) -> SandboxInstance:
-        """Make one that was asked for at `clock`, perhaps with a `disk` of its own."""
+        """Make the instance that was requested at `clock`, with its own `disk` if there is one."""
         tool = self._tool
         tree = userland.ensure(self._progress, spec.packages).tree if tool.layered(spec) else None
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
@@ -135,7 +135,7 @@ class SandboxInstance:
         folders: Mapping[str, Path],
         disk: limited_disk.Disk | None = None,
     ) -> None:
-        """`disk` is seen at `DISK` in it, and given back with it."""
+        """`disk` appears at `DISK` inside, and is released with the instance."""
         self.spec = spec
         self.phases = Phases(total_s=0.0)
         self.accounting = groups.accounting(
@@ -158,18 +158,18 @@ class SandboxInstance:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program inside; its duration is the one in there."""
+        """Run a program inside; its duration is measured inside."""
         self._alive()
         with limited.files(environment or {}, self._disk) as own:
             return self._inside.run(command, timeout_s=timeout_s, environment=own, check=check)
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into it, keeping its mode."""
+        """Copy one host file into the instance, preserving its mode."""
         self._alive()
         self._inside.put(source, destination)
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file of it to the host."""
+        """Copy one file of the instance to the host."""
         self._alive()
         self._inside.get(source, destination)
 
@@ -184,7 +184,7 @@ class SandboxInstance:
         groups.freeze(self._folders, frozen=False)
 
     def release(self) -> float:
-        """End what runs inside and remove everything; seconds that it took."""
+        """End all processes inside and remove everything; returns the duration in s."""
         clock = time.perf_counter()
         entry, self._entry = self._entry, None
         if entry is not None:
@@ -199,10 +199,10 @@ class SandboxInstance:
 
 
 def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = None) -> None:
-    """Remove an instance, however much of it there is, and its entry in the journal.
+    """Remove an instance, in whatever state it is, and its journal entry.
 
-    Also what cleaning does when the one who made it is dead. Errors: OSError where a process, a
-    group, a mount or a folder stays; the entry stays too then.
+    It also cleans up after a dead owner. Errors: OSError where a process, a group, a mount or a
+    folder is left; then the entry is left too.
     """
     name, have = groups.name_of(entry), cgroup.layout()
     for folder in cgroup.find(name, have):
@@ -226,7 +226,7 @@ def give_back(entry: Entry, tool: Tool, child: subprocess.Popen[str] | None = No
 def kind(
     tool: Tool, spec: type[DiskSpec] = LayeredSpec, features: tuple[Feature, ...] = ()
 ) -> Kind:
-    """The kind of environment that a tool makes; `features` are those of its own."""
+    """Kind of environment that a tool makes; `features` are those beyond the common ones."""
     return Kind(
         name=tool.kind,
         spec=spec,
@@ -238,7 +238,7 @@ def kind(
 
 
 def _start(place: Place, tool: Tool, folders: Mapping[str, Path]) -> subprocess.Popen[str]:
-    """Start the tool; it is killed with us, but for an engine."""
+    """Start the tool, which is killed when we die, unless it is an engine."""
     entered = () if tool.engine else tuple(folders.values())
     with layer.said_by(place.entry).open("w", encoding="utf-8") as said:
         return process.start(
@@ -256,7 +256,10 @@ def _start(place: Place, tool: Tool, folders: Mapping[str, Path]) -> subprocess.
 
 
 def _greeted(tool: Tool, entry: Entry, child: subprocess.Popen[str]) -> Inside:
-    """Its first program, as soon as it speaks. Errors: ProgramError with what the tool said."""
+    """Connection to its first program once that answers.
+
+    Errors: ProgramError with the tool's log.
+    """
     assert child.stdout is not None
     assert child.stdin is not None
     inside = Inside(child.stdout.fileno(), child.stdin.fileno())
@@ -275,7 +278,7 @@ def _greeted(tool: Tool, entry: Entry, child: subprocess.Popen[str]) -> Inside:
 
 
 def _ended(child: subprocess.Popen[str]) -> bool:
-    """Whether it ends in good order, now that nobody talks to its first program any more."""
+    """Close the input of its first program; True if the instance then ends with exit code 0."""
     if child.poll() is None and child.stdin is not None:
         with contextlib.suppress(OSError):
             child.stdin.close()

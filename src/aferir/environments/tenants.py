@@ -1,4 +1,4 @@
-"""Several instances of one environment that do the same at once: what tenants cost each other."""
+"""Several instances of one environment that run the same at once: the cost among tenants."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from aferir.linux.process import Completed
 from aferir.model.plan import EnvironmentSpec
 
 _VARIABLE = "AFERIR_TENANTS"
-"""Variable of everything that runs for the tenants of one call."""
+"""Environment variable that marks all processes of one call for the tenants."""
 
 
 def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:
-    """One instance, or as many as the specification has tenants, one after the other.
+    """Allocate one instance, or one for each tenant of the specification, one after another.
 
-    Errors: those of the environment; what was allocated before is given back.
+    Errors: those of the environment; instances allocated before the error are released.
     """
     if spec.tenants == 1:
         return environment.allocate(spec)
@@ -43,7 +43,7 @@ def allocate(environment: Environment, spec: EnvironmentSpec) -> Instance:
 
 
 def of_tenant(spec: EnvironmentSpec, tenant: int, host: Sequence[int]) -> EnvironmentSpec:
-    """What one tenant gets: CPUs next to those of the tenant before, and shared past the last."""
+    """Specification of one tenant, with the next CPUs after the previous tenant's, cyclically."""
     cpus = spec.pin or tuple(host)
     wanted = spec.cpus * spec.machines()
     start = tenant * wanted % len(cpus)
@@ -52,10 +52,10 @@ def of_tenant(spec: EnvironmentSpec, tenant: int, host: Sequence[int]) -> Enviro
 
 
 class Tenants:
-    """One instance to the outside.
+    """Tenants that appear as one instance.
 
-    What control groups say of it is what they say of the first tenant; its processes, and the
-    processors of guests, are all.
+    Accounts of control groups are those of the first tenant; processes, and processors of guests,
+    are those of all.
     """
 
     def __init__(
@@ -81,9 +81,10 @@ class Tenants:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run it in all of them at once, to the end of the last one.
+        """Run a command in all of them at once, until the last one ends.
 
-        What the first tenant did, with what the others did in `others`; the error of any.
+        Returns the result of the first tenant, with those of the others in `others`. Errors: those
+        of any.
         """
         mark = uuid.uuid4().hex
         variables = {**(environment or {}), _VARIABLE: mark}
@@ -102,7 +103,7 @@ class Tenants:
         return msgspec.structs.replace(first, others=tuple(others))
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into each."""
+        """Copy one host file into each tenant."""
         self._each(lambda instance: instance.put(source, destination))
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
@@ -118,7 +119,7 @@ class Tenants:
         self._each(lambda instance: instance.resume())
 
     def release(self) -> float:
-        """Give everything back, whatever goes wrong with one; the first error of any."""
+        """Release all of them even if some fail; raises the first error."""
         clock = time.perf_counter()
         errors: list[AferirError | OSError] = []
         for instance in self._instances:

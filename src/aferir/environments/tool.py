@@ -1,4 +1,4 @@
-"""What one kind of sandbox has of its own: above all a command line that starts an instance."""
+"""Declares one kind of sandbox: above all the command line that starts an instance."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
 INSIDE = PurePosixPath("/.aferir-inside")
-"""Where the first program is in an instance."""
+"""Path of the first program in an instance."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VARIABLES = (f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8")
-"""Variables of the programs in an instance that starts from our userland."""
+"""Environment variables of programs in an instance of our userland."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """What one instance is made in."""
+    """Where one instance is made."""
 
     entry: Entry
     spec: EnvironmentSpec
     root: Path
-    """Its root, as the host sees it."""
+    """Root of the instance, as the host sees it."""
     cpus: tuple[int, ...]
     program: Path
-    """`aferir-inside` on the host; in a layered instance it is at `INSIDE` already."""
+    """`aferir-inside` on the host; a layered instance has a copy at `INSIDE`."""
     disk: Path | None = None
-    """Folder of a disk of its own; in a layered instance it is at `limited.DISK` already."""
+    """Folder of its own disk; a layered instance has it mounted at `limited.DISK`."""
 
     @property
     def name(self) -> str:
@@ -39,32 +39,33 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """Whatever one kind of sandbox has of its own."""
+    """Properties of one kind of sandbox."""
 
     kind: str
     programs: tuple[str, ...]
-    """Programs of the host that it needs."""
+    """Programs that the host must have."""
     version: tuple[str, ...]
-    """A command line; the first line that it prints tells the tool's version."""
+    """Command whose first line of output is the tool's version."""
     command: Callable[[Place], Sequence[str]]
-    """Starts an instance; it ends with the program in there and its arguments."""
+    """Command that starts an instance; it ends with the first program and its arguments."""
     check: Callable[[], list[Finding]] = list
-    """What else is to be said of it on this machine; changes nothing."""
+    """Further findings on this machine; changes nothing."""
     ready: Callable[[EnvironmentSpec], None] = lambda _: None
-    """Sees that everything is there for an instance. Errors: MissingError."""
+    """Ensures that everything for an instance is present. Errors: MissingError."""
     layered: Callable[[EnvironmentSpec], bool] = lambda _: True
-    """Whether it starts from a private layer above our userland, made and mounted here."""
+    """True if it starts from a private layer above our userland, mounted by aferir."""
     own_kernel: Callable[[EnvironmentSpec], bool] = lambda _: False
-    """Whether its programs have a kernel that is not the host's."""
+    """True if its programs do not use the host's kernel."""
     engine: bool = False
-    """Whether it keeps records of its instances, so that it is not to be killed within a step of
-    its own. It is no member of their groups then, but is told their name, and it outlives us by as
-    long as it takes to undo what it has begun: an instance ends once nobody talks to it."""
+    """True if it records its instances, so that killing it could corrupt the records. Then it is no
+    member of their groups but receives their name, and it outlives us until it has undone its work:
+    an instance ends once the input of its first program is closed.
+    """
     group: str = ""
-    """Pattern of the name of the group that an engine makes below the one it is told."""
+    """Pattern of the name of the child group that an engine makes."""
     details: Callable[[EnvironmentSpec], dict[str, str]] = lambda _: {}
-    """What `forget` has to know, for the journal's entry."""
+    """What `forget` needs to know, for the journal entry."""
     host_folders: bool = False
-    """Whether /dev, /proc and /sys are to be mounted in the root, as the tool does not."""
+    """True if /dev, /proc and /sys must be mounted in the root because the tool does not."""
     forget: Callable[[Entry, str], None] = lambda *_: None
-    """Removes what the tool itself still runs or has written down for an instance of that name."""
+    """Removes processes and records of the tool for an instance of that name."""

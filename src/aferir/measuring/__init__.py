@@ -1,1 +1,1 @@
-"""One program between two looks of the probes, on the machine where it runs."""
+"""Measures one program between two snapshots of the probes, on the machine where it runs."""

@@ -1,4 +1,4 @@
-"""`io-account` beside one run: started before the first snapshot, ended after the last."""
+"""Runs `io-account` beside a program: from before the first snapshot to after the last one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _END_S = 30.0
 
 
 class Watching:
-    """What came of it, once the program has ended."""
+    """Account of the run, available once the program has ended."""
 
     def __init__(self) -> None:
         self.account: account.Account | None = None
@@ -24,9 +24,10 @@ class Watching:
 
 @contextmanager
 def watching(program: Path | None, accounting: Accounting, *arguments: str) -> Iterator[Watching]:
-    """Have `program` watch the processors within the block; nothing where it is None.
+    """Run `program` within the block to account for CPU time; does nothing where it is None.
 
-    Its figures are there after the block; None where it could not watch, as without root.
+    `account` is set after the block; it stays None where the program could not measure, as without
+    root.
     """
     found = Watching()
     if program is None:
@@ -45,7 +46,7 @@ def watching(program: Path | None, accounting: Accounting, *arguments: str) -> I
 
 
 def target(accounting: Accounting) -> tuple[str, ...]:
-    """Whom it counts apart: the instance's control group, or the processes that are it."""
+    """Options that select what is accounted separately: the instance's control group or process."""
     folder = accounting.cgroups.get("unified")
     if folder is not None and os.access(folder, os.R_OK):
         return ("--group", str(folder))

@@ -1,4 +1,4 @@
-"""Why a cell has no figures, told apart by code: what ran out, who killed it, or the program."""
+"""Classifies why a cell has no figures: memory or disk exhausted, killed, or the program itself."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class _Complaint(msgspec.Struct, frozen=True):
 
 
 def failure_of(code: str, error: AferirError | OSError, said: str = "{}") -> Failure:
-    """What an error says, within `said`, and its remedy where it has one."""
+    """Failure with an error's message, formatted into `said`, and its remedy if it has one."""
     remedy = error.remedy if isinstance(error, AferirError) else ""
     return Failure(code, said.format(error), remedy)
 
 
 def complaint(stdout: str) -> Failure | None:
-    """What a program that is aferir itself says of its failure with `--json`; None: nothing."""
+    """Failure that an aferir command reports as JSON on its last line; None if none."""
     last = stdout.rstrip().rpartition("\n")[2]
     try:
         told = msgspec.json.decode(last, type=_Complaint).error
@@ -47,7 +47,7 @@ def complaint(stdout: str) -> Failure | None:
 
 
 def told_apart(failure: Failure, done: Completed | None, observed: Sequence[Sample]) -> Failure:
-    """The failure under the code of its cause, which the kernel's counts and the program tell."""
+    """The failure with the code of its cause, from the kernel's OOM kills and from stderr."""
     if failure.code not in _TOLD_APART or done is None:
         return failure
     killed = sum(sample.value for sample in observed if sample.metric == KILLS)

@@ -1,4 +1,4 @@
-"""One run of a program in an instance, between two looks of the probes."""
+"""One run of a program in an instance, between two snapshots of the probes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measure(
     watch: Watch,
     timeout_s: float,
 ) -> Measured:
-    """Resume a paused instance, run `line` in it with those variables, and pause it again."""
+    """Resume a paused instance, run `line` with those environment variables, and pause it again."""
     elsewhere = instance.accounting.elsewhere
     if elsewhere is None:
         return _measure(instance, line, environment, watch, timeout_s)

@@ -1,4 +1,4 @@
-"""Looking at the load of each core while a program runs, on the host and in guests side by side."""
+"""Samples the load of each core while a program runs, on the host and in guests."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from aferir.probes.load import Look, Used
 from aferir.statistics.fairness import jain
 
 _GUEST_PERIOD_S = 1.0
-"""What looks costs an emulated guest much more than the host."""
+"""Shortest sampling period in guests, in s: sampling costs an emulated guest far more CPU time."""
 _GUEST = 'while :; do cat /proc/uptime; grep ^cpu /proc/stat; echo; sleep "$1"; done'
 
 
 class Found:
-    """What came of it, once the program has ended."""
+    """Samples and series of the load, available once the program has ended."""
 
     samples: tuple[Sample, ...] = ()
     series: tuple[Series, ...] = ()
@@ -31,7 +31,7 @@ class Found:
 
 @contextmanager
 def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
-    """Look every `period_s`, and at the start and the end, until the block is left."""
+    """Sample the load every `period_s` within the block, and at its start and end."""
     found = Found()
     if period_s is None:
         yield found
@@ -65,9 +65,10 @@ def sampled(period_s: float | None, instance: Instance) -> Iterator[Found]:
 def summarise(
     looks: Sequence[Look], cpus: Sequence[int], period_s: float
 ) -> tuple[tuple[Sample, ...], tuple[Series, ...]]:
-    """Pictures over time, and two indices of fairness: of members, and of how cores are used.
+    """Series of load over time, and the fairness among members and the balance among cores.
 
-    What is left at the end of a run is often too short for the kernel's ticks to say anything.
+    A last interval shorter than half a period is merged with the one before: the kernel's ticks of
+    10 ms are too coarse for it.
     """
     even = list(looks)
     if len(even) > 2 and even[-1].time_s - even[-2].time_s < period_s / 2:
@@ -104,7 +105,7 @@ def _members(accounting: Accounting) -> dict[str, Accounting]:
 
 
 def _used(accounting: Accounting) -> Used | None:
-    """What it used; of a tenant that is a cluster, all its nodes."""
+    """CPU time that it used; for a tenant that is a cluster, the sum over its nodes."""
     if accounting.members and not (accounting.cgroups or accounting.processes):
         return load.together([_used(own) for own in accounting.members.values()])
     return load.used(read_host(load.MEMBER, accounting))
@@ -116,14 +117,14 @@ def _start_guests(instance: Instance, period_s: float) -> dict[str, subprocess.P
 
 
 def _end(child: subprocess.Popen[str]) -> str:
-    """End it and take what it said: some hundred looks, which a pipe holds."""
+    """End the process and read its output: some hundred samples, which fit in a pipe's buffer."""
     child.terminate()
     said, _ = child.communicate()
     return said
 
 
 def _of_guest(name: str, text: str) -> list[Series]:
-    """Load of a guest's own CPUs by its own clock, from when it was first looked at."""
+    """Load of a guest's own CPUs by the guest's clock, which starts at its first sample."""
     looks = []
     for part in text.split("\n\n")[:-1]:  # the last one may be cut
         head, _, rest = part.partition("\n")

@@ -1,8 +1,8 @@
-"""Taking the snapshots that probes compare: of the host, and of the instance where it has its own.
+"""Takes the snapshots that probes compare: of the host, and of instances with their own kernel.
 
-The instance is read first before a run and last after it, so that what reading costs inside of it
-is not seen by the host's probes. The core's frequency is measured outside of what
-the host's files tell of, since it takes CPU time itself.
+The instance is read first before a run and last after it, so that the host's probes do not count
+the cost of reading it. The core frequency is measured outside the interval between the host's
+snapshots, since measuring it takes CPU time.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _READ_LIMIT_S = 60.0
 
 
 class Watch(msgspec.Struct, frozen=True):
-    """What is looked at before and after each run."""
+    """What is measured before, during and after each run."""
 
     probes: tuple[Probe, ...] = ()
     frequency: Path | None = None
-    """The program that measures a core's frequency; None: it is not measured."""
+    """Program that measures a core's frequency; None: it is not measured."""
     account: Path | None = None
-    """The program that watches the processors while a program runs; None: nothing does."""
+    """Program that accounts for CPU time while a program runs; None: nothing does."""
     load_period_s: float | None = None
-    """How often the load of each core is looked at meanwhile; None: never."""
+    """Sampling period in s of the load of each core during a run; None: it is not sampled."""
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """What one side showed, and when."""
+    """Snapshot of one side, with the time at which it was taken."""
 
     files: Snapshot
     clock_s: float
@@ -59,7 +59,7 @@ Pair = dict[Side, Taken]
 
 
 def take_before(watch: Watch, instance: Instance) -> Pair:
-    """Both sides, the host last."""
+    """Snapshots of both sides, the host's taken last."""
     meter = frequency_inside(watch, instance)  # before the files, which tell of its time too
     inside = read_instance(wanted(watch.probes, "instance"), instance)
     first = Taken(inside, time.perf_counter(), meter)
@@ -69,7 +69,7 @@ def take_before(watch: Watch, instance: Instance) -> Pair:
 
 
 def take_after(watch: Watch, instance: Instance) -> Pair:
-    """Both sides, the host first."""
+    """Snapshots of both sides, the host's taken first."""
     clock = time.perf_counter()
     outside = read_host(wanted(watch.probes, "host"), instance.accounting)
     host = Taken(outside, clock, frequency_here(watch, instance))
@@ -79,7 +79,7 @@ def take_after(watch: Watch, instance: Instance) -> Pair:
 
 
 def compare(watch: Watch, before: Pair, after: Pair) -> tuple[Sample, ...]:
-    """What the probes make of two pairs of snapshots; a value that is not finite is left out."""
+    """Samples that the probes derive from two snapshots; non-finite values are left out."""
     sides: tuple[Side, ...] = ("host", "instance")
     seen = [
         sample
@@ -99,7 +99,7 @@ def compare(watch: Watch, before: Pair, after: Pair) -> tuple[Sample, ...]:
 
 
 def frequency_here(watch: Watch, instance: Instance) -> float | None:
-    """Hz of one of the host's CPUs that the instance may use; None where it is not measured."""
+    """Frequency in Hz of a host CPU that the instance may use; None where it is not measured."""
     if watch.frequency is None:
         return None
     line = [str(watch.frequency), *frequency.ARGUMENTS]
@@ -111,7 +111,7 @@ def frequency_here(watch: Watch, instance: Instance) -> float | None:
 
 
 def frequency_inside(watch: Watch, instance: Instance) -> float | None:
-    """Hz that a guest's own core seems to run at; a container's cores are the host's."""
+    """Apparent frequency in Hz of a guest's core; None for containers, which use the host's."""
     if watch.frequency is None or not instance.accounting.own_kernel:
         return None
     line = [str(PROGRAM_FOLDER / watch.frequency.name), *frequency.ARGUMENTS]
@@ -122,22 +122,22 @@ def frequency_inside(watch: Watch, instance: Instance) -> float | None:
 
 
 def wanted(probes: Iterable[Probe], side: Side) -> tuple[str, ...]:
-    """Each file once, whichever probes want it."""
+    """Paths that the probes read, each once."""
     return tuple(dict.fromkeys(path for probe in probes for path in probe.paths(side)))
 
 
 def read_host(paths: Sequence[str], accounting: Accounting) -> Snapshot:
-    """The host's own files, and its accounts of the instance."""
+    """The host's files and its accounting of the instance, by path."""
     found = {path: _account(path, accounting) for path in paths if not path.startswith("/")}
     found |= {path: _text(Path(path)) for path in paths if path.startswith("/")}
     return {path: text for path, text in found.items() if text is not None}
 
 
 def read_instance(paths: Sequence[str], instance: Instance) -> Snapshot:
-    """The host's accounts of the instance, and the files inside of one with its own kernel.
+    """The host's accounting of the instance, and the files inside an instance with its own kernel.
 
-    Inside a container /proc shows the host's counters, so they are not read there, but for those
-    of its own network, which the host sees through the container's first process.
+    Inside a container /proc shows the host's counters, so only those of the container's own network
+    are read, through its first process.
     """
     accounts = tuple(path for path in paths if not path.startswith("/"))
     files = tuple(path for path in paths if path.startswith("/"))
@@ -159,13 +159,13 @@ def read_instance(paths: Sequence[str], instance: Instance) -> Snapshot:
 
 
 def split_files(text: str) -> Snapshot:
-    """Files by path from one text in which a mark and the path go before each."""
+    """Files by path, from a text in which a mark and the path precede each content."""
     pieces = (piece.partition("\n") for piece in text.split(_MARK)[1:])
     return {path: content for path, _, content in pieces}
 
 
 def _own_network(paths: Sequence[str], accounting: Accounting) -> Snapshot:
-    """Network counters of a container; nothing for the host itself, whose they are anyway."""
+    """Network counters of a container; empty for native instances, which have the host's."""
     found = {
         path: _text(Path(f"/proc/{pid}{path.removeprefix('/proc')}"))
         for pid in accounting.processes[:1]

@@ -1,1 +1,1 @@
-"""Frozen values that flow through aferir: no input or output, nothing of ours imported."""
+"""Frozen values that all other folders exchange: no I/O, and no imports from the rest of aferir."""

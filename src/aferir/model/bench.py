@@ -1,4 +1,4 @@
-"""The one shape in which every bench prints its figures."""
+"""The form in which every bench prints its figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """A measured figure of aferir beside its target and its peer, where there are any."""
+    """A measured figure of aferir, with its target and the figure of a peer if there are any."""
 
     name: str
     value: float | None
@@ -16,12 +16,12 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None = None
     """95 % confidence interval of `value`."""
     target: str = ""
-    """What is aimed at, in words that a person and a program can read, e.g. `>= 1.5`."""
+    """Target in a form that people and programs can read, e.g. `>= 1.5`."""
     holds: bool | None = None
     peer: str = ""
     peer_value: float | None = None
     ratio: float | None = None
-    """Ours over the peer's, so that more is better, unless `note` says otherwise."""
+    """Our value over the peer's, so that more is better unless `note` says otherwise."""
     note: str = ""
 
 
@@ -35,5 +35,5 @@ class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool:
-        """True when no target is missed."""
+        """True if no target is missed."""
         return all(figure.holds is not False for figure in self.figures)

@@ -1,4 +1,4 @@
-"""A table of parameters is checked as a struct declares them: all that is wrong at once."""
+"""Checks a table of parameters against the struct that declares them, and reports all errors."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _Values = TypeVar("_Values", bound=msgspec.Struct)
 
 
 class Wrong(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a table of parameters."""
+    """One error in a table of parameters."""
 
     key: str
-    """Empty where it is of the whole table."""
+    """Key with the error; empty where the error concerns the whole table."""
     message: str
     remedy: str
 
 
 class Refused(ValueError):
-    """A value that does not fit its field, with what is wrong and what to write instead."""
+    """A value does not fit its field; `message` says why and `remedy` what to write instead."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class Refused(ValueError):
 def convert(
     struct: type[_Values], table: Mapping[str, object]
 ) -> tuple[_Values | None, tuple[Wrong, ...]]:
-    """The struct that a table describes, or everything that is wrong with the table."""
+    """Convert a table to the struct that it describes, or to None with all its errors."""
     known = names(struct)
     values, wrong = read_fields(struct, table)
     strangers = [
@@ -55,7 +55,7 @@ def convert(
 def read_fields(
     struct: type[msgspec.Struct], table: Mapping[str, object]
 ) -> tuple[dict[str, Any], tuple[Wrong, ...]]:
-    """What the table says rightly, by attribute, and what is wrong; its other keys do not count."""
+    """Valid values of the table by attribute, and the errors; unknown keys are ignored."""
     values: dict[str, Any] = {}
     wrong = []
     for field in fields(struct):
@@ -72,12 +72,12 @@ def read_fields(
 
 
 def check(struct: type[msgspec.Struct], table: Mapping[str, object]) -> tuple[Wrong, ...]:
-    """Everything that is wrong with a table of these parameters."""
+    """All errors in a table of these parameters."""
     return convert(struct, table)[1]
 
 
 def read_value(field: Field, value: object) -> Any:
-    """The value that travels. Errors: Refused."""
+    """Converted value of one field. Errors: Refused."""
     if field.form == "flag":
         if isinstance(value, bool):
             return value
@@ -90,7 +90,7 @@ def read_value(field: Field, value: object) -> Any:
 
 
 def bounds(field: Field) -> str:
-    """What a number may be, in words: `from 1 to 4096`; empty where it may be anything."""
+    """Range of a number in words, e.g. `from 1 to 4096`; empty where there are no bounds."""
     if field.above is not None:
         end = "" if field.most is None else f" and up to {spelled(field, field.most)}"
         return f"above {spelled(field, field.above)}{end}"
@@ -115,7 +115,7 @@ def _number(field: Field, written: object) -> int | float:
 
 
 def _without_unit(field: Field, written: object) -> object:
-    """Bytes or seconds. Errors: Refused."""
+    """Number of bytes or seconds that a text with its unit denotes. Errors: Refused."""
     remedy = f'write a number and a unit, e.g. `{field.key} = "{UNIT_EXAMPLES[field.spelling]}"`'
     if isinstance(written, str):
         try:
@@ -129,7 +129,7 @@ def _without_unit(field: Field, written: object) -> object:
 
 
 def _within(field: Field, value: float) -> bool:
-    """NaN compares false, and so is refused by any bound; without bounds a number is finite."""
+    """True if a number is finite and within the bounds; NaN fails every comparison."""
     return (
         (field.least is None or field.least <= value)
         and (field.most is None or value <= field.most)
@@ -163,7 +163,7 @@ def _text(field: Field, value: object) -> Any:
 
 
 def quoted(value: object) -> object:
-    """A list or a table as the text that a shell would take for it; anything else as it is."""
+    """A list or a table quoted as shell text; other values are returned unchanged."""
     if isinstance(value, Mapping):
         value = [f"{name}={one}" for name, one in value.items()]
     if isinstance(value, list | tuple) and all(isinstance(one, str | int | float) for one in value):

@@ -1,4 +1,4 @@
-"""Which instances of a cloud are wanted."""
+"""Describes which instances of a cloud an experiment requests."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ import msgspec
 ProviderName = Literal["openstack", "opennebula", "cloudstack", "ec2", "eucalyptus", "lxd"]
 
 WANTED = "AFERIR_CLOUD"
-"""Variable that tells a program in an environment of kind `cloud` what is wanted there, as JSON."""
+"""Environment variable by which a program of kind `cloud` receives the request, as JSON."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which instances, of which cloud. Credentials are elsewhere."""
+    """Requested instances and their cloud; credentials are read elsewhere."""
 
     provider: ProviderName
     image: str = ""
-    """Name or id of an image that serves by itself; OpenNebula has it in its template."""
+    """Name or id of an image that serves once it has booted; empty for OpenNebula, whose template
+    names it.
+    """
     size: str = ""
-    """Name or id of a flavor, a service offering or an instance type; OpenNebula: of a template;
-    LXD: of a profile."""
+    """Name or id of a flavor, service offering or instance type; OpenNebula: of a template; LXD: of
+    a profile.
+    """
     network: str = ""
-    """Name or id; empty: as the cloud has it. LXD: a bridge."""
+    """Name or id of the network, in LXD of a bridge; empty: the cloud's default."""
     address: Literal["private", "public"] = "private"
-    """Which one Front and the clients reach."""
+    """Address by which Front and the clients reach an instance."""
     port: int = 80
     probe: str = "/video.mp4"
-    """What answers 200 when an instance serves."""
+    """Path that answers with status 200 once an instance serves."""
     limit_s: float = 600.0
-    """Time for an instance to serve, from the request on."""
+    """Time limit in s for an instance to serve, from the request on."""

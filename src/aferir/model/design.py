@@ -1,4 +1,4 @@
-"""Which of an environment's features each arm of an experiment has, to find what each costs."""
+"""Factorial design: which features of an environment each arm of an experiment has."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import msgspec
 
 
 class Varied(msgspec.Struct, frozen=True, kw_only=True):
-    """A feature that some arms have and others have not."""
+    """A feature that some arms have and others lack."""
 
     name: str
     remedy: str
-    """How a user takes it away, a sentence without its full stop."""
+    """How a user removes the feature: a sentence without its full stop."""
     gives_up: str
-    """What is lost with it, in words that follow "this gives up"."""
+    """What is lost without the feature, in words that follow "this gives up"."""
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -26,19 +26,19 @@ class Arm(msgspec.Struct, frozen=True):
     """One environment of the design."""
 
     environment: str
-    """Its name in the plan."""
+    """Name of the environment in the plan."""
     levels: tuple[int, ...]
-    """+1 where it has the feature, -1 where that is taken away; in the order of `varied`."""
+    """+1 where the arm has the feature, -1 where it lacks it, in the order of `varied`."""
 
 
 class Design(msgspec.Struct, frozen=True, kw_only=True):
-    """What explains one environment of a plan."""
+    """Design by which the cost of one environment of a plan is attributed to its features."""
 
     environment: str
-    """The one that is explained, which has all the features."""
+    """Name of the explained environment, which has all the features."""
     baselines: tuple[str, ...]
-    """Arms without anything of it, which are all alike."""
+    """Names of the baseline arms, which have no feature and are identical."""
     varied: tuple[Varied, ...]
     arms: tuple[Arm, ...]
-    """Arms of the same levels are repetitions of one another."""
+    """Arms with the same levels are repetitions of one another."""
     kept: tuple[Kept, ...] = ()

@@ -1,4 +1,4 @@
-"""What `check()` of an environment, a workload or the machine says."""
+"""Result of a check of an environment, a program or the machine."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Finding(msgspec.Struct, frozen=True):
     """One thing that this machine has, lacks, or has in a lesser form."""
 
     subject: str
-    """What it is about, e.g. `container`, `vm`, `frequency`."""
+    """Subject of the finding, e.g. `container`, `vm`, `frequency`."""
     status: Status
     message: str
     remedy: str = ""
-    """The command that mends it, or why nothing can."""
+    """Command that mends it, or the reason why none can."""

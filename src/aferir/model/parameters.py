@@ -1,14 +1,14 @@
-"""A parameter is declared once: in a frozen struct, with type, bounds, unit and a line of help.
+"""Declares each parameter once: in a frozen struct, with type, bounds, unit and a line of help.
 
     class Copy(msgspec.Struct, frozen=True, kw_only=True):
         pattern: Annotated[Literal["copy", "triad"], told("what is moved")]
         threads: Annotated[int, whole("threads of the program", 1, 4096)] = 1
         array_bytes: Annotated[int, size("of one array", 2**20, 2**40)] | None = None
 
-Everything else is read from it: what is wrong with a table (`aferir.model.checking`), the
+Everything else is derived from the struct: the check of a table (`aferir.model.checking`), the
 options of the command line (`aferir.cli.parameters`), the reference page and the JSON Schema
-(`aferir.config.schema`). A field without a default has to be given; where the default is None,
-`unset` says what happens if nothing is.
+(`aferir.config.schema`). A field without a default is required; where the default is None, `unset`
+describes what happens without a value.
 """
 
 from __future__ import annotations
@@ -25,47 +25,49 @@ from aferir.model import units
 
 Form = Literal["flag", "whole", "number", "word", "text", "list"]
 Spelling = Literal["", "size", "duration"]
-"""How a number may be written with a unit: as a size in bytes, or as a duration in seconds."""
+"""Unit in which a number may be written: a size in bytes or a duration in seconds."""
 
 UNIT_EXAMPLES: Mapping[str, str] = {"size": "1 GiB", "duration": "90 s"}
 _LONGEST = 200
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """One field of a struct as it was declared."""
+    """One field of a struct as declared."""
 
     key: str
-    """Its name in files; `attribute` is that in Python, which may not be `class`."""
+    """Name of the field in files; `attribute` is the name in Python, which cannot be e.g. `class`.
+    """
     attribute: str
     form: Form
     help: str = ""
     required: bool = False
     default: Any = None
     unset: str = ""
-    """What it means that nothing is given, where the default is None."""
+    """Meaning of an absent value, where the default is None."""
     least: float | None = None
     most: float | None = None
     above: float | None = None
-    """The value has to be larger than this; `least` is what it may be."""
+    """Exclusive lower bound; `least` is the inclusive one."""
     words: tuple[str | int, ...] = ()
     unit: str = ""
     spelling: Spelling = ""
     bare: bool = True
-    """Whether a size or a duration may be written as a number, without its unit."""
+    """True if a size or a duration may be written as a number without its unit."""
     longest: int = _LONGEST
     pattern: str = ""
     example: str = ""
     parse: Callable[[str], Any] | None = None
-    """Makes the value that travels out of text; ValueError in words where it cannot."""
+    """Converts the text to the value; raises ValueError with a reason where it cannot."""
     lines: bool = False
-    """Whether text may have line breaks and tabs."""
+    """True if the text may contain line breaks and tabs."""
     quoted: bool = False
-    """Whether text may be written as a list or a table too, whose items are quoted as for a shell.
+    """True if the text may also be written as a list or table, whose items are quoted as for a
+    shell.
     """
     separator: str = ""
-    """Between the items of a list that may be written as text; empty: lists alone."""
+    """Separator of the items of a list that may be written as text; empty: only as a list."""
     item: Field | None = None
-    """What stands in a list."""
+    """Declaration of the items of a list."""
 
 
 def told(
@@ -74,7 +76,7 @@ def told(
     words: Sequence[str] = (),
     unset: str = "",
 ) -> msgspec.Meta:
-    """Declare a flag, or one of some words: those of a Literal, or `words` where it is a `str`."""
+    """Declare a flag or one of several words, listed in a Literal or, for `str`, in `words`."""
     return msgspec.Meta(description=help, extra={"words": tuple(words), "unset": unset})
 
 
@@ -86,7 +88,7 @@ def whole(
     unit: str = "",
     unset: str = "",
 ) -> msgspec.Meta:
-    """Declare a whole number, least <= it <= most."""
+    """Declare a whole number from `least` to `most`, both included."""
     return msgspec.Meta(ge=least, le=most, description=help, extra={"unit": unit, "unset": unset})
 
 
@@ -99,7 +101,7 @@ def number(
     unit: str = "",
     unset: str = "",
 ) -> msgspec.Meta:
-    """Declare a finite number, least <= it <= most, or above < it <= most."""
+    """Declare a finite number with least <= it <= most, or above < it <= most."""
     extra = {"unit": unit, "unset": unset}
     if above is not None:
         return msgspec.Meta(gt=above, le=most, description=help, extra=extra)
@@ -115,9 +117,9 @@ def size(
     unset: str = "",
     key: str = "",
 ) -> msgspec.Meta:
-    """Declare a whole number of bytes, written as `2 GiB` or, where `bare`, as a number too.
+    """Declare a whole number of bytes, written as `2 GiB`; if `bare`, also as a number.
 
-    `key` is how files call it where that is not the name of the field, as of `memory_bytes`.
+    `key` is the name in files where it differs from the field's name, as for `memory_bytes`.
     """
     extra = {"spelling": "size", "bare": bare, "unit": "B", "unset": unset}
     extra |= {"key": key} if key else {}
@@ -132,7 +134,7 @@ def duration(
     bare: bool = True,
     unset: str = "",
 ) -> msgspec.Meta:
-    """Declare a number of seconds, written as `1 h 30 min` or, where `bare`, as a number too."""
+    """Declare a number of seconds, written as `1 h 30 min`; if `bare`, also as a number."""
     extra = {"spelling": "duration", "bare": bare, "unit": "s", "unset": unset}
     return msgspec.Meta(ge=least, le=most, description=help, extra=extra)
 
@@ -148,10 +150,10 @@ def text(
     quoted: bool = False,
     unset: str = "",
 ) -> msgspec.Meta:
-    """Declare printable text, or what `parse` makes of it; one line unless `lines`.
+    """Declare printable text, or the value that `parse` makes of it; one line unless `lines`.
 
-    `pattern` is a regular expression of the whole text as far as one can tell by it, for editors.
-    Where it is `quoted`, `["a b", "c"]` says the same as `"'a b' c"`, and so does a table of it.
+    `pattern` is a regular expression that editors check the text against; `parse` may be stricter.
+    If `quoted`, `["a b", "c"]` means the same as `"'a b' c"`, and a table is accepted too.
     """
     extra = {
         "example": example,
@@ -166,7 +168,7 @@ def text(
 
 
 def several(help: str, *, separator: str = "", unset: str = "") -> msgspec.Meta:  # noqa: A002
-    """Declare a tuple, written as a list, or as text where it says what separates the items."""
+    """Declare a tuple, written as a list, or as text with `separator` between its items."""
     return msgspec.Meta(description=help, extra={"separator": separator, "unset": unset})
 
 
@@ -174,18 +176,18 @@ def several(help: str, *, separator: str = "", unset: str = "") -> msgspec.Meta:
 def fields(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     """Every field of the struct in the order of its declaration.
 
-    Errors: TypeError where one has a type that cannot be written in a file.
+    Errors: TypeError where a field has a type that a file cannot represent.
     """
     return tuple(_field(one) for one in msgspec.structs.fields(struct))
 
 
 def names(struct: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The keys of all fields."""
+    """Keys of all fields."""
     return tuple(field.key for field in fields(struct))
 
 
 def default_text(field: Field) -> str:
-    """The default as it would be written in a file, or what is so where there is none."""
+    """Default as it would be written in a file, or the meaning of an absent value."""
     if field.default is None:
         return field.unset
     return spelled(field, field.default)
@@ -207,7 +209,7 @@ def spelled(field: Field, value: Any) -> str:
 
 
 def example(field: Field) -> str:
-    """How the key is written: `threads = 1`."""
+    """Example line for a file, e.g. `threads = 1`."""
     if field.form == "word":
         said = f'"{field.words[0]}"' if isinstance(field.words[0], str) else str(field.words[0])
     elif field.form == "list" and field.item is not None:
@@ -234,7 +236,7 @@ def _field(declared: msgspec.structs.FieldInfo) -> Field:
 
 
 def _of_type(key: str, declared: Any) -> Field:
-    """The field that a type, and what is declared with it, describe."""
+    """Field that a type and its annotations describe."""
     said: dict[str, Any] = {"key": key, "attribute": key}
     while True:
         kind, arguments = typing.get_origin(declared), typing.get_args(declared)

@@ -1,4 +1,4 @@
-"""What is to be run: environments, workloads, cells and the rules that order and stop them."""
+"""Plan of an experiment: environments, workloads, cells, and the rules that order and stop them."""
 
 from __future__ import annotations
 
@@ -15,44 +15,50 @@ from aferir.model.host import HostSpec
 from aferir.model.parameters import number, several, size, text, told, whole
 
 Parameter = str | int | float | bool
-"""A workload parameter or a factor level, as TOML gives it."""
+"""A workload parameter or a factor level, as read from TOML."""
 
 Order = Literal["interleaved", "random"]
 EnvironmentKind = str
 """Name of a kind of environment: see `aferir.environments.base.Kind`."""
 
 PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
-"""Where an instance with a file system of its own gets our programs."""
+"""Folder of our programs in an instance that has its own file system."""
 PAGE_CACHE = "AFERIR_PAGE_CACHE"
-"""Variable by which an environment tells the launcher of commands what its page cache is."""
+"""Environment variable that tells the launcher of commands the state of the page cache to set up.
+"""
 SCRATCH = "AFERIR_SCRATCH"
-"""Variable with the folder that a program may fill with files. Who builds the command names any
-folder there; an environment with the host's own file system puts a folder of this run alone
-in its place, which is gone after the run whatever happens."""
+"""Environment variable with the scratch folder of a program. The command may name any folder; an
+environment that uses the host's file system replaces it by a folder of this run alone, which is
+removed after the run even if the run fails.
+"""
 
 
 class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the machine has, so that an impossible experiment is refused before it starts."""
+    """Resources of the machine, by which an impossible experiment is refused before it starts."""
 
     cpus: tuple[int, ...]
-    """Numbers of the CPUs that we may run on."""
+    """Numbers of the CPUs that aferir may run on."""
     memory_bytes: int
-    """Memory of the machine, or what a control group around us leaves of it."""
+    """Memory of the machine in bytes, or the limit of a control group around aferir."""
     cpu_quota: float | None = None
-    """CPUs that all we start may use together, by a control group around us; None: no limit."""
+    """CPUs that all processes of aferir may use together under a control group's quota; None: no
+    limit.
+    """
     others: dict[str, HostLimits] = {}
-    """What other hosts have, by name."""
+    """Resources of other hosts, by name."""
     unknown: bool = False
-    """Nobody has asked the host: nothing is refused for its sake before it is reached."""
+    """True if the host was not asked: nothing is refused for lack of resources before it is
+    reached.
+    """
 
     def at(self, host: str) -> HostLimits:
-        """What another host has; of this one where `host` is empty."""
+        """Resources of another host, or of this one where `host` is empty."""
         if "," in host and all(one in self.others for one in host.split(",")):
             return self.least_of(host.split(","))
         return self.others.get(host, UNASKED) if host else self
 
     def least_of(self, hosts: Sequence[str]) -> HostLimits:
-        """What each of those other hosts has at least; names are known."""
+        """Resources that each of those hosts has at least; all names must be known."""
         found = [self.others[host] for host in hosts]
         fewest = min(found, key=lambda one: one.most_cpus)
         return msgspec.structs.replace(
@@ -63,13 +69,13 @@ class HostLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def most_cpus(self) -> int:
-        """How many CPUs a program can keep busy here: 1 at least."""
+        """Number of CPUs that a program can keep busy here, at least 1."""
         have = len(self.cpus)
         return have if self.cpu_quota is None else max(1, min(have, math.ceil(self.cpu_quota)))
 
 
 UNASKED = HostLimits(cpus=tuple(range(4096)), memory_bytes=2**62, unknown=True)
-"""What is assumed of a host that could not be asked."""
+"""Resources assumed of a host that could not be asked."""
 
 Cpus = Annotated[
     int,
@@ -141,11 +147,11 @@ Host = Annotated[
 
 
 class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One environment as an instance of it will be allocated.
+    """Specification of one environment, by which its instances are allocated.
 
-    Each kind has a struct of its own that inherits this one. What is described in that struct is a
-    key of the kind in an experiment file; the rest has a neutral value here, and is a key of those
-    kinds that declare it again with its description, e.g. `tenants: Tenants = 1`.
+    Each kind has its own struct that inherits this one. Fields with a description are keys of the
+    kind in an experiment file; other fields have a neutral value here, and are keys of those kinds
+    that declare them again with a description, e.g. `tenants: Tenants = 1`.
     """
 
     name: str
@@ -160,45 +166,46 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     page_cache: Literal["warm", "cold"] = "warm"
     tenants: int = 1
     accounted: bool = False
-    """What it uses is to be told from what everything else uses: it gets control groups."""
+    """True if its resource use is accounted separately from everything else, by control groups."""
     packages: tuple[str, ...] = ()
-    """Debian packages that its image needs for the programs of the experiment; natively the host
-    has them or the program is left out."""
+    """Debian packages that its image needs for the programs of the experiment; a native environment
+    either has them or leaves the program out.
+    """
 
     @property
     def place(self) -> str:
-        """Its kind, and its host where that is another one."""
+        """Kind of the environment, with its host if that is another one."""
         return f"{self.kind}@{self.host}" if self.host else self.kind
 
     def machines(self) -> int:
-        """How many there are in one instance, each with these CPUs and this memory."""
+        """Number of machines in one instance, each with these CPUs and this memory."""
         return self.host.count(",") + 1
 
     def kept_bytes(self) -> int:
-        """What a kernel of its own and its user land keep of each one's memory, about."""
+        """Approximate memory in bytes that its own kernel and userland occupy on each machine."""
         return 0
 
     def user_kernel(self) -> str:
-        """A kernel in user space that its programs run on, in words; empty: there is none."""
+        """Description of the user-space kernel that its programs run on; empty: there is none."""
         return ""
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """What is wrong with keys that are right by themselves."""
+        """Errors in combinations of keys that are valid by themselves."""
         return ()
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """The server that costs of I/O are reckoned for, see `statistics.io_cost`."""
+    """Server for which the costs of I/O are calculated, see `statistics.io_cost`."""
 
     cores: int
     peak_w: float
-    """All cores busy, without storage."""
+    """Power in W with all cores busy, without storage."""
     peak_error_w: float = 0.0
-    """Standard uncertainty, e.g. of a UPS that shows its load in whole percent."""
+    """Standard uncertainty of `peak_w` in W, e.g. of a UPS that shows its load in whole percent."""
     idle_fractions: tuple[float, ...] = (0.0, 0.7)
-    """Power when idle over `peak_w`: costs are reckoned for each of them."""
+    """Idle power over `peak_w`; costs are calculated for each of these fractions."""
     results_per_day: float | None = None
-    """How often a year's sum has each program run; None: as often as the baseline can."""
+    """Runs of each program per day in a year's cost; None: as many as the baseline can complete."""
 
 
 class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,31 +213,32 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     program: str
-    """Which backend of `aferir.programs` builds the command, e.g. `npb`."""
+    """Name of the program in `aferir.programs`, e.g. `npb`."""
     parameters: dict[str, Parameter]
     time_limit_s: float
     skip_emulated: bool = False
-    """Not to be run in an environment that turns out to be emulated in software."""
+    """True if it is skipped in environments that turn out to be emulated in software."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One combination of environment, workload and factor levels."""
 
     id: str
-    """Stable over resumes, e.g. `container/ep/threads=2`."""
+    """Identifier that stays the same when a run is resumed, e.g. `container/ep/threads=2`."""
     group: str
-    """Cells of one group differ in their environment alone and are compared: `ep/threads=2`."""
+    """Cells that differ in their environment alone share a group and are compared: `ep/threads=2`.
+    """
     environment: str
     workload: WorkloadSpec
     factors: dict[str, Parameter] = {}
 
 
 class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
-    """Fixed n where `minimum == maximum`; else until the interval is narrow enough.
+    """Number of repetitions: fixed where `minimum == maximum`, else until the interval is narrow.
 
-    A group of cells goes on, all environments together, until every one of them has a
-    95 % confidence interval of its mean duration whose half-width is below
-    `interval_percent` of the mean, or `maximum` repetitions.
+    A group of cells continues, all environments together, until the 95 % confidence interval of the
+    mean duration has a half-width below `interval_percent` of the mean in every one of them, or
+    until `maximum` repetitions.
     """
 
     minimum: int
@@ -241,34 +249,36 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole experiment, ready to run: cells x repetitions in a seeded order."""
+    """A whole experiment, ready to run: cells and repetitions in a seeded order."""
 
     name: str
     title: str
     baseline: str
     """Name of the environment that ratios refer to; in a group whose environments are variants
-    (`native[cpus=1]`), the variant of that family: see `environment_family`."""
+    (`native[cpus=1]`), the variant of that family: see `environment_family`.
+    """
     seed: int
     order: Order
     warmup: int
-    """Unrecorded-in-statistics rounds that go before the first one."""
+    """Number of warm-up rounds, whose figures are recorded but excluded from the statistics."""
     stop: StoppingRule
     time_limit_s: float
     metric: str = ""
-    """What the study asks about, which its levels are compared by; empty: `duration_s`, where
-    there is one environment alone and so no other comparison."""
+    """Metric by which the levels of a study are compared; empty: `duration_s`, if there is only one
+    environment and so no other comparison.
+    """
     server: ServerSpec | None = None
-    """Where it is given, what each program costs per I/O is accounted for."""
+    """If set, the cost per I/O of each program is calculated for this server."""
     load_period_s: float | None = None
-    """How often the load of each core is looked at during runs; None: never."""
+    """Sampling period in s of the load of each core during runs; None: it is not sampled."""
     hosts: tuple[HostSpec, ...] = ()
-    """Those that environments name."""
+    """Hosts that environments name."""
     design: Design | None = None
-    """Where one environment is explained, which of its features each arm has."""
+    """If one environment is explained, the features of each arm."""
     environments: tuple[EnvironmentSpec, ...]
     cells: tuple[Cell, ...]
     shrunk: tuple[str, ...] = ()
-    """What the experiment asked for more of than this machine has, a sentence each."""
+    """Sentences about what the experiment requested more of than this machine has."""
 
 
 def once(
@@ -280,7 +290,7 @@ def once(
     seed: int = 1,
     server: ServerSpec | None = None,
 ) -> Plan:
-    """Each workload once in each environment, the first of which is the baseline."""
+    """Plan that runs each workload once in each environment, the first of which is the baseline."""
     return Plan(
         name=name,
         title=name,
@@ -306,8 +316,9 @@ def once(
 
 
 def environment_family(name: str) -> str:
-    """The name that the user gave: `container` for the variant `container[cpus=1]`.
+    """Name that the user chose: `container` for the variant `container[cpus=1]`.
 
-    A factor of an environment makes one variant for each level; names themselves hold no brackets.
+    A factor of an environment makes one variant for each level; names themselves contain no
+    brackets.
     """
     return name.partition("[")[0]

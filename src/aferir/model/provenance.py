@@ -1,4 +1,4 @@
-"""What is needed to read a result years later: where, with what and in which state it was taken."""
+"""Where, with what and in which state a result was measured, to interpret it years later."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    """One start of the run: a resumed run has several."""
+    """One start of the run; a resumed run has several."""
 
     started_unix_ns: int
     ended_unix_ns: int | None = None
-    """None: it is running, or was killed."""
+    """None while it is running, or if it was killed."""
     spent_s: float | None = None
-    """How much of the run's time limit was spent at its end, over all starts so far: time that
-    aferir and what it ran were running, whatever the date was set to meanwhile."""
+    """Part of the run's time limit in s used at its end, over all starts so far. Only time in which
+    aferir and its programs were running counts, and changes of the system's date do not matter.
+    """
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """The conditions of one run."""
+    """Conditions of one run."""
 
     version: str
     """Version of aferir."""
     facts: dict[str, Any] = {}
-    """JSON about the machine, as `aferir.machine` found them when the run was made."""
+    """Facts about the machine as `aferir.machine` found them when the run was made, for JSON."""
     segments: tuple[Segment, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """Whatever `check` called degraded or missing."""
+    """Findings that `check` called degraded or missing."""
     left_out: tuple[LeftOut, ...] = ()
     images: dict[str, str] = {}
-    """Kind of environment to the content hash of the image that its instances were made from."""
+    """Content hash of the image from which the instances were made, by kind of environment."""
     commands: dict[str, tuple[str, ...]] = {}
-    """Cell to the command that was run in its instance."""
+    """Command that was run, by cell."""
     warnings: tuple[Warning, ...] = ()
-    """About the run as a whole, e.g. `time-limit`, `given-up`, `no-baseline`."""
+    """Warnings about the run as a whole, e.g. `time-limit`, `given-up`, `no-baseline`."""

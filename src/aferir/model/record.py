@@ -1,4 +1,4 @@
-"""What was measured: samples, warnings, and the record of one finished repetition."""
+"""Measurements: samples, warnings, and the record of one finished repetition."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import Literal
 import msgspec
 
 Side = Literal["program", "host", "instance", "environment"]
-"""Who says it: the program's own output, a probe on the host, one inside the instance, or
-the environment's allocation events."""
+"""Source of a sample: the program's own output, a probe on the host, a probe inside the instance,
+or the allocation by the environment.
+"""
 Better = Literal["", "lower", "higher"]
-"""The direction in which a figure is better; empty: nobody has said."""
+"""Direction in which a figure is better; empty: not declared."""
 
 
 class Warning(msgspec.Struct, frozen=True, order=True):
-    """Typed doubt about a result, with advice; it follows the result into every table."""
+    """Typed doubt about a result, with advice; reports repeat it in every table with the result."""
 
     code: str
-    """e.g. `emulated`, `load-of-others`, `outliers`, `autocorrelated`, `time-limit`."""
+    """Code of the doubt, e.g. `emulated`, `load-of-others`, `outliers`, `autocorrelated`,
+    `time-limit`.
+    """
     message: str
     advice: str = ""
 
@@ -33,9 +36,9 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
-    """Many values of one repetition along something else, e.g. latency by message size.
+    """Many values of one repetition along another quantity, e.g. latency by message size.
 
-    `values` and `at` have one length. Where repetitions share their places, they are pooled.
+    `values` and `at` have the same length. Repetitions with the same places are pooled.
     """
 
     metric: str
@@ -43,26 +46,27 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     values: tuple[float, ...]
     along: str
-    """What the places are: `message_bytes`, `time_s`, `clock`."""
+    """Quantity of the places: `message_bytes`, `time_s`, `clock`."""
     along_unit: str = ""
     at: tuple[float | str, ...]
-    """Numbers make a curve, words make categories."""
+    """Places of the values; numbers make a curve, words make categories."""
     label: str = ""
-    """The arm within one program, e.g. the name of a synchronisation."""
+    """Name of the arm within one program, e.g. of a synchronisation method."""
     kind: Literal["curve", "scatter", "frontier"] = "curve"
-    """Of a scatter the places are measured as the values are: each label is one point. A frontier
-    is a scatter of values that are better small over places that are better large."""
+    """`curve`: values over given places. `scatter`: places are measured too, and each label is one
+    point. `frontier`: a scatter in which small values and large places are better.
+    """
     moments: dict[str, float] = {}
-    """What happened at which place, as a link's cut does along the time."""
+    """Events by name, with the place of each, e.g. the time at which a link was cut."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError where a value has no place, or a place no value."""
+        """Errors: ValueError where `values` and `at` have different lengths."""
         if len(self.values) != len(self.at):
             raise ValueError(f"{self.metric}: {len(self.values)} values at {len(self.at)} places")
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a repetition gave no figure: an unverified kernel, a time limit, a dead instance."""
+    """Why a repetition has no figures: an unverified kernel, a time limit, a dead instance."""
 
     code: str
     message: str
@@ -89,5 +93,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Warning, ...] = ()
     failure: Failure | None = None
     spent_s: float | None = None
-    """How much of the run's time limit was spent when it was recorded, over all starts; None: an
-    aferir before 0.2."""
+    """Part of the run's time limit in s used when it was recorded, over all starts; None in runs of
+    versions before 0.2.
+    """

@@ -26,14 +26,14 @@ DURATION_UNITS = {
     "ms": Fraction(1, 1000),
     "us": Fraction(1, 1_000_000),
 }
-"""Seconds in each unit, in the order in which they may follow one another."""
+"""Seconds in each unit, in the order in which units may follow one another."""
 
 _LONGEST = 40
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
 
 
 def parse_size(text: str) -> int:
-    """Bytes; ValueError in words where `text` is no size. A part of a byte is rounded off."""
+    """Number of bytes, rounded; raises ValueError with a reason where `text` is no size."""
     parts = _parts(text)
     if len(parts) != 1:
         raise ValueError("a size is one number and one unit")
@@ -44,14 +44,14 @@ def parse_size(text: str) -> int:
 
 
 def format_size(size_bytes: int) -> str:
-    """The shortest exact form, read back by `parse_size` as the same number of bytes."""
+    """Shortest exact form of a size, which `parse_size` reads as the same number of bytes."""
     exact = [(unit, each) for unit, each in SIZE_UNITS.items() if size_bytes % each == 0]
     unit, each = min(exact, key=lambda pair: (size_bytes // pair[1], pair[1]))
     return f"{size_bytes // each} {unit}"
 
 
 def parse_duration(text: str) -> float:
-    """Seconds; ValueError in words where `text` is no duration."""
+    """Number of seconds; raises ValueError with a reason where `text` is no duration."""
     parts = _parts(text)
     order = list(DURATION_UNITS)
     for _, unit in parts:
@@ -64,7 +64,7 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(duration_s: float) -> str:
-    """Exact to the microsecond, e.g. `1 h 30 min`, read back by `parse_duration`."""
+    """A duration to the microsecond, e.g. `1 h 30 min`, which `parse_duration` reads."""
     left = round(duration_s / DURATION_UNITS["us"])
     words = []
     for unit, seconds in DURATION_UNITS.items():

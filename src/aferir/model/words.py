@@ -1,4 +1,4 @@
-"""How values of a file or a command line are named to a user, and which word was meant."""
+"""Words for values of a file or a command line in messages, and suggestions for unknown words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
 
 
 def kind_of(value: object) -> str:
-    """What TOML calls the type of a value."""
+    """Type of a value in TOML's terms."""
     for kind, name in _KINDS:
         if isinstance(value, kind):
             return name
@@ -25,13 +25,13 @@ def kind_of(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value of the file in one short printable line."""
+    """A value of the file as one short printable line."""
     text = json.dumps(value, ensure_ascii=True, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def choose(word: str, known: Iterable[str]) -> str:
-    """The remedy for an unknown word: the closest known one, else all of them."""
+    """Remedy for an unknown word: the closest known one, else a list of all."""
     words = [word for word in known if word.isprintable() and len(word) <= 60]
     folded = {word.lower(): word for word in words}
     close = difflib.get_close_matches(word[:80].lower(), folded, n=1, cutoff=0.6)
@@ -41,5 +41,5 @@ def choose(word: str, known: Iterable[str]) -> str:
 
 
 def printable(key: str) -> str:
-    """A key as it stands in a message."""
+    """A key as it is shown in a message."""
     return key if key.isprintable() and 0 < len(key) <= 60 else shown(key)

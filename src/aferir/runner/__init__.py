@@ -1,7 +1,7 @@
-"""Carrying out a plan: the only folder that joins environments, workloads, probes and the store.
+"""Carries out a plan; the only folder that joins environments, programs, probes and the store.
 
-Plain functions in order: `preparation` finds out what can run here, `workflow` goes round by
-round, `pool` holds a round's instances, `repetition` runs one cell in one of them.
+`preparation` finds out what can run on this machine, `workflow` runs the rounds one after another,
+`pool` holds the instances of a round, `repetition` runs one cell in one of them.
 """
 
 from __future__ import annotations

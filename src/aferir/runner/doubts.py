@@ -1,4 +1,4 @@
-"""What a reader of a finished run has to know: why its figures may not be what they seem. Pure."""
+"""Warnings about a whole run that a reader needs to interpret its figures. Pure functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGER_MACHINE = "do not set it beside figures of larger machines; there it run
 
 
 def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tuple[Warning, ...]:
-    """Warnings of a run that is over; `in_time`: its time limit did not end it."""
+    """Warnings about a finished run; `in_time` is False where the time limit cut it short."""
     plan = session.plan
     return (
         *warnings_of(plan, session.ready),
@@ -33,7 +33,7 @@ def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tupl
 
 
 def _kernels(plan: Plan) -> tuple[Warning, ...]:
-    """Whose kernel is a program: told with the answer, however little of the report is read."""
+    """One warning for each user-space kernel, which names the environments that ran on it."""
     named: dict[str, list[str]] = {}
     for spec in plan.environments:
         for doubt in of_user_kernel(spec):
@@ -46,7 +46,7 @@ def _kernels(plan: Plan) -> tuple[Warning, ...]:
 
 
 def _skipped(session: Session) -> tuple[Warning, ...]:
-    """One warning for each environment that was emulated and spared some of its workloads."""
+    """One warning for each emulated environment in which some workloads were skipped."""
     history = History(session.plan.warmup, session.writer.records)
     slots = session.plan.warmup + session.plan.stop.maximum
     skipped: dict[str, list[str]] = {}
@@ -77,7 +77,7 @@ def _given_up(session: Session) -> tuple[Warning, ...]:
 
 
 def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Where programs on the host are held back by what does not hold the others."""
+    """Warn where a control group around aferir limits native programs alone."""
     group = facts.get("machine", {}).get("own_group", "")
     if not group or {kind.on_host for kind in session.kinds.values()} != {True, False}:
         return ()
@@ -85,7 +85,7 @@ def _own_group(session: Session, facts: Mapping[str, Any]) -> tuple[Warning, ...
 
 
 def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Where all that was run had less than the CPUs that it saw."""
+    """Warn where a CPU quota around aferir left all programs fewer CPUs than they saw."""
     machine = facts.get("machine", {})
     quota = machine.get("limits", {}).get("cpus")
     if quota is None or quota >= len(machine.get("allowed_cpus", ())):

@@ -1,4 +1,7 @@
-"""How long the rest of a run will take, from what its repetitions took so far. Pure."""
+"""Estimates the remaining time of a run from the durations of earlier repetitions.
+
+Pure functions.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ from aferir.model.record import Record
 from aferir.runner.stopping import History, Round, allocation_cell, most_repetitions
 
 ELAPSED = "elapsed_s"
-"""Sample: seconds that a program took as the host sees it, its start included."""
+"""Metric of a program's duration as the host measures it, start of the program included, in s."""
 _ALLOCATION = ("total_s", "release_s")
 
 
 def cost_s(history: History, cell: str) -> float | None:
-    """Seconds that a repetition, or an allocation with its release, usually took; None: never ran.
+    """Median cost in s of a repetition, or of an allocation with its release; None: none recorded.
 
-    The median: one that was held up says nothing about the next.
+    The median is used because one delayed repetition does not predict the next.
     """
     spent = [seconds for record in history.of(cell) if (seconds := _spent_s(record)) is not None]
     return median(spent) if spent else None
 
 
 def round_s(history: History, cells: Sequence[Cell]) -> float | None:
-    """Seconds that a round of those cells will take; None where any of them is unknown."""
+    """Expected duration in s of a round of those cells; None where the cost of any is unknown."""
     costs = [cost_s(history, cell.id) for cell in cells]
     costs += [cost_s(history, allocation_cell(name)) for name in {c.environment for c in cells}]
     known = [cost for cost in costs if cost is not None]
@@ -35,10 +38,10 @@ def round_s(history: History, cells: Sequence[Cell]) -> float | None:
 def rest_s(
     plan: Plan, history: History, cells: Sequence[Cell], pending: Sequence[Cell], turn: Round
 ) -> float | None:
-    """Seconds until all repetitions are made, at most: interval rules may stop sooner.
+    """Upper estimate in s of the time that the remaining repetitions take.
 
-    `cells` are those of this round, of which `pending` are still to run; None before each of them
-    has run once.
+    Stopping rules on intervals may end the run sooner. `cells` are those of this round, of which
+    `pending` still have to run. None until each cell has run once.
     """
     costs = {cell.id: cost_s(history, cell.id) for cell in cells}
     if None in costs.values():
@@ -53,20 +56,23 @@ def rest_s(
 
 
 def _later(plan: Plan, history: History, cell: Cell, turn: Round) -> int:
-    """Repetitions of a cell after this round."""
+    """Number of repetitions that a cell can still have after this round."""
     most = most_repetitions(plan, history, cell, turn.slot + 1)
     return plan.warmup - turn.number - 1 + most if turn.warmup else max(0, most - turn.number - 1)
 
 
 def spent_before_s(segments: Sequence[Segment], records: Sequence[Record]) -> float:
-    """Seconds that earlier starts of the run took; a killed one counts to its last record."""
+    """Time in s that earlier starts of the run used; a killed one counts to its last record."""
     told = [segment.spent_s for segment in segments] + [record.spent_s for record in records]
     known = [seconds for seconds in told if seconds is not None]
     return max(known) if known else _by_the_date(segments, records)
 
 
 def _by_the_date(segments: Sequence[Segment], records: Sequence[Record]) -> float:
-    """What was spent by the date, for runs of an aferir that did not keep account of its time."""
+    """Time in s that earlier starts used, from wall-clock times.
+
+    Runs of versions before 0.2 recorded no `spent_s`.
+    """
     total = 0.0
     for place, segment in enumerate(segments):
         end = segment.ended_unix_ns

@@ -1,4 +1,4 @@
-"""Signals during a run: the first one ends it in order, further ones do not hinder giving back."""
+"""Signals during a run: the first one ends it in order, later ones do not interrupt the release."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _Handler = Callable[[int, FrameType | None], object]
 
 @contextmanager
 def ending_signals() -> Iterator[None]:
-    """SIGTERM, and SIGHUP where it is not ignored (nohup), act like Ctrl-C, the first of them all.
+    """Make SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt once; later ones are ignored.
 
-    Two come at once where somebody ends a program and its process group, as timeout(1) does: the
-    second one would stop an instance that is half made from being given back.
+    SIGHUP stays ignored under nohup(1). Two signals arrive together where a program and its process
+    group are both ended, as by timeout(1): the second one would interrupt the release of an
+    instance that is half made.
     """
     known = (signal.SIGINT, *_ENDING)
     numbers = [n for n in known if signal.getsignal(n) is not signal.SIG_IGN]
@@ -28,9 +29,9 @@ def ending_signals() -> Iterator[None]:
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """No signal but SIGKILL stops what is done in here: give back what was made.
+    """Delay SIGINT, SIGTERM and SIGHUP within the block, which releases what was made.
 
-    One that comes meanwhile acts afterwards, unless an error is what it is given back for.
+    A delayed signal is raised after the block, unless the block runs because of an error.
     """
     unwinding = sys.exc_info()[0] is not None
     came: list[int] = []

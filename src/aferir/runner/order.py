@@ -1,7 +1,7 @@
-"""In which order the cells of a round run: pure, and the same again for the same seed.
+"""Order of the cells within a round: pure functions, reproducible by their seed.
 
-Repetition k of every cell of a group runs in round k, so that slow changes of the machine hit all
-environments alike, and no environment always follows the same one (Abedi and Brecht 2017,
+Repetition k of every cell of a group runs in round k, so that slow changes of the machine affect
+all environments alike, and no environment always follows the same one (Abedi and Brecht 2017,
 "Conducting repeatable experiments in highly variable cloud computing environments").
 """
 
@@ -17,10 +17,10 @@ _Item = TypeVar("_Item")
 
 
 def arrange(cells: Sequence[Cell], order: Order, seed: int, slot: int) -> tuple[Cell, ...]:
-    """The cells of the round `slot`, counted over warm-up rounds and others alike.
+    """Cells of a round in the order in which they run.
 
-    `interleaved`: group by group as in the plan, environments next to each other; `random`: all
-    of them shuffled.
+    `slot` is the number of the round, warm-up rounds included. `interleaved`: groups in the order
+    of the plan, with the environments of a group next to each other; `random`: all cells shuffled.
     """
     if order == "random":
         return tuple(_random(seed, "round", slot).sample(list(cells), len(cells)))
@@ -33,11 +33,12 @@ def arrange(cells: Sequence[Cell], order: Order, seed: int, slot: int) -> tuple[
 
 
 def rotate(items: Sequence[_Item], seed: int, name: str, slot: int) -> tuple[_Item, ...]:
-    """A seeded order: each of n items comes first once in every n rounds, and follows all alike.
+    """Seeded order of `items` that balances both positions and predecessors.
 
-    The rounds of a block are the rows of a Williams square in a random order, its letters the
-    items at random (Williams 1949): of an even n each item follows each other one once in a block,
-    of an odd n twice in two. So no item runs in the state that a certain other one leaves.
+    Each of n items comes first once in n rounds. The rounds of a block are the rows of a Williams
+    square in a random order, with the items assigned to its letters at random (Williams 1949): for
+    even n each item follows every other one once in a block, for odd n twice in two blocks. So no
+    item always runs in the state that one particular item leaves.
     """
     if not items:
         return ()

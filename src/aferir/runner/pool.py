@@ -1,4 +1,4 @@
-"""The instances of one round: allocated at its start, paused but for the one in use, released."""
+"""Instances of one round: allocated at its start, paused unless in use, released at its end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RELEASE = "release"
 
 
 def of_user_kernel(spec: EnvironmentSpec) -> tuple[Warning, ...]:
-    """What is said of every figure of an environment whose kernel is a program."""
+    """Warning that is attached to each figure of an environment with a user-space kernel."""
     if not (kernel := spec.user_kernel()):
         return ()
     return (
@@ -41,7 +41,7 @@ def of_user_kernel(spec: EnvironmentSpec) -> tuple[Warning, ...]:
 
 
 class Allocation(msgspec.Struct, frozen=True, kw_only=True):
-    """One allocation, from its request to its release."""
+    """One allocation of an instance, from the request to the release."""
 
     started_unix_ns: int
     phases: Phases | None = None
@@ -52,7 +52,7 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pool:
-    """At most one instance of each environment. `release` gives all of them back."""
+    """At most one live instance of each environment; `release` releases all of them."""
 
     def __init__(
         self,
@@ -62,9 +62,9 @@ class Pool:
         *,
         on_host: Collection[str],
     ) -> None:
-        """`programs` are what each environment, by its name, gets put into its instances.
+        """`programs` maps an environment's name to the files that are copied into its instances.
 
-        Nothing is put into those whose kind is one of `on_host`: they have the host's files.
+        Nothing is copied for kinds in `on_host`, which see the host's files.
         """
         self._specs = specs
         self._environments = environments
@@ -75,10 +75,11 @@ class Pool:
         self._merging: dict[str, Entry] = {}
 
     def get(self, name: str) -> Instance | Failure:
-        """The paused instance of an environment, allocated anew where it was dropped.
+        """Paused instance of an environment, or why there is none; allocated again if dropped.
 
-        An environment that could not be allocated is not tried again in the same round. One that
-        was not given back whole is: what stays is in the journal, and the next one is another.
+        A failed allocation is not tried again in the same round. A failed release does not prevent
+        a new allocation: what was left behind is in the journal, and the new instance is a
+        different one.
         """
         if name in self._live:
             return self._live[name]
@@ -88,7 +89,7 @@ class Pool:
         return self._allocate(name)
 
     def drop(self, name: str) -> None:
-        """Release an instance that died, or that cannot be trusted any more."""
+        """Release an instance that died or that cannot be trusted any more."""
         instance = self._live.pop(name, None)
         if instance is not None:
             self._note_release(name, instance)
@@ -96,7 +97,7 @@ class Pool:
             pages.give_back(self._merging.pop(name))
 
     def release(self) -> dict[str, Allocation]:
-        """Release all instances, whatever goes wrong with one; what became of each allocation."""
+        """Release all instances even if some releases fail; returns the round's allocations."""
         for name in {**self._live, **self._merging}:
             self.drop(name)
         return self._allocations
@@ -131,7 +132,7 @@ class Pool:
         return instance
 
     def _make(self, name: str, spec: EnvironmentSpec) -> Instance:
-        """As many tenants as it has; on another host its agent sees to them."""
+        """Allocate the instance with all its tenants; on another host its agent does so."""
         environment = self._environments[spec.place]
         if spec.host:
             return environment.allocate(spec)
@@ -149,7 +150,7 @@ class Pool:
 
 
 def allocation_record(name: str, turn: Round, allocation: Allocation) -> Record:
-    """The record of one allocation; its samples are of the side `environment`."""
+    """Record of one allocation; its samples have the side `environment`."""
     values = msgspec.structs.asdict(allocation.phases) if allocation.phases else {}
     values["release_s"] = allocation.release_s
     return Record(

@@ -1,4 +1,4 @@
-"""Before the first round: what can run here, and what is left out, never silently."""
+"""Checks before the first round what can run on this machine, and reports what is left out."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from aferir.runner.progress import Progress
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run can count on."""
+    """Result of the preparation: commands to run, findings, what is left out, and images."""
 
     commands: dict[str, Command]
-    """Cell to what runs in it; cells that are left out have none."""
+    """Command of each cell by its id; cells that are left out have no entry."""
     findings: tuple[Finding, ...]
     left_out: tuple[LeftOut, ...]
     images: dict[str, str]
 
     def without(self, plan: Plan) -> frozenset[str]:
-        """Cells that are left out."""
+        """Ids of the cells that are left out."""
         return frozenset(cell.id for cell in plan.cells if cell.id not in self.commands)
 
 
@@ -42,9 +42,9 @@ def prepare(
     progress: Progress,
     earlier: Sequence[LeftOut] = (),
 ) -> Ready:
-    """Check and build what the plan needs.
+    """Check the environments of a plan, build their images, and build the command of each cell.
 
-    What an earlier start of the run had to leave out stays out, so that all rounds are alike.
+    What an earlier start of the run left out stays out, so that all rounds have the same cells.
     Errors: MissingError where nothing at all can run.
     """
     left_out: dict[tuple[str, str], LeftOut] = {(item.kind, item.name): item for item in earlier}
@@ -90,13 +90,13 @@ def prepare(
 
 
 def describe(item: LeftOut) -> str:
-    """What is left out in words, why, and how to get it."""
+    """One line that says what is left out, why, and how to install it."""
     remedy = f"; {item.finding.remedy}" if item.finding.remedy else ""
     return f"left out: {item.kind} `{item.name}`: {item.finding.message}{remedy}"
 
 
 def warnings_of(plan: Plan, ready: Ready) -> tuple[Warning, ...]:
-    """What a reader of the results has to know about what was left out."""
+    """Warning where the baseline is left out, so that there are no ratios."""
     out = {item.name for item in ready.left_out if item.kind == "environment"}
     baseline = {
         spec.name for spec in plan.environments if environment_family(spec.name) == plan.baseline
@@ -123,7 +123,7 @@ def _by_place(plan: Plan, left_out: Mapping[tuple[str, str], LeftOut]) -> dict[s
 def _environment(
     environment: Environment | None, kind: str, packages: tuple[str, ...]
 ) -> tuple[list[Finding], str, Finding | None]:
-    """Findings, the image's hash, and what forbids this kind of environment here."""
+    """Findings of one kind, the hash of its image, and the finding that rules it out, if any."""
     if environment is None:
         return [], "", Finding(kind, "missing", "this aferir has no such environment")
     findings = environment.check()

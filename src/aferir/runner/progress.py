@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it."""
+"""Interface by which a run reports its progress."""
 
 from __future__ import annotations
 
@@ -9,43 +9,46 @@ from aferir.model.record import Record
 
 
 class Progress(Protocol):
-    """Called from the run's own thread; must not raise."""
+    """Receives progress; called from the thread of the run, and must not raise."""
 
     def preparing(self, text: str) -> None:
-        """Something is under way that may take seconds: a check, an image, an allocation."""
+        """A step that may take seconds has started: a check, an image, an allocation."""
         ...
 
     def round_started(self, number: int, total: int, warmup: bool) -> None:
-        """Round `number`, from 1, out of at most `total` of its kind."""
+        """Round `number`, from 1, has started, out of at most `total` of its kind."""
         ...
 
     def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
-        """Repetition `index`, from 1, of at most `total` in the whole run; seconds left, about."""
+        """Repetition `index`, from 1, of at most `total` in the run has started.
+
+        `eta_s` is the estimated time in s until the run ends; None where it is unknown.
+        """
         ...
 
     def cell_finished(self, record: Record) -> None:
-        """It is recorded."""
+        """A repetition was recorded."""
         ...
 
     def note(self, text: str) -> None:
-        """Something that the user should know now: an environment left out, a cell given up."""
+        """A message for the user: an environment that is left out, a cell that is given up."""
         ...
 
 
 class Silent:
-    """Tells nobody."""
+    """Progress that is discarded."""
 
     def preparing(self, text: str) -> None:
-        """Nothing."""
+        """Discard it."""
 
     def round_started(self, number: int, total: int, warmup: bool) -> None:
-        """Nothing."""
+        """Discard it."""
 
     def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
-        """Nothing."""
+        """Discard it."""
 
     def cell_finished(self, record: Record) -> None:
-        """Nothing."""
+        """Discard it."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Discard it."""

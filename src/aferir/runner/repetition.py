@@ -1,4 +1,4 @@
-"""One repetition of one cell: run it between two snapshots, and read what came out."""
+"""Runs one repetition of one cell between two snapshots, and parses its output."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from aferir.runner.stopping import Round
 from aferir.runner.tenancy import Figures, together
 
 OTHERS = "load_of_others_cpus"
-"""The sample of the probe that watches what else the machine does."""
+"""Metric of the mean number of CPUs that processes other than the instance kept busy."""
 REPETITION = "AFERIR_REPETITION"
-"""Variable that tells a program which repetition it is: whoever draws at random draws anew."""
+"""Environment variable with the number of the repetition, with which programs seed random draws."""
 _OTHERS_CPUS = 0.1
 _OTHERS_S = 0.05
-"""Below this much CPU time the tick accounting of /proc/stat says nothing (10 ms a tick)."""
+"""Least CPU time of others that is warned about, in s: /proc/stat counts in ticks of 10 ms."""
 
 
 class Repetition(msgspec.Struct, frozen=True):
-    """What came of it."""
+    """Outcome of one repetition."""
 
     record: Record
     lost: bool = False
-    """The instance died, or a program may still run in it: it has to be replaced."""
+    """True if the instance died or a program may still run in it, so that it must be replaced."""
     stopped_s: float = 0.0
-    """How long somebody had stopped the program."""
+    """Time in s for which the program was stopped by SIGSTOP."""
 
 
 def repeat(
@@ -52,7 +52,7 @@ def repeat(
     watch: Watch,
     timeout_s: float,
 ) -> Repetition:
-    """Run the cell once in a paused instance, and pause it again."""
+    """Resume a paused instance, run the cell once in it, and pause it again."""
     started = time.time_ns()
     line = command_line(kind, command, elsewhere=bool(instance.spec.host))
     told = {**command.environment, REPETITION: str(turn.number)}
@@ -93,7 +93,7 @@ def repeat(
 
 
 def with_start(figures: Sequence[Sample], elapsed_s: float) -> tuple[Sample, ...]:
-    """`duration_s` as all that passed from the request on, but for what the program put aside."""
+    """Replace `duration_s` by the time since the request, less what the program set aside."""
     aside_s = sum(figure.value for figure in figures if figure.metric == ASIDE)
     return tuple(
         msgspec.structs.replace(figure, value=max(0.0, elapsed_s - aside_s))
@@ -104,7 +104,7 @@ def with_start(figures: Sequence[Sample], elapsed_s: float) -> tuple[Sample, ...
 
 
 def blank(cell: Cell, turn: Round, started_unix_ns: int, line: tuple[str, ...] = ()) -> Record:
-    """A record of a cell with nothing measured yet."""
+    """Record of a cell without any measurement yet."""
     return Record(
         cell=cell.id,
         group=cell.group,
@@ -119,9 +119,10 @@ def blank(cell: Cell, turn: Round, started_unix_ns: int, line: tuple[str, ...] =
 
 
 def command_line(kind: Kind, command: Command, *, elsewhere: bool = False) -> tuple[str, ...]:
-    """On the host a program runs where it is; elsewhere it was put into `PROGRAM_FOLDER`.
+    """Command of a cell in its environment.
 
-    Instances of several nodes have an mpirun of their own.
+    On the host a program runs at its own path, elsewhere at its copy in `PROGRAM_FOLDER`. Instances
+    that consist of several nodes start MPI programs by their own mpirun.
     """
     if kind.on_host and not elsewhere:
         return (str(command.program), *command.arguments)
@@ -133,14 +134,14 @@ def command_line(kind: Kind, command: Command, *, elsewhere: bool = False) -> tu
 
 
 def has_launcher(kind: Kind, *, elsewhere: bool) -> bool:
-    """Whether MPI programs are started there by an mpirun that is there: not by ours, put there."""
+    """True where MPI programs are started by an mpirun of the environment, not by a copied one."""
     return bool(kind.mpi) or (kind.on_host and elsewhere)
 
 
 def read(program: Program[Any], done: Completed) -> Figures | Failure:
-    """Figures of a program that ended well, in all tenants; else why there are none.
+    """Figures of a program that succeeded in all tenants, or the failure of the first that did not.
 
-    A program that found its own result wrong prints that before it exits with 1.
+    A program that finds its own result wrong reports so on its output before it exits with 1.
     """
     tenants = []
     for one in (done, *done.others):
@@ -167,7 +168,7 @@ def _read_one(program: Program[Any], done: Completed) -> Figures | Failure:
 
 
 def load_warning(observed: Sequence[Sample], duration_s: float) -> tuple[Warning, ...]:
-    """A warning where others kept the machine busy during a run."""
+    """Warn where other processes or guests used more than 0.1 CPU and 50 ms during the run."""
     cpus = max((sample.value for sample in observed if sample.metric == OTHERS), default=0.0)
     if cpus <= _OTHERS_CPUS or cpus * duration_s <= _OTHERS_S:
         return ()

@@ -1,4 +1,4 @@
-"""Round by round: allocate, run every open cell once, release, record; until nothing is open."""
+"""Runs the rounds: allocate, run every open cell once, release, record, until no cell is open."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Enough = Callable[[History, Round], bool]
 
 
 class Session:
-    """What the rounds of one start of a run share."""
+    """State that the rounds of one start of a run share."""
 
     def __init__(
         self,
@@ -57,15 +57,16 @@ class Session:
         spent_s: float = 0.0,
         enough: Enough | None = None,
     ) -> None:
-        """`spent_s`: of the plan's time limit, by earlier starts; `clock` tells the rest.
+        """`spent_s` is the part of the plan's time limit that earlier starts used, in s.
 
-        `enough` may end the run before a round, from what the rounds before it gave alone.
+        `clock` measures the time of this start. `enough` may end the run before a round, and sees
+        only the records of earlier rounds.
         """
         self.plan = plan
         self.ready = ready
         self.writer = writer
         self.kinds = {spec.name: kinds[spec.kind] for spec in plan.environments}
-        """Kinds by the name of an environment."""
+        """Kind of each environment, by the environment's name."""
         self.environments = environments
         self.workloads = workloads
         self.watch = watch
@@ -77,38 +78,38 @@ class Session:
         self._begin_s = clock.now_s() - spent_s
 
     def spent_s(self) -> float:
-        """Seconds of the time limit that are used up, by this start and those before."""
+        """Time in s used of the time limit, by this start and those before."""
         return self.clock.now_s() - self._begin_s
 
     def left_s(self) -> float:
-        """Seconds until the time limit of the whole run; negative past it."""
+        """Time in s until the time limit of the whole run; negative after it."""
         return self.plan.time_limit_s - self.spent_s()
 
     def stood_still(self, seconds: float) -> None:
-        """A program was stopped for so long, which does not count."""
+        """Exclude from the time limit `seconds` for which a program was stopped."""
         self._begin_s += seconds
 
     def keep(self, record: Record) -> None:
-        """Record for good, then count it."""
+        """Append a record to the run folder, then to the history."""
         record = msgspec.structs.replace(record, spent_s=round(self.spent_s(), 3))
         self.writer.append(record)
         self.history.add(record)
 
     def pending(self, turn: Round, cells: Sequence[Cell]) -> list[Cell]:
-        """Those of `cells` that the round has not recorded yet: a crash may have left some."""
+        """Cells of the round without a record yet; after a crash some may have one."""
         return [cell for cell in cells if not self.history.has(cell.id, turn.slot)]
 
     def unallocated(self, turn: Round, cells: Sequence[Cell]) -> list[str]:
-        """Environments of `cells` whose allocation in this round is not recorded yet."""
+        """Environments of `cells` whose allocation in this round has no record yet."""
         names = dict.fromkeys(cell.environment for cell in cells)
         return [name for name in names if not self.history.has(allocation_cell(name), turn.slot)]
 
     def done(self, turn: Round, cells: Sequence[Cell]) -> bool:
-        """Whether all of the round is recorded."""
+        """True if all cells and allocations of the round are recorded."""
         return not self.pending(turn, cells) and not self.unallocated(turn, cells)
 
     def programs(self) -> dict[str, set[Path]]:
-        """What each environment needs on its disk."""
+        """Files that are copied into the instances of each environment, by environment."""
         needed: dict[str, set[Path]] = {}
         launching = {
             spec.name
@@ -128,13 +129,14 @@ class Session:
 
 
 class _TimeIsUp(Exception):
-    """The time limit of the whole run; never leaves this file."""
+    """Raised when the time limit of the whole run has passed; caught in this file."""
 
 
 def go(session: Session) -> bool:
-    """All rounds that are left to do; False where the time limit cut something off.
+    """Run all remaining rounds; False where the time limit cut some of them.
 
-    A round for which the time is too short runs without its emulated environments, if that helps.
+    A round that does not fit in the remaining time runs without its emulated environments if it
+    fits then.
     """
     plan, history = session.plan, session.history
     late = False
@@ -163,10 +165,10 @@ def go(session: Session) -> bool:
 
 
 def _in_order(session: Session, turn: Round) -> list[Cell]:
-    """All cells of a round in their order, recorded already or not.
+    """All cells of a round in their order, whether recorded already or not.
 
-    Emulated environments come last: they make no claim that would need them next to the others,
-    and what the time limit cuts off is theirs.
+    Emulated environments come last: no claim rests on running them next to the others, and so a
+    time limit cuts them first.
     """
     plan, history = session.plan, session.history
     return sorted(
@@ -178,7 +180,7 @@ def _in_order(session: Session, turn: Round) -> list[Cell]:
 
 
 def _time_for(session: Session, turn: Round, cells: Sequence[Cell]) -> bool:
-    """Whether a round is worth starting: the first one that counts always is, if time is left."""
+    """True if a round fits in the remaining time; the first counted one needs any time left."""
     left_s = session.left_s()
     if turn.warmup or turn.number == 0:
         return left_s > 0
@@ -214,7 +216,7 @@ def _round(session: Session, turn: Round, cells: Sequence[Cell]) -> None:
 
 
 def _cell(session: Session, turn: Round, pool: Pool, cell: Cell, cells: Sequence[Cell]) -> None:
-    """Run one of the round's `cells` and record it. Errors: _TimeIsUp; nothing is recorded."""
+    """Run one of the round's `cells` and record it. Errors: _TimeIsUp, with nothing recorded."""
     left_s = session.left_s()
     if left_s <= 0:
         raise _TimeIsUp

@@ -1,6 +1,6 @@
-"""Repetitions during which something stood still: the program, aferir, or the whole machine.
+"""Repetitions during which the program, aferir or the whole machine was stopped.
 
-Its durations then tell of whoever stopped it, and must not look like a cost of the environment.
+Their durations contain the stop, which must not be reported as a cost of the environment.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from aferir.model.record import Failure, Record, Warning
 from aferir.runner.estimate import ELAPSED
 
 STOPPED = "stopped"
-"""Code of the failure, and of the warning."""
+"""Code of the failure and of the warning about stops."""
 _NOTICED_S = 0.5
 
 
 def suspended_s() -> float:
-    """Seconds since boot in which the machine was suspended (CLOCK_BOOTTIME, clock_gettime(2))."""
+    """Time in s since boot in which the machine was suspended (CLOCK_BOOTTIME)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
 
 
 def judged(record: Record, *, ours_s: float, asleep_s: float, program_s: float) -> Record:
-    """The record with what has to be known of stops: of aferir, the machine, and the program."""
+    """Record with its stops accounted for: a stopped program fails, other stops add a warning.
+
+    Stops of at least 0.5 s of aferir or the machine are reported; those of aferir are subtracted
+    from `elapsed_s`.
+    """
     if program_s > 0:
         message = f"the program was stopped for {program_s:.0f} s (SIGSTOP): it has no duration"
         failure = Failure(STOPPED, message, "let it run: nobody may stop what is measured")

@@ -1,7 +1,7 @@
-"""What is still to be run in a round, decided from the rounds before it alone.
+"""Decides which cells still have to run in a round, from the records of earlier rounds alone.
 
-Because nothing of the round itself counts, a resumed run decides as the first one did, whichever
-repetitions of that round a crash has left.
+Records of the round itself do not count, so that a resumed run decides as the first one did,
+whichever repetitions of that round were recorded before a crash.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from aferir.model.record import Record
 from aferir.statistics.stopping import relative_half_width
 
 ALLOCATION = "allocation"
-"""Group and workload of the records of allocations."""
+"""Group and workload in the records of allocations."""
 EMULATED = "emulated"
 """Code of the warning that an instance is emulated in software."""
 MOST_FAILURES = 3
-"""Failures of a cell in a row after which it is given up."""
+"""Number of consecutive failures after which a cell is given up."""
 
 
 class Round(msgspec.Struct, frozen=True):
-    """One repetition of every cell that is not done."""
+    """One repetition of every open cell."""
 
     number: int
     warmup: bool
     slot: int
-    """Counted over warm-up rounds and others alike."""
+    """Number of the round, with warm-up rounds counted too."""
 
 
 class History:
-    """The records of a run by cell and slot; grows with them."""
+    """Records of a run by cell and slot, to which new ones are added."""
 
     def __init__(self, warmup: int, records: Iterable[Record] = ()) -> None:
         self._warmup = warmup
@@ -42,7 +42,7 @@ class History:
             self.add(record)
 
     def add(self, record: Record) -> None:
-        """Take in one more record."""
+        """Add one record."""
         slot = record.repetition + (0 if record.warmup else self._warmup)
         self._cells.setdefault(record.cell, {})[slot] = record
         if any(warning.code == EMULATED for warning in record.warnings):
@@ -50,21 +50,21 @@ class History:
             self._emulated[record.environment] = min(known, slot)
 
     def of(self, cell: str, before: int | None = None) -> list[Record]:
-        """Records of one cell by slot, of the slots below `before` alone if it is given."""
+        """Records of one cell in the order of slots, of slots below `before` if it is set."""
         records = self._cells.get(cell, {})
         return [records[slot] for slot in sorted(records) if before is None or slot < before]
 
     def has(self, cell: str, slot: int) -> bool:
-        """Whether the cell has its record of that round."""
+        """True if the cell has a record of that round."""
         return slot in self._cells.get(cell, {})
 
     def emulated(self, environment: str, before: int) -> bool:
-        """Whether an earlier round showed that the environment is emulated."""
+        """True if a round before slot `before` showed that the environment is emulated."""
         return self._emulated.get(environment, before) < before
 
 
 def rounds(plan: Plan) -> Iterator[Round]:
-    """All rounds that there can be: warm-up first."""
+    """All rounds that the plan allows, warm-up rounds first."""
     for number in range(plan.warmup):
         yield Round(number, warmup=True, slot=number)
     for number in range(plan.stop.maximum):
@@ -72,12 +72,12 @@ def rounds(plan: Plan) -> Iterator[Round]:
 
 
 def allocation_cell(environment: str) -> str:
-    """Under which cell the allocations of an environment are recorded."""
+    """Id under which the allocations of an environment are recorded."""
     return f"{environment}/{ALLOCATION}"
 
 
 def given_up(history: History, cell: str, before: int | None = None) -> bool:
-    """Whether the last repetitions of a cell failed one after another."""
+    """True if the last three repetitions of a cell all failed."""
     last = history.of(cell, before)[-MOST_FAILURES:]
     return len(last) == MOST_FAILURES and all(record.failure is not None for record in last)
 
@@ -85,11 +85,11 @@ def given_up(history: History, cell: str, before: int | None = None) -> bool:
 def open_cells(
     plan: Plan, history: History, turn: Round, left_out: Collection[str] = ()
 ) -> tuple[Cell, ...]:
-    """Cells that the round is to run, in the order of the plan, recorded already or not.
+    """Cells of the round in the order of the plan, whether recorded already or not.
 
-    `left_out` names cells that this machine cannot run. An emulated environment is not warmed up:
-    it would take minutes, for figures that make no claim. That it is emulated is known from its
-    allocation, the one thing of a warm-up round that counts within it.
+    `left_out` names cells that this machine cannot run. Emulated environments have no warm-up,
+    which would take minutes for figures that support no claim. Their allocation tells that they are
+    emulated, and is the one record of a warm-up round that counts within that round.
     """
     alive = [
         cell
@@ -112,7 +112,7 @@ def open_cells(
 
 
 def most_repetitions(plan: Plan, history: History, cell: Cell, before: int) -> int:
-    """Repetitions that a cell can come to, with what is known of its environment."""
+    """Largest number of repetitions of a cell, given what is known of its environment."""
     emulated = history.emulated(cell.environment, before)
     if emulated and cell.workload.skip_emulated:
         return 0
@@ -122,7 +122,7 @@ def most_repetitions(plan: Plan, history: History, cell: Cell, before: int) -> i
 def _groups_done(
     plan: Plan, history: History, turn: Round, alive: Collection[Cell]
 ) -> frozenset[str]:
-    """Groups of which every environment is known well enough: they go on together or stop."""
+    """Groups whose stopping rule is met by every environment; a group stops as a whole."""
     percent = plan.stop.interval_percent
     if percent is None or turn.number < plan.stop.minimum:
         return frozenset()
@@ -139,7 +139,7 @@ def _groups_done(
 
 
 def durations(history: History, cell: str, before: int) -> list[float]:
-    """`duration_s` of the repetitions that count and succeeded."""
+    """`duration_s` of a cell's counted, successful repetitions."""
     return [
         sample.value
         for record in history.of(cell, before)

@@ -1,4 +1,4 @@
-"""Figures of programs that ran at the same time as tenants of one environment. Pure."""
+"""Merges the figures of programs that ran concurrently as tenants of one environment. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Figures = Sequence[Sample | Series | Warning]
 
 
 def together(tenants: Sequence[Figures]) -> Figures:
-    """Each figure as the mean over the tenants, and every tenant's own along `tenant`.
+    """Mean of each figure over the tenants, followed by a series of the tenants' own values.
 
-    Those of a single tenant are as they are. A figure that some tenants lack is left out.
+    Figures of a single tenant are returned unchanged. A figure that any tenant lacks is left out.
     """
     if len(tenants) == 1:
         return tenants[0]

@@ -1,4 +1,4 @@
-"""A run from its start to its end: prepare, go round by round, and give everything back."""
+"""A run from start to end: prepare, run the rounds, release everything."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from aferir.store import (
 
 
 class OtherHost(Protocol):
-    """A host that is reached over a line."""
+    """A host that is reached over a connection to its agent."""
 
     def environment(self, kind: str) -> Environment:
-        """Return that kind of environment there; nothing is made yet."""
+        """That kind of environment on the host; allocates nothing yet."""
         ...
 
 
@@ -69,19 +69,19 @@ def run(
     clock: Clock = MONOTONIC,
     enough: Enough | None = None,
 ) -> Run:
-    """Carry out `plan` and keep it in a new folder of `runs`, or go on with an unfinished one.
+    """Carry out `plan` in a new folder of `runs`, or continue an unfinished run of it.
 
-    `experiment` is the experiment file as it was read: the newest unfinished run of the same plan
-    and version is continued, unless `fresh`. With `reports` the caller reports what is returned,
-    and it is a complete run whose report was cut off, if there is one. `kinds` and `workloads` are
-    by name; environments are made with `context`, which first undoes what dead owners left in the
-    journal, or by the host of `elsewhere` that they are on. `facts` of the machine go into the
-    provenance. Time limits are counted on `clock`, as far as aferir and its programs run. `enough`
-    may end it before any round.
+    `experiment` is the experiment file as read. The newest unfinished run of the same plan and
+    version is continued, unless `fresh` is set. With `reports` the caller writes the report of the
+    returned run, which is then a complete run whose report is missing, if there is one. `kinds` and
+    `workloads` are indexed by name. Environments are made from `context`, which first removes what
+    dead owners left in the journal, or by the host in `elsewhere` that they are on. `facts` about
+    the machine are stored in the provenance. Time limits are measured by `clock` while aferir and
+    its programs run. `enough` may end the run before any round.
 
     Errors: MissingError where nothing can run here, UsageError where the folder cannot be used,
-    RefusedError where the disk takes no more, InterruptedRunError after Ctrl-C or SIGTERM:
-    everything is given back by then, and the run can be continued.
+    RefusedError where the disk is full, InterruptedRunError after Ctrl-C or SIGTERM: everything is
+    released by then, and the run can be continued.
     """
     means = _means(plan, kinds, workloads, elsewhere, context or Context(), progress=progress)
     folder: Path | None = None
@@ -114,12 +114,12 @@ def run(
 
 
 class _Means(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is carried out with."""
+    """Kinds, environments and programs with which a run is carried out."""
 
     kinds: Mapping[str, Kind]
-    """Those that the plan names."""
+    """Kinds that the plan names."""
     environments: Mapping[str, Environment]
-    """Environments by the place of a specification: its kind, and its host."""
+    """Environments by the place of a specification: its kind and its host."""
     workloads: Mapping[str, Program[Any]]
     progress: Progress
 
@@ -137,7 +137,7 @@ class _Means(msgspec.Struct, frozen=True, kw_only=True):
     def session(
         self, start: _Start, ready: Ready, watch: Watch, running: Running, enough: Enough | None
     ) -> Session:
-        """All that the rounds of a run that was begun, or is gone on with, are made of."""
+        """Session of a run that was started or is continued."""
         return Session(
             plan=start.plan,
             ready=ready,
@@ -159,9 +159,9 @@ class _Start(msgspec.Struct, frozen=True):
     writer: Writer
     plan: Plan
     provenance: Provenance
-    """Its conditions so far."""
+    """Provenance as recorded so far."""
     ready: Ready | None = None
-    """None where nothing has been prepared yet by this process."""
+    """Result of the preparation; None where this process has prepared nothing yet."""
 
 
 def _means(
@@ -173,7 +173,7 @@ def _means(
     *,
     progress: Progress,
 ) -> _Means:
-    """Those of a plan, with every environment of it; nothing is made yet."""
+    """Means of a plan, with an object for each environment; allocates nothing yet."""
     return _Means(
         kinds={spec.kind: kinds[spec.kind] for spec in plan.environments},
         environments={
@@ -190,14 +190,14 @@ def _means(
 def _begin(
     plan: Plan, runs: Path, experiment: bytes, means: _Means, facts: dict[str, Any]
 ) -> _Start:
-    """A new run, in a folder that is made once everything is prepared."""
+    """Start a new run; its folder is made after the preparation succeeded."""
     ready = means.prepare(plan)
     provenance = _describe(plan, means.kinds, ready, facts)
     return _Start(create_run(runs, plan, experiment, provenance), plan, provenance, ready)
 
 
 def _go_on(folder: Path, wanted: Plan, progress: Progress) -> _Start:
-    """An unfinished run, by the plan that it goes on with."""
+    """Open an unfinished run with the plan by which it is continued."""
     progress.note(f"going on with {folder}")
     writer, earlier, problems = continue_run(folder)
     for problem in problems:
@@ -209,7 +209,7 @@ def _go_on(folder: Path, wanted: Plan, progress: Progress) -> _Start:
 
 
 def _carry_out(session: Session, provenance: Provenance) -> None:
-    """All rounds, with the start and the end of this segment in the provenance."""
+    """Run all rounds, and record the start and the end of this segment in the provenance."""
     writer = session.writer
     segment = Segment(started_unix_ns=time.time_ns())
     before = provenance.segments
@@ -252,7 +252,7 @@ def _describe(
 
 
 def _merged(provenance: Provenance, ready: Ready) -> Provenance:
-    """What this start has found, with what an earlier one has found besides."""
+    """Provenance with the findings and images of this start added to those of earlier starts."""
     return msgspec.structs.replace(
         provenance,
         findings=tuple(dict.fromkeys((*provenance.findings, *ready.findings))),

@@ -1,4 +1,4 @@
-"""Samples as arrays: what every other file here does first with what it is given."""
+"""Prepares samples as arrays, for the other files here."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def finite(values: Values) -> tuple[Array, tuple[Warning, ...]]:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """Of sorted samples, interpolated linearly: what `numpy.quantile` gives, to the last digit.
+    """Quantile of sorted samples by linear interpolation, equal to `numpy.quantile`'s.
 
-    Plain numbers: a report asks thousands of times for quantiles of a dozen samples, where numpy's
-    call takes ten times as long. Errors: IndexError where there are no samples.
+    Written in plain Python because a report computes thousands of quantiles of about ten samples,
+    for which a numpy call takes ten times as long. Errors: IndexError where there are no samples.
     """
     place = share * (len(ordered) - 1)
     below = min(int(place), max(len(ordered) - 2, 0))

@@ -1,7 +1,7 @@
-"""What may be wrong with one sample: each check is a value with its typed warning.
+"""Checks one sample for outliers, autocorrelation, non-normality and drift.
 
-All of them look at samples in the order in which they were measured. They warn at 1 %, not
-at 5 %: a report makes dozens of checks, and a warning that is often false is not read.
+All of them expect samples in the order of measurement. They warn at a significance of 1 %, not 5 %:
+a report makes dozens of checks, and a warning that is often false is not read.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from aferir.statistics.arrays import Array, Values, finite, quantile
 
 SIGNIFICANCE = 0.01
 _shapiro = inspect.unwrap(stats.shapiro)
-"""The test itself, 7 us; what scipy wraps around it for axes and missing values takes 90."""
+"""The Shapiro-Wilk test without scipy's handling of axes and missing values: 7 us, not 90 us."""
 OUTLIER_SCORE = 3.5
-"""Iglewicz and Hoaglin 1993."""
+"""Threshold of the modified z score (Iglewicz and Hoaglin 1993)."""
 OUTLIER_MINIMUM = 5
 NORMALITY_MINIMUM, NORMALITY_MAXIMUM = 3, 5000
-"""Shapiro-Wilk is defined from 3; its p value is not accurate above 5000."""
+"""Shapiro-Wilk is defined for n >= 3; its p value is not accurate above n = 5000."""
 NORMALITY_POWER = 8
-"""Below it, Shapiro-Wilk hardly ever rejects: passing says nothing."""
+"""Smallest n at which passing is reported: below it Shapiro-Wilk rejects too rarely."""
 _KENDALL_EXACT = 33
-"""Beyond it, and with ties, the p value is that of a normal distribution."""
+"""Largest n with an exact p value; above it, and with ties, a normal distribution is used."""
 ORDER_MINIMUM = 10
-"""Autocorrelation and drift cannot be told from chance in fewer samples."""
+"""Smallest n for autocorrelation and drift: in fewer samples chance looks the same."""
 
 
 class Outliers(msgspec.Struct, frozen=True):
@@ -39,33 +39,33 @@ class Outliers(msgspec.Struct, frozen=True):
     indices: tuple[int, ...]
     """Positions among the finite samples."""
     slow: int
-    """How many of them lie above the median."""
+    """Number of outliers above the median."""
     warnings: tuple[Warning, ...] = ()
 
 
 class Autocorrelation(msgspec.Struct, frozen=True):
-    """How much a sample says about the next one."""
+    """Correlation of each sample with the next one."""
 
     lag_1: float | None
     bound: float | None
-    """|lag_1| stays below it in 99 of 100 samples of independent values (Bartlett 1946)."""
+    """Bound that |lag_1| exceeds in 1 of 100 sequences of independent values (Bartlett 1946)."""
     ljung_box_p: float | None
-    """Of lags 1 to min(5, n / 4) together (Ljung and Box 1978)."""
+    """P value for lags 1 to min(5, n / 4) together (Ljung and Box 1978)."""
     warnings: tuple[Warning, ...] = ()
 
 
 class Normality(msgspec.Struct, frozen=True):
-    """Shapiro and Wilk 1965."""
+    """Result of the normality test of Shapiro and Wilk (1965)."""
 
     p_value: float | None
-    """None outside 3 <= n <= 5000, or where the samples are all alike."""
+    """None outside 3 <= n <= 5000, or where all samples are equal."""
     normal: bool | None
-    """p >= 5 %; None where it cannot be said, which includes n < 8."""
+    """True for p >= 5 %; None where the test decides nothing, which includes n < 8."""
     warnings: tuple[Warning, ...] = ()
 
 
 class Drift(msgspec.Struct, frozen=True):
-    """Whether samples rise or fall over the run (Mann 1945, Kendall)."""
+    """Trend of the samples over the run (Mann 1945, Kendall 1938)."""
 
     tau: float | None
     p_value: float | None
@@ -73,10 +73,10 @@ class Drift(msgspec.Struct, frozen=True):
 
 
 def outliers(values: Values) -> Outliers:
-    """Modified z score by the median absolute deviation (Iglewicz and Hoaglin 1993) above 3.5.
+    """Outliers by a modified z score above 3.5 (Iglewicz and Hoaglin 1993).
 
-    Where more than half the samples are alike the deviation is zero; Tukey's far fences
-    (3 interquartile ranges) take its place. Nothing is said below n = 5.
+    The score uses the median absolute deviation. Where more than half the samples are equal that is
+    zero, and Tukey's far fences (3 interquartile ranges) are used instead. No outliers below n = 5.
     """
     array, _ = finite(values)
     if array.size < OUTLIER_MINIMUM:
@@ -98,7 +98,7 @@ def outliers(values: Values) -> Outliers:
 
 
 def autocorrelation(values: Values) -> Autocorrelation:
-    """Lag-1 autocorrelation with its bound, and Ljung-Box; nothing is said below n = 10."""
+    """Lag-1 autocorrelation with its bound, and the Ljung-Box test; all None below n = 10."""
     array, _ = finite(values)
     n = array.size
     if n < ORDER_MINIMUM or np.ptp(array) == 0:
@@ -124,7 +124,7 @@ def autocorrelation(values: Values) -> Autocorrelation:
 
 
 def normality(values: Values) -> Normality:
-    """Shapiro-Wilk test."""
+    """Shapiro-Wilk test of normality."""
     array, _ = finite(values)
     n = array.size
     if not NORMALITY_MINIMUM <= n <= NORMALITY_MAXIMUM or np.ptp(array) == 0:
@@ -147,7 +147,7 @@ def normality(values: Values) -> Normality:
 
 
 def drift(values: Values) -> Drift:
-    """Kendall's tau of the samples against their order; nothing is said below n = 10."""
+    """Kendall's tau of the samples against their order; None below n = 10."""
     array, _ = finite(values)
     if array.size < ORDER_MINIMUM or np.ptp(array) == 0:
         return Drift(None, None)
@@ -168,10 +168,10 @@ def drift(values: Values) -> Drift:
 
 
 def _kendall(array: Array) -> tuple[float, float]:
-    """Tau of the samples against their order, and its p value.
+    """Kendall's tau of the samples against their order, and its p value.
 
-    Up to 33 samples without ties, as nearly all are, the exact distribution is at hand; scipy
-    makes it anew each time, which in a report of thousands of figures takes half of all time.
+    Up to 33 samples without ties, which is the usual case, use a cached exact distribution: scipy
+    computes it anew each time, which takes half the time of a report with thousands of figures.
     """
     n = array.size
     values = array.tolist()
@@ -187,7 +187,7 @@ def _kendall(array: Array) -> tuple[float, float]:
 
 @lru_cache(maxsize=_KENDALL_EXACT)
 def _inversions_at_most(n: int) -> tuple[float, ...]:
-    """Shares of the permutations of n that have at most k inversions, by k (Kendall 1938)."""
+    """Cumulative shares of the permutations of n with at most k inversions, by k (Kendall 1938)."""
     shares = np.ones(1)
     for k in range(2, n + 1):
         shares = np.convolve(shares, np.full(k, 1 / k))
@@ -195,7 +195,7 @@ def _inversions_at_most(n: int) -> tuple[float, ...]:
 
 
 def all_warnings(values: Values) -> tuple[Warning, ...]:
-    """Warnings of every check, and for samples that are too few or all alike."""
+    """Warnings of every check; also for fewer than two samples and for equal samples."""
     array, warnings = finite(values)
     if array.size < 2:
         few = Warning(

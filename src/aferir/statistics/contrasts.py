@@ -1,7 +1,7 @@
-"""Sums of arms' centres with weights, where all arms were measured in every round.
+"""Contrasts: weighted sums of arms' centres, where all arms were measured in every round.
 
-On logarithms, so that a weighted sum is a product of ratios. What disturbs a whole round cancels,
-a repetition that was spoilt alone does not count, and arms may vary differently.
+Computed on logarithms, so that a weighted sum is a product of ratios. Disturbances of a whole round
+cancel, single outliers get no weight, and arms may have different variances.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from aferir.statistics.student import satterthwaite
 
 METHOD = "contrast of the arms' centres"
 _POLISH = 5
-"""Rounds of a median polish (Tukey 1977); it settles after two or three."""
+"""Iterations of the median polish (Tukey 1977), which converges after two or three."""
 LEAST_ROUNDS = 3
 _SHARED = math.pi / 2
-"""Arms' worth of noise that goes into what is taken for common to a round, a median: the variance
-of a median of normal values over that of their mean."""
+"""Noise that the median of a round inherits from its arms, in arms' variances: the variance of a
+median of normal values over that of their mean.
+"""
 
 
 class Arms(msgspec.Struct, frozen=True, kw_only=True):
-    """Where each arm lies on the logarithmic scale, without what its rounds had in common."""
+    """Location of each arm on the logarithmic scale, with the effects of rounds removed."""
 
     centres: tuple[float, ...]
     errors: tuple[float, ...]
@@ -40,24 +41,24 @@ class Arms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contrast(msgspec.Struct, frozen=True, kw_only=True):
-    """One weighted sum."""
+    """One weighted sum of centres."""
 
     estimate: float
     error: float
     freedom: float
 
     def half_width(self, level: float, family: int = 1) -> float:
-        """Of an interval that holds for all of a family together at that level (Bonferroni)."""
+        """Half-width of an interval that holds for a whole family at that level (Bonferroni)."""
         tail = (1 - level) / family / 2
         return -float(special.stdtrit(self.freedom, tail)) * self.error
 
     def interval(self, level: float, family: int = 1) -> Interval:
-        """Around the estimate; `level` is that of all intervals of the family together."""
+        """Confidence interval of the sum; `level` holds for the whole family of intervals."""
         half = self.half_width(level, family)
         return Interval(self.estimate - half, self.estimate + half, level, METHOD)
 
     def p_value(self, family: int = 1) -> float:
-        """Of the hypothesis that it is zero, adjusted for a family of as many tests."""
+        """P value of the hypothesis that the sum is zero, adjusted for that many tests."""
         if self.error == 0:
             return 0.0 if self.estimate else 1.0
         score = abs(self.estimate) / self.error
@@ -65,9 +66,9 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def locate_arms(logs: Array) -> Arms | None:
-    """From logarithms of values, arms x rounds, NaN where a repetition failed.
+    """Locate the arms from logarithms of values, arms x rounds, with NaN for failed repetitions.
 
-    None where an arm has fewer than `LEAST_ROUNDS` values: nothing that needs it can be said.
+    None where an arm has fewer than `LEAST_ROUNDS` values, too few for an interval.
     """
     if logs.shape[1] < LEAST_ROUNDS or (np.isfinite(logs).sum(axis=1) < LEAST_ROUNDS).any():
         return None
@@ -85,9 +86,9 @@ def locate_arms(logs: Array) -> Arms | None:
 
 
 def contrast(arms: Arms, weights: Sequence[float] | Array) -> Contrast:
-    """The sum of the arms' centres with those weights, which add up to zero.
+    """Sum of the arms' centres with those weights, which must add up to zero.
 
-    Satterthwaite's degrees of freedom: arms need not vary alike.
+    The degrees of freedom are Satterthwaite's, since arms may have different variances.
     """
     centres, errors = np.array(arms.centres), np.array(arms.errors)
     factors = np.asarray(weights, dtype=np.float64)
@@ -100,7 +101,7 @@ def contrast(arms: Arms, weights: Sequence[float] | Array) -> Contrast:
 
 
 def _common(logs: Array) -> Array:
-    """What each round adds to all its arms, by a median polish; zero on average."""
+    """Effect that each round has on all its arms, by a median polish; about zero on average."""
     rounds = np.zeros(logs.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a round that failed altogether

@@ -1,8 +1,8 @@
-"""How much neighbouring repetitions resemble each other, and what that leaves of n.
+"""Correlation of neighbouring repetitions, and the effective sample size that it leaves.
 
-An interval of n samples takes them as independent. If each resembles the one before (lag-1
-correlation rho), they are worth only n (1 - rho) / (1 + rho) samples (Bartlett 1935, of a
-first-order autoregression).
+The interval of n samples assumes that they are independent. If each is correlated with the one
+before (lag-1 correlation rho), they are worth only n (1 - rho) / (1 + rho) independent samples
+(Bartlett 1935, for a first-order autoregression).
 """
 
 from __future__ import annotations
@@ -17,42 +17,45 @@ from aferir.statistics.arrays import Array, quantile
 from aferir.statistics.tails import two_sided
 
 MINIMUM = 5
-"""Below it nothing can be said about the order."""
+"""Smallest n for which a correlation is estimated."""
 SUSPECTED = 1.6449
-"""Standard deviations above independence with which a warning is given: 5 %, one-sided."""
+"""Standard deviations above independence from which on a warning is issued: 5 %, one-sided."""
 CERTAIN = 2.5758
-"""And with which the interval is widened: 0.5 %, since independent samples pay for each false one
-with power."""
+"""Standard deviations from which on the interval is widened: 0.5 %, one-sided, since widening it
+without need costs statistical power.
+"""
 NORMAL_99 = 2.3263
 LARGEST = 0.98
 BEYOND_DOUBT = 0.03
-"""P value that a difference has to keep at the largest correlation that is not excluded."""
+"""Largest p value that a difference may have at the largest correlation that is not excluded."""
 CLIP = 3.0
-"""Deviations beyond so many median deviations count as that many: one spike hides no trend."""
+"""Deviations beyond this many median absolute deviations are clipped, so that one spike does not
+hide a trend.
+"""
 
 
 class Dependence(msgspec.Struct, frozen=True):
     """Lag-1 correlation of one sample in the order of measurement."""
 
     lag_1: float
-    """Corrected for its bias in few samples (Kendall 1954), not below 0."""
+    """Estimate corrected for its bias in small samples (Kendall 1954), not below 0."""
     upper: float
-    """One-sided 99 % confidence limit: what the samples do not exclude."""
+    """One-sided 99 % confidence limit: larger correlations are excluded by the samples."""
     score: float
-    """Standard deviations above what independent samples show."""
+    """Standard deviations by which it exceeds that of independent samples."""
 
     @property
     def suspected(self) -> bool:
-        """More than chance at 5 %."""
+        """True if the correlation is significant at 5 %."""
         return self.score > SUSPECTED
 
     @property
     def certain(self) -> bool:
-        """More than chance at 0.5 %."""
+        """True if the correlation is significant at 0.5 %."""
         return self.score > CERTAIN
 
     def worth(self, n: float) -> float:
-        """Number of independent samples that n of these are worth; n where it is not certain."""
+        """Number of independent samples that these n are worth; n unless `certain`."""
         return n * _share(self.lag_1) if self.certain else n
 
 
@@ -60,7 +63,7 @@ NOTHING = Dependence(0.0, 0.0, 0.0)
 
 
 def dependence(array: Array) -> Dependence:
-    """Of samples in their order; `NOTHING` below n = 5 and where more than half are alike."""
+    """Dependence of samples in their order; `NOTHING` below n = 5 or if over half are equal."""
     n = array.size
     if n < MINIMUM:
         return NOTHING
@@ -81,9 +84,9 @@ def dependence(array: Array) -> Dependence:
 
 
 def doubts(found: Dependence, n: int, what: str, score: float | None) -> tuple[Warning, ...]:
-    """Where neighbours resemble each other; or only might, and a difference depends on it.
+    """Warn where neighbours are correlated, or might be and a difference depends on it.
 
-    `score`: a centre over its error that was called a difference; None where none was.
+    `score` is a centre over its standard error that was reported as a difference; None: none was.
     """
     advice = "spread the repetitions over more time, repeat more often, or repeat the whole run"
     if found.suspected:

@@ -1,4 +1,4 @@
-"""Of several that are judged by two figures, those that no other one beats in both."""
+"""Pareto frontier of points with two figures."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 
 def frontier(points: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
-    """Names of the unbeaten, from the smallest first figure on.
+    """Names of the points that no other one dominates, in the order of their first figure.
 
-    Each has two figures, of which the first is better small and the second large. Another one beats
-    it that is at least as good in both and better in one.
+    The first figure is better small and the second large. A point dominates another if it is at
+    least as good in both figures and better in one.
     """
     order = sorted(points, key=lambda name: (points[name][0], -points[name][1]))
     found: list[str] = []

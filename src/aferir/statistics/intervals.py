@@ -22,18 +22,18 @@ class Interval(msgspec.Struct, frozen=True):
     low: float
     high: float
     level: float
-    """Nominal coverage, e.g. 0.95; for `median_interval` the coverage that is reached."""
+    """Nominal coverage, e.g. 0.95; for `median_interval` the exact coverage."""
     method: str
 
     def contains(self, value: float) -> bool:
-        """Whether `value` lies inside, ends included."""
+        """True if `value` lies inside, ends included."""
         return self.low <= value <= self.high
 
 
 def around(
     centre: float, standard_error: float, freedom: float, level: float, method: str
 ) -> Interval:
-    """Centre ± t · standard error; `freedom` (degrees of freedom) may be fractional."""
+    """Interval centre ± t · standard error; `freedom` (degrees of freedom) may be fractional."""
     half = float(special.stdtrit(freedom, (1 + level) / 2)) * standard_error
     return Interval(centre - half, centre + half, level, method)
 
@@ -48,7 +48,7 @@ def mean_interval(values: Values, *, level: float = 0.95) -> Interval | None:
 
 
 def quantile_interval(values: Array, quantile: float, level: float) -> tuple[float, float] | None:
-    """Distribution-free, of a quantile (David and Nagaraja 2003, section 7.1); None for small n."""
+    """Distribution-free interval of a quantile (David and Nagaraja 2003, 7.1); None for small n."""
     low, high = _ranks_around(values.size, quantile, level)
     if high > values.size or low < 1:
         return None
@@ -67,10 +67,10 @@ def _ranks_around(n: int, quantile: float, level: float) -> tuple[int, int]:
 
 
 def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:
-    """Distribution-free interval of the median: the k-th smallest to the k-th largest sample.
+    """Distribution-free interval of the median: from the k-th smallest to the k-th largest.
 
-    k is the largest with binomial coverage >= `level`. None where even k = 1, the whole
-    range, covers less: that is so for n < 6 at 95 %.
+    k is the largest one with a binomial coverage of at least `level`. None where even k = 1, the
+    whole range, covers less, which is so for n < 6 at 95 %.
     """
     array, _ = finite(values)
     n = array.size
@@ -83,7 +83,7 @@ def median_interval(values: Values, *, level: float = 0.95) -> Interval | None:
 
 @lru_cache(maxsize=256)
 def _rank(n: int, level: float) -> tuple[int, float]:
-    """K of `median_interval` with its coverage; 0 where there is none. A report asks for few n."""
+    """Rank k of `median_interval` with its coverage; 0 where there is none. Cached by n."""
     for k in range(n // 2, 0, -1):
         # P(X(k) <= median < X(n-k+1)) with B ~ Binomial(n, 1/2).
         covered = 1 - 2 * float(special.bdtr(k - 1, n, 0.5))

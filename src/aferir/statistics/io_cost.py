@@ -1,8 +1,8 @@
-"""Cycles and joules of an I/O operation, with what they are uncertain by (Akram 2012).
+"""Cycles and energy of an I/O operation, with their uncertainties (Akram 2012).
 
-An operation is 512 bytes of the volume that is read and written. cpio counts the cycles that a
-program and its operating system are busy for, eio what the whole server takes meanwhile: busy
-cycles at peak power, idle and waiting ones at idle power. In eio the frequency cancels.
+An operation is 512 bytes of the volume that is read and written. `cpio` counts the cycles for which
+a program and its operating system are busy, `eio` the energy of the whole server meanwhile: busy
+cycles at peak power, idle and waiting ones at idle power. The frequency cancels in `eio`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Uncertain(msgspec.Struct, frozen=True):
         return abs(self.error / self.value) if self.value else math.inf
 
     def times(self, other: Uncertain) -> Uncertain:
-        """Product of two independent values, to first order."""
+        """Product of two independent values, with its uncertainty to first order."""
         error = math.hypot(self.error * other.value, self.value * other.error)
         return Uncertain(self.value * other.value, error)
 
     def scaled(self, factor: float) -> Uncertain:
-        """Times a number that is exact."""
+        """Product with a number that is exact."""
         return Uncertain(self.value * factor, abs(self.error * factor))
 
     def plus(self, other: Uncertain) -> Uncertain:
@@ -42,7 +42,7 @@ class Uncertain(msgspec.Struct, frozen=True):
 
 
 class CpuTime(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds that the cores of a machine spent, of all cores together."""
+    """Time that the cores of a machine spent in each state, summed over all cores, in s."""
 
     user_s: Uncertain
     system_s: Uncertain
@@ -52,25 +52,25 @@ class CpuTime(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def busy_s(self) -> Uncertain:
-        """User and system together, which tick accounting cannot mistake for one another."""
+        """User plus system time: tick accounting may confuse the two, but not their sum."""
         return self.user_s.plus(self.system_s)
 
     @property
     def waiting_s(self) -> Uncertain:
-        """Idle and waiting for I/O together."""
+        """Idle time and time waiting for I/O."""
         return self.idle_s.plus(self.iowait_s)
 
 
 class IoCost(msgspec.Struct, frozen=True, kw_only=True):
-    """What one operation costs."""
+    """Cost of one operation."""
 
     user_cycles: Uncertain
     system_cycles: Uncertain
     cpio: Uncertain
-    """Busy cycles an operation."""
+    """Busy cycles of one operation."""
     eio_j: Uncertain
     emio_j: Uncertain
-    """Of a million operations."""
+    """Energy of a million operations in J."""
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,9 +78,9 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
     cores: int
     frequency_hz: Uncertain
-    """Of a core while it works; not that of the time-stamp counter."""
+    """Frequency of a core while it works; not that of the time-stamp counter."""
     peak_w: Uncertain
-    """All cores busy, without storage."""
+    """Power with all cores busy, without storage."""
     idle_fraction: float
     """Power of an idle server over its peak power, 0 to 1."""
 
@@ -91,10 +91,10 @@ def operations(volume_bytes: float) -> float:
 
 
 def sampled(seconds: float, total_s: float, tick_hz: float) -> Uncertain:
-    """Time in one state as a kernel tells it that looks `tick_hz` times a second what runs.
+    """Time in one state, with its uncertainty, as a kernel accounts it by sampling at `tick_hz`.
 
-    `total_s` is the time of all states. Each look is a trial, so the count is binomial; a count of
-    none or of all may be wrong by one look.
+    `total_s` is the time of all states. Each sample is a trial, so that the count is binomial; a
+    count of none or of all has an uncertainty of one sample.
     """
     looks = total_s * tick_hz
     if looks <= 0:
@@ -104,20 +104,20 @@ def sampled(seconds: float, total_s: float, tick_hz: float) -> Uncertain:
 
 
 TICK_HZ = 250.0
-"""How often a kernel looks what runs; where CONFIG_HZ is another, only the weights are off."""
+"""Assumed tick frequency of a kernel; if CONFIG_HZ differs, only the weights are slightly off."""
 _APART = 4.0
-"""Standard uncertainties past which two accounts cannot both be true."""
+"""Standard uncertainties by which two accounts must differ to contradict each other."""
 
 
 def system_share(
     ticks_s: tuple[float, float], looked_s: tuple[float, float], looks: float
 ) -> Uncertain | None:
-    """System time over user and system time, from (user, system) seconds by ticks and by looks.
+    """System time over the sum of user and system time, from two independent samplings.
 
-    Both are looks at what runs. But a program that sleeps, or whose phases last as long as a few
-    ticks, keeps step with the tick: where looks of our own are as many, or the two cannot both be
-    true, ours are believed; else they are weighted by how many they are. None where neither saw
-    anything.
+    `ticks_s` and `looked_s` are (user, system) in s by the kernel's ticks and by our own `looks`
+    samples. A program that sleeps, or whose phases last a few ticks, is synchronous with the
+    kernel's tick: our samples replace the ticks where they are as many, or where the two contradict
+    each other; else both are weighted by their numbers. None where neither saw anything.
     """
     known = [
         (system / (user + system), count)
@@ -143,12 +143,12 @@ def _agree(first: tuple[float, float], second: tuple[float, float]) -> bool:
 
 
 def between(before: float, after: float) -> Uncertain:
-    """A quantity that was looked at before and after: the mean, and half of what they differ by."""
+    """Quantity measured before and after: the mean, with half the difference as uncertainty."""
     return Uncertain((before + after) / 2, abs(after - before) / 2)
 
 
 def io_cost(cpu: CpuTime, server: Server, count: float) -> IoCost | None:
-    """What each of `count` operations cost; None where there were none."""
+    """Cost of each of `count` operations; None where there were none."""
     if count <= 0:
         return None
     busy = cpu.busy_s

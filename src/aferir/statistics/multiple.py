@@ -1,4 +1,4 @@
-"""Many tests at once."""
+"""Adjustment of p values for multiple tests."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's step-down adjustment (Holm 1979), in the order given.
+    """P values after Holm's step-down adjustment (Holm 1979), in the order given.
 
-    Rejecting where the adjusted value is <= alpha keeps the chance of even one false
-    rejection among all tests at or below alpha, whatever their dependence.
+    Rejecting where the adjusted value is <= alpha bounds the probability of any false rejection
+    among all tests by alpha, whatever their dependence.
     """
     m = len(p_values)
     raw = np.asarray(p_values, dtype=np.float64)

@@ -1,13 +1,12 @@
-"""Which of several that are to be alike is not: a host among its peers.
+"""Finds hosts that differ from their peers, which are meant to be alike.
 
-Rounds are blocks: what slows a whole round hits all of them, and is taken out by its median. What
-is left of each host is one location over the rounds. Hosts of one kind differ by a little anyway,
-so a host is judged by the scatter *between* the others (a random effect), not by how well the
-rounds tell it from them: its deviation over their standard deviation follows Student's t exactly
-where the others are normal (the externally studentised residual; Grubbs 1969 for the largest).
-Several are found one after another, the furthest first, each judged without those before it
-(Rosner 1983), and every step allows for having looked at all that were left, and for the
-other steps.
+Rounds are blocks: what slows a whole round slows all hosts, and is removed by its median. Each host
+then has one location over the rounds. Hosts of one kind differ a little anyway, so a host is judged
+by the scatter *between* the others (a random effect), not by how precisely the rounds measure it:
+its deviation over their standard deviation follows Student's t exactly where the others are normal
+(the externally studentised residual; Grubbs 1969 for the largest). Several are found one after
+another, the furthest first, each judged without those before it (Rosner 1983). Every step adjusts
+for the number of hosts tested, and for the other steps.
 """
 
 from __future__ import annotations
@@ -24,34 +23,39 @@ from aferir.statistics.ratio import paired_ratio
 from aferir.statistics.robust import locate
 
 LEAST = 4
-"""Hosts alike, at least: three others have a standard deviation of two degrees."""
+"""Fewest hosts to compare: the three others then have a standard deviation of two degrees of
+freedom.
+"""
 LEAST_ROUNDS = 3
 _MOST = 5
-"""That are named at once."""
+"""Largest number of hosts that are reported."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """One host beside its peers."""
+    """One host compared with its peers."""
 
     name: str
     ratio: float
-    """Over the median of its peers in the same rounds: 1.08 where it takes 8 % more."""
+    """Ratio to the median of its peers in the same rounds: 1.08 for a host that takes 8 % more
+    time.
+    """
     interval: Interval | None
-    """95 % confidence interval of that, of this host beside these peers."""
+    """95 % confidence interval of the ratio, for this host and these peers."""
     p_value: float
-    """Of the hypothesis that it differs no more than hosts of its kind do, allowing for all that
-    were looked at; 1 where nothing is to be said."""
+    """P value of the hypothesis that it differs no more than hosts of its kind do, adjusted for all
+    hosts tested; 1 where nothing can be concluded.
+    """
     differs: bool
-    """Whether it is named."""
+    """True if the host is reported as different."""
 
 
 def standings(
     values: Mapping[str, Sequence[float]], *, alpha: float = 0.05
 ) -> tuple[Standing, ...]:
-    """Each host by its values, positive and one a round, the smallest ratio first.
+    """Standing of each host, the smallest ratio first; values are positive, one a round.
 
-    The chance to name even one of hosts that are alike is `alpha` at most.
-    Errors: ValueError where they have not as many rounds each.
+    The probability of reporting any host among hosts that are alike is at most `alpha`. Errors:
+    ValueError where hosts have different numbers of rounds or fewer than `LEAST_ROUNDS`.
     """
     names = tuple(values)
     logs = np.log(np.asarray([values[name] for name in names], dtype=np.float64))
@@ -82,7 +86,7 @@ def _standing(
 
 
 def _outliers(effects: Array, alpha: float) -> dict[int, float]:
-    """Places of those that differ, with their p values: a quarter of all and five at most."""
+    """Positions of hosts that differ, with p values; at most a quarter of all and at most five."""
     steps = max(1, min(_MOST, effects.size // 4))
     left = list(range(effects.size))
     found: list[tuple[int, float]] = []
@@ -96,7 +100,7 @@ def _outliers(effects: Array, alpha: float) -> dict[int, float]:
 
 
 def _furthest(effects: Array, left: Sequence[int]) -> tuple[int, float]:
-    """Which of those deviates most from the others, and its p value among so many."""
+    """Position of the host that deviates most from the others, and its adjusted p value."""
     here = effects[list(left)]
     size = here.size
     off = here - here.mean()

@@ -1,9 +1,9 @@
 """Ratios of two environments' samples, with their intervals.
 
-The default works on logarithms, where a ratio is a difference: swapping the two sides inverts
-the estimate and the interval exactly, and noise that multiplies (another load, a lower
-frequency) becomes noise that adds. What each interval and p value rests on is told in
-docs/concepts/statistics.md.
+By default they are computed on logarithms, where a ratio is a difference: exchanging the two sides
+inverts the estimate and the interval exactly, and multiplicative noise (other load, a lower
+frequency) becomes additive. docs/concepts/statistics.md states the assumptions of each interval and
+p value.
 """
 
 from __future__ import annotations
@@ -32,28 +32,30 @@ from aferir.statistics.student import satterthwaite
 from aferir.statistics.tails import Tail, concentration, critical, two_sided
 
 FREEDOM = 0.8
-"""Degrees of freedom of a biweight for each sample beyond the first: with them Student's t has the
-biweight's quantile at 95 % to within 2 %. For combining ratios; p values have the table."""
+"""Degrees of freedom of a biweight for each sample beyond the first: Student's t then matches the
+biweight's 95 % quantile to within 2 %. Used to combine ratios; p values use the table.
+"""
 BETWEEN_SHAPES = 0.98
-"""Of the critical value of normal samples: heavy tails have lighter ones, and the interval's level
-is to hold for both to within 2 %. P values keep to the normal ones."""
+"""Factor on the critical value of normal samples: heavy-tailed samples need a smaller one, and the
+interval's level holds for both to within 2 %. P values use that of normal samples.
+"""
 CAUTION = 1.1
-"""Of the lost weight: a round that disagrees may still weigh a little where states are near."""
+"""Factor on the lost weight: an outlying round may retain some weight where states are close."""
 AGREEMENT_ALPHA = 0.05
-"""Where so many samples are ignored that the others might agree by chance, the mean is taken."""
+"""Largest probability of agreement by chance; above it the mean replaces the biweight."""
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
-    """values / baseline; 1.02 says that `values` are 2 % larger."""
+    """Ratio values / baseline; 1.02 means that `values` are 2 % larger."""
 
     estimate: float | None
     """None where one side has no usable sample."""
     interval: Interval | None
     """None where there are too few samples for one."""
     p_value: float | None
-    """Of the hypothesis that the ratio is 1."""
+    """P value of the hypothesis that the ratio is 1."""
     n: int
-    """Samples of `values`; where paired, pairs."""
+    """Number of samples of `values`, or of pairs if paired."""
     n_baseline: int
     paired: bool
     method: str
@@ -61,23 +63,25 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     """Standard error of ln(estimate), for combining ratios and for equivalence."""
     freedom: float | None = None
     ignored: int = 0
-    """Samples or pairs so far off that they weigh nothing."""
+    """Number of samples or pairs that are so far off that they have no weight."""
     worth: float | None = None
-    """Independent pairs (samples of the smaller side) that they are worth, where they resemble
-    their neighbours; None where nothing was found."""
+    """Effective number of independent pairs (samples of the smaller side), where neighbours are
+    correlated; None where no correlation was found.
+    """
     rounding: float = 0.0
-    """Largest error of ln(estimate) by the resolution of the clock; part of the interval."""
+    """Largest error of ln(estimate) due to the resolution of the clock; included in the interval.
+    """
     costs: Costs | None = None
-    """What the mean and the slow share of the repetitions cost; None without samples."""
+    """Ratios of means and stalls; None without samples."""
     warnings: tuple[Warning, ...] = ()
 
 
 def paired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ratio:
     """Robust ratio of samples measured side by side: values[k] just before or after baseline[k].
 
-    Biweight location of the log-ratios (`aferir.statistics.robust`), so that drift which hits
-    both sides of a pair cancels and a spoilt pair does not count; the mean below n = 8.
-    Errors: ValueError where the lengths differ.
+    Biweight location of the log-ratios (`aferir.statistics.robust`), so that drift common to both
+    sides of a pair cancels and an outlying pair has no weight; the mean below n = 8. Errors:
+    ValueError where the lengths differ.
     """
     above, below, warnings = paired_logs(values, baseline)
     logs = above - below
@@ -97,7 +101,7 @@ def typical_of_pairs(
     level: float = 0.95,
     warnings: tuple[Warning, ...] = (),
 ) -> Ratio:
-    """What a typical repetition costs, from both sides' logarithms and where their difference lies.
+    """Ratio of typical repetitions, from both sides' logarithms.
 
     `place` is `locate(above - below)`.
     """
@@ -114,8 +118,8 @@ def typical_of_pairs(
 def unpaired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> Ratio:
     """Ratio of two independent samples: the shift of the whole distribution on logarithms.
 
-    Hodges-Lehmann with the interval of Mann and Whitney (`aferir.statistics.shift`), which holds
-    for durations of several states too; below n = 5 on a side the ratio of geometric means, with
+    Hodges-Lehmann estimate with the interval of Mann and Whitney (`aferir.statistics.shift`), which
+    also holds for multimodal durations; below n = 5 on a side the ratio of geometric means, with
     Welch's t.
     """
     above, warnings_above = positive_logs(values)
@@ -133,13 +137,13 @@ def unpaired_ratio(values: Values, baseline: Values, *, level: float = 0.95) -> 
 
 
 def typical_of_samples(above: Array, below: Array, *, level: float = 0.95) -> Ratio:
-    """What a typical repetition costs, from the logarithms of independent samples; n >= 2 each."""
+    """Ratio of typical repetitions from logarithms of two independent samples, n >= 2 each."""
     few = min(above.size, below.size) < RANK_MINIMUM
     return _of_means(above, below, level) if few else _of_ranks(above, below, level)
 
 
 def at_level(ratio: Ratio, level: float) -> Interval | None:
-    """The same ratio's interval at another level; None where it has none."""
+    """Confidence interval of the ratio at another level; None where it has none."""
     shown = ratio.interval
     if ratio.estimate is None or shown is None or ratio.freedom is None:
         return None
@@ -157,7 +161,7 @@ def _from_location(
     rounding: float,
     warnings: tuple[Warning, ...],
 ) -> Ratio:
-    """Of pairs. Neighbours that resemble each other make the error larger and n smaller."""
+    """Ratio of pairs; correlated neighbours enlarge the error and reduce the effective n."""
     tail: Tail = "biweight" if place.method == "biweight" else "t"
     worth = max(found.worth(place.n), 1.5)
     error = place.error * math.sqrt(place.n / worth)
@@ -200,7 +204,7 @@ def _p_value(tail: Tail, worth: float, distance: float, error: float) -> float:
 
 
 def _of_ranks(above: Array, below: Array, level: float) -> Ratio:
-    """Both n >= 5. Its error is that of a normal distribution with the same interval."""
+    """Ratio by ranks, for n >= 5 on both sides; the error is that of a normal of equal interval."""
     n, m = above.size, below.size
     rounding = rounding_of_logs(above, below)
     place = shift(above, below, level=level, step=step_of_logs(above, below))
@@ -237,7 +241,7 @@ def _of_ranks(above: Array, below: Array, level: float) -> Ratio:
 
 
 def _of_means(above: Array, below: Array, level: float) -> Ratio:
-    """Both n >= 2, one below 5: Welch's t, but no p value that no permutation could give."""
+    """Ratio by Welch's t, for n >= 2 on both sides; p is at least that of a permutation test."""
     n, m = above.size, below.size
     centre = float(above.mean() - below.mean())
     parts = float(above.var(ddof=1)) / n, float(below.var(ddof=1)) / m
@@ -272,7 +276,7 @@ def _with_costs(ratio: Ratio, above: Array, below: Array, level: float) -> Ratio
 def _doubts(
     found: Dependence, n: int, what: str, p_value: float, score: float
 ) -> tuple[Warning, ...]:
-    """Of independence, where a difference depends on it."""
+    """Warnings about correlation, where a claimed difference depends on independence."""
     return doubts(found, n, what, score if p_value <= AGREEMENT_ALPHA else None)
 
 
@@ -293,7 +297,10 @@ def _log(x: float) -> float:
 
 
 def _exp(x: float) -> float:
-    """Two pairs that disagree wildly give an upper end beyond the largest number."""
+    """Exponential; infinite beyond the largest number, e.g.
+
+    for two pairs that contradict widely.
+    """
     return math.exp(x) if x < 709 else math.inf
 
 

@@ -1,8 +1,8 @@
-"""What the steps of a program's clock hide.
+"""Errors that the resolution of a program's clock causes.
 
-A duration printed as 0.05 s may be anything from 0.045 to 0.055 s. Noise that is larger than the
-step makes the mean right again (Widrow 1956); without noise the error is half a step, however
-often the program is repeated.
+A duration printed as 0.05 s may be anything from 0.045 to 0.055 s. Noise larger than the step makes
+the mean correct again (Widrow 1956); without noise the error is half a step, however often the
+program is repeated.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from aferir.statistics.arrays import Array
 
 DIGITS = 9
-"""Values with more decimals count as continuous."""
+"""Number of decimals from which on values count as continuous."""
 
 
 def step(values: Array) -> float:
-    """The decimal step that all values are multiples of, at most 1; 0 where there is none."""
+    """Decimal step of which all values are multiples, at most 1; 0 where there is none."""
     if values.size == 0:
         return 0.0
     # Most durations have all their digits: the finest step is tried first.
@@ -28,14 +28,14 @@ def step(values: Array) -> float:
 
 
 def _fits(values: Array, digits: int) -> bool:
-    """Whether all values have at most so many decimals."""
+    """True if all values have at most that many decimals."""
     scaled = values * 10.0**digits
     tolerance = 1e-7 + 8 * np.finfo(float).eps * float(np.abs(scaled).max())
     return bool(np.abs(scaled - np.round(scaled)).max() <= tolerance)
 
 
 def rounding_error(values: Array, of: float) -> float:
-    """Largest error that rounding to steps `of` leaves in the mean, as a share of it.
+    """Largest relative error of the mean by rounding to steps `of`.
 
     Half a step where the values do not vary; less where they do (Widrow 1956).
     """
@@ -50,7 +50,7 @@ def rounding_error(values: Array, of: float) -> float:
 
 
 def rounding_of_logs(above: Array, below: Array) -> float:
-    """Largest error that rounding leaves in the difference of two samples' logarithms."""
+    """Largest error by rounding in the difference of two samples' mean logarithms."""
     a, b = np.exp(above), np.exp(below)
     resolution = step(np.concatenate([a, b]))
     # More than a value itself would be no bound.
@@ -58,6 +58,6 @@ def rounding_of_logs(above: Array, below: Array) -> float:
 
 
 def step_of_logs(above: Array, below: Array) -> float:
-    """The step of two samples' values, on the scale of their logarithms."""
+    """Step of two samples' values, on the scale of their logarithms."""
     both = np.exp(np.concatenate([above, below]))
     return step(both) / float(np.median(both))

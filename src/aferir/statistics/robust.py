@@ -1,8 +1,8 @@
-"""Where a sample lies, when some of its values are spoilt.
+"""Robust location of a sample that contains outliers.
 
-A shared machine now and then makes a repetition 20 to 100 % slower. One such value among
-ten ruins a t test and nearly ruins a rank test. Tukey's biweight gives values far from the
-centre no weight at all, with the standard error of Mosteller and Tukey 1977 (chapter 10).
+On a shared machine a repetition occasionally takes 20 to 100 % longer. One such value among ten
+ruins a t test and nearly ruins a rank test. Tukey's biweight gives values far from the centre no
+weight, with the standard error of Mosteller and Tukey 1977 (chapter 10).
 """
 
 from __future__ import annotations
@@ -16,39 +16,42 @@ from numpy.typing import NDArray
 from aferir.statistics.arrays import Array
 
 BIWEIGHT_MINIMUM = 8
-"""Below it the scale is too uncertain, and the mean is taken."""
+"""Smallest n for the biweight; with fewer samples the scale is too uncertain, and the mean is used.
+"""
 SCALE_LEVEL = 0.6
-"""The scale is this quantile of the distances from the median. The median of the distances would
+"""Quantile of the distances from the median that serves as scale. The median of the distances would
 let five of eight values that happen to share a state outvote the others; a higher quantile would
-let three spikes among ten spoil the scale."""
+let three spikes among ten distort the scale.
+"""
 REACH = 6.07 / 0.8416
-"""Values more than this many scales away weigh nothing: 6.07 standard deviations of a normal
-distribution, whose quantile 0.6 of the distances is 0.8416 of them."""
+"""Distance in scales beyond which values have no weight: 6.07 standard deviations of a normal
+distribution, whose 0.6 quantile of distances is 0.8416 standard deviations.
+"""
 NORMAL_LOSS = 0.054
-"""Share of the weight that values of a normal distribution lose."""
+"""Share of the weight that normally distributed values lose."""
 ITERATIONS = 50
 
 
 class Location(msgspec.Struct, frozen=True):
-    """A centre with its standard error."""
+    """A location with its standard error."""
 
     centre: float
     error: float
     method: str
     n: int
     ignored: int
-    """Samples that weigh nothing."""
+    """Number of samples without weight."""
     lost: float
-    """Samples' worth of weight that is missing beyond what a normal distribution loses."""
+    """Weight lost beyond that of a normal distribution, in samples."""
 
 
 def locate(array: Array) -> Location | None:
-    """Biweight where n >= 8 and the samples are spread, else the mean; None where n < 2."""
+    """Biweight for n >= 8 and samples that vary, else the mean; None for n < 2."""
     return locate_rows(array[None, :])[0] if array.size > 1 else None
 
 
 def locate_rows(rows: Array) -> list[Location]:
-    """The same of each row of a matrix; n >= 2."""
+    """Location of each row of a matrix; n >= 2."""
     n = rows.shape[1]
     if n < BIWEIGHT_MINIMUM:
         return [mean_location(row) for row in rows]
@@ -62,7 +65,7 @@ def locate_rows(rows: Array) -> list[Location]:
 
 
 def mean_location(array: Array) -> Location:
-    """The plain mean with its standard error; n >= 2."""
+    """Mean with its standard error; n >= 2."""
     error = float(np.std(array, ddof=1)) / math.sqrt(array.size)
     return Location(float(np.mean(array)), error, "mean", array.size, 0, 0.0)
 
@@ -70,8 +73,8 @@ def mean_location(array: Array) -> Location:
 def biweight(rows: Array) -> tuple[Array, Array, NDArray[np.int64], Array]:
     """Centre, standard error, ignored samples and lost weight of each row of a matrix.
 
-    The error is NaN where more than `SCALE_LEVEL` of a row are alike but for rounding: there is
-    no scale to judge by.
+    The error is NaN where more than `SCALE_LEVEL` of a row are equal but for rounding: then there
+    is no scale.
     """
     n = rows.shape[1]
     ordered = np.sort(rows, axis=1)

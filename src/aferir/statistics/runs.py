@@ -1,4 +1,4 @@
-"""Several runs of each side: how much two runs of the same thing differ is in the interval."""
+"""Compares two sides of several runs each, with the variation between runs in the interval."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from aferir.statistics.tails import critical, two_sided
 def ratio_of_runs(
     values: Sequence[Values], baseline: Sequence[Values], *, level: float = 0.95
 ) -> Ratio:
-    """Ratio of two sides of several runs each; of one run each, that of their samples.
+    """Ratio of two sides with several runs each; with one run each, that of their samples.
 
-    Each run counts once, by its pseudo-median on logarithms (Hodges and Lehmann 1963), and the
-    runs are compared by Welch's t. Where one side has but one run, the other side's spread is
-    taken for both. Runs without a positive sample are left out.
+    Each run counts once, by its pseudo-median on logarithms (Hodges and Lehmann 1963), and the runs
+    are compared by Welch's t. Where one side has a single run, the other side's variance is assumed
+    for both. Runs without a positive sample are left out.
     """
     sides = [
         [logs for run in side if (logs := positive_logs(run)[0]).size]
@@ -60,12 +60,12 @@ def ratio_of_runs(
 
 
 def between_two_runs(ratio: Ratio) -> Ratio:
-    """A ratio of one run each, with the doubt that belongs to it."""
+    """Ratio of one run on each side, with a warning that the variation between runs is unknown."""
     return msgspec.structs.replace(ratio, warnings=(*ratio.warnings, _one_run()))
 
 
 def _error(a: Array, b: Array) -> tuple[float, float]:
-    """Standard error of the difference of means, and degrees of freedom; one n at least 2."""
+    """Standard error of the difference of means, and degrees of freedom; one side has n >= 2."""
     if min(a.size, b.size) < 2:
         more = a if a.size > b.size else b
         spread = float(np.std(more, ddof=1))

@@ -1,10 +1,10 @@
-"""How a cost grows with the number of cores, and how far that may be projected.
+"""Growth of a cost with the number of cores, and the range of valid projections.
 
-The Universal Scalability Law (Gunther 1993) in terms of a cost an operation:
+The Universal Scalability Law (Gunther 1993) for the cost of an operation:
 
     cost(N) = cost(1) * (1 + alpha * (N - 1) + beta * N * (N - 1))
 
-alpha is contention, beta coherency; the linear model is the one with beta = 0. Neither is negative.
+alpha is contention, beta coherency; the linear model has beta = 0. Neither is negative.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 WIDEST = 3.0
-"""Upper over lower bound of a projection that still says something."""
+"""Largest ratio of upper to lower bound with which a projection is reported."""
 _RESAMPLES = 1000
 
 
@@ -30,32 +30,31 @@ class Scaling(msgspec.Struct, frozen=True):
     beta: float
 
     def at(self, cores: float) -> float:
-        """Cost of an operation on so many cores."""
+        """Cost of an operation on that many cores."""
         more = cores - 1
         return self.first * (1 + self.alpha * more + self.beta * cores * more)
 
 
 class Projection(msgspec.Struct, frozen=True, kw_only=True):
-    """What the law says of a number of cores that was not measured."""
+    """Projection of the law to a number of cores that was not measured."""
 
     cores: int
     law: Scaling
     growth: float | None
-    """Cost over that of one core; None where it is refused."""
+    """Cost over that of one core; None where the projection is refused."""
     low: float
     high: float
-    """Bootstrap interval of the growth."""
+    """Bounds of the bootstrap interval of the growth."""
     refused: str = ""
-    """Why there is no growth."""
+    """Reason why no growth is reported."""
     held_out_error: float | None = None
-    """Of the largest number of cores, projected from the smaller ones: relative error."""
+    """Relative error of the largest measured number of cores, projected from the smaller ones."""
 
 
 def fit(costs: Mapping[int, Sequence[float]], *, linear: bool = False) -> Scaling:
-    """The law through the mean costs by cores, relative errors squared.
+    """Law fitted to the mean costs by cores, by least squares of relative errors.
 
-    Errors: ValueError where costs of fewer than two numbers of cores are there, or none is
-    positive.
+    Errors: ValueError where there are fewer than two numbers of cores, or a cost is not positive.
     """
     basis, means = _weighted(costs, linear=linear)
     found, _ = optimize.nnls(basis, np.ones_like(means))
@@ -72,10 +71,11 @@ def project(
     level: float = 0.95,
     seed: int = 0,
 ) -> Projection:
-    """Growth of the cost from one core to `cores`, repetitions resampled within each number.
+    """Growth of the cost from one core to `cores`, with repetitions resampled for each number.
 
     Refused where the interval is wider than `WIDEST`, where the fit of the smaller numbers misses
-    the largest that was measured by more than half, and where they are too few to fit the law.
+    the largest measured one by more than half, and where there are too few numbers to fit the law.
+
     Errors: as in `fit`.
     """
     law = fit(costs, linear=linear)
@@ -135,7 +135,7 @@ def _law(coefficients: NDArray[np.float64]) -> Scaling:
 def _weighted(
     costs: Mapping[int, Sequence[float]], *, linear: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rows of the law's terms over the mean cost, by number of cores, and those means."""
+    """Terms of the law over the mean cost, a row for each number of cores, and those means."""
     if len(costs) < 2:
         raise ValueError("a law takes costs of two numbers of cores at least")
     cores = np.asarray(sorted(costs), dtype=float)

@@ -1,9 +1,9 @@
-"""Looking at a comparison several times while it is made, with the error of a single look.
+"""Group-sequential tests: a comparison is tested repeatedly at the error of a single test.
 
-Whoever tests after every few repetitions and stops at the first significant result is wrong far
-more often than the level of each test says. Here the level is spent look by look: the bounds of
-all looks together are crossed by chance with the probability that was asked for (Lan and DeMets
-1983, with the power family of Kim and DeMets 1987).
+Testing after every few repetitions and stopping at the first significant result is wrong far more
+often than the level of each test. Here the level is spent test by test: the bounds of all tests
+together are crossed by chance with the requested probability (Lan and DeMets 1983, with the power
+family of Kim and DeMets 1987).
 """
 
 from __future__ import annotations
@@ -21,40 +21,41 @@ from aferir.statistics.ratio import Ratio
 
 Answer = Literal["slower", "pass", "undecided"]
 POWER = 2.0
-"""Of the information so far in the share of the level that is spent by then: early looks are
-possible, and the last one loses little."""
+"""Exponent of the spending function: alpha times the fraction of information to this power is spent
+by then. Early stopping remains possible, and the last test loses little power.
+"""
 _GRID = 1201
 _WIDTH = 8.0
 """Half-width of the grid in standard deviations."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be decided, and how often it may be decided wrongly."""
+    """Limit to test against, and the tolerated error probabilities."""
 
     at_most: float
-    """0.03: up to 3 % more are fine."""
+    """Tolerated relative increase: 0.03 permits up to 3 % more."""
     alpha: float = 0.01
-    """Of `slower` where the truth is within the limit, over all looks."""
+    """Probability of `slower` over all tests where the truth is within the limit."""
     beta: float = 0.05
-    """Of `pass` where the truth is beyond the limit, over all looks."""
+    """Probability of `pass` over all tests where the truth is beyond the limit."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """What one look says."""
+    """Result of one interim test."""
 
     answer: Answer
     score: float
-    """Standard errors by which the ratio is above the limit."""
+    """Standard errors by which the ratio exceeds the limit."""
     upper: float
-    """At this score it is slower; at minus `lower` it passes."""
+    """Score from which on the answer is `slower`; from minus `lower` on it is `pass`."""
     lower: float
 
 
 @functools.cache
 def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
-    """Scores that independent increments cross by chance with the probability `level` in all.
+    """Scores that independent increments cross by chance with probability `level` in all.
 
-    `fractions` of the information at each look rise to at most 1. One-sided. Errors: ValueError
+    `fractions` of the information at each test rise to at most 1. One-sided. Errors: ValueError
     where they do not rise within 0 and 1.
     """
     if not all(0 < a < b <= 1 for a, b in zip((1e-12, *fractions), fractions, strict=False)):
@@ -82,9 +83,9 @@ def bounds(fractions: tuple[float, ...], level: float) -> tuple[float, ...]:
 
 
 def look(ratio: Ratio, number: int, fractions: Sequence[float], limits: Limits) -> Look:
-    """Judge what is known at look `number` (from 0) of those that are planned.
+    """Result of interim test `number`, from 0, of those planned in `fractions`.
 
-    Undecided where the ratio has no error yet.
+    Undecided where the ratio has no standard error yet.
     """
     planned = tuple(fractions)
     upper = bounds(planned, limits.alpha)[number]
@@ -97,7 +98,7 @@ def look(ratio: Ratio, number: int, fractions: Sequence[float], limits: Limits) 
 
 
 def score_of(ratio: Ratio, at_most: float) -> float | None:
-    """Standard errors by which a ratio is above 1 + at_most, as of a normal distribution."""
+    """Standard normal score by which a ratio exceeds 1 + at_most; None without an error."""
     if ratio.estimate is None or ratio.log_error is None or ratio.freedom is None:
         return None
     above = math.log(ratio.estimate) - math.log1p(at_most)
@@ -108,7 +109,7 @@ def score_of(ratio: Ratio, at_most: float) -> float | None:
 
 
 def visible(spread: float, rounds: int, limits: Limits, *, power: float = 0.95) -> float:
-    """Smallest excess over the limit that so many rounds find with that probability, 0.01: 1 %.
+    """Smallest excess over the limit that `rounds` detect with probability `power`; 0.01 is 1 %.
 
     `spread` is the standard deviation of a pair's log-ratio.
     """
@@ -119,9 +120,9 @@ def visible(spread: float, rounds: int, limits: Limits, *, power: float = 0.95) 
 
 
 def rounds_needed(ratio: Ratio, limits: Limits, *, power: float = 0.8) -> int | None:
-    """Pairs in all that would decide, were the truth what is estimated now.
+    """Total number of pairs that would decide if the present estimate were the truth.
 
-    None where there is no estimate, or it is at the limit itself.
+    None where there is no estimate, or where it equals the limit.
     """
     if ratio.estimate is None or ratio.log_error is None:
         return None

@@ -1,8 +1,8 @@
-"""By what factor one independent sample lies above another: the shift of the whole distribution.
+"""Shift of the whole distribution between two independent samples.
 
-Hodges and Lehmann 1963: the median of all differences, with the interval that inverts the test
-of Mann and Whitney 1947 (Hollander and Wolfe 1999, section 4.2). It is exact for *any* continuous
-shape that both sides share, of one state or of several: only ranks enter.
+Hodges and Lehmann 1963: the median of all differences, with the interval that inverts the test of
+Mann and Whitney 1947 (Hollander and Wolfe 1999, section 4.2). It is exact for *any* continuous
+shape that both sides share, whether it has one mode or several: only ranks matter.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from scipy import special
 from aferir.statistics.arrays import Array, quantile
 
 EXACT = 3600
-"""Up to so many pairs n x m the distribution of U is counted out, beyond it is normal."""
+"""Largest n x m for which the distribution of U is exact; above it a normal one is used."""
 MINIMUM = 5
-"""With four and four samples no p value can fall below 2.9 %."""
+"""Smallest n on each side: with four and four samples no p value is below 2.9 %."""
 
 
 class Shift(msgspec.Struct, frozen=True):
-    """A difference of two samples with its interval."""
+    """Difference of two samples with its interval."""
 
     centre: float
     low: float
@@ -34,7 +34,7 @@ def shift(a: Array, b: Array, *, level: float, step: float = 0.0) -> Shift:
     """Median difference a - b and its interval at `level`; both n >= `MINIMUM`.
 
     `step` is the resolution on the scale of a and b: differences that are equal because of it are
-    spread over one step, since the values behind them were.
+    spread over one step, as the values behind them were.
     """
     differences = _spread(np.sort((a[:, None] - b[None, :]).ravel()), step)
     size = differences.size
@@ -47,7 +47,7 @@ def shift(a: Array, b: Array, *, level: float, step: float = 0.0) -> Shift:
 
 
 def rank_p(a: Array, b: Array, by: float = 0.0) -> float:
-    """Two-sided p value that a lies `by` above b; ties count half, and make U vary less."""
+    """Two-sided p value of the hypothesis that a lies `by` above b; ties count half."""
     differences = a[:, None] - b[None, :] - by
     nothing = 1e-12 * max(float(np.abs(differences).max()), 1e-300)
     equal = float((np.abs(differences) <= nothing).sum())
@@ -61,7 +61,7 @@ def rank_p(a: Array, b: Array, by: float = 0.0) -> float:
 
 
 def _tied(values: Array) -> float:
-    """Standard deviation of U with these ties over that without (Hollander and Wolfe 1999)."""
+    """Standard deviation of U with these ties over that without ties (Hollander and Wolfe 1999)."""
     ordered = np.sort(values)
     apart = np.diff(ordered) > 1e-9 * max(float(np.ptp(values)), 1e-300)
     starts = np.concatenate([[0], np.flatnonzero(apart) + 1, [ordered.size]])
@@ -71,12 +71,12 @@ def _tied(values: Array) -> float:
 
 
 def normal_score(p_value: float) -> float:
-    """|z| of a two-sided p value."""
+    """Standard normal |z| of a two-sided p value."""
     return float(-special.ndtri(max(p_value, 1e-300) / 2))
 
 
 def _at_most(n: int, m: int, u: float) -> float:
-    """P(U <= u), between the integers by interpolation."""
+    """P(U <= u), interpolated between integers."""
     if n * m > EXACT:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)
         return float(special.ndtr((u + 0.5 - n * m / 2) / deviation))
@@ -85,7 +85,7 @@ def _at_most(n: int, m: int, u: float) -> float:
 
 
 def _left_out(n: int, m: int, tail: float) -> float:
-    """U at which P(U <= u - 1/2) reaches `tail`."""
+    """Largest u with P(U <= u - 1/2) = `tail`, interpolated."""
     if n * m > EXACT:
         deviation = math.sqrt(n * m * (n + m + 1) / 12)
         return float(n * m / 2 + special.ndtri(tail) * deviation)
@@ -108,7 +108,7 @@ def _cumulative(n: int, m: int) -> Array:
 
 
 def _spread(ordered: Array, step: float) -> Array:
-    """Equal differences moved apart evenly within one step, in their order."""
+    """Equal differences spread evenly over one step, in their order."""
     if step <= 0:
         return ordered
     close = np.diff(ordered) <= 1e-9 * max(step, 1e-300)

@@ -1,7 +1,7 @@
-"""What the slow share of repetitions costs: how many stall, by what factor, what the mean pays.
+"""Stalls: the share of far slower repetitions, their factor, and the effect on the mean.
 
-A robust centre says what a typical repetition costs. It may not say that nothing happened where one
-repetition in three takes three times as long: that is said here, from the same samples.
+A robust centre describes a typical repetition. Where one repetition in three takes three times as
+long, that must be reported too, from the same samples.
 """
 
 from __future__ import annotations
@@ -20,49 +20,49 @@ from aferir.statistics.student import satterthwaite
 LEAST_FACTOR = 1.1
 """Repetitions less than 10 % slower than a typical one are noise, not stalls."""
 DEVIATIONS = 6.0
-"""And they lie so many standard deviations of typical repetitions above."""
+"""A stall is also at least this many standard deviations of typical repetitions slower."""
 UPPERS = (0.9, 0.75)
-"""Upper quantiles that are compared, the first that n repetitions can bound."""
+"""Upper quantiles to compare; the first one that n repetitions can bound is used."""
 MINIMUM = 5
 
 
 class Stalls(msgspec.Struct, frozen=True, kw_only=True):
-    """The repetitions of one side that are far slower than its typical one."""
+    """Repetitions of one side that are far slower than its typical one."""
 
     n: int
     stalled: int
     share: Interval
-    """Of all repetitions (Clopper and Pearson 1934)."""
+    """Share of stalled repetitions with its interval (Clopper and Pearson 1934)."""
     most: float
-    """One-sided 95 % limit of the share: what n repetitions do not exclude."""
+    """One-sided 95 % upper limit of the share."""
     factor: float | None = None
-    """Stalled repetitions over typical ones (geometric means); None where none stalled."""
+    """Stalled over typical repetitions (geometric means); None where none stalled."""
     factor_interval: Interval | None = None
-    """Welch's, of the logarithms; None where fewer than two stalled."""
+    """Welch's interval of the factor on logarithms; None where fewer than two stalled."""
 
 
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
-    """Beyond what is typical: both sides' stalls, ratios of means and of upper quantiles."""
+    """Differences beyond the typical repetition: stalls, ratios of means and of upper quantiles."""
 
     stalls: Stalls
     stalls_baseline: Stalls
     stalls_p: float
-    """That both sides stall equally often (Fisher's exact test, two-sided)."""
+    """P value of the hypothesis that both sides stall equally often (Fisher's exact, two-sided)."""
     mean: float
-    """Mean duration over the baseline's: what all repetitions together cost."""
+    """Ratio of mean durations, in which all repetitions count."""
     mean_interval: Interval | None
     mean_error: float | None
     """Standard error of ln(mean)."""
     mean_freedom: float
     upper_quantile: float
     upper: float
-    """Ratio of these quantiles of both sides."""
+    """Ratio of the sides' quantiles `upper_quantile`."""
     upper_interval: Interval | None
     """Distribution-free and therefore wide; None where n is too small to bound any of `UPPERS`."""
 
 
 def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Costs:
-    """Of positive samples, at least one on each side; where `paired`, of one length."""
+    """Costs from positive samples, at least one on each side; of equal length if `paired`."""
     scale = max(_scale(values), _scale(baseline))
     one, other = (find_stalls(side, scale=scale, level=level) for side in (values, baseline))
     mean = float(values.mean() / baseline.mean())
@@ -87,7 +87,7 @@ def costs(values: Array, baseline: Array, *, paired: bool, level: float) -> Cost
 
 
 def find_stalls(values: Array, *, scale: float, level: float = 0.95) -> Stalls:
-    """Repetitions beyond `LEAST_FACTOR` and `DEVIATIONS` of `scale` (on logarithms)."""
+    """Stalls: repetitions beyond `LEAST_FACTOR` and `DEVIATIONS` times `scale` (on logarithms)."""
     n = values.size
     logs = np.log(values)
     typical = _mode(logs)
@@ -108,7 +108,7 @@ def find_stalls(values: Array, *, scale: float, level: float = 0.95) -> Stalls:
 
 
 def _factor(slow: Array, typical: Array, level: float) -> tuple[float, Interval | None]:
-    """Of logarithms of the stalled repetitions and of the others, at least one of each."""
+    """Factor of the stalled repetitions over the others, from logarithms, at least one each."""
     above = mean_location(slow) if slow.size > 1 else None
     below = locate(typical)
     centre = float(slow.mean()) - (below.centre if below else float(typical.mean()))
@@ -121,7 +121,7 @@ def _factor(slow: Array, typical: Array, level: float) -> tuple[float, Interval 
 
 
 def fisher(k: int, n: int, j: int, m: int) -> float:
-    """Two-sided p value of k of n against j of m (Fisher 1935): tables as rare and rarer."""
+    """Two-sided p value of k of n against j of m (Fisher 1935)."""
     both = k + j
     if both in (0, n + m):
         return 1.0
@@ -133,7 +133,7 @@ def fisher(k: int, n: int, j: int, m: int) -> float:
 
 
 def _choose(n: int, k: Array) -> Array:
-    """Logarithms of n over k."""
+    """Logarithm of the binomial coefficient n over k."""
     logs: Array = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
     return logs
 
@@ -147,7 +147,7 @@ def _shortest_half(logs: Array) -> tuple[float, float]:
 
 
 def _mode(logs: Array) -> float:
-    """Middle of the shortest half: the level of the fuller state, whatever the rest does."""
+    """Middle of the shortest half: the mode with most repetitions, whatever the others are."""
     low, high = _shortest_half(logs)
     return (low + high) / 2
 
@@ -155,7 +155,7 @@ def _mode(logs: Array) -> float:
 def _scale(values: Array) -> float:
     """Standard deviation of typical repetitions on logarithms, from the shortest half.
 
-    The factor for few samples was found by simulation of normal ones.
+    The correction for small samples was found by simulation of normal samples.
     """
     if values.size < MINIMUM:
         return math.inf
@@ -182,12 +182,12 @@ def _mean_error(a: Array, b: Array, *, paired: bool) -> tuple[float | None, floa
 
 
 def _quantile_of(values: Array, share: float) -> float:
-    """Of samples in any order."""
+    """Quantile of unsorted samples."""
     return quantile(np.sort(values).tolist(), share)
 
 
 def _upper(a: Array, b: Array, level: float) -> tuple[float, Interval | None]:
-    """A quantile, and its ratio's interval: order statistics of each side that hold together."""
+    """Upper quantile, and the interval of its ratio from order statistics of both sides."""
     each = math.sqrt(level)
     for share in UPPERS:
         one, other = quantile_interval(a, share, each), quantile_interval(b, share, each)

@@ -1,4 +1,4 @@
-"""When enough repetitions have been made."""
+"""Stopping rule: when enough repetitions have been made."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from aferir.statistics.intervals import mean_interval
 def relative_half_width(values: Values, *, level: float = 0.95) -> float:
     """Half-width of the t interval of the mean, as a share of the mean (0.02 is 2 %).
 
-    Infinity where n < 2 or the mean is zero, so that `relative_half_width(v) < limit` never
-    stops too early. Stopping as soon as an interval is narrow makes it cover slightly less
-    than its level (Chow and Robbins 1965): that is the reason for a minimum of repetitions.
+    Infinite where n < 2 or the mean is zero, so that `relative_half_width(v) < limit` never stops
+    too early. Stopping as soon as an interval is narrow makes it cover slightly less than its level
+    (Chow and Robbins 1965), which is why there is a minimum of repetitions.
     """
     array, _ = finite(values)
     interval = mean_interval(array, level=level)

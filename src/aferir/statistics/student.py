@@ -1,4 +1,4 @@
-"""Degrees of freedom of errors that are put together."""
+"""Degrees of freedom of combined errors."""
 
 from __future__ import annotations
 

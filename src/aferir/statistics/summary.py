@@ -1,4 +1,4 @@
-"""One sample, described."""
+"""Descriptive statistics of one sample."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from aferir.statistics.intervals import (
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of one sample, all in its unit but `variation`.
+    """Statistics of one sample, all in its unit except `variation`.
 
-    Everything but `n` is None where n = 0; spread and intervals also where n is too small.
+    Everything except `n` is None where n = 0; spread and intervals also where n is too small.
     """
 
     n: int
     mean: float | None = None
     sd: float | None = None
-    """Of the sample, with n - 1."""
+    """Sample standard deviation, with n - 1."""
     variation: float | None = None
     """Coefficient of variation, sd / |mean|."""
     minimum: float | None = None
@@ -35,9 +35,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     quantile_95: float | None = None
     maximum: float | None = None
     mean_interval: Interval | None = None
-    """Student's t."""
+    """Student's t interval."""
     median_interval: Interval | None = None
-    """From order statistics; its level is the one reached."""
+    """Interval from order statistics; its level is the exact coverage."""
     warnings: tuple[Warning, ...] = ()
 
 

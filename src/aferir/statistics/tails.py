@@ -1,10 +1,9 @@
-"""P values and critical values of a centre over its error, for each way of finding the centre.
+"""P values and critical values of a centre over its error, for each estimator of the centre.
 
-A mean has Student's t. The biweight of few values has a heavier tail than any t with a usual
-number of degrees of freedom, so its own quantiles were found by simulation
-(`biweight_tails.csv`). Normal samples are the worst case among shapes with one mode:
-heavier tails make the biweight's error larger, not its centre. Samples of several states are
-bounded by `concentration`.
+A mean has Student's t. The biweight of few values has a heavier tail than any t with a usual number
+of degrees of freedom, so its quantiles were found by simulation (`biweight_tails.csv`). Normal
+samples are the worst case among unimodal shapes: heavier tails enlarge the biweight's error, not
+its centre. Multimodal samples are bounded by `concentration`.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from aferir.statistics.arrays import Array
 Tail = Literal["t", "biweight"]
 
 SMALLEST = 1e-12
-"""P values below it are not told apart."""
+"""Smallest p value that is reported."""
 
 
 class _Table(msgspec.Struct, frozen=True):
     """Quantiles of |centre| / error of the biweight, one row for each number of samples."""
 
     levels: Array
-    """Probabilities that the value of the same column is exceeded."""
+    """Probabilities that the quantile of the same column is exceeded."""
     sizes: Array
-    """Numbers of samples, increasing."""
+    """Numbers of samples of the rows, increasing."""
     quantiles: Array
-    """By size and level."""
+    """Quantiles by size and level."""
 
 
 @cache
@@ -79,14 +78,14 @@ def critical(tail: Tail, n: float, level: float) -> float:
 
 
 def concentration(n: float, lost: float) -> float:
-    """Largest chance that n - lost of n independent log-ratios agree on one value that is not 0.
+    """Largest probability that n - lost of n independent log-ratios agree on one value but 0.
 
     Of two independent values of *any* one distribution the difference falls into a window [a, 2a)
-    with a probability of at most 1/4: values as vertices, joined where their difference lies in
-    the window, make a graph without triangles, and Motzkin and Straus 1965 bound its weight. So,
-    where both sides have the same distribution, the number of pairs that agree is at most binomial
-    with 1/4, on either side of zero. This is what keeps durations of two or three states from
-    being taken for a shift.
+    with a probability of at most 1/4: values as vertices, joined where their difference lies in the
+    window, make a graph without triangles, and Motzkin and Straus 1965 bound its weight. So where
+    both sides have the same distribution, the number of pairs that agree is at most binomial with
+    1/4, on either side of zero. This prevents bimodal or trimodal durations from being reported as
+    a shift.
     """
     agreeing = max(n - lost, 1e-9)
     return min(1.0, 2 * float(special.betainc(agreeing, max(lost, 0.0) + 1, 0.25)))
@@ -94,7 +93,7 @@ def concentration(n: float, lost: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _row(n: float) -> Array:
-    """The table's row, interpolated in 1 / n; the first or last one beyond the table."""
+    """Row of the table, interpolated in 1 / n; beyond the table its first or last row."""
     table = _table()
     inverse = 1 / max(n, 1e-9)
     known = 1 / table.sizes[::-1]

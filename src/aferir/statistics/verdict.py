@@ -1,9 +1,9 @@
-"""From a ratio to what may be said about it.
+"""Derives a verdict from a ratio.
 
-Two thresholds are kept apart. *Significant* says that the ratio is not 1; *practically
-different* that it is far enough from 1 to matter. And not finding a difference is not
-finding none: only two one-sided tests (Schuirmann 1987) allow "no difference beyond x %". They
-are made of the typical repetition and of the mean, and neither side may stall.
+Two thresholds are distinguished. *Significant* means that the ratio is not 1; *practically
+different* that it is far enough from 1 to matter. The absence of a significant difference does not
+prove equality: only two one-sided tests (Schuirmann 1987) permit "no difference beyond x %". They
+are made on typical repetitions and on the mean, and neither side may stall.
 """
 
 from __future__ import annotations
@@ -19,70 +19,73 @@ from aferir.statistics.intervals import Interval
 from aferir.statistics.ratio import Ratio
 
 Outcome = Literal["higher", "lower", "stalls", "equivalent", "alike", "undecided", "unknown"]
-"""`stalls`: one side has far slower repetitions more often than the other, while nothing is claimed
-of typical ones. `equivalent`: no difference beyond the margin in typical repetitions
-and in the mean, and no stalls in enough repetitions to see them. `alike`: only the typical
-repetitions were shown to be so. `undecided`: the samples allow both a difference that matters and
-none. `unknown`: there is no ratio, or no interval."""
+"""`stalls`: one side stalls more often than the other, while typical repetitions do not differ.
+`equivalent`: no difference beyond the margin in typical repetitions and in the mean, and no stalls
+in enough repetitions to detect them. `alike`: only typical repetitions were shown to be equivalent.
+`undecided`: the samples are compatible with a difference that matters and with none. `unknown`:
+there is no ratio, or no interval.
+"""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """When a difference is claimed, and when its absence."""
+    """Conditions under which a difference, or its absence, is claimed."""
 
     level: float = 0.95
-    """Of the intervals that are shown."""
+    """Level of the reported intervals."""
     alpha: float = 0.0125
-    """Largest p value of one comparison: up to four of them together are wrong in at most 5 % of
-    runs, and from five on Holm's adjustment is the stricter."""
+    """Largest p value of one comparison: up to four comparisons together err in at most 5 % of
+    runs, and from five on Holm's adjustment is stricter.
+    """
     family_alpha: float = 0.05
     """Largest p value after Holm's adjustment over all comparisons of the run."""
     threshold: float = 0.01
-    """Smallest difference that matters, 0.01 is 1 %."""
+    """Smallest relative difference that matters; 0.01 is 1 %."""
     margin: float = 0.03
-    """"No difference beyond": both one-sided tests must reject at 5 %."""
+    """Margin of "no difference beyond": both one-sided tests must reject at 5 %."""
     equivalence_alpha: float = 0.05
     stall_share: float = 0.10
-    """"No difference" needs so many repetitions that stalls in more than this share of them would
-    have been seen, with 95 % confidence: 29 without a stall for 10 %."""
+    """"No difference" requires enough repetitions to have detected stalls in more than this share
+    of them with 95 % confidence: 29 without a stall for 10 %.
+    """
     stall_alpha: float = 0.05
-    """Largest p value (Fisher) with which one side is said to stall more often."""
+    """Largest p value (Fisher) with which one side is reported to stall more often."""
 
 
 PRECISE = 0.5
-"""A claimed size whose interval reaches farther than this share of it carries a warning."""
+"""A claimed size is marked as imprecise if its interval extends further than this share of it."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said about one ratio, and by which rule."""
+    """Verdict on one ratio, and the rule by which it was reached."""
 
     ratio: float | None
     interval: Interval | None
     p_value: float | None
     p_adjusted: float | None
-    """After Holm over the family; equal to `p_value` where there is but one test."""
+    """P value after Holm's adjustment; equal to `p_value` for a single test."""
     significant: bool
     practically_different: bool
-    """The estimate is beyond the threshold, whether significant or not."""
+    """True if the estimate is beyond the threshold, whether significant or not."""
     equivalent: bool
-    """In typical repetitions, in the mean, and without stalls."""
+    """True if equivalent in typical repetitions and in the mean, and without stalls."""
     equivalence_p: float | None
     """Larger p value of the two one-sided tests of typical repetitions against the margin."""
     mean_equivalence_p: float | None
-    """The same of the means."""
+    """Larger p value of the two one-sided tests of the means."""
     bound: float | None
-    """The interval lies within 1/(1 + bound) and 1 + bound: the largest difference that the
-    samples allow at its level."""
+    """Largest difference that the samples permit at the level: the interval lies within 1/(1 +
+    bound) and 1 + bound.
+    """
     outcome: Outcome
     rule: Rule
     warnings: tuple[Warning, ...] = ()
 
 
 def decide(ratio: Ratio, rule: Rule | None = None, *, p_adjusted: float | None = None) -> Verdict:
-    """Apply `rule`; `p_adjusted` is this ratio's p value after Holm over the family.
+    """Apply `rule` to a ratio; `p_adjusted` is its p value after Holm's adjustment.
 
-    A difference is claimed where p <= alpha, adjusted p <= family_alpha, the interval leaves out 1
-    and the estimate is beyond the threshold. Otherwise stalls and equivalence are looked at, and
-    failing that nothing is claimed.
+    A difference is claimed where p <= alpha, adjusted p <= family_alpha, the interval excludes 1
+    and the estimate is beyond the threshold. Otherwise stalls and then equivalence are tested.
     """
     rule = rule or Rule()
     p_value = ratio.p_value
@@ -121,7 +124,7 @@ def decide(ratio: Ratio, rule: Rule | None = None, *, p_adjusted: float | None =
 def equivalence(ratio: Ratio, margin: float) -> float | None:
     """P value of two one-sided tests that the ratio lies within 1/(1 + margin) and 1 + margin.
 
-    None where the ratio carries no error on the logarithmic scale.
+    None where the ratio has no error on the logarithmic scale.
     """
     if ratio.estimate is None or ratio.log_error is None or ratio.freedom is None:
         return None
@@ -130,7 +133,7 @@ def equivalence(ratio: Ratio, margin: float) -> float | None:
 
 
 def mean_equivalence(ratio: Ratio, margin: float) -> float | None:
-    """The same of the ratio of means; None where there are too few samples."""
+    """P value of the two one-sided tests for the ratio of means; None for too few samples."""
     if ratio.costs is None or ratio.costs.mean_error is None:
         return None
     costs = ratio.costs
@@ -139,7 +142,7 @@ def mean_equivalence(ratio: Ratio, margin: float) -> float | None:
 
 
 def stalls_excluded(ratio: Ratio, rule: Rule) -> bool:
-    """Neither side stalls in more than `rule.stall_share` of its repetitions, at 95 %."""
+    """True if both sides stall in at most `rule.stall_share` of repetitions, at 95 %."""
     if ratio.costs is None:
         return False
     return max(ratio.costs.stalls.most, ratio.costs.stalls_baseline.most) <= rule.stall_share
@@ -180,7 +183,7 @@ def _outcome(ratio: Ratio, rule: Rule, *, claimed: bool, alike: bool, equivalent
 
 
 def _exaggerated(ratio: Ratio) -> tuple[Warning, ...]:
-    """Gelman and Carlin 2014: what is only just significant is on average overstated."""
+    """Warn of a difference that is barely significant, and so overstated (Gelman, Carlin 2014)."""
     if ratio.interval is None or ratio.estimate is None or ratio.interval.low <= 0:
         return ()
     centre = math.log(ratio.estimate)

@@ -1,4 +1,4 @@
-"""Running a program in a container by way of lxc-attach(1)."""
+"""Runs a program in a container through lxc-attach(1)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run_marked(
 
 
 def _judge(done: Completed, *, check: bool) -> Completed:
-    """Tell a program that could not be started from one that failed."""
+    """Distinguish a program that could not be started from one that failed."""
     found = _NOT_RUN.search(done.stderr)
     if done.exit_code in (126, 127) and found:
         raise MissingError(

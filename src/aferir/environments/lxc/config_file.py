@@ -14,7 +14,7 @@ from aferir.model.plan import EnvironmentSpec
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NO_CAPABILITIES = "mac_admin mac_override mknod sys_boot sys_module sys_rawio sys_time"
-"""Dropped: with them a program could change the host itself (capabilities(7))."""
+"""Dropped capabilities, with which a program could change the host itself (capabilities(7))."""
 
 
 def config(
@@ -31,12 +31,12 @@ def config(
     mounts: Sequence[str] = (),
     own_network: bool = True,
 ) -> str:
-    """The configuration file of one container.
+    """Configuration file of one container.
 
-    `tree` is read only below the private `upper`: nothing is copied. Its network
-    is its own loopback device alone, or the host's. Groups have fixed names, so that what a kill
-    leaves can be found.
-    `mounts` are further lines in the form of fstab(5), targets relative to the root.
+    `tree` is read-only below the private `upper`, so that nothing is copied. The network is either
+    a loopback device alone or the host's. Groups have fixed names, by which remains of a killed run
+    are found. `mounts` are further lines in the form of fstab(5), with targets relative to the
+    root.
     """
     lines = [
         ("lxc.uts.name", host_name),
@@ -64,7 +64,7 @@ def config(
 def _limits(
     spec: EnvironmentSpec, cpus: Sequence[int], have: cgroup.Layout
 ) -> list[tuple[str, str]]:
-    """Names of version 1 or 2, whichever of the two this host has each controller in."""
+    """Lines of limits, for version 1 or 2 of control groups as each controller is mounted here."""
     limits = cgroup.Limits(
         cpus=affinity.cpu_limit(spec), memory_bytes=spec.memory_bytes, nice=os.nice(0)
     )
@@ -80,30 +80,30 @@ def _limits(
 
 
 def start_command(folder: Path, name: str, log: Path) -> list[str]:
-    """Run it in the foreground: the monitor is our own child and dies with us."""
+    """Command that runs it in the foreground: the monitor is our child and dies with us."""
     return ["lxc-start", "-F", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
 
 
 def daemon_command(folder: Path, name: str, log: Path) -> list[str]:
-    """Run it in the background: the monitor outlives us. Returns when the container runs."""
+    """Command that runs it in the background; returns when it runs, and outlives us."""
     return ["lxc-start", "-d", "-P", str(folder), "-n", name, "-l", "WARN", "-o", str(log)]
 
 
 def attach_command(
     folder: Path, name: str, command: Sequence[str], environment: Mapping[str, str]
 ) -> list[str]:
-    """Run `command` inside, with nothing of the host's environment but `environment`."""
+    """Command that runs `command` inside, with no variables except `environment`."""
     variables = [f"--set-var={key}={value}" for key, value in environment.items()]
     return ["lxc-attach", "-P", str(folder), "-n", name, "--clear-env", *variables, "--", *command]
 
 
 def stop_command(folder: Path, name: str) -> list[str]:
-    """Kill all processes inside."""
+    """Command that kills all processes inside."""
     return ["lxc-stop", "-P", str(folder), "-n", name, "-k"]
 
 
 def reason(log: str) -> str:
-    """What went wrong first, from LXC's log; what follows are its consequences.
+    """First error of LXC's log; later ones are its consequences.
 
     A line reads `PROGRAM NAME TIME ERROR  MODULE - FILE:FUNCTION:LINE - MESSAGE`.
     """
@@ -113,12 +113,12 @@ def reason(log: str) -> str:
 
 
 def bound(folder: Path, inside: PurePosixPath, *, read_only: bool = False) -> str:
-    """A line for `mounts`: a folder of the host, seen at that place (fstab(5))."""
+    """A line for `mounts` that binds a folder of the host to a path inside (fstab(5))."""
     source = str(folder).replace("\\", "\\134").replace(" ", "\\040")
     options = "bind,ro,create=dir" if read_only else "bind,create=dir"
     return f"{source} {inside.relative_to('/')} none {options} 0 0"
 
 
 def _escaped(path: Path) -> str:
-    """Colons separate the layers of an overlay, so one in a path needs a backslash."""
+    """Escape colons, which separate the layers of an overlay."""
     return str(path).replace(":", "\\:")

@@ -39,43 +39,43 @@ _START_LIMIT_S = 20.0
 
 
 def name_of(entry: journal.Entry) -> str:
-    """Name of the container, and of its control groups, that a journal's entry announces."""
+    """Name of the container and of its control groups, from its journal entry."""
     return f"aferir-{entry.id}"
 
 
 def folder_of(entry: journal.Entry) -> Path:
-    """Where it keeps its configuration and its private layer."""
+    """Folder of its configuration and its private layer."""
     return Path(entry.details["containers"]) / name_of(entry)
 
 
 class Container:
-    """Makes containers; only root may."""
+    """Makes containers; requires root."""
 
     kind = KIND
 
     def __init__(
         self, progress: userland.Progress = userland.silent, tree: Path | None = None
     ) -> None:
-        """With `tree` that is the root of its files, and not the image's."""
+        """`tree` replaces the image as the root of its files."""
         self._progress = progress
         self._tree = tree
 
     def check(self) -> list[Finding]:
-        """Root, LXC, control groups, an image or the means to build one."""
+        """Check root, LXC, control groups, and an image or the means to build one."""
         return self._lacking() or [Finding(KIND, "ok", f"LXC {facts.tool_version('lxc')}")]
 
     def _lacking(self) -> list[Finding]:
-        """What is missing, without starting a program."""
+        """Findings about what is missing, without starting a program."""
         return needs.lacking(KIND, "make containers with limits", _PROGRAMS, _CONTROLLERS)
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image; its content hash."""
+        """Build or find the image; returns its content hash."""
         return userland.ensure(self._progress, packages).metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> ContainerInstance:
-        """Make and start a container; from the main thread, see `aferir.process.start`.
+        """Make and start a container; call it from the main thread, see `process.start`.
 
-        Errors: MissingError where `check` says so, ProgramError where LXC fails.
+        Errors: MissingError where `check` has a finding, ProgramError where LXC fails.
         """
         clock = time.perf_counter()
         for finding in self._lacking():
@@ -86,7 +86,7 @@ class Container:
     def _allocate(
         self, spec: EnvironmentSpec, clock: float, disk: limited_disk.Disk | None
     ) -> ContainerInstance:
-        """Make one that was asked for at `clock`, perhaps with a `disk` of its own."""
+        """Make the container that was requested at `clock`, with its own `disk` if there is one."""
         tree = self._tree or userland.ensure(self._progress, spec.packages).tree
         cpus = affinity.cpu_set(spec, affinity.host_cpus())
         entry = journal.write(KIND, {"containers": str(journal.state_folder() / "containers")})
@@ -138,21 +138,21 @@ def _write_config(
 
 
 def _volume(spec: ContainerSpec, folder: Path) -> list[str]:
-    """The line that mounts its volume, which is made."""
+    """Make the folder of its volume; returns the line that mounts it."""
     if not spec.volume:
         return []
     return [config_file.bound(layer.own_folder(folder), PurePosixPath(spec.volume))]
 
 
 def seccomp() -> Path | None:
-    """LXC's own list of refused system calls, where it is installed."""
+    """LXC's own seccomp profile, where it is installed."""
     return _SECCOMP if _SECCOMP.exists() else None
 
 
 def _start(entry: journal.Entry) -> subprocess.Popen[str]:
     """Start the monitor and wait until the container's first program has run.
 
-    Errors: ProgramError, with what LXC logged, where it does not.
+    Errors: ProgramError with LXC's log where it does not start.
     """
     folder = folder_of(entry)
     log = folder / "log"
@@ -184,7 +184,7 @@ class ContainerInstance:
         monitor: subprocess.Popen[str],
         disk: limited_disk.Disk | None = None,
     ) -> None:
-        """`disk` is bound at `DISK` in it, and given back with it."""
+        """`disk` is bound at `DISK` inside, and released with the container."""
         self.spec = spec
         self._disk = disk
         self.phases = Phases(total_s=0.0)
@@ -219,7 +219,7 @@ class ContainerInstance:
             )
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into the container's private layer, keeping its mode."""
+        """Copy one host file into the container's private layer, preserving its mode."""
         rooted.put(self._root(), source, destination)
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
@@ -237,7 +237,7 @@ class ContainerInstance:
         groups.freeze(self.accounting.cgroups, frozen=False)
 
     def release(self) -> float:
-        """Kill what runs inside and remove everything; seconds that it took."""
+        """Kill all processes inside and remove everything; returns the duration in s."""
         clock = time.perf_counter()
         entry, self._entry = self._entry, None
         if entry is not None:
@@ -252,16 +252,16 @@ class ContainerInstance:
         return self._entry
 
     def _root(self) -> Path:
-        """The container's root as its first program sees it: that mount exists only there."""
+        """Root of the container as its first program sees it; the mount exists only there."""
         self._alive()
         return Path(f"/proc/{self.accounting.processes[0]}/root")
 
 
 def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None) -> None:
-    """Remove a container, however much of it there is, and its entry in the journal.
+    """Remove a container, in whatever state it is, and its journal entry.
 
-    Also what cleaning does when the one who made it is dead. Errors: OSError where a process,
-    a group or a folder stays; the entry stays too then.
+    It also cleans up after a dead owner. Errors: OSError where a process, a group or a folder is
+    left; then the entry is left too.
     """
     folder = folder_of(entry)
     if monitor is not None and monitor.poll() is None:
@@ -279,7 +279,7 @@ def give_back(entry: journal.Entry, monitor: subprocess.Popen[str] | None = None
 
 
 def accounting(name: str) -> Accounting:
-    """The container's groups, and its first program by the host's number."""
+    """Groups of the container, and the host pid of its first program."""
     have = cgroup.layout()
     folders = {
         controller: root / name
@@ -299,7 +299,7 @@ def accounting(name: str) -> Accounting:
 
 
 def _is_first(pid: int) -> bool:
-    """Whether a process is number 1 of its own namespace (proc(5), NSpid)."""
+    """True if a process is number 1 of its own pid namespace (proc(5), NSpid)."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
             if line.startswith("NSpid:"):

@@ -1,4 +1,4 @@
-"""What may be written of a container by LXC, and the features that it can be without."""
+"""Keys of a container by LXC, and its removable features."""
 
 from __future__ import annotations
 

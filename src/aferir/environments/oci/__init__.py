@@ -1,1 +1,1 @@
-"""Containers as most people have them: an engine (Podman), an OCI runtime under it, an image."""
+"""Containers by an engine (Podman, Docker), an OCI runtime below it, and an image."""

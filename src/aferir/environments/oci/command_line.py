@@ -14,11 +14,12 @@ from aferir.errors import MissingError, ProgramError
 from aferir.model.plan import PROGRAM_FOLDER
 
 _MOST_FILES, _MOST_PROCESSES = 1_048_576, 32_768
-"""Podman lowers its own limits to these (RLIMIT_NOFILE, RLIMIT_NPROC), and whoever has not the
-capability CAP_SYS_RESOURCE cannot raise them again for a container."""
+"""Podman lowers its own limits (RLIMIT_NOFILE, RLIMIT_NPROC) to these, and without CAP_SYS_RESOURCE
+they cannot be raised again for a container.
+"""
 _USERS = 65_536
 SANDBOXED = ("runsc", "kata")
-"""Beginnings of the names of those runtimes that give a container a kernel of its own."""
+"""Prefixes of the names of runtimes that start a container with its own kernel."""
 
 
 def run(
@@ -34,11 +35,11 @@ def run(
     disk: Path | None,
     variables: Sequence[str],
 ) -> list[str]:
-    """Start a container in the foreground, with its first program on our standard input and output.
+    """Command that runs a container in the foreground, with our standard input and output.
 
-    `limits` are this process's own most open files and processes. `root` is the layered root, if
-    there is no `image`; `files` is an empty folder of the host's for a volume, and `mark` a
-    variable that its processes are found by.
+    `limits` are this process's limits of open files and processes. `root` is the layered root, used
+    without an `image`; `files` is an empty folder of the host for a volume, and `mark` a variable
+    that identifies its processes.
     """
     return [
         *engine(spec),
@@ -53,19 +54,19 @@ def run(
 
 
 def engine(spec: OciSpec) -> list[str]:
-    """Podman with a runtime. Control groups without systemd, which may not be there."""
+    """Podman with a runtime; control groups without systemd, which may not be running."""
     flags = ["--runtime-flag=network=none"] if _alone(spec) else []
     flags += ["--runtime-flag=network=host"] if _on_host(spec) else []
     return ["podman", "--cgroup-manager=cgroupfs", "--runtime", spec.runtime, *flags]
 
 
 def has_own_kernel(runtime: str) -> bool:
-    """Whether that runtime, by its name or path, gives a container a kernel of its own."""
+    """True if that runtime, by its name or path, starts a container with its own kernel."""
     return PurePosixPath(runtime).name.startswith(SANDBOXED)
 
 
 def remove(name: str) -> list[str]:
-    """Remove a container, whatever state it is in; none of that name: fine."""
+    """Command that removes a container in any state; succeeds where there is none of that name."""
     return ["podman", "rm", "--force", "--time", "0", "--ignore", name]
 
 
@@ -78,7 +79,7 @@ def _on_host(spec: OciSpec) -> bool:
 
 
 def isolation(spec: OciSpec) -> list[str]:
-    """Options that take some of it away, or add some."""
+    """Options that remove or add isolation."""
     made = [f"--network={spec.network}"]
     if spec.seccomp != "default":
         made.append(f"--security-opt=seccomp={spec.seccomp}")
@@ -96,7 +97,7 @@ def isolation(spec: OciSpec) -> list[str]:
 
 
 def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
-    """Options for its root and other folders; `disk` where the engine has to bind it."""
+    """Options for its root and other folders; `disk` where the engine must bind it."""
     made = []
     if spec.tmpfs:
         made.append(f"--tmpfs={spec.tmpfs}:rw,exec,mode=1777")
@@ -110,7 +111,7 @@ def folders(spec: OciSpec, files: Path, disk: Path | None) -> list[str]:
 
 
 def not_pulled(spec: OciSpec, command: str, error: ProgramError) -> MissingError:
-    """What to say where an engine does not get an image: of each try, the engine says the same."""
+    """Error about an image that the engine cannot pull, with the engine's last message."""
     why = error.message.rpartition("Error: ")[2]
     return MissingError(
         f"the image `{spec.image}` of environment `{spec.name}` cannot be pulled: {why}",

@@ -22,22 +22,22 @@ from aferir.model.plan import EnvironmentSpec
 
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes containers."""
+    """A program that makes containers."""
 
     check: Callable[[], Finding]
-    """Whether it is here."""
+    """Finding about its presence."""
     ready: Callable[[OciSpec], None]
-    """Sees that it, the runtime and the image are there. Errors: MissingError."""
+    """Ensures that it, the runtime and the image are present. Errors: MissingError."""
     command: Callable[[OciSpec, Place, Path], list[str]]
-    """Starts a container whose own files are in that folder, in the foreground."""
+    """Command that starts a container in the foreground; the folder holds the container's files."""
     remove: Callable[[str], None]
-    """Removes its record of a container. Errors: AferirError or OSError where it stays."""
+    """Removes its record of a container. Errors: AferirError or OSError where it is left."""
     takes_a_folder: bool = False
-    """Whether it starts from a folder of files, not from images alone."""
+    """True if it can start from a folder of files, not only from images."""
 
 
 def of(spec: EnvironmentSpec) -> OciSpec:
-    """The keys of a container, which any other specification has as their defaults."""
+    """Specification of a container; other specifications get its defaults."""
     if isinstance(spec, OciSpec):
         return spec
     known = {name: getattr(spec, name) for name in EnvironmentSpec.__struct_fields__}
@@ -49,14 +49,14 @@ def _engine(spec: EnvironmentSpec) -> Engine:
 
 
 def _command(place: Place) -> list[str]:
-    """The engine in the foreground."""
+    """Command that runs the engine in the foreground."""
     return _engine(place.spec).command(of(place.spec), place, layer.own_folder(place.root.parent))
 
 
 def forget(entry: Entry, name: str) -> None:
-    """End the engine's monitor of a container, and remove the engine's record of it.
+    """Kill the engine's monitor of a container, and remove the engine's record of it.
 
-    Errors: OSError where it stays.
+    Errors: OSError where it is left.
     """
     undo.kill(lambda arguments, _: name in arguments)
     engine = entry.details.get("engine", "")
@@ -69,7 +69,7 @@ def forget(entry: Entry, name: str) -> None:
 
 
 def engines() -> list[Finding]:
-    """What can be said of each engine and each runtime; one engine is needed."""
+    """Findings about each engine and each runtime; one engine is required."""
     found = [engine.check() for engine in ENGINES.values()]
     if all(finding.status != "ok" for finding in found):
         said = "no engine is here: neither Podman nor a Docker daemon"
@@ -92,7 +92,7 @@ ENGINES: Mapping[str, Engine] = {
         remove=docker.remove,
     ),
 }
-"""By what `engine` of an environment says."""
+"""Engines by the value of `engine` in an environment."""
 
 FEATURES = (
     Feature(

@@ -1,7 +1,7 @@
-"""Containers by a Docker daemon, which makes them itself: nothing of ours is their parent.
+"""Containers by a Docker daemon, which is the parent of their processes.
 
-It cannot start from a folder, so our userland is imported once as an image, which stays until it is
-removed as any other. Source: docker-run(1), docker-import(1) of Docker 20 and later.
+It cannot start from a folder, so our userland is imported once as an image, which stays until the
+user removes it. Source: docker-run(1), docker-import(1) of Docker 20 and later.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from aferir.machine import packages
 from aferir.model.finding import Finding
 
 REPOSITORY = "aferir-userland"
-"""Repository of the images that our userlands are imported as; the tag is the userland's hash."""
+"""Repository of the images of our userland; the tag is the userland's hash."""
 _ASK_S, _PULL_S, _IMPORT_S, _REMOVE_S = 60.0, 900.0, 300.0, 20.0
 _START = "systemctl start docker, or name a daemon in DOCKER_HOST"
 
 
 def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
-    """Docker in the foreground; `files` are the container's own."""
+    """Command that runs Docker in the foreground; `files` are the container's own."""
     name, mark = place.name, f"{undo.MARK}={place.entry.id}"
     return [
         *("docker", "run", "--rm", "--interactive", "--name", name, "--hostname", "aferir"),
@@ -38,18 +38,18 @@ def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
 
 
 def image_of(spec: OciSpec) -> str:
-    """Its image, or the one that our userland is imported as."""
+    """Image of the specification, or the one of our userland."""
     if spec.image:
         return spec.image
     return f"{REPOSITORY}:{userland.host_recipe(spec.packages).hash}"
 
 
 def remove(name: str) -> None:
-    """Remove a container; none of that name: fine. Errors: OSError where it stays."""
+    """Remove a container; succeeds where there is none. Errors: OSError where it is left."""
     said: list[str] = []
 
     def gone() -> bool:
-        """It is refused while the daemon removes it by itself, as its `--rm` has it do."""
+        """True once the container is gone; the daemon refuses while its own `--rm` removes it."""
         done = process.run(["docker", "rm", "--force", name], timeout_s=_ASK_S, check=False)
         said.append(process.explain_exit(done))
         return done.exit_code == 0 or "No such container" in done.stderr
@@ -59,7 +59,7 @@ def remove(name: str) -> None:
 
 
 def check() -> Finding:
-    """Whether a daemon answers."""
+    """Finding about a daemon that answers."""
     if packages.missing(["docker"]):
         said, remedy = "docker is not installed", packages.install_command(["docker"])
         return Finding("oci docker", "degraded", said, remedy)
@@ -72,9 +72,9 @@ def check() -> Finding:
 
 
 def ready(spec: OciSpec) -> None:
-    """See that a daemon answers and has the image, imported or pulled where it has not.
+    """Ensure that a daemon answers and has the image; import or pull it where it is missing.
 
-    Errors: MissingError, also for a key that a daemon's containers do not have.
+    Errors: MissingError, also for a key that containers of a daemon do not support.
     """
     finding = check()
     if finding.status != "ok":
@@ -98,7 +98,7 @@ def ready(spec: OciSpec) -> None:
 
 
 def _import(image: userland.Image) -> None:
-    """Our userland as an image; the daemon takes it whole or not at all."""
+    """Import our userland as an image; the daemon imports it completely or not at all."""
     name = f"{REPOSITORY}:{image.metadata.hash}"
     with scratch.folder() as folder:
         archive = str(folder / "tree.tar")

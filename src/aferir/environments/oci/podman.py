@@ -1,4 +1,4 @@
-"""Containers by Podman, which needs no daemon and starts from a folder."""
+"""Containers by Podman, which needs no daemon and can start from a folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PULL_S, _ASK_S = 900.0, 60.0
 
 
 def check() -> Finding:
-    """Whether it is installed."""
+    """Finding about its presence."""
     if absent := packages.missing(_PROGRAMS):
         said = f"not installed: {', '.join(absent)}"
         return Finding(f"{KIND} podman", "degraded", said, packages.install_command(absent))
@@ -26,7 +26,7 @@ def check() -> Finding:
 
 
 def ready(spec: OciSpec) -> None:
-    """See that Podman, the runtime and the image are there. Errors: MissingError."""
+    """Ensure that Podman, the runtime and the image are present. Errors: MissingError."""
     if absent := packages.missing(_PROGRAMS):
         raise MissingError(
             f"environment `{spec.name}`: not installed: {', '.join(absent)}",
@@ -57,7 +57,7 @@ def _pull(spec: OciSpec) -> None:
 
 
 def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
-    """Podman in the foreground; `files` are the container's own."""
+    """Command that runs Podman in the foreground; `files` are the container's own."""
     return command_line.run(
         spec,
         name=place.name,
@@ -73,11 +73,11 @@ def command(spec: OciSpec, place: Place, files: Path) -> list[str]:
 
 
 def remove(name: str) -> None:
-    """Remove its record of a container; none: fine. Errors: AferirError."""
+    """Remove its record of a container, if there is one. Errors: AferirError."""
     process.run(command_line.remove(name), timeout_s=_ASK_S)
 
 
 def _most(limit: int) -> int:
-    """This process's own hard limit (getrlimit(2))."""
+    """Hard limit of this process (getrlimit(2))."""
     most = resource.getrlimit(limit)[1]
     return 2**62 if most == resource.RLIM_INFINITY else most

@@ -14,7 +14,7 @@ KNOWN = ("runc", "crun", "runsc", "kata-runtime")
 
 
 def findings() -> list[Finding]:
-    """What can be said of each runtime that is known here; none of them is needed."""
+    """Findings about each known runtime; none of them is required."""
     found = []
     for name in KNOWN:
         if packages.missing([name]):
@@ -29,17 +29,17 @@ def findings() -> list[Finding]:
 
 
 def how_to_get(runtime: str) -> str:
-    """What installs it."""
+    """Command that installs a runtime, or where to find it."""
     if runtime.startswith("kata"):
         return "install Kata Containers from its releases: Debian and Ubuntu have no package of it"
     return packages.install_command([runtime])
 
 
 def refusal(runtime: str, have: cgroup.Layout) -> str:
-    """Why a runtime that is installed starts nothing on this host; empty where it does.
+    """Reason why an installed runtime cannot start here; empty where it can.
 
-    crun takes no controllers of version 1 beside a hierarchy of version 2 (cgroup.c, CGROUP_MODE_
-    HYBRID).
+    crun refuses controllers of version 1 beside a hierarchy of version 2 (cgroup.c,
+    CGROUP_MODE_HYBRID).
     """
     if Path(runtime).name == "crun" and have.v1 and have.v2 is not None:
         return "crun refuses hybrid control groups, versions 1 and 2 beside each other, as here"

@@ -1,4 +1,4 @@
-"""What can be said of a container of an engine; each key is a cause of cost, and so a factor."""
+"""Keys of a container by an engine; each key is a cause of cost, and so a possible factor."""
 
 from __future__ import annotations
 
@@ -65,6 +65,6 @@ class OciSpec(LayeredSpec, frozen=True, kw_only=True):
     ] = 0
 
     def user_kernel(self) -> str:
-        """gVisor's, where that is the runtime."""
+        """gVisor, if that is the runtime."""
         gvisor = PurePosixPath(self.runtime).name.startswith("runsc")
         return "a kernel in user space (gVisor)" if gvisor else ""

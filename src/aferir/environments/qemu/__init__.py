@@ -1,1 +1,1 @@
-"""Virtual machines by QEMU, virtualised where KVM boots a guest and emulated elsewhere."""
+"""Virtual machines by QEMU: virtualised where KVM boots a guest, emulated elsewhere."""

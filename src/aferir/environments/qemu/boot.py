@@ -1,4 +1,4 @@
-"""What a guest boots from: kernel, archive and disk, by the hardware that it finds."""
+"""Kernel, initramfs and disk from which a guest boots, by its hardware."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ _LIMIT_S = 300.0
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Kernel and archive."""
+    """Kernel and initramfs of a guest."""
 
     kernel: Path
     archive: bytes
 
 
 def start(hardware: Hardware, base: Image, progress: Progress) -> Start:
-    """Whatever has the drivers. Errors: UsageError for a kernel that is no file, MissingError."""
+    """Kernel and initramfs with the drivers that the hardware needs.
+
+    Errors: UsageError for a kernel that is no file, MissingError.
+    """
     own = base.initramfs.read_bytes()
     kernel = base.kernel
     if hardware.wants_whole_kernel():
@@ -43,9 +46,9 @@ def start(hardware: Hardware, base: Image, progress: Progress) -> Start:
 
 
 def make_disk(folder: Path, base: Path, size_bytes: int) -> None:
-    """The guest's disk in `folder`: what it writes, above `base` or a larger copy of that.
+    """Make the guest's disk in `folder`: an overlay on `base`, or on a larger copy of it.
 
-    Errors: UsageError where it is to be smaller, MissingError without the means to make it larger.
+    Errors: UsageError for a smaller disk, MissingError without the means to enlarge it.
     """
     if size_bytes:
         base = _larger(folder, base, size_bytes)

@@ -1,8 +1,8 @@
 """The command line of a guest: pure.
 
-Source: qemu-system-x86_64(1), qemu-block-drivers(7). The machine is q35 without what a guest of
-ours never uses; microvm boots no faster, and has no timer to calibrate against, so that an
-emulated one on a busy host hangs in about one boot of three.
+Source: qemu-system-x86_64(1), qemu-block-drivers(7). The machine is q35 without devices that our
+guests never use. microvm boots no faster, and has no timer for calibration, so that on a busy host
+an emulated guest hangs in about one boot of three.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from aferir.image import initramfs
 
 Accelerator = Literal["kvm", "tcg", "counted"]
-"""`counted`: emulated, on a clock that counts instructions instead of following the host's."""
+"""`counted`: emulated, with a clock that counts instructions instead of following the host's."""
 
 PROGRAM = "qemu-system-x86_64"
 Machine = Literal["q35", "pc"]
@@ -39,12 +39,13 @@ DISK_NAMES: Mapping[DiskDevice, str] = {
     "nvme": "nvme0n1",
     **dict.fromkeys(("scsi", "sata", "ide"), "sda"),
 }
-"""What the guest's kernel calls them."""
+"""Name of the disk in the guest's kernel."""
 _KERNEL = "console=ttyS0 quiet loglevel=3 nokaslr random.trust_cpu=on panic=-1 no_timer_check"
-"""quiet: each character on the emulated serial line costs an exit. nokaslr: no relocation.
-no_timer_check: the kernel waits for ten ticks and panics without them, which an emulated guest
-that waits for the host's processors does not see in time (check_timer, io_apic.c); a guest of KVM
-leaves that out by itself."""
+"""Kernel parameters. quiet: each character on the emulated serial line costs a VM exit. nokaslr: no
+relocation. no_timer_check: the kernel waits for ten ticks and panics without them, which an
+emulated guest does not receive in time on a busy host (check_timer, io_apic.c); guests of KVM skip
+the check.
+"""
 _ACCELERATION = {
     "kvm": ["-accel", "kvm"],
     "tcg": ["-accel", "tcg,thread=multi"],
@@ -54,18 +55,19 @@ _ACCELERATION = {
 
 
 class Hardware(msgspec.Struct, frozen=True, kw_only=True):
-    """What a guest finds, each a cause of what it costs."""
+    """Hardware of a guest, each part of which is a cause of cost."""
 
     cpu_model: str = ""
-    """As `qemu-system-x86_64 -cpu help` has it; empty: all that there is."""
+    """A model of `qemu-system-x86_64 -cpu help`; empty: all features that are available."""
     machine: Machine = "q35"
     disk_device: DiskDevice = "virtio"
     network_device: NetworkDevice = "none"
     kernel: str = ""
-    """Path of one, `whole` for the distribution's, or empty: whichever has the drivers."""
+    """Path of a kernel, `whole` for the distribution's, or empty: the one with the needed drivers.
+    """
 
     def wants_whole_kernel(self) -> bool:
-        """Whether the image's kernel, which is for clouds, does not do."""
+        """True if the image's cloud kernel lacks a driver, so that the distribution's is needed."""
         plain = self.disk_device in ("virtio", "nvme") and self.network_device == "none"
         return self.kernel == WHOLE or not (self.kernel or plain)
 
@@ -74,14 +76,16 @@ _USUAL = Hardware()
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """One end of a cable to another guest: Ethernet frames as datagrams of two sockets."""
+    """One end of a cable to another guest: Ethernet frames as datagrams between two sockets."""
 
     local: Path
     remote: Path
 
 
 _DRIVE = "if=none,id=disk,format=qcow2,backing.file.locking=off"
-"""The image below is only ever read, and a guest under User-Mode Linux has locked it."""
+"""Drive options; no lock on the backing image, which is only read and which a guest of User-Mode
+Linux may have locked.
+"""
 
 
 def command(
@@ -97,11 +101,11 @@ def command(
     wires: Sequence[Wire] = (),
     hardware: Hardware = _USUAL,
 ) -> list[str]:
-    """A guest with `folder`/disk.qcow2, its agent and monitor on sockets in `folder`.
+    """Command of a guest with `folder`/disk.qcow2, and sockets of agent and monitor there.
 
-    Memory is rounded up to whole MiB. `tap` is an interface of the host, and the guest's own
-    hardware address on it. `wires` make interfaces, which QEMU's monitor calls wire0, wire1, ...;
-    without either the guest has no network.
+    Memory is rounded up to whole MiB. `tap` is an interface of the host, and the guest's hardware
+    address on it. `wires` make interfaces that QEMU's monitor calls wire0, wire1, ...; without
+    either the guest has no network.
     """
     return [
         *_machine(name, folder, kernel, archive, accelerator, hardware=hardware),
@@ -126,7 +130,7 @@ def command(
 def trial_command(
     *, name: str, folder: Path, kernel: Path, archive: Path, accelerator: Accelerator
 ) -> list[str]:
-    """A guest with nothing but a serial line, which powers itself off once it has booted."""
+    """Command of a guest with a serial line only, which powers off once it has booted."""
     return [
         *_machine(name, folder, kernel, archive, accelerator),
         *("-smp", "1", "-m", "256M"),
@@ -145,7 +149,7 @@ def _wire(number: int, wire: Wire) -> list[str]:
 
 
 def overlay_command(base: Path, overlay: Path) -> list[str]:
-    """Make a disk that reads from `base` and keeps what is written for itself."""
+    """Command that makes a copy-on-write disk above `base`."""
     names = ["-F", "raw", "-b", str(base), str(overlay)]
     return ["qemu-img", "create", "-q", "-f", "qcow2", *names]
 
@@ -158,13 +162,13 @@ def _network(tap: str, hardware_address: str) -> list[str]:
 
 
 def _of_qemu(device: NetworkDevice) -> list[str]:
-    """QEMU's own network, in which the host is 10.0.2.2."""
+    """Options of QEMU's user network, in which the host is 10.0.2.2."""
     name = "virtio-net-pci" if device == "virtio" else device
     return ["-netdev", "user,id=user", "-device", f"{name},netdev=user,romfile="]
 
 
 def disk(folder: Path) -> Path:
-    """What a guest writes."""
+    """Disk with what a guest writes."""
     return folder / "disk.qcow2"
 
 
@@ -174,22 +178,22 @@ def agent(folder: Path) -> Path:
 
 
 def bulk(folder: Path) -> Path:
-    """Socket of the port through which files go in."""
+    """Socket of the port through which files are copied in."""
     return folder / "bulk"
 
 
 def monitor(folder: Path) -> Path:
-    """Socket of QEMU's own monitor."""
+    """Socket of QEMU's monitor."""
     return folder / "monitor"
 
 
 def console(folder: Path) -> Path:
-    """What the guest's kernel and first programs say."""
+    """Console output of the guest's kernel and first programs."""
     return folder / "console.log"
 
 
 def escaped(path: Path) -> str:
-    """A comma ends a value in QEMU's options, two stand for one."""
+    """Escape commas, which end a value in QEMU's options."""
     return str(path).replace(",", ",,")
 
 

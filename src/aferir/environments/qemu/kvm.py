@@ -1,7 +1,7 @@
-"""Whether guests run on the processor itself: found out by booting one.
+"""Decides by a trial boot whether guests run under KVM.
 
-A /dev/kvm that opens, and even makes a VM, is no proof: where the host is itself a guest of a
-hypervisor that lends it an incomplete KVM, every guest hangs at its first instructions.
+A /dev/kvm that opens, and even creates a VM, is no proof: where the host is itself a guest of a
+hypervisor with incomplete nested KVM, every guest hangs at its first instructions.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from aferir.linux.journal import Entry
 from aferir.machine import facts, privileges
 
 TRIAL = "trial"
-"""Kind of the journal's entry while a trial guest boots."""
+"""Kind of journal entry of a trial guest."""
 _LIMIT_S = 6.0
-"""A guest on KVM says that it has booted within a second."""
+"""Time limit of the trial in s; a guest under KVM boots within one second."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer, and what it holds for."""
+    """Result of the trial, and the conditions under which it is valid."""
 
     works: bool
     reason: str
@@ -37,7 +37,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verdict(image: Image) -> Verdict:
-    """Boot a guest with KVM once for each boot of the host, version of QEMU and image."""
+    """Result of booting a guest with KVM, once for each boot of the host, QEMU and image."""
     path = journal.state_folder() / "kvm.json"
     boot_id = journal.boot_id()
     version = facts.tool_version("qemu")
@@ -74,7 +74,7 @@ def _remembered(path: Path) -> Verdict | None:
 
 
 def _trial(image: Image) -> str:
-    """Boot one; why it does not work, empty where it does."""
+    """Boot a guest; returns the reason for which it failed, empty where it booted."""
     entry = journal.write(TRIAL, {"folder": str(journal.state_folder() / "vms")})
     folder = journal.state_folder() / "vms" / f"aferir-{entry.id}"
     try:
@@ -101,12 +101,12 @@ def _trial(image: Image) -> str:
 
 
 def give_back(entry: Entry) -> None:
-    """Remove a guest that was booted to try KVM."""
+    """Remove a trial guest."""
     cleaning.remove_marked_folder(entry, Path(entry.details["folder"]) / f"aferir-{entry.id}")
 
 
 def _wait(console: Path, said: Path, poll: Callable[[], int | None]) -> str:
-    """Wait until the guest has spoken; why it never did, empty where it has."""
+    """Wait until the guest has booted; returns the reason for which it did not, else empty."""
     wait.until(lambda: initramfs.has_booted(console) or poll() is not None, wait.after(_LIMIT_S))
     if initramfs.has_booted(console):
         return ""

@@ -1,4 +1,4 @@
-"""QEMU's monitor: what is asked of a guest's machine from outside (QMP)."""
+"""Requests to QEMU's monitor about a guest (QMP)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aferir.environments.qemu import command_line
 
 
 def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = None) -> Any:
-    """The answer to one command about the guest whose files are in `folder`.
+    """Answer to one command about the guest whose files are in `folder`.
 
     Errors: ProgramError where the monitor does not answer, or refuses.
     """
@@ -22,6 +22,6 @@ def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = Non
 
 
 def processors(folder: Path, pid: int) -> tuple[Path, ...]:
-    """Stat files of the threads that run the guest's processors; several may share one."""
+    """Stat files of the threads that run the guest's processors; several may share a thread."""
     threads = {int(one["thread-id"]) for one in ask(folder, "query-cpus-fast")}
     return tuple(Path(f"/proc/{pid}/task/{thread}/stat") for thread in sorted(threads))

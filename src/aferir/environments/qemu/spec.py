@@ -1,4 +1,4 @@
-"""What can be said of a guest under QEMU."""
+"""Keys of a guest under QEMU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aferir.model.plan import EnvironmentKind
 
 KIND = "vm"
 KEPT_BYTES = 64 * 2**20
-"""What a guest's kernel and user land keep of its memory, about."""
+"""Approximate memory in bytes that a guest's kernel and userland occupy."""
 
 
 class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
@@ -58,14 +58,14 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
     ] = ""
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """What the boards do not have."""
+        """Report devices that the board does not have."""
         if self.disk_device == "ide" and self.machine != "pc":
             said = "is not on the board q35, which has SATA"
             return (*super().conflicts(), Wrong("disk_device", said, 'machine = "pc"'))
         return super().conflicts()
 
     def hardware(self) -> command_line.Hardware:
-        """What it finds."""
+        """Hardware of the guest."""
         return command_line.Hardware(
             cpu_model=self.cpu_model,
             machine=self.machine,
@@ -75,7 +75,7 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
         )
 
     def kept_bytes(self) -> int:
-        """As all guests with a kernel of their own."""
+        """Memory of the guest's own kernel and userland."""
         return KEPT_BYTES
 
 

@@ -1,4 +1,4 @@
-"""Guests under QEMU, on KVM where a guest really boots with it and emulated elsewhere."""
+"""Guests under QEMU: with KVM where a trial guest boots, emulated elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aferir.model.plan import EnvironmentSpec
 
 _PROGRAMS = (command_line.PROGRAM, "qemu-img")
 _BOOT_LIMIT_S = 300.0
-"""An emulated guest on a busy host takes long, and one that hangs should not take all day."""
+"""Time limit of a boot in s: an emulated guest on a busy host is slow, but one may also hang."""
 
 
 def name_of(entry: journal.Entry) -> str:
@@ -35,21 +35,21 @@ def name_of(entry: journal.Entry) -> str:
 
 
 def folder_of(entry: journal.Entry) -> Path:
-    """Where a guest keeps its disk and sockets."""
+    """Folder of a guest's disk and sockets."""
     return Path(entry.details["vms"]) / name_of(entry)
 
 
 class GuestNetwork(msgspec.Struct, frozen=True):
-    """The interface of this machine that a guest's only one is the other end of."""
+    """Interface of this machine that is connected to a guest's only interface."""
 
     namespace: str
-    """Below /run/netns."""
+    """Name of the namespace below /run/netns."""
     tap: str
     hardware_address: str
 
 
 class VirtualMachine:
-    """Makes guests; an ordinary user may too."""
+    """Makes guests; does not require root."""
 
     kind = KIND
 
@@ -64,9 +64,8 @@ class VirtualMachine:
     ) -> None:
         """With `counted` guests are emulated, and their clocks count instructions.
 
-        What happens in them takes the same time of theirs however busy the host is. `disk` stands
-        for the image's own, with `network` a guest is connected to one, and `wires` lead to other
-        guests.
+        Then events inside take the same guest time however busy the host is. `disk` replaces the
+        image's own, `network` connects a guest to a network, and `wires` lead to other guests.
         """
         self._progress = progress
         self._counted = counted
@@ -75,7 +74,7 @@ class VirtualMachine:
         self._wires = tuple(wires)
 
     def check(self) -> list[Finding]:
-        """QEMU, an image or the means to build one, and KVM, which is asked by booting."""
+        """Check QEMU, an image or the means to build one, and KVM, which is tested by a boot."""
         if os.uname().machine != "x86_64":
             said = f"guests are made for x86_64, and this host is {os.uname().machine}"
             return [Finding(KIND, "missing", said, "use an x86_64 host")]
@@ -97,15 +96,16 @@ class VirtualMachine:
         return [Finding(KIND, "degraded", said, "use a host with hardware virtualisation")]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image, and ask KVM; the image's content hash."""
+        """Build or find the image, and test KVM; returns the image's content hash."""
         base = userland.ensure(self._progress, packages)
         kvm.verdict(base)
         return base.metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> GuestInstance:
-        """Make and boot a guest; from the main thread, see `aferir.process.start`.
+        """Make and boot a guest; call it from the main thread, see `process.start`.
 
-        Errors: MissingError where `check` says so, ProgramError where the guest does not boot.
+        Errors: MissingError where `check` has a finding, ProgramError where the guest does not
+        boot.
         """
         for finding in self.check():
             if finding.status == "missing":
@@ -180,7 +180,7 @@ class GuestInstance(GuestWithAgent):
         self.emulated = emulated
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into the guest, keeping its mode."""
+        """Copy one host file into the guest, preserving its mode."""
         agent.put(self._agent, command_line.bulk(folder_of(self._alive())), source, destination)
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
@@ -193,11 +193,11 @@ class GuestInstance(GuestWithAgent):
         self._monitor("stop")
 
     def resume(self) -> None:
-        """Let them run again."""
+        """Start its virtual CPUs again."""
         self._monitor("cont")
 
     def plug(self, wire: int, *, connected: bool) -> None:
-        """Pull the plug of one of its wires, or put it in again: its interface sees the carrier."""
+        """Disconnect or connect one of its wires, as by pulling the plug: the carrier changes."""
         self._monitor("set_link", {"name": f"wire{wire}", "up": connected})
 
     def _give_back(self, entry: journal.Entry) -> None:
@@ -208,10 +208,10 @@ class GuestInstance(GuestWithAgent):
 
 
 def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
-    """Remove a guest, however much of it there is, and its entry in the journal.
+    """Remove a guest, in whatever state it is, and its journal entry.
 
-    Also what cleaning does when the one who made it is dead. The disk is thrown away, so that
-    there is no need to shut down. Errors: OSError where something stays; the entry stays too.
+    It also cleans up after a dead owner. The disk is deleted, so no shutdown is needed. Errors:
+    OSError where something is left; then the entry is left too.
     """
     if child is not None:
         if child.poll() is None:
@@ -241,7 +241,7 @@ def _start(
     network: GuestNetwork | None,
     wires: Sequence[command_line.Wire],
 ) -> tuple[subprocess.Popen[str], dict[str, Path]]:
-    """Start QEMU; it is killed with us.
+    """Start QEMU, which is killed when we die.
 
     Errors: MissingError for a quota without root.
     """
@@ -279,7 +279,7 @@ def _start(
 
 
 def _wait_for_boot(folder: Path, child: subprocess.Popen[str]) -> None:
-    """Wait until the guest's first program has spoken on the serial line."""
+    """Wait until the guest's first program has written to the serial line."""
     if not events.until(
         lambda: initramfs.has_booted(command_line.console(folder)),
         _BOOT_LIMIT_S,

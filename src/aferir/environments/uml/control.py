@@ -1,7 +1,7 @@
-"""The control socket of a running kernel, which stops it and lets it go on.
+"""Control socket of a running kernel, by which it is stopped and continued.
 
-Source: arch/um/drivers/mconsole.h of the kernel. One datagram holds a request of 512 characters
-at most; an answer may come in several.
+Source: arch/um/drivers/mconsole.h of the kernel. One datagram holds a request of at most 512
+characters; an answer may consist of several.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LIMIT_S = 10.0
 
 
 def ask(path: Path, request: str) -> str:
-    """What the kernel answers to `stop`, `go`, `version`, ... Errors: ProgramError."""
+    """Answer of the kernel to `stop`, `go`, `version`, ... Errors: ProgramError."""
     text = request.encode()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
         line.bind("")  # an address that the kernel chooses, to be answered at (unix(7))

@@ -1,7 +1,7 @@
-"""A guest: booted, given commands and files, paused, and removed without a trace.
+"""A guest: boot, run commands, copy files, pause, and remove it completely.
 
 It has one processor. Its programs run at the host's speed while they compute, and slowly where they
-call the kernel. It is no boundary of security: its root can do what the user can who started it.
+make system calls. It is no security boundary: its root has the rights of the user who started it.
 """
 
 from __future__ import annotations
@@ -34,28 +34,29 @@ from aferir.linux.process import Completed
 from aferir.machine import privileges
 
 KIND = "uml"
-"""Kind of its entry in the journal."""
+"""Kind of its journal entry."""
 _BOOT_LIMIT_S = 120.0
 _COPY_LIMIT_S = 60.0
 _LINE_BYTES = 2048
-"""Bytes of a command that its agent is told over its line. A message of more than the 4 KiB that
-the guest's terminal holds (N_TTY_BUF_SIZE) stops that line for good."""
+"""Longest command in bytes that is sent to its agent directly. A message above the 4 KiB of the
+guest's terminal buffer (N_TTY_BUF_SIZE) blocks the line permanently.
+"""
 _IN = 'mkdir -p -- "${2%/*}/" && cp -p -- "$1" "$2"'
 _OUT = '[ -f "$2" ] && cp -- "$2" "$1"'
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What a guest is to be made of."""
+    """Properties of a guest."""
 
     memory_bytes: int = 2**28
     modules: Sequence[str] = ()
-    """Modules to be loaded, with all that they need, before its first program runs."""
+    """Modules that are loaded, with their dependencies, before its first program runs."""
     shares: Sequence[Share] = ()
-    """Folders of the host that it sees."""
+    """Folders of the host that are visible inside."""
     wires: Sequence[int] = ()
-    """Handles of sockets (AF_UNIX, SOCK_DGRAM): one frame of its interface vec0, vec1, ... each."""
+    """File descriptors of sockets (AF_UNIX, SOCK_DGRAM) for the frames of vec0, vec1, ..."""
     disk: Path | None = None
-    """Disk in place of the image's own."""
+    """Disk that replaces the image's own."""
 
 
 class Placing(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,15 +68,15 @@ class Placing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def folder_of(entry: journal.Entry) -> Path:
-    """Where a guest keeps its disk, its files and its control socket."""
+    """Folder of a guest's disk, files and control socket."""
     return Path(entry.details["vms"]) / f"aferir-{entry.id}"
 
 
 def boot(base: Image, wanted: Wanted, placing: Placing | None = None) -> Guest:
-    """Make and boot a guest from the userland `base`; from the main thread, see `process.start`.
+    """Boot a guest from the userland `base`; call it from the main thread, see `process.start`.
 
-    Errors: MissingError without User-Mode Linux or one of the modules, ProgramError where the
-    guest does not boot.
+    Errors: MissingError without User-Mode Linux or one of the modules, ProgramError where the guest
+    does not boot.
     """
     clock = time.perf_counter()
     kernel = machine.find()
@@ -109,11 +110,10 @@ def boot(base: Image, wanted: Wanted, placing: Placing | None = None) -> Guest:
 
 
 def alone() -> tuple[str, ...]:
-    """Before the command of a guest: all its processes end with it, however we end.
+    """Prefix of a guest's command that ends all its processes with it, however we end.
 
-    Its programs are processes of the host that its kernel traces. One of them that computes would
-    go on computing when the kernel is killed. Nothing, where this user may not make a namespace:
-    `aferir clean` ends them then.
+    Its programs are host processes that its kernel traces, and would continue to compute after the
+    kernel is killed. Empty where this user may not make a namespace; then `aferir clean` ends them.
     """
     if privileges.is_root():
         return process.ALONE
@@ -135,7 +135,7 @@ class Guest(GuestWithAgent):
     ) -> None:
         super().__init__(entry, child, connection, phases)
         self.pid = _kernel(child.pid)
-        """Its kernel; its programs are children of that process."""
+        """Pid of its kernel; its programs are children of that process."""
 
     def run(
         self,
@@ -145,9 +145,9 @@ class Guest(GuestWithAgent):
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program in the guest; its duration is the host's, to within 20 ms.
+        """Run a program in the guest; its duration is measured on the host, to within 20 ms.
 
-        A long command, with its variables, is told by way of a file.
+        A long command with its variables is passed in a file.
         """
         variables = dict(environment or {})
         if len(json.dumps([*command, variables])) <= _LINE_BYTES:
@@ -164,24 +164,24 @@ class Guest(GuestWithAgent):
         return done
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into the guest, keeping its mode and making the folders above it."""
+        """Copy one host file into the guest, preserving its mode and creating missing folders."""
         with _passed(self._alive()) as file:
             shutil.copy(source, file)
             self._copy(_IN, file, destination)
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file of the guest to the host. Errors: ProgramError where there is none."""
+        """Copy one file of the guest to the host. Errors: ProgramError where it does not exist."""
         with _passed(self._alive()) as file:
             self._copy(_OUT, file, source)
             destination.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(file, destination)
 
     def pause(self) -> None:
-        """Stop its kernel, and its programs with it."""
+        """Stop its kernel and so its programs."""
         control.ask(_control(self._alive()), "stop")
 
     def resume(self) -> None:
-        """Let it run again."""
+        """Continue its kernel."""
         control.ask(_control(self._alive()), "go")
 
     def _give_back(self, entry: journal.Entry) -> None:
@@ -193,10 +193,10 @@ class Guest(GuestWithAgent):
 
 
 def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) -> None:
-    """Remove a guest, however much of it there is, and its entry in the journal.
+    """Remove a guest, in whatever state it is, and its journal entry.
 
-    Also what cleaning does when the one who made it is dead. Errors: OSError where something stays;
-    the entry stays too.
+    It also cleans up after a dead owner. Errors: OSError where something is left; then the entry is
+    left too.
     """
     if child is not None and child.poll() is None:
         child.kill()
@@ -208,7 +208,7 @@ def give_back(entry: journal.Entry, child: subprocess.Popen[str] | None = None) 
 
 
 def _script(command: Sequence[str], variables: Mapping[str, str]) -> str:
-    """For sh, which does not hand on variables of other names than it has itself."""
+    """Script for sh, which does not pass on variables whose names it cannot represent."""
     lines = [f"export {n}={shlex.quote(v)}" for n, v in variables.items() if n.isidentifier()]
     odd = [f"{n}={v}" for n, v in variables.items() if not n.isidentifier()]
     return "\n".join([*lines, f"exec {shlex.join([*(['env', *odd] if odd else []), *command])}\n"])
@@ -229,12 +229,12 @@ def _make_files(
 
 
 def _exchange(entry: journal.Entry) -> Path:
-    """The folder of the host through which files go in and out."""
+    """Folder of the host through which files are copied in and out."""
     return folder_of(entry) / "files"
 
 
 def _jail(entry: journal.Entry, wanted: Wanted) -> Path:
-    """The folder that the guest cannot mount anything outside of."""
+    """Folder outside of which the guest cannot mount anything."""
     return Path("/") if wanted.shares else _exchange(entry)
 
 
@@ -248,7 +248,7 @@ def _console(entry: journal.Entry) -> Path:
 
 @contextlib.contextmanager
 def _passed(entry: journal.Entry) -> Iterator[Path]:
-    """A file in the folder that the guest sees too; of a new name, for the guest caches names."""
+    """A file in the folder that the guest sees too; a new name, since the guest caches names."""
     file = _exchange(entry) / uuid.uuid4().hex
     try:
         yield file
@@ -288,13 +288,13 @@ def _start(
 
 
 def _kernel(pid: int) -> int:
-    """The guest's kernel: what `alone` has started, or the process itself."""
+    """Pid of the guest's kernel: the child of `alone`'s prefix, or the process itself."""
     below = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     return int(below[0]) if alone() and below else pid
 
 
 def _wait_for(word: str, entry: journal.Entry, child: subprocess.Popen[str]) -> None:
-    """Wait until the guest has said that on its console."""
+    """Wait until the guest has written that word to its console."""
 
     def said() -> bool:
         return word.encode() in _console(entry).read_bytes()

@@ -1,7 +1,7 @@
-"""The kind `uml`: guests whose Linux is a program in user space, real and with one processor.
+"""The kind `uml`: guests whose Linux is a program in user space, with one processor.
 
-Neither emulated nor by KVM: a program computes at the host's speed, and pays for a system call with
-two switches of process, since its kernel traces it.
+It is neither emulated nor uses KVM: a program computes at the host's speed, and a system call costs
+two context switches, since the kernel traces the program.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from aferir.model.plan import (
 )
 
 KEPT_BYTES = 32 * 2**20
-"""What a guest's kernel and user land keep of its memory, about."""
+"""Approximate memory in bytes that a guest's kernel and userland occupy."""
 GROUP = "uml-group"
-"""Kind of the journal's entry of a guest's control groups."""
+"""Kind of journal entry of a guest's control groups."""
 _SAYS = "a Linux kernel in user space: real figures, neither emulated nor by KVM"
 
 
@@ -51,16 +51,16 @@ class UmlSpec(EnvironmentSpec, frozen=True, kw_only=True):
     tenants: Tenants = 1
 
     def user_kernel(self) -> str:
-        """Its programs compute at the host's speed, and pay for system calls."""
+        """Description of its kernel: fast while programs compute, slow for system calls."""
         return "a Linux kernel in user space (User-Mode Linux)"
 
     def kept_bytes(self) -> int:
-        """As all guests with a kernel of their own."""
+        """Memory of the guest's own kernel and userland."""
         return KEPT_BYTES
 
 
 class Uml:
-    """Makes guests; an ordinary user may too, without a quota."""
+    """Makes guests; does not require root, except for a quota."""
 
     kind = guest.KIND
 
@@ -68,7 +68,7 @@ class Uml:
         self._progress = progress
 
     def check(self) -> list[Finding]:
-        """The kernel, and an image or the means to build one."""
+        """Check the kernel, and an image or the means to build one."""
         try:
             kernel = machine.find()
         except MissingError as error:
@@ -78,14 +78,14 @@ class Uml:
         return [Finding(self.kind, "ok", f"User-Mode Linux {kernel.release}, {_SAYS}")]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image; its content hash."""
+        """Build or find the image; returns its content hash."""
         return userland.ensure(self._progress, packages).metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> UmlInstance:
-        """Boot a guest; from the main thread, see `aferir.process.start`.
+        """Boot a guest; call it from the main thread, see `aferir.linux.process.start`.
 
-        Errors: MissingError where `check` says so or it is to have more than one CPU or a quota
-        without root, ProgramError where it does not boot.
+        Errors: MissingError where `check` has a finding, for more than one CPU, or for a quota
+        without root; ProgramError where it does not boot.
         """
         clock = time.perf_counter()
         for finding in self.check():
@@ -138,11 +138,11 @@ class UmlInstance:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program in the guest; its duration is the host's, to within 20 ms."""
+        """Run a program in the guest; its duration is measured on the host, to within 20 ms."""
         return self._guest.run(command, timeout_s=timeout_s, environment=environment, check=check)
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy one host file into the guest, keeping its mode."""
+        """Copy one host file into the guest, preserving its mode."""
         self._guest.put(source, destination)
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
@@ -150,10 +150,10 @@ class UmlInstance:
         self._guest.get(source, destination)
 
     def pause(self) -> None:
-        """Freeze its processes where we are root.
+        """Freeze its processes if we are root, else stop its kernel.
 
-        Else stop its kernel, which now and then misses that it is to go on: the interrupt of
-        its control socket takes that request (mconsole_stop() of the kernel's mconsole_kern.c).
+        A stopped kernel occasionally misses the request to continue: the interrupt handler of its
+        control socket consumes that request (mconsole_stop() of the kernel's mconsole_kern.c).
         """
         if self._folders:
             groups.freeze(self._folders, frozen=True)
@@ -161,14 +161,14 @@ class UmlInstance:
             self._guest.pause()
 
     def resume(self) -> None:
-        """Let it run again."""
+        """Thaw its processes, or continue its kernel."""
         if self._folders:
             groups.freeze(self._folders, frozen=False)
         else:
             self._guest.resume()
 
     def release(self) -> float:
-        """Switch it off and remove everything; seconds that it took."""
+        """Power it off and remove everything; returns the duration in s."""
         clock = time.perf_counter()
         entry, self._entry = self._entry, None
         if entry is not None:
@@ -180,17 +180,16 @@ class UmlInstance:
 
 
 def give_back(entry: Entry) -> None:
-    """Remove a guest's control groups, and the entry. Errors: OSError where one stays."""
+    """Remove a guest's control groups and the journal entry. Errors: OSError where one is left."""
     if privileges.is_root():
         cgroup.remove(groups.name_of(entry), cgroup.layout())
     journal.erase(entry)
 
 
 def _groups(spec: EnvironmentSpec, cpus: Sequence[int]) -> tuple[Entry, dict[str, Path]]:
-    """Groups that account for a guest, hold its quota and freeze it; none without root.
+    """Control groups that account for a guest, limit its CPUs and freeze it; none without root.
 
-    Its memory is what its kernel has been given.
-    Errors: MissingError for a quota without root.
+    Its memory is limited by its kernel. Errors: MissingError for a quota without root.
     """
     entry = journal.write(GROUP, {})
     try:

@@ -1,4 +1,4 @@
-"""The program that is the kernel, its modules, its command line and the archive it starts from."""
+"""Program that is the kernel, with its modules, command line and initramfs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aferir.machine import packages
 
 PROGRAM = "linux.uml"
 HOST_FILES = PurePosixPath("/run/aferir-host")
-"""Where the guest mounts the folder through which files go in and out."""
+"""Mount point in the guest of the folder through which files are copied in and out."""
 _MODULES = Path("/usr/lib/uml/modules")
 _START = """#!/bin/busybox sh
 b=/bin/busybox
@@ -39,20 +39,20 @@ echo {listening} > /disk/dev/console
 exec $b switch_root /disk /sbin/aferir-guest
 """
 LISTENING = "aferir:listening"
-"""On the console once what is sent to the agent waits for it."""
+"""Written to the console once data sent to the agent is buffered."""
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """A User-Mode Linux of this machine."""
+    """User-Mode Linux as installed on this machine."""
 
     program: Path
     release: str
     modules: Path
-    """Folder with its loadable modules."""
+    """Folder of its loadable modules."""
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A folder of this machine in the guest."""
+    """A folder of this machine that is mounted in the guest."""
 
     folder: Path
     at: PurePosixPath
@@ -60,7 +60,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def find() -> Kernel:
-    """The kernel of this machine. Errors: MissingError where there is none."""
+    """User-Mode Linux of this machine. Errors: MissingError where there is none."""
     found = shutil.which(PROGRAM, path=packages.search_path())
     if found is None:
         raise MissingError(
@@ -71,10 +71,10 @@ def find() -> Kernel:
 
 
 def modules(kernel: Kernel, wanted: Sequence[str]) -> dict[str, bytes]:
-    """Content of those modules and of all that they need, in the order to load them.
+    """Contents of those modules and of their dependencies, in load order.
 
-    A module that the kernel has built in is left out.
-    Errors: MissingError for a name that this kernel does not have.
+    Modules that are built into the kernel are left out. Errors: MissingError for a name that this
+    kernel does not have.
     """
     if not wanted:
         return {}
@@ -100,7 +100,7 @@ def modules(kernel: Kernel, wanted: Sequence[str]) -> dict[str, bytes]:
 def archive(
     loaded: Mapping[str, bytes], busybox: bytes, shares: Sequence[Share], jail: Path
 ) -> bytes:
-    """What the guest starts from; `loaded` are its modules, in order.
+    """Initramfs of the guest; `loaded` are its modules, in load order.
 
     Each of `shares` is a folder in `jail`, or that folder itself.
     """
@@ -125,12 +125,12 @@ def command(
     jail: Path,
     wires: Sequence[int] = (),
 ) -> list[str]:
-    """The command line of a guest with its files in `folder`.
+    """Command line of a guest with its files in `folder`.
 
-    What it writes to its `disk` goes to a sparse file beside it. `agent` is our handle of a socket,
-    the other end of its serial line; `jail` is the folder of the host that it can mount folders
-    of. `wires` are handles of sockets that carry the frames of its interfaces vec0, vec1, ...
-    Memory is rounded up to whole MiB.
+    Writes to its `disk` go to a sparse copy-on-write file in `folder`. `agent` is our file
+    descriptor of a socket whose other end is the guest's serial line; `jail` is the folder of the
+    host whose subfolders it can mount. `wires` are file descriptors of sockets that carry the
+    frames of its interfaces vec0, vec1, ... Memory is rounded up to whole MiB.
     """
     return [
         str(kernel.program),
