@@ -1,6 +1,7 @@
-"""Co-location: batch work on what a service leaves idle, while the service keeps its SLA.
+"""Co-location: batch work uses the CPU time that a service leaves, while the service meets its SLA.
 
-A policy is a pure function from what is seen (`settings.State`) to what is to be set
-(`settings.Settings`); sensors fill the one, `applying` makes the machine follow the other, and a
-guard puts everything back. The problem and the first rule: EDFCoaloc.
+A policy is a pure function from the observed state (`settings.State`) to settings
+(`settings.Settings`). Sensors supply the state, `applying` applies the settings to the machine, and
+a guard restores everything if the controller dies. The problem and the first rule are those of
+EDFCoaloc (Oliveira 2022).
 """

@@ -1,8 +1,8 @@
-"""What the kernel admits to SCHED_DEADLINE, and how a policy's wishes are made to fit: pure.
+"""What the kernel admits to SCHED_DEADLINE, and fitting of a policy's schedules to it.
 
 Source: Documentation/scheduler/sched-deadline.rst, section 4: the sum of runtime / period of all
 deadline threads of a root domain may be at most sched_rt_runtime_us / sched_rt_period_us of its
-CPUs; a fair server on each CPU counts among them since Linux 6.8.
+CPUs. Since Linux 6.8, this sum includes a fair server on each CPU.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from aferir.linux.wait import MONOTONIC, Clock, after, until
 
 LEAST_RUNTIME_S = 1_024e-9
 PERIODS_S = (100e-6, 4.194304)
-"""sched_deadline_period_min_us and _max_us, as they are unless somebody has changed them."""
+"""Shortest and longest period in seconds: defaults of sched_deadline_period_min_us and _max_us."""
 UNIT = 1 << 20
 """The kernel counts bandwidth in 1/2^20 of a CPU."""
 _FAIR_SERVER = 0.05
-"""Share of each CPU: 50 ms of every second (sched/fair_server in debugfs)."""
+"""Share of each CPU reserved by its fair server: 50 ms per second (sched/fair_server in
+debugfs)."""
 _MARGIN = 1e-4
-"""Left free, so that rounding to nanoseconds and to 1/2^20 is never refused."""
+"""CPUs left unreserved, so that rounding to nanoseconds and to 1/2^20 never causes a refusal."""
 _SETTLES_S = 1.0
-"""The time within which the kernel has given back what ended threads had reserved."""
+"""Seconds within which the kernel releases what ended threads had reserved."""
 REFUSED = Schedule(policy="other", nice=-20)
 """Schedule of a thread to which the kernel admits no deadline."""
 _FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
-"""System calls, the same on every architecture; fsopen(2)."""
+"""Numbers of system calls, which are the same on every architecture; fsopen(2)."""
 _FSCONFIG_CMD_CREATE = 6
 _CLOEXEC = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -43,20 +44,21 @@ class Bandwidth(msgspec.Struct, frozen=True):
     """The kernel's account of deadline bandwidth, in 1/2^20 of a CPU."""
 
     limit: int
-    """Per CPU."""
+    """Bandwidth that may be reserved per CPU."""
     total: int
-    """Reserved in the whole root domain, fair servers included."""
+    """Bandwidth reserved in the whole root domain, including fair servers."""
 
     def free_cpus(self, cores: int) -> float:
-        """CPUs that may still be reserved.
+        """CPUs that can still be reserved.
 
-        An account below 0, see `batch.make`, is a very large number to the kernel: none.
+        None can if the account is below 0 (see `batch.make`), which the kernel reads as a very
+        large number.
         """
         return 0.0 if self.total < 0 else max(0.0, (self.limit * cores - self.total) / UNIT)
 
 
 def parse_bandwidth(text: str) -> Bandwidth | None:
-    """Account in debugfs `sched/debug`; of several root domains, the fullest."""
+    """The account from the text of debugfs `sched/debug`; the fullest of several root domains."""
     limits = re.findall(r"dl_bw->bw\s*:\s*(-?\d+)", text)
     totals = re.findall(r"dl_bw->total_bw\s*:\s*(-?\d+)", text)
     if not limits or len(limits) != len(totals):
@@ -65,11 +67,11 @@ def parse_bandwidth(text: str) -> Bandwidth | None:
 
 
 def admit(wanted: Mapping[int, Schedule], free_cpus: float) -> dict[int, Schedule]:
-    """Schedules that the kernel admits when `free_cpus` may be reserved for them together.
+    """Schedules that the kernel admits together if `free_cpus` can be reserved for them.
 
-    Runtimes above their period are cut to it and periods to what the kernel takes; if the sum is
-    still too much, all runtimes are scaled by one factor. A thread whose runtime is then too short
-    for the kernel is scheduled as any other, at nice -20. Other policies stay as they were wanted.
+    Runtimes are limited to their period, and periods to what the kernel accepts. If the sum is
+    still too large, all runtimes are scaled by one factor. A thread whose runtime is then too short
+    for the kernel gets nice -20 instead. Schedules of other policies stay unchanged.
     """
     asked = {tid: _valid(s) for tid, s in wanted.items() if s.policy == "deadline"}
     wish = reserved_cpus(asked)
@@ -82,7 +84,7 @@ def admit(wanted: Mapping[int, Schedule], free_cpus: float) -> dict[int, Schedul
 
 
 def reserved_cpus(schedules: Mapping[int, Schedule]) -> float:
-    """Sum of runtime / period."""
+    """CPUs that these schedules reserve: the sum of runtime / period."""
     return sum(
         schedule.runtime_s / schedule.period_s
         for schedule in schedules.values()
@@ -104,7 +106,7 @@ def _scaled(schedule: Schedule, factor: float) -> Schedule:
 
 
 def read_bandwidth() -> Bandwidth | None:
-    """The kernel's account; None where debugfs may not be read (it takes root)."""
+    """The kernel's account; None if debugfs cannot be read, which takes root."""
     mounted = Path("/sys/kernel/debug/sched/debug")
     try:
         return parse_bandwidth(mounted.read_text(encoding="utf-8", errors="replace"))
@@ -113,7 +115,7 @@ def read_bandwidth() -> Bandwidth | None:
 
 
 def sound_bandwidth() -> Bandwidth | None:
-    """The account, counted again where it is below 0 and the kernel would admit nobody."""
+    """The kernel's account, after a recount if it was below 0, where nothing would be admitted."""
     found = read_bandwidth()
     if found is not None and found.total < 0:
         count_again()
@@ -122,21 +124,21 @@ def sound_bandwidth() -> Bandwidth | None:
 
 
 def count_again() -> None:
-    """Have the kernel count the reservations there are; as root, where it can (Linux 6.15 on).
+    """Make the kernel recount existing reservations; needs root, works from Linux 6.15 on.
 
-    Writing the share of time for real-time classes does that, though it stays what it is. Only when
-    no thread has just left SCHED_DEADLINE: see `batch.make`.
+    Writing the share of time for real-time classes does that, even if the value stays the same.
+    Call it only if no thread has just left SCHED_DEADLINE: see `batch.make`.
     """
     share = Path("/proc/sys/kernel/sched_rt_runtime_us")
-    with contextlib.suppress(OSError):  # it counts before it finds the account to be too full
+    with contextlib.suppress(OSError):  # the kernel recounts before it refuses a full account
         share.write_text(share.read_text(encoding="ascii"), encoding="ascii")
 
 
 def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
-    """CPUs still reserved that were not before; None where the account could not be read then.
+    """CPUs still reserved that were not before; None if the account could not be read before.
 
-    What a thread had that ended is given back only at the end of its period, at times later. Before
-    Linux 6.15 nobody counts again. An account below 0 has lost some, which no thread holds.
+    Bandwidth of an ended thread is released only at the end of its period, and sometimes later.
+    Before Linux 6.15, it cannot be recounted. If the account has become smaller, the answer is 0.
     """
     if before is None:
         return None
@@ -147,13 +149,13 @@ def leaked(before: Bandwidth | None, clock: Clock = MONOTONIC) -> float | None:
 
 
 def _more_than(before: Bandwidth) -> float:
-    """CPUs that are reserved more than then; below 0 where the account lost some."""
+    """CPUs reserved now minus those reserved before; below 0 if the account lost some."""
     now = read_bandwidth()
     return (now.total - before.total) / UNIT if now else 0.0
 
 
 def _read_detached() -> Bandwidth | None:
-    """The account, from a debugfs that is mounted nowhere and gone with its file descriptor."""
+    """The account from a temporary debugfs that is mounted nowhere."""
     context = _libc.syscall(_FSOPEN, b"debugfs", _CLOEXEC)
     if context < 0:
         return None
@@ -175,7 +177,7 @@ def _read_detached() -> Bandwidth | None:
 
 
 def free_cpus(cores: int) -> float:
-    """CPUs that may be reserved now; from the kernel's parameters where debugfs is closed to us."""
+    """CPUs that can be reserved now; computed from kernel parameters if debugfs is unreadable."""
     account = read_bandwidth()
     if account is not None:
         return account.free_cpus(cores)

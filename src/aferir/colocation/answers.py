@@ -1,4 +1,4 @@
-"""The service's latest answers: quantile with interval, rate, silence."""
+"""The service's latest responses: quantile with interval, rate, silence."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _SLOTS = 60
 _LEAST_SLOTS = 2
 _RATE_S = 2.0
 _FAILED_AS = 5.0
-"""Bounds of the service level that a failed request counts as, like one given up by a probe."""
+"""Latency of a failed request in SLA bounds, the same as for one that a probe gave up on."""
 _STALE_S = 1.0
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sensor read in the course of a run; of very many lines, what those read stand for."""
+    """Totals of what a sensor read during a run; if only a sample was read, scaled up."""
 
     answers: int = 0
-    """Requests, the failed ones among them."""
+    """All requests, including failed ones."""
     failed: int = 0
     aside: int = 0
-    """Lines of a log that tell of no answer."""
+    """Lines of a log that are no responses."""
     unread: int = 0
-    """Lines of a log, or of a scrape, that were not understood."""
+    """Lines of a log, or of a scrape, that could not be parsed."""
 
     def and_then(self, look: Look, answers: int) -> Read:
-        """These, with one look more."""
+        """These totals with one more result of a sensor."""
         return Read(
             answers=self.answers + answers,
             failed=self.failed + look.failed * look.each,
@@ -42,31 +42,31 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answers:
-    """A sensor read once a control period."""
+    """Reads a sensor once per control period."""
 
     def __init__(self, sensor: Sensor, sla: Sla, time_s: float) -> None:
-        """`time_s`: on the clock that only goes forward, as everywhere here."""
+        """Start reading at `time_s`, in seconds on the monotonic clock used by all methods."""
         self._sensor = sensor
         self._sla = sla
         self._enough = enough(sla.quantile)
         self._windows = Windows(_SLOT_S, _SLOTS)
-        # What came while everything was started is a latency, but nobody knows of what time.
+        # Responses during start-up are valid latencies, but their times are unknown.
         self._windows.add(time_s, sensor.look().latencies)
         self._counts: deque[tuple[float, int]] = deque([(time_s, 0)])
         self._counted = 0
-        """Of all counts but the first, which came before its time."""
+        """Sum of all counts but the first, which came before its time."""
         self._last_s = time_s
         self._silence = Silence(time_s)
         self._came = 0
         self.problem = ""
-        """Why not all may have been read; empty: all is well."""
+        """Why some responses may not have been read; "" if there is no problem."""
         self.read = Read()
-        """What was read altogether."""
+        """Totals since the start."""
 
     def look(self, time_s: float) -> None:
-        """Read what came since the last look.
+        """Read what has come since the last call.
 
-        A request that failed is among the latencies as one that misses the service level.
+        A failed request is recorded as a latency that violates the SLA.
         """
         found = self._sensor.look()
         self.problem = found.problem
@@ -89,19 +89,19 @@ class Answers:
 
     @property
     def latency(self) -> Latency | None:
-        """The SLA's quantile over the last second, or over so long that it has an interval."""
+        """The SLA's quantile over the last second, or longer if its interval needs that."""
         return self._windows.latest(self._enough, _LEAST_SLOTS).latency(self._sla.quantile)
 
     @property
     def rate(self) -> float:
-        """Answers a second over the last two; half a second at least."""
+        """Responses per second over the last 2 s, or since the start, but at least 0.5 s."""
         seconds = self._counts[-1][0] - self._counts[0][0]
         return self._counted / max(seconds, _SLOT_S)
 
     def blind(self, time_s: float, service_cpus: float) -> str:
-        """Why the latency is not that of now, to be asked once after each look; empty: it is.
+        """Why the latency is not current; "" if it is. Call it once after each `look`.
 
-        `service_cpus`: CPU seconds per second that the service used since the look before.
+        `service_cpus`: CPU seconds per second that the service used since the previous call.
         """
         unheard = self._silence.look(time_s, self._came, service_cpus)
         if unheard:
@@ -111,5 +111,5 @@ class Answers:
         return "" if self.latency is not None else "no answer was read yet"
 
     def silent_s(self, time_s: float) -> float:
-        """Since the last answer, or since the start."""
+        """Seconds since the last response, or since the start."""
         return time_s - self._last_s

@@ -1,4 +1,4 @@
-"""What an evaluation of policies is told by: distributions, tail over batch, time after a step."""
+"""Figures of an evaluation of policies: distributions, tail over batch work, time to settle."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ SHARES = (
     0.995,
     0.999,
 )
-"""Where distributions are read: the same for all, so that repetitions can be pooled."""
+"""Shares at which distributions are read: the same in all repetitions, so that they can be
+pooled."""
 
 
 class Point(msgspec.Struct, frozen=True):
-    """What one policy gave: the quantile of the latency, and batch work relative to it alone."""
+    """Result of one policy: the latency quantile, and batch work relative to the batch alone."""
 
     latency_s: float
     batch_share: float
 
 
 def latency_metric(sla: Sla) -> str:
-    """Name of the figure that the SLA bounds: `latency_p95_s`."""
+    """Name of the metric that the SLA bounds, such as `latency_p95_s`."""
     return f"latency_p{100 * sla.quantile:g}_s"
 
 
 def bound(sla: Sla, like: Series) -> Series:
-    """The SLA as a line beside a curve."""
+    """The SLA as a constant line beside a curve."""
     values = (sla.bound_s,) * len(like.values)
     return msgspec.structs.replace(like, values=values, label=f"SLA: {1e3 * sla.bound_s:g} ms")
 
 
 def distribution(latencies: Histogram, label: str) -> Series | None:
-    """Latency by the share of requests that do not exceed it.
+    """Latency as a function of the share of requests that do not exceed it.
 
-    That is the cumulative distribution on its side, at places that all repetitions share. Shares
-    that the answers are too few for are left out; None where that is all of them.
+    That is the inverse of the cumulative distribution, at points that all repetitions share. Points
+    beyond which fewer than 5 responses lie are omitted; None if no point remains.
     """
     shares = tuple(share for share in SHARES if latencies.total * (1 - share) >= 5)
     if not shares:
@@ -58,9 +59,9 @@ def distribution(latencies: Histogram, label: str) -> Series | None:
 
 
 def by_policy(points: Mapping[str, Point], sla: Sla) -> tuple[Series, Series]:
-    """Latency and batch work of each policy, as two pictures.
+    """Latency and batch work of each policy, as two series.
 
-    In the order given, so that repetitions can be pooled.
+    The order is that of `points`, so that repetitions can be pooled.
     """
     names = tuple(points)
     return (
@@ -101,10 +102,11 @@ _SETTLED_S = 0.5
 
 
 def settled_s(answers: Iterable[tuple[float, float]], sla: Sla, step_s: float) -> float:
-    """Seconds after a step of the load until the SLA is never again broken for certain.
+    """Seconds from a step of the load until the last certain violation of the SLA has ended.
 
-    `answers`: second of arrival and latency. Of each half second's arrivals the lower end of the
-    quantile's interval is looked at: a few slow answers among few are no breach.
+    `answers`: arrival time and latency of each, in seconds. A half second counts as violating if
+    the lower end of the quantile's interval is above the bound, so that a few slow responses among
+    few do not count.
     """
     slots = _by_slot((at - step_s, latency_s) for at, latency_s in answers if at >= step_s)
     broken = [
@@ -116,7 +118,7 @@ def settled_s(answers: Iterable[tuple[float, float]], sla: Sla, step_s: float) -
 
 
 def by_time(answers: Iterable[tuple[float, float]], label: str, sla: Sla) -> Series:
-    """The SLA's quantile of each half second's arrivals, by time."""
+    """The SLA's quantile of each half second's arrivals, over time."""
     slots = _by_slot(answers)
     places = sorted(slots)
     return Series(

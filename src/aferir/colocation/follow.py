@@ -1,4 +1,4 @@
-"""Following a service: its threads and which of them are critical, in every control period."""
+"""Tracks a service's threads, and which of them are critical, in every control period."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from aferir.colocation.service import Service, ServiceSpec
 from aferir.colocation.usage import Seen, Usage, between
 
 _ASK_SHARE = 0.02
-"""Share of the time that may be spent asking JVMs, whose threads pause meanwhile."""
+"""Largest share of time spent on thread dumps of JVMs, whose threads pause meanwhile."""
 _SAMPLE_S = 1.0
 _SAMPLES = 120
 _JUDGE_S = 5.0
 
 
 class Follower:
-    """Threads of a service, and the critical ones by whichever selector."""
+    """The threads of a service, and the critical ones according to a selector."""
 
     def __init__(self, spec: ServiceSpec, selector: Selector) -> None:
-        """Errors: UsageError where the selector holds what is no regular expression."""
+        """Errors: UsageError if the selector contains an invalid regular expression."""
         self._matcher = Matcher(selector)
         self._selector = selector
         self._service = Service(spec)
@@ -31,7 +31,7 @@ class Follower:
         self._learner = _Learner()
         self._matched: tuple[Mapping[int, str], Mapping[int, str]] = ({}, {})
         self.threads: dict[int, int] = {}
-        """Every thread and its process."""
+        """Thread ID to process ID, for every thread."""
         self.critical: frozenset[int] = frozenset()
 
     @property
@@ -40,13 +40,14 @@ class Follower:
         return self._service.pids
 
     def name(self, tid: int) -> str:
-        """Java's full name where it is known, else what the kernel keeps of it."""
+        """Java's full name of a thread if it is known, else the kernel's truncated name."""
         return self._java.names.get(tid) or self._service.names.get(tid, "")
 
     def look(self, time_s: float, rate: float) -> None:
-        """See which threads there are at `time_s` (of a clock that goes forward).
+        """Update threads and critical threads at `time_s` (seconds on a monotonic clock).
 
-        `rate`: requests a second of late; what is to be learnt is learnt from it.
+        `rate`: recent requests per second, with which CPU use is correlated if critical threads are
+        learnt.
         """
         self.threads = self._service.look(time_s)
         names = self._service.names
@@ -65,7 +66,7 @@ class Follower:
 
 
 class _JavaNames:
-    """Asks on a thread of its own whenever there are threads that no JVM has named yet."""
+    """Requests names in a thread of its own whenever there are threads not named by a JVM yet."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
@@ -74,7 +75,7 @@ class _JavaNames:
         self._not_before_s = 0.0
 
     def follow(self, threads: Mapping[int, int], time_s: float) -> None:
-        """Ask if it is worth it, and not too often."""
+        """Request the names if there are new threads, within the share of time for it."""
         busy = self._asking is not None and self._asking.is_alive()
         now = frozenset(threads)
         if busy or now <= self._seen or time_s < self._not_before_s:
@@ -87,7 +88,7 @@ class _JavaNames:
     def _ask(self, pids: tuple[int, ...], time_s: float) -> None:
         started = time.monotonic()
         names: dict[int, str] = {}
-        # Who holds the interpreter's lock while the service has all processors holds us all up.
+        # A thread that holds the interpreter's lock while it gets no CPU blocks the controller.
         with attributes.going_first():
             for pid in pids:
                 names.update(jvm.thread_names(pid))
@@ -96,7 +97,7 @@ class _JavaNames:
 
 
 class _Learner:
-    """Samples the CPU use of every thread once a second, and judges every five."""
+    """Samples the CPU use of every thread once a second, and judges every five seconds."""
 
     def __init__(self) -> None:
         self._usage = Usage(None)
@@ -108,7 +109,7 @@ class _Learner:
     def look(
         self, time_s: float, rate: float, threads: Mapping[int, int], names: Mapping[int, str]
     ) -> frozenset[int]:
-        """Critical threads; those that use the most where nothing could be learnt yet."""
+        """Critical threads; those that use the most CPU time if nothing could be learnt yet."""
         if time_s - self._before.time_s >= _SAMPLE_S:
             seen = self._usage.look(threads, ())
             if self._before.threads:

@@ -1,8 +1,8 @@
-"""The guard: a process of its own that puts everything back when the controller dies.
+"""The guard: a separate process that restores everything if the controller dies.
 
-It outlives the controller and its terminal, waits for its death on a pidfd, and undoes what
-is remembered. Is the guard killed, the controller starts another; are both, `aferir clean`, the
-next start, or ExecStopPost of the systemd unit does it.
+It outlives the controller and its terminal, waits for the controller's death on a pidfd, and undoes
+what is recorded. If the guard is killed, the controller starts another; if both are killed, `aferir
+clean`, the next start, or ExecStopPost of the systemd unit restores everything.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _AGAIN_S = 0.2
 
 
 class Guard:
-    """The controller's side: one guard at any time; a context. Use from the main thread."""
+    """The controller's handle of its guard; a context, to be used in the main thread."""
 
     def __init__(self, entry: Entry) -> None:
-        """Start it and wait until it watches. Errors: ProgramError where it does not start."""
+        """Start the guard and wait until it watches. Errors: ProgramError if it does not start."""
         self._entry = entry
         self._child = _start(entry)
         _wait_ready(self._child)
 
     @property
     def pid(self) -> int:
-        """Number of the guard that watches now."""
+        """Process ID of the present guard."""
         return self._child.pid
 
     def keep(self) -> bool:
-        """Start another if it has died; whether it had."""
+        """Start another guard if the present one has died; returns whether it had."""
         if self._child.poll() is None:
             return False
         if self._child.stdout is not None:
@@ -53,7 +53,7 @@ class Guard:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """All is as it was, or in the journal: it may go."""
+        """End the guard once everything is restored or still in the journal."""
         self._child.kill()  # it ignores what is milder
         process.end(self._child)
 
@@ -77,7 +77,7 @@ def _wait_ready(child: subprocess.Popen[str]) -> None:
 
 
 def watch(identifier: str, owner: int, started: int) -> list[str]:
-    """Body of the guard: wait for the controller's end, undo what is left; problems."""
+    """Body of the guard: wait for the controller's end and undo what is left; returns problems."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.chdir("/")

@@ -1,6 +1,6 @@
-"""Latencies as counts in log-linear buckets, as HdrHistogram keeps them, and windows of them.
+"""Latencies as counts in log-linear buckets (as in HdrHistogram), and sliding windows of them.
 
-No numpy here: the controller that reads this beside a service is to stay small.
+numpy is not used, to keep the controller small, as it runs beside a service.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from aferir.colocation.settings import Latency
 
 _STEPS_BITS = 10
 STEPS = 1 << _STEPS_BITS
-"""Buckets a doubling: a value read back is within 1/2048, so three significant digits hold."""
+"""Buckets per doubling: a recorded value is accurate to 1/2048, or three significant digits."""
 MOST_NS = 1 << 62
-"""Longer latencies, of more than a century, are counted as this one."""
+"""Longest latency that is recorded, more than a century; longer ones count as this."""
 _NS = 1e9
 _SPARE = 1.4
 
 
 class Histogram:
-    """Counts of latencies; sparse, so that it costs what was recorded and not its range.
+    """Sparse counts of latencies, so that memory depends on what is recorded and not on its range.
 
-    Below 2 x STEPS ns every value has its own bucket, from there STEPS buckets a doubling.
+    Below 2 x STEPS ns every value has its own bucket; above, there are STEPS buckets per doubling.
     """
 
     __slots__ = ("_counts", "_total")
@@ -37,11 +37,11 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many latencies there are."""
+        """Number of recorded latencies."""
         return self._total
 
     def add(self, latency_s: float, count: int = 1) -> None:
-        """Record a latency `count` times. Errors: ValueError where it is NaN or below 0."""
+        """Record a latency `count` times. Errors: ValueError if it is NaN or negative."""
         if not latency_s >= 0:
             raise ValueError(f"{latency_s} is no latency")
         if count < 1:
@@ -51,7 +51,7 @@ class Histogram:
         self._total += count
 
     def merge(self, other: Histogram) -> None:
-        """Add what the other one has."""
+        """Add the counts of another histogram."""
         counts = self._counts
         if not counts:
             counts.update(other._counts)
@@ -61,25 +61,25 @@ class Histogram:
         self._total += other._total
 
     def above(self, latency_s: float) -> int:
-        """How many are longer than that, to the precision of a bucket."""
+        """Number of latencies longer than that, to the precision of a bucket."""
         last = _bucket(latency_s)
         return sum(count for bucket, count in self._counts.items() if bucket > last)
 
     def value(self, share: float) -> float:
-        """Least latency that `share` (0 to 1) of all do not exceed, in seconds.
+        """Least latency in seconds that a `share` (0 to 1) of all do not exceed.
 
-        Errors: ValueError where there is none.
+        Errors: ValueError if nothing was recorded.
         """
         rank = max(1, _ceil(share * self._total))
         return self._at((rank,))[0]
 
     def latency(self, share: float, confidence: float = 0.95) -> Latency | None:
-        """A quantile with its distribution-free interval, or None where nothing was recorded.
+        """A quantile with its distribution-free confidence interval; None if nothing was recorded.
 
-        The interval is between order statistics, so nothing is assumed about the distribution.
-        Where the latencies are too few for it, its upper end is infinite: of a 95th percentile it
-        takes 72 at 95 % confidence. The lower end, above which the quantile certainly is, takes
-        some two, and is 0 where there are fewer.
+        The interval is between order statistics, so no distribution is assumed. If the latencies
+        are too few for it, its upper end is infinite: a 95th percentile needs 72 at 95 %
+        confidence. The lower end, above which the quantile certainly is, needs about 2, and is 0 if
+        there are fewer.
         """
         if self._total == 0:
             return None
@@ -95,19 +95,20 @@ class Histogram:
         return Latency(quantile_s=values[1], low_s=values[0], high_s=values[2], n=self._total)
 
     def quantile(self, share: float, confidence: float = 0.95) -> Latency | None:
-        """The same for a report: None where the latencies are too few for an interval."""
+        """The same for a report: None if there are too few latencies for an interval."""
         found = self.latency(share, confidence)
         return found if found is not None and found.high_s < math.inf else None
 
     def items(self) -> Iterator[tuple[float, int]]:
-        """Latencies in seconds, rising, with their counts: the cumulative distribution's steps."""
+        """Latencies in seconds, ascending, with their counts, as in a cumulative distribution."""
         for bucket in sorted(self._counts):
             yield _middle_ns(bucket) / _NS, self._counts[bucket]
 
     def _at(self, ranks: tuple[int, ...]) -> list[float]:
-        """Latencies of these ranks (from 1 on, not falling), in seconds.
+        """Latencies in seconds of these ranks (from 1, ascending).
 
-        Counted from the longest on, since it is the tail that is asked for.
+        Counts from the longest latency down, because ranks are usually in the tail. Errors:
+        ValueError if a rank does not exist.
         """
         if not 1 <= ranks[0] <= ranks[-1] <= self._total:
             raise ValueError(f"no rank {ranks[-1]} among {self._total} latencies")
@@ -125,9 +126,9 @@ class Histogram:
 
 
 class Windows:
-    """A ring of histograms, one a slot of time: what came of late, however long that reaches back.
+    """A ring of histograms, one per time slot, for windows of the recent past.
 
-    Time is any monotonic clock's, in seconds; a step back counts as no time at all.
+    Times are in seconds on any monotonic clock; a step back counts as no time at all.
     """
 
     def __init__(self, slot_s: float, slots: int) -> None:
@@ -139,7 +140,7 @@ class Windows:
         self._started: float | None = None
 
     def advance(self, now_s: float) -> None:
-        """Let slots go that have become too old."""
+        """Drop slots that have become too old."""
         if self._started is None:
             self._started = now_s
         turns = int((now_s - self._started) / self.slot_s) - self._newest
@@ -148,14 +149,14 @@ class Windows:
         self._newest += max(turns, 0)
 
     def add(self, now_s: float, latencies: Histogram) -> None:
-        """Put what was just read into the newest slot."""
+        """Add latencies that were just read to the newest slot."""
         self.advance(now_s)
         self._slots[-1].merge(latencies)
 
     def latest(self, samples: int, slots: int = 1) -> Histogram:
-        """The newest `slots`, and as many older ones as it takes to have so many samples.
+        """The newest `slots`, and as many older ones as needed to have that many samples.
 
-        A busy service is thus judged by its last moments, a quiet one by more of the past.
+        A busy service is thus judged by its last moments, a quiet one by a longer past.
         """
         made = Histogram()
         for place, histogram in enumerate(reversed(self._slots)):
@@ -166,15 +167,15 @@ class Windows:
 
 
 def enough(share: float, confidence: float = 0.95) -> int:
-    """Latencies that a window holds at least, so that a quantile of it has an interval.
+    """Latencies that a window should hold at least, so that a quantile of it has an interval.
 
-    With some to spare: the fewest would all have to be below its upper end.
+    That is 1.4 times the minimum, with which all samples would have to be below its upper end.
     """
     return int(_SPARE * fewest(share, confidence))
 
 
 def _ceil(rank: float) -> int:
-    """Round up, but not over the last digit of a product such as 0.95 x 20."""
+    """Round up, ignoring rounding errors of a product such as 0.95 x 20."""
     return int(-(-round(rank, 9) // 1))
 
 

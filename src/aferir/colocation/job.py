@@ -1,4 +1,4 @@
-"""What is run: batch work beside a service, what is told meanwhile, and what came of it."""
+"""Types of a co-location run: the job, the report of each control period, the outcome."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     repeat: bool = False
     """Start the batch program again whenever it ends."""
     batch_output: int = 1
-    """File that it writes to; its errors go to 2."""
+    """File descriptor for the batch program's output; its errors go to 2."""
 
 
 class Tick(msgspec.Struct, frozen=True):
-    """One control period: what was seen, what is set then, and what did not work."""
+    """One control period: observed state, settings in effect, and problems."""
 
     state: State
     now: Settings
@@ -39,29 +39,29 @@ class Tick(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """Result of a run."""
 
     reason: Reason
     batch_exit: int | None
-    """Exit code of the batch program's last run; None: it was still running."""
+    """Exit code of the batch program's last completed run; None if none has completed."""
     batch_runs: int
-    """Finished ones."""
+    """Completed runs of the batch program."""
     batch_cpu_s: float
     duration_s: float
     decisions: int
     late: int
-    """Decisions that came more than a period after their time."""
+    """Decisions made more than a period late."""
     violations: int
     """Decisions at which the SLA's quantile was above its bound."""
     blind: int
-    """Decisions at which it was not known: no answers, or none that were of then."""
+    """Decisions at which the quantile was unknown: no responses, or none that were current."""
     read: Read
-    """What was read of the service's answers."""
+    """Totals of the service's responses."""
     own_cpu_s: float
-    """CPU time of the controller and of what asks for it, its guard not counted."""
+    """CPU seconds of the controller and its sensors' helpers, without its guard."""
     own_memory_bytes: int
-    """The most that was resident of them."""
+    """Peak resident memory of the controller and its helpers, in bytes."""
     guards_lost: int
     leaked_cpus: float | None
-    """Deadline bandwidth that is reserved more than before; None: it could not be read."""
+    """CPUs of deadline bandwidth reserved after the run but not before; None: not readable."""
     problems: tuple[str, ...]

@@ -1,9 +1,9 @@
-"""Full names of a JVM's threads, asked of the JVM itself as jstack does, in milliseconds.
+"""Full names of a JVM's threads, requested from the JVM as jstack does, in milliseconds.
 
 Source: OpenJDK, sun.tools.attach.VirtualMachineImpl for Linux and attachListener_posix.cpp. A JVM
-that has not been asked yet opens its socket on SIGQUIT, when it finds a file `.attach_pid` of
-root's or of its own user's; both are what jstack leaves behind, too. A socket of a dead JVM of the
-same number stays in its way: it cannot take away another user's from /tmp, and never answers there.
+opens its attach socket on the first SIGQUIT, if it finds a file `.attach_pid` owned by root or by
+its own user; jstack leaves the same traces. A socket left by a dead JVM with the same process ID
+blocks a new one: it never answers, and another user's cannot be removed from /tmp.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from aferir.linux import wait
 _JAVA_THREAD = re.compile(r'^"(?P<name>.*)" .*\bnid=(?P<nid>0x[0-9a-f]+|\d+)\b', re.MULTILINE)
 _SIGQUIT = 3
 _OPENS_S = 2.0
-"""The time within which a JVM opens its socket."""
+"""Seconds within which a JVM opens its attach socket."""
 _ANSWERS_S = 5.0
 _REQUEST = b"1\0threaddump\0\0\0\0"
 _DONE = b"0\n"
 _MOST_BYTES = 16 << 20
 _CREDENTIALS = struct.Struct("3i")
-"""Process, user and group that listen on a socket."""
+"""Process, user and group ID of the process that listens on a socket (struct ucred)."""
 
 
 def parse_dump(text: str) -> dict[int, str]:
-    """Thread number to Java's full name; `nid` is hexadecimal up to JDK 20, decimal after."""
+    """Thread ID to Java's full name; `nid` is hexadecimal up to JDK 20, decimal after."""
     return {int(found["nid"], 0): found["name"] for found in _JAVA_THREAD.finditer(text)}
 
 
 def thread_names(pid: int) -> dict[int, str]:
-    """Thread number to Java's full name; {} where it is no JVM, or gives no answer.
+    """Thread ID to Java's full name; {} if the process is no JVM, or does not answer.
 
-    May take seconds where the machine is busy; its threads pause for milliseconds meanwhile.
+    May take seconds on a busy machine; the JVM's threads pause for milliseconds meanwhile.
     """
     if not answers_quit(pid):
         return {}
@@ -61,7 +61,7 @@ def thread_names(pid: int) -> dict[int, str]:
 
 
 def answers_quit(pid: int) -> bool:
-    """Whether a process is a JVM that answers SIGQUIT, and does not die of it."""
+    """Whether a process is a JVM that handles SIGQUIT, so that the signal does not end it."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
         maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")
@@ -72,7 +72,7 @@ def answers_quit(pid: int) -> bool:
 
 
 def _have_it_opened(pid: int, path: Path, trigger: Path) -> None:
-    # Anybody may write to /tmp: no link that somebody has put there is followed.
+    # Anybody may write to /tmp, so symbolic links in it are not followed.
     os.close(os.open(trigger, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
         os.kill(pid, signal.SIGQUIT)
@@ -97,14 +97,14 @@ def _ask(pid: int, path: Path) -> str:
 
 
 def _number_inside(folder: Path) -> int:
-    """Number of a process or thread in the innermost name space, as the JVM knows it."""
+    """ID of a process or thread in the innermost PID namespace, as the JVM knows it."""
     status = (folder / "status").read_text(encoding="utf-8", errors="replace")
     found = re.search(r"^NSpid:\s*(.*)$", status, re.MULTILINE)
     return int(found[1].split()[-1] if found else folder.name)
 
 
 def _as_outside(pid: int, names: dict[int, str]) -> dict[int, str]:
-    """By the numbers that we know the threads under: a container's JVM has others."""
+    """The names by the thread IDs of this PID namespace, as a container's JVM has others."""
     numbers = {}
     for path in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):

@@ -32,21 +32,21 @@ _SERVICES = {
     "elasticsearch": ("java", "setpriv"),
     "opensearch": ("java", "setpriv"),
 }
-"""With the programs that they need."""
+"""Services, and the programs that each needs."""
 _FETCHED = ("elasticsearch", "opensearch")
 BATCH: Mapping[str, str] = {
     **{name: name for name in ("xz", "gcc", "povray", "ffmpeg")},
     **dict.fromkeys(("stream", "cache"), "stress-ng"),
     **{f"npb-{kernel}": "" for kernel in threads.KERNELS},
 }
-"""Batch programs, and what has to be installed for each; the kernels are ours."""
+"""Batch programs, and what each needs installed; the NPB kernels are part of aferir."""
 _MEMORY = 512 * 2**20
 _HEAP = 1536 * 2**20
-"""Of a search engine, with what its JVM needs besides."""
+"""Memory in bytes of a search engine: its heap and what its JVM needs besides."""
 
 
 class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of one service, its load, and the batch work beside it."""
+    """Parameters of one service, its load, and the batch work beside it."""
 
     service: Annotated[
         Literal["nginx", "memcached", "elasticsearch", "opensearch"], told("what the load asks")
@@ -75,18 +75,18 @@ class ColocationParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Colocation(Program[ColocationParameters]):
-    """Parameters as the options of `aferir colocate measure`."""
+    """Runs `aferir colocate measure` with the parameters as its options."""
 
     name = "colocation"
     parameters = ColocationParameters
     kinds = ("native",)
 
     def memory_bytes(self, parameters: ColocationParameters) -> int:
-        """Memory of service, batch program and controller."""
+        """Memory in bytes of service, batch program and controller."""
         return _MEMORY + (_HEAP if parameters.service in _FETCHED else 0)
 
     def check(self) -> list[Finding]:
-        """Root, and the programs that make the service."""
+        """Findings on root privileges, and on the programs that each service needs."""
         if not privileges.is_root():
             said = "scheduling a service's threads takes root"
             return [Finding(self.name, "missing", said, privileges.as_root_command())]
@@ -99,7 +99,7 @@ class Colocation(Program[ColocationParameters]):
         return [Finding(self.name, "ok", f"beside {', '.join(able)}{said}")]
 
     def command(self, parameters: ColocationParameters) -> Command:
-        """Errors: MissingError without the service, or where the load generator was not built."""
+        """The command line. Errors: MissingError if service or load generator are missing."""
         kernel_path("request-clients")
         _need(parameters.service)
         need_batch(parameters.batch)
@@ -108,12 +108,12 @@ class Colocation(Program[ColocationParameters]):
         return Command(Path(sys.executable), (*run, *told))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
-        """Distributions and quantiles by arm. Errors: as in `Workload.parse`."""
+        """Distributions and quantiles of each arm. Errors: as for `Workload.parse`."""
         return parse_figures(stdout, self.name)
 
 
 def _need(service: str) -> None:
-    """Errors: MissingError."""
+    """Check that a service can be started. Errors: MissingError if anything is missing."""
     if absent := packages.missing(_SERVICES[service]):
         raise MissingError(
             f"{service} needs {', '.join(absent)}", remedy=packages.install_command(absent)
@@ -131,7 +131,10 @@ def _lacks(service: str) -> MissingError | None:
 
 
 def need_batch(name: str) -> None:
-    """Errors: UsageError where there is no such batch program, MissingError."""
+    """Check that a batch program can be started.
+
+    Errors: UsageError if there is no such program, MissingError if it is not installed.
+    """
     if name not in BATCH:
         raise UsageError(f"there is no batch program `{name}`", remedy=", ".join(BATCH))
     if program := BATCH[name]:

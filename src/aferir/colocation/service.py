@@ -1,6 +1,6 @@
-"""The processes and threads of a service, read anew in every control period.
+"""The processes and threads of a service, listed again in every control period.
 
-Source: proc(5). Threads come and go; one is known by its number and its start time together.
+Source: proc(5). Thread IDs are reused, so a thread is identified by its ID and its start time.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from aferir.linux import cgroup
 
 _KINDS = ("pid", "pidfile", "comm", "cgroup", "unit")
 _KERNEL_THREADS = 2
-"""kthreadd, the parent of them all."""
+"""Process ID of kthreadd, the parent of all kernel threads."""
 _PROCESSES_S = 1.0
 _BIRTHS = "/proc/loadavg"
 _BYTES = 256
 _NAMING_S = 2.0
 _RENAMING_S = 1.0
 _RENAMED = 200
-"""Names that are read again in a second: a thousandth of a CPU."""
+"""Names that are read again per second, which costs a thousandth of a CPU."""
 
 
 class ServiceSpec(msgspec.Struct, frozen=True):
-    """How a service is found on this machine."""
+    """How the processes of a service are found on this machine."""
 
     kind: Literal["pid", "pidfile", "comm", "cgroup", "unit"]
     value: str
 
     @property
     def group(self) -> str:
-        """Path of its control group below the root; empty: it is found otherwise."""
+        """Path of the service's control group below the root; "" if it is not found by that."""
         return self.value.strip("/") if self.kind == "cgroup" else ""
 
     @property
     def unit(self) -> str:
-        """Name of its unit of systemd; empty: it is found otherwise."""
+        """Name of the service's systemd unit; "" if it is not found by that."""
         if self.kind != "unit":
             return ""
         name = self.value.strip("/")
@@ -52,14 +52,14 @@ class ServiceSpec(msgspec.Struct, frozen=True):
 
     @property
     def may_restart(self) -> bool:
-        """Whether other processes may take the place of its own."""
+        """Whether other processes may replace the present ones, as when the service restarts."""
         return self.kind != "pid"
 
 
 def parse_spec(text: str) -> ServiceSpec:
-    """`pid:812`, `pidfile:/run/nginx.pid`, `comm:nginx`, `cgroup:/system.slice/a`, `unit:nginx`.
+    """A service from `pid:812`, `pidfile:PATH`, `comm:nginx`, `cgroup:/PATH` or `unit:nginx`.
 
-    Errors: UsageError.
+    Errors: UsageError if the text has another form.
     """
     kind, _, value = text.partition(":")
     if text.isdecimal():
@@ -73,12 +73,12 @@ def parse_spec(text: str) -> ServiceSpec:
 
 
 def processes(spec: ServiceSpec) -> tuple[int, ...]:
-    """Process numbers of the service with all that descends from it; () where it does not run."""
+    """Process IDs of the service and all its descendants; () if it does not run."""
     return Processes(spec).look()
 
 
 class Processes:
-    """Processes of a service; a look reads only what is new since the last one."""
+    """Processes of a service; each `look` reads only what is new since the previous one."""
 
     def __init__(self, spec: ServiceSpec) -> None:
         self._spec = spec
@@ -91,10 +91,10 @@ class Processes:
         self._again: list[int] = []
 
     def look(self, births: int = 0) -> tuple[int, ...]:
-        """Numbers of the processes that run now; what descends from one stays one of them.
+        """IDs of the processes that run now; descendants remain members if their parent ends.
 
-        `births`: number given to the newest process, 0 where it is not known; where it is the same
-        as at the last look, nobody new is looked for.
+        `births`: ID of the newest process, 0 if unknown. If it has not changed since the last call,
+        no new processes are searched for.
         """
         if self._spec.unit:
             return self._of_unit(self._spec.unit)
@@ -109,8 +109,8 @@ class Processes:
         return tuple(sorted(self._members))
 
     def _look_at_parents(self, births: int) -> None:
-        """Every process and its parent; kernel threads, zombies and we ourselves left out."""
-        if births and births == self._births:  # who of the others has ended is no matter
+        """Update the parent of every process, without kernel threads, zombies and this process."""
+        if births and births == self._births:  # it does not matter which others have ended
             pids = set(self._parents)
         else:
             pids = {int(name) for name in os.listdir("/proc") if name.isdecimal()}  # noqa: PTH208
@@ -128,9 +128,10 @@ class Processes:
         self._new = (self._new[1], new)
 
     def _named(self) -> set[int]:
-        """By name, looked at twice: a process has its parent's name until execve(2).
+        """Processes of that name among the new ones and a part of the others.
 
-        And one may name itself at any time (prctl(2)), so that some of all are looked at again.
+        New processes are checked twice because they have their parent's name until execve(2).
+        Others are checked again in turn because a process may rename itself at any time (prctl(2)).
         """
         if not self._again:
             self._again = sorted(self._parents.keys() - self._members)
@@ -150,7 +151,7 @@ class Processes:
         return ()
 
     def _of_unit(self, name: str) -> tuple[int, ...]:
-        """Its group is looked for once: a unit that is started anew has the same again."""
+        """Processes of a unit; its group is searched for once, as a restarted unit has the same."""
         if self._unit is None:
             found = {
                 group: group.relative_to(root)
@@ -163,7 +164,7 @@ class Processes:
 
 
 def _has_threads(pid: int) -> bool:
-    """Whether others of a process go on whose first thread has ended; that one stays a zombie."""
+    """Whether a process goes on although its first thread has ended and remains a zombie."""
     try:
         return len(os.listdir(f"/proc/{pid}/task")) > 1  # noqa: PTH208
     except OSError:
@@ -171,7 +172,7 @@ def _has_threads(pid: int) -> bool:
 
 
 def check(spec: ServiceSpec) -> tuple[int, ...]:
-    """Its processes. Errors: MissingError where there is none."""
+    """Process IDs of the service. Errors: MissingError if it does not run."""
     found = processes(spec)
     if not found:
         raise MissingError(
@@ -182,10 +183,10 @@ def check(spec: ServiceSpec) -> tuple[int, ...]:
 
 
 class Service:
-    """A service that is looked at again and again: threads at every look, processes once a second.
+    """The threads of a service, updated at every call; its processes are listed once a second.
 
-    A list of threads costs some 10 us and one to three more for each of them; all processes of a
-    machine cost milliseconds. So they are listed only where one was born or has ended.
+    Listing threads takes about 10 us, and 1 to 3 us more for each; listing all processes of a
+    machine takes milliseconds. Threads are therefore listed only if one has started or ended.
     """
 
     def __init__(self, spec: ServiceSpec) -> None:
@@ -193,7 +194,8 @@ class Service:
         self._processes = Processes(spec)
         self.pids: tuple[int, ...] = ()
         self.names: dict[int, str] = {}
-        """Thread to its name, for all threads of the last look; another dict when any differs."""
+        """Names of all threads at the last call, by thread ID; a new dict whenever any of them
+        changes."""
         self._looked_s = -math.inf
         self._since_s: dict[int, float] = {}
         self._young: set[int] = set()
@@ -205,9 +207,9 @@ class Service:
         self._named_s = -math.inf
 
     def look(self, time_s: float) -> dict[int, int]:
-        """Threads there are now, each with its process. `time_s`: on a clock that goes forward.
+        """Thread IDs and the process of each. `time_s`: time in seconds on a monotonic clock.
 
-        The same dict as before where they are the same.
+        Returns the same dict object as before if nothing has changed.
         """
         births = self._last_born()
         if time_s - self._looked_s >= _PROCESSES_S or not self.pids:
@@ -241,7 +243,7 @@ class Service:
             self._births = -1
 
     def _last_born(self) -> int:
-        """Number given to the newest process or thread, proc(5); 0 where it cannot be read."""
+        """ID given to the newest process or thread (proc(5)); 0 if it cannot be read."""
         try:
             if self._births < 0:
                 self._births = os.open(_BIRTHS, os.O_RDONLY | os.O_CLOEXEC)
@@ -251,9 +253,10 @@ class Service:
         return int(last) if last.isdigit() else 0
 
     def _has_changed(self, marks: tuple[int, ...]) -> bool:
-        """Whether a thread has been born or has ended, by the counts and the last number given.
+        """Whether a thread has started or ended, judged by thread counts and the newest ID.
 
-        Numbers given since are looked at one by one where that is quicker than a list of all.
+        IDs given since the last call are checked one by one if that is quicker than listing all
+        threads.
         """
         if not (marks[0] and self._marks and self.pids) or marks[1:] != self._marks[1:]:
             return True
@@ -263,9 +266,10 @@ class Service:
         return any(os.path.exists(f"/proc/{pid}/task/{tid}") for tid in born for pid in self.pids)  # noqa: PTH110
 
     def _name_young(self, found: dict[int, int], time_s: float) -> None:
-        """A thread has its creator's name at first, and gives itself one soon after.
+        """Read the names of new threads, and of some others, again.
 
-        Or much later, as those of a pool that are named after what they do just now.
+        A thread has its creator's name at first and usually renames itself soon after. Some pools
+        rename their threads at any time, after their current task.
         """
         named = self._young.union(self._to_name_again(found, time_s))
         if not named:
@@ -276,7 +280,7 @@ class Service:
         self._young = {tid for tid in self._young if time_s - self._since_s[tid] < _NAMING_S}
 
     def _to_name_again(self, found: dict[int, int], time_s: float) -> list[int]:
-        """Some of all, each once a second where there are few."""
+        """Some of the threads in turn; each comes once a second if there are no more than 200."""
         if not self._again and time_s - self._again_s >= _RENAMING_S:
             self._again, self._again_s = list(found), time_s
             self._named_s = time_s
@@ -287,9 +291,9 @@ class Service:
 
 
 def _count_of_threads(pid: int) -> int:
-    """The number of threads by the links of the folder, with 2 of its own.
+    """Number of links of the process's task folder: its threads and 2.
 
-    -1 where the process has ended.
+    -1 if the process has ended.
     """
     try:
         return os.stat(f"/proc/{pid}/task").st_nlink  # noqa: PTH116
@@ -298,7 +302,7 @@ def _count_of_threads(pid: int) -> int:
 
 
 def threads(pids: tuple[int, ...]) -> dict[int, int]:
-    """Thread numbers to the process of each."""
+    """Thread IDs of these processes, and the process of each."""
     found = {}
     for pid in pids:
         try:
@@ -309,7 +313,7 @@ def threads(pids: tuple[int, ...]) -> dict[int, int]:
 
 
 def usable_cpus(pids: Iterable[int]) -> int:
-    """CPUs that all of those processes may use, by their first threads; 0 where none runs."""
+    """Number of CPUs that all of these processes may use, by their first threads; 0: none runs."""
     masks = []
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -318,7 +322,7 @@ def usable_cpus(pids: Iterable[int]) -> int:
 
 
 def thread_name(pid: int, tid: int) -> str:
-    """Name of a thread, cut to 15 bytes by the kernel; "" where it has ended."""
+    """Name of a thread, truncated to 15 bytes by the kernel; "" if the thread has ended."""
     return read_quickly(f"/proc/{pid}/task/{tid}/comm").rstrip("\n")
 
 

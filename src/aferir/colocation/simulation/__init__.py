@@ -1,4 +1,4 @@
-"""A service and batch work on simulated processors and simulated time.
+"""A service and batch work on simulated CPUs and simulated time.
 
-Policies meet load here before they meet a machine.
+Policies are tested here before they are tested on a machine.
 """

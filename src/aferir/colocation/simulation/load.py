@@ -1,4 +1,4 @@
-"""Requests and how much processor time each needs: open loop, from a seed."""
+"""An open-loop load: arrival times and CPU times of requests, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ Needs = Literal["constant", "exponential", "lognormal", "pareto"]
 Arrivals = Literal["poisson", "bursts"]
 
 _BURST = 6.0
-"""Mean requests of one burst."""
+"""Mean number of requests in a burst."""
 _HEAVY = 2.2
-"""Exponent of the heavy tail: finite variance, infinite third moment."""
+"""Exponent of the heavy tail: the variance is finite, the third moment infinite."""
 _LONGEST = 50.0
-"""Means that a heavy-tailed need has at most."""
+"""Upper limit of a heavy-tailed CPU time, in multiples of its mean."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes, as the share of all processors that it needs."""
+    """A load, as the share of all CPUs that it needs."""
 
     steps: tuple[tuple[float, float], ...] = ((0.0, 0.5),)
-    """(second, utilisation) from then on, in order of time."""
+    """Steps (second, utilisation), in order of time; each holds until the next."""
     mean_need_s: float = 0.01
-    """Processor time of a request."""
+    """Mean CPU time of a request in seconds."""
     needs: Needs = "lognormal"
     arrivals: Arrivals = "poisson"
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming what is impossible."""
+        """Errors: ValueError naming the impossible value."""
         if not self.steps or self.steps[0][0] != 0 or list(self.steps) != sorted(self.steps):
             raise ValueError("steps: they begin at second 0 and are in order of time")
         if not all(0 < utilisation < math.inf for _, utilisation in self.steps):
@@ -42,7 +42,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     def requests(
         self, cpus: int, until_s: float, rng: np.random.Generator
     ) -> Iterator[tuple[float, float]]:
-        """Second of arrival and needed seconds of each request, in order."""
+        """Arrival time and CPU time of each request in seconds, in order of arrival."""
         ends = [start for start, _ in self.steps[1:]] + [until_s]
         now = 0.0
         for (start, utilisation), end in zip(self.steps, ends, strict=True):

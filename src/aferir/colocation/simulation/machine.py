@@ -1,11 +1,11 @@
-"""Processors under Linux' scheduling classes, on simulated time.
+"""CPUs under Linux' scheduling classes, on simulated time.
 
-SCHED_DEADLINE is global EDF with a constant bandwidth server for each thread (kernel
-documentation, scheduler/sched-deadline; Abeni and Buttazzo 1998), with GRUB's reclaiming where it
-is asked for (Lipari and Baruah 2000); SCHED_FIFO is below it, the fair class below that. The fair
-class is EEVDF over one queue for all processors: Linux has a queue for each and balances them, so
-the truth is somewhat worse. Slices and used-up budgets are noticed at ticks, as in a kernel
-without high-resolution ticks. The fair server is left out except for what it takes from admission.
+SCHED_DEADLINE is global EDF with a constant bandwidth server for each thread (kernel documentation,
+scheduler/sched-deadline; Abeni and Buttazzo 1998), with GRUB reclaiming if requested (Lipari and
+Baruah 2000). SCHED_FIFO comes next, then the fair class, which is EEVDF with one queue for all
+CPUs. Linux has one queue per CPU and balances them, so real latencies are somewhat longer. The ends
+of slices and budgets are detected at ticks, as in a kernel without high-resolution ticks. The fair
+server is modelled only as a deduction from what can be reserved.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from aferir.colocation.simulation.task import (
 )
 
 _UNIT = 100
-"""cpu.weight of a control group that nobody changed."""
+"""Default cpu.weight of a control group."""
 _ROUNDING_S = 1e-10
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What is fixed."""
+    """Constant properties of the machine."""
 
     cpus: int = 2
     tick_s: float = 0.004
-    """HZ = 250."""
+    """Tick in seconds, for HZ = 250."""
     slice_s: float = 0.0028
-    """Base slice of the fair class."""
+    """Base slice of the fair class in seconds."""
     quota_period_s: float = 0.1
     interference: float = 0.0
-    """How much longer a request takes while all other processors run batch work: shared caches
-    and memory, which no scheduling class divides."""
+    """Relative increase of a request's CPU time while all other CPUs run batch work, through shared
+    caches and memory, which no scheduling class divides."""
 
     @property
     def reservable_cpus(self) -> float:
-        """What deadline threads may hold: 95 %, without the fair server's 5 %."""
+        """CPUs that deadline threads may reserve: 95 %, minus 5 % for the fair server."""
         return 0.9 * self.cpus
 
 
 class Processors:
-    """The machine at work. Whoever drives it goes from `next_event` to `next_event`."""
+    """The machine in operation; its user advances it from `next_event` to `next_event`."""
 
     def __init__(self, machine: Machine, tasks: Iterable[Task]) -> None:
         self.machine = machine
         self.tasks = list(tasks)
         self.now_s = 0.0
         self.refused = 0
-        """Reservations that admission refused, as of the last settings."""
+        """Number of reservations that admission refused in the last settings."""
         self._running: list[Task | None] = [None] * machine.cpus
         self._batch = Batch()
         self._grouped = False
@@ -65,7 +65,7 @@ class Processors:
         self._virtual = 0.0
 
     def apply(self, settings: Settings) -> None:
-        """Schedule all threads so; reservations are admitted while there is room for them."""
+        """Apply settings to all threads; reservations are admitted as long as there is room."""
         room = self.machine.reservable_cpus + 1e-9
         self.refused = 0
         for task in self.tasks:
@@ -83,12 +83,12 @@ class Processors:
         self._apply_batch(settings.batch)
 
     def wake(self, task: Task, need_s: float) -> None:
-        """Begin a burst of so much processor time."""
+        """Wake a thread that then needs that much CPU time."""
         self._place(task)
         task.wake(self.now_s, need_s)
 
     def next_event(self) -> float:
-        """Give the processors out, and say until when nothing changes by itself."""
+        """Dispatch threads, and return the time of the next change in seconds."""
         self._refill()
         self._dispatch()
         speed = self._speed()
@@ -114,7 +114,7 @@ class Processors:
         return found
 
     def advance(self, to_s: float) -> list[Task]:
-        """Let time pass, to `next_event` at most; gives the threads whose bursts have ended."""
+        """Advance time, at most to `next_event`; returns the threads that finished their work."""
         past_s = to_s - self.now_s
         speed = self._speed()
         for task in self.tasks:
@@ -150,7 +150,7 @@ class Processors:
         task.weight = IDLE_WEIGHT if wanted.policy == "idle" else weight_of_nice(wanted.nice)
         task.idle = wanted.policy == "idle"
         if wanted.policy == "deadline":
-            # A reservation that changes goes on in its period (__setparam_dl), a new one begins.
+            # A changed reservation continues its period (__setparam_dl); only a new one starts one.
             if before.policy != "deadline":
                 task.renew(self.now_s)
         else:
@@ -182,7 +182,7 @@ class Processors:
             self._refill_s = self.now_s + self.machine.quota_period_s
 
     def _place(self, task: Task) -> None:
-        """A thread that joins the fair class has neither earned nor overdrawn anything."""
+        """Let a thread join the fair class with zero lag."""
         task.vruntime = self._virtual
         self._give_slice(task)
 
@@ -190,7 +190,7 @@ class Processors:
         task.virtual_deadline = task.vruntime + self.machine.slice_s * NICE_0 / self._weight(task)
 
     def _weight(self, task: Task) -> float:
-        """A task's weight within one queue; members of a control group share the group's weight."""
+        """Weight of a thread in the single queue; members of a group share the group's weight."""
         if not self._grouped or task.owner == "system":
             return task.weight
         members = sum(1 for other in self.tasks if other.owner == task.owner and other.need_s > 0)
@@ -224,8 +224,8 @@ class Processors:
         weights = {task: self._weight(task) for task in fair}
         total = sum(weights.values())
         self._virtual = sum(task.vruntime * weights[task] for task in fair) / total
-        # On several processors a thread cannot always use its share (it has only one of them);
-        # what it could not use is not owed to it beyond what EEVDF's bound on lag allows.
+        # With several CPUs a thread cannot always use its share, as it runs on only one of them;
+        # the unused part is owed to it only up to EEVDF's bound on lag.
         lag_s = self.machine.slice_s + self.machine.tick_s
         for task in fair:
             most = lag_s * NICE_0 / weights[task]
@@ -255,7 +255,7 @@ class Processors:
                 task.slice_end_s = self._tick_after(self.now_s + self.machine.slice_s)
 
     def _seat(self, task: Task, chosen: list[Task | None]) -> bool:
-        """Give it a processor that is left: its own, one that is idle, or any."""
+        """Assign a free CPU to a thread: its own, an idle one, or any; whether there was one."""
         free = [
             cpu
             for cpu, other in enumerate(chosen)
@@ -275,13 +275,13 @@ class Processors:
         return 1 if running.idle else 2
 
     def _speed(self) -> float:
-        """The speed of whatever is not batch work."""
+        """Relative speed of all threads but the batch's."""
         others = max(self.machine.cpus - 1, 1)
         batch = sum(1 for task in self._running if task is not None and task.owner == "batch")
         return 1.0 / (1.0 + self.machine.interference * min(batch / others, 1.0))
 
     def _drain(self, task: Task) -> float:
-        """How fast a budget is used: GRUB as in the kernel documentation, over all processors."""
+        """Rate at which a budget is used: GRUB as in the kernel documentation, over all CPUs."""
         if not task.schedule.reclaim:
             return 1.0
         cpus = self.machine.cpus

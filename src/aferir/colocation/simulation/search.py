@@ -1,8 +1,8 @@
-"""Parameters of the policy `aferir` for a machine and a service, searched on simulated time.
+"""Search for parameters of the policy `aferir` for a machine and a service, on simulated time.
 
-Candidates are a Latin hypercube over the ranges (McKay, Beckman and Conover 1979). All are tried
-on every scenario, the best of them on more and more requests (successive halving: Jamieson and
-Talwalkar 2016), and the last one beside the defaults on requests that nothing was chosen by.
+Candidates form a Latin hypercube over the ranges (McKay, Beckman and Conover 1979). All of them are
+tried on every scenario, the best on more and more requests (successive halving: Jamieson and
+Talwalkar 2016), and the last one is compared with the defaults on requests not used for the search.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ SEARCHED = (
     *("caution", "calm", "shrink", "lower", "grow_per_s", "raise_per_s", "patience_s"),
     *("period", "throttled"),
 )
-"""What decides most in the model; it knows nothing of what a nice value or a tick costs."""
+"""Parameters with the largest effects in the model, which has no cost of nice values and ticks."""
 _WIDE = 10.0
-"""Times: a range that spans more is searched by its logarithm."""
+"""Ratio of a range's ends above which the range is searched logarithmically."""
 _KEPT = 4
-"""One of so many candidates goes on."""
+"""One of this many candidates goes to the next round."""
 _SEEDS = 2
-"""Requests drawn anew for each candidate of the first round, twice as many in each later one."""
+"""Seeds per candidate in the first round; the number doubles in each later one."""
 _FRESH_SEEDS = 8
-"""For the last one and the defaults."""
+"""Seeds for the comparison of the last candidate with the defaults."""
 _LEVEL = 0.05
 _LEAST_SHARE = 1e-6
 _STEEP = 3.0
-"""Times the load of the second half of a step, relative to that of the first."""
+"""Ratio of the loads of a step's two halves."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -49,21 +49,21 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What is looked at of its outcome."""
+    """The figures of a run by which candidates are compared."""
 
     meets: bool
     quantile_s: float
-    """Infinite where the answers were too few."""
+    """Latency quantile in seconds; infinite if there were too few responses."""
     batch_share: float
     system_worst_s: float
 
 
 Run = Callable[[Sequence[Trial]], Iterable[Result]]
-"""Carries trials out, in whatever order and wherever, and gives their results in this one."""
+"""Carries out trials in any order, anywhere, and returns the results in order of the trials."""
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """The last candidate beside the defaults on one scenario, with requests unseen before."""
+    """The last candidate and the defaults in one scenario, on requests not used for the search."""
 
     scenario: str
     ours: tuple[Result, ...]
@@ -71,24 +71,25 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a search."""
+    """Result of a search."""
 
     parameters: Parameters
-    """The defaults where nothing was found that keeps the service level more often (McNemar's
-    exact test) or, keeping it as often, has the batch do more work; for certain, with 95 %."""
+    """The last candidate if it meets the service level more often than the defaults (McNemar's
+    exact test) or, meeting it as often, lets the batch do more work, with 95 % confidence; else the
+    defaults."""
     candidate: Parameters
-    """The last one."""
+    """The last candidate."""
     beside: tuple[Compared, ...]
     batch: Ratio
-    """Batch work, the last one's over the defaults'."""
+    """Ratio of the batch work of the last candidate to that of the defaults."""
     kept_alone: int
-    """Trials compared in which it kept the service level and the defaults did not ..."""
+    """Compared trials in which only the last candidate met the service level."""
     kept_by_defaults_alone: int
-    """... and the other way round."""
+    """Compared trials in which only the defaults met the service level."""
 
 
 def scenarios(base: Scenario) -> dict[str, Scenario]:
-    """What a policy has to stand: the load as given, in bursts, with a heavy tail, and in steps."""
+    """Scenarios for every policy: the load as given, in bursts, with a heavy tail, and in steps."""
     usual = base.load
     high = min(max(share for _, share in usual.steps), 0.9)
     middle_s = (base.warm_up_s + base.duration_s) / 2
@@ -103,9 +104,9 @@ def scenarios(base: Scenario) -> dict[str, Scenario]:
 
 
 def candidates(count: int, names: Sequence[str], seed: int) -> list[Parameters]:
-    """So many candidates, the defaults first.
+    """That many candidates; the first one is the defaults.
 
-    Errors: ValueError where a name is no real parameter's.
+    Errors: ValueError if a name is not that of a real-valued parameter.
     """
     known = ranges()
     if unknown := [name for name in names if name not in known]:
@@ -115,7 +116,7 @@ def candidates(count: int, names: Sequence[str], seed: int) -> list[Parameters]:
 
 
 def rounds(count: int) -> Iterator[tuple[int, int]]:
-    """Candidates of each round of so many at first, and how often each meets each scenario."""
+    """Candidates and seeds of each round, for this number of candidates at first."""
     seeds = _SEEDS
     while count > 1:
         yield count, seeds
@@ -124,7 +125,7 @@ def rounds(count: int) -> Iterator[tuple[int, int]]:
 
 
 def search(base: Scenario, tried: Sequence[Parameters], seed: int, run: Run) -> Found:
-    """The best of the candidates, of which the defaults are the first."""
+    """Search for the best of the candidates, the first of which are the defaults."""
     named = scenarios(base)
     *choosing, (_, fresh) = rounds(len(tried))
     left = list(tried)
@@ -135,7 +136,7 @@ def search(base: Scenario, tried: Sequence[Parameters], seed: int, run: Run) -> 
 
 
 def carried_out(one: Trial) -> Result:
-    """Run the model."""
+    """Run the model for one trial."""
     outcome = trial.run(one.scenario, aferir(one.parameters), one.seed)
     return Result(
         meets=outcome.meets(one.scenario.sla),
@@ -148,7 +149,10 @@ def carried_out(one: Trial) -> Result:
 def _best(
     left: Sequence[Parameters], named: Sequence[Scenario], seeds: Sequence[int], run: Run
 ) -> list[Parameters]:
-    """One of `_KEPT`, by service levels kept and then by batch work. All meet the same requests."""
+    """The best of the candidates, one of `_KEPT`, by service levels met, then by batch work.
+
+    All candidates get the same requests.
+    """
     trials = [Trial(scenario, one, seed) for one in left for scenario in named for seed in seeds]
     results = list(run(trials))
     each = len(named) * len(seeds)
@@ -194,7 +198,7 @@ def _found(last: Parameters, beside: tuple[Compared, ...]) -> Found:
 def _made(
     names: Sequence[str], point: Sequence[float], known: Mapping[str, tuple[float, float]]
 ) -> Parameters:
-    """The parameters at a point in the unit cube; with a calm that is not above caution."""
+    """The parameters at a point in the unit cube; `calm` is limited to `caution`."""
     values = {
         name: float(f"{_scaled(x, *known[name]):.3g}") for name, x in zip(names, point, strict=True)
     }
@@ -209,5 +213,5 @@ def _scaled(x: float, least: float, most: float) -> float:
 
 
 def _seeds(last: int, count: int) -> list[int]:
-    """The ones after it: no requests are met twice."""
+    """The seeds after `last`, so that no requests are used twice."""
     return [last + 1 + k for k in range(count)]

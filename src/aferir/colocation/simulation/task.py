@@ -1,4 +1,4 @@
-"""One thread on the simulated machine, and the constant bandwidth server that may hold it."""
+"""One thread of the simulated machine, and the constant bandwidth server of its reservation."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Owner = Literal["service", "batch", "system"]
 
 
 def weight_of_nice(nice: int) -> float:
-    """Weight in the fair class: a step is a factor of 1.25 (kernel/sched/core.c)."""
+    """Weight in the fair class: a factor of 1.25 per nice step (kernel/sched/core.c)."""
     return float(NICE_0 / 1.25**nice)
 
 
 class Task:
-    """A thread: runs while it needs time, sleeps else."""
+    """A thread that runs while it needs CPU time and otherwise sleeps."""
 
     __slots__ = (
         "budget_s",
@@ -48,11 +48,12 @@ class Task:
         self.number = number
         self.owner = owner
         self.need_s = 0.0
-        """Processor time until it sleeps; infinite for batch work."""
+        """CPU seconds until the thread sleeps; infinite for batch work."""
         self.schedule = Schedule()
         self.weight = NICE_0
         self.idle = False
-        """SCHED_IDLE: whatever else wakes takes its processor at once."""
+        """Whether the thread is under SCHED_IDLE, so that any other thread that wakes preempts
+        it."""
         self.cpus: frozenset[int] | None = None
         self.stopped = False
         self.used_s = self.waited_s = 0.0
@@ -64,20 +65,20 @@ class Task:
 
     @property
     def share(self) -> float:
-        """Processors that its reservation holds; 0: it has none."""
+        """CPUs that its reservation holds; 0 without a reservation."""
         if self.schedule.policy != "deadline":
             return 0.0
         return self.schedule.runtime_s / self.schedule.period_s
 
     def ready(self, now_s: float) -> bool:
-        """Whether it would run if there were a processor."""
+        """Whether the thread would run if a CPU were free."""
         return self.need_s > 0 and not self.stopped and self.released_s <= now_s
 
     def wake(self, now_s: float, need_s: float) -> None:
-        """Begin a burst. A reservation is renewed where what is left of it would not be right.
+        """Begin work of that CPU time; the reservation is renewed if its rest is invalid.
 
-        CBS (Abeni and Buttazzo 1998): the rest of the budget may be used until the old deadline
-        only where that does not exceed the reserved share.
+        By the rule of the CBS (Abeni and Buttazzo 1998), the rest of the budget may be used until
+        the old deadline only if that does not exceed the reserved share.
         """
         self.need_s = need_s
         self.ready_since_s = now_s
@@ -88,15 +89,15 @@ class Task:
             self.renew(now_s)
 
     def renew(self, now_s: float) -> None:
-        """A whole budget from now on."""
+        """Start a period with a full budget now."""
         self.budget_s = self.schedule.runtime_s
         self.deadline_s = now_s + self.schedule.period_s
         self.released_s = now_s
 
     def throttle_or_not(self, now_s: float) -> None:
-        """Where the budget is used up, wait for the next period: up to T - Q.
+        """If the budget is used up, throttle the thread until its next period, for up to T - Q.
 
-        What was used too much, because it is only noticed at a tick, postpones the deadline
+        An overrun, which happens because budgets are checked only at ticks, postpones the deadline
         (replenish_dl_entity in kernel/sched/deadline.c).
         """
         if self.schedule.policy != "deadline" or self.budget_s > _ROUNDING_S:
@@ -110,7 +111,7 @@ class Task:
 
 
 def urgency(task: Task) -> tuple[float, float, float]:
-    """Order of threads above the fair class: earliest deadline first, then priority and age."""
+    """Sort key of threads above the fair class: earliest deadline first, then priority and age."""
     if task.schedule.policy == "deadline":
         return (0.0, task.deadline_s, task.number)
     return (1.0, -float(task.schedule.priority), task.ready_since_s)

@@ -1,4 +1,4 @@
-"""One policy on one load: what the service and the batch work got."""
+"""Simulates one policy under one load: response times of the service, and work of the batch."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from aferir.colocation.simulation.task import Task
 
 _SLOT_S = 0.1
 _SLOTS = 50
-"""So far back a window reaches that would else hold too few latencies."""
+"""Slots that a window reaches back at most, if the latest ones hold too few latencies."""
 _PROBE_S = 0.1
 _PROBE_NEED_S = 0.0005
 _BATCH_NUMBERS = 10_000
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything but the policy and what is drawn."""
+    """Conditions of a run, without the policy and the seed."""
 
     machine: Machine = Machine()
     load: Load = Load()
@@ -33,14 +33,14 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     service_threads: int = 4
     batch_threads: int = 4
     other_threads: int = 0
-    """Threads of somebody else: always running, in the fair class as everybody."""
+    """Threads of other processes, always runnable, in the fair class with normal weight."""
     duration_s: float = 20.0
     warm_up_s: float = 2.0
-    """Requests that come before are not counted."""
+    """Seconds from the start in which requests are not counted."""
     control_s: float = 0.1
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming what is impossible."""
+        """Errors: ValueError naming the impossible value."""
         if self.service_threads < 1 or self.batch_threads < 0 or self.machine.cpus < 1:
             raise ValueError("threads and processors: at least one of each")
         if not (0 <= self.warm_up_s < self.duration_s < math.inf and self.control_s > 0):
@@ -48,22 +48,23 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """Result of a run."""
 
     latency: Latency | None
-    """The SLA's quantile over the whole run; None: too few answers for an interval."""
+    """The SLA's quantile over the whole run; None: too few responses for an interval."""
     violations: float
     """Share of the requests that took longer than the bound, or were never answered."""
     requests: int
     batch_share: float
-    """Share of the processor time that the batch work has alone."""
+    """Batch work as a share of what the batch program does alone."""
     system_worst_s: float
-    """Longest answer to a small task of the system, ten times a second."""
+    """Longest response time in seconds of a small task of the system, which runs ten times a
+    second."""
     changes: int
-    """How often the settings changed."""
+    """Number of decisions that changed the settings."""
     answers: tuple[tuple[float, float], ...]
-    """Second of arrival and latency of each request, in order of their ends; those that nobody
-    answered at last, with the length of the whole run."""
+    """Arrival time and latency of each request in seconds, in order of completion. Requests still
+    open at the end come last, with the duration of the run as latency."""
 
     def meets(self, sla: Sla) -> bool:
         """Whether the quantile is known and within the bound."""
@@ -71,7 +72,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(scenario: Scenario, decide: Decide, seed: int) -> Outcome:
-    """Let the policy decide ten times a second, or as often as the scenario says."""
+    """Run a scenario; the policy decides once per control period (by default every 0.1 s)."""
     return _Trial(scenario, decide, seed).go()
 
 
@@ -155,13 +156,13 @@ class _Trial:
         self.answered_s = now
         self.answers.append((arrived, latency_s))
         if self.waiting:
-            # The thread does not sleep in between, so its reservation is not renewed.
+            # The thread does not sleep between requests, so its reservation is not renewed.
             following = self.waiting.popleft()
             self.serving[task.number] = following[0]
             task.need_s = max(following[1], 1e-7)
 
     def _probe(self) -> None:
-        """The next one is sent whether or not the last has been answered; it waits behind it."""
+        """Wake the small system task, or, if it has not finished yet, note how long it has waited."""
         now = self.processors.now_s
         if now < self.scenario.warm_up_s + 2 * _PROBE_S:
             self.batch_before_s = sum(task.used_s for task in self.batch)
@@ -229,7 +230,7 @@ class _Trial:
     def _outcome(self) -> Outcome:
         scenario = self.scenario
         open_requests = (*self.serving.values(), *(request[0] for request in self.waiting))
-        # Who still waits and is over the bound counts, as if it had waited all the time.
+        # A request still open after the bound counts as one that took the whole run.
         answers = self.answers + [
             (arrived, scenario.duration_s)
             for arrived in open_requests

@@ -1,1 +1,1 @@
-"""What policies are worth on a real service: one arm at a time, interleaved, under an open loop."""
+"""Trials of policies on a real service: interleaved arms under an open-loop load."""

@@ -1,4 +1,4 @@
-"""One arm: a policy, a load of the service and a batch program, for some seconds."""
+"""One arm of a trial: a policy, a load of the service and a batch program, for some seconds."""
 
 from __future__ import annotations
 
@@ -28,26 +28,27 @@ _STARTING_S = 40.0
 _POLL_S = 0.02
 _PATIENCE_S = 5.0
 _FIRST = attributes.of(Schedule(policy="deadline", runtime_s=0.0002, period_s=0.002, reclaim=True))
-"""The load generator sends when it is due, whoever else would like to run: it stands for users who
-are elsewhere. SCHED_FIFO would have it wait behind reservations; its own is the most urgent. With
-more than its tenth of a processor, of what nobody else has reserved: without that it was throttled,
-and a reservation as large as it needs would be missing to the services
+"""Attributes of the load generator, which stands for users elsewhere and so must send when a
+request is due. SCHED_FIFO would let it wait behind reservations, so it has the most urgent
+reservation. Beyond its tenth of a CPU, it uses bandwidth that is not reserved: without that it was
+throttled, and a reservation as large as it needs would be taken from the services
 (docs/decisions/users-who-are-not-throttled.md)."""
 _WHEN_TOLD = ("sh", "-c", 'read -r told && exec "$@"', "sh")
-"""It has its reservation before a policy takes what is left, which may be all."""
+"""Delays a command until a line is written to it, so that it gets its reservation before a policy
+reserves all that is left."""
 Rate = float | str
-"""Requests a second, or `S:N,...` as `request-clients --rate` has it."""
+"""Requests per second, or steps `S:N,...` as for `request-clients --rate`."""
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """A program of `programs`, and with how many threads."""
+    """A batch program of `programs`, and its number of threads."""
 
     program: str
     threads: int
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One request: its intended moment in seconds from the start of the load, and its latency."""
+    """One request: intended time in seconds from the start of the load, and latency."""
 
     intended_s: float
     latency_s: float
@@ -56,45 +57,45 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an open loop of requests."""
+    """Result of an open-loop load."""
 
     asked: tuple[Asked, ...]
     healthy: bool
-    """Whether the program that sends them was on time itself."""
+    """Whether the load generator sent its requests on time."""
     failed: int
     cpus: float = 0.0
-    """CPUs that it took to ask."""
+    """CPUs that the load generator used."""
 
     def latencies(self) -> Histogram:
-        """Latencies of all requests that were counted."""
+        """Latencies of all requests after the warm-up."""
         return Histogram(one.latency_s for one in self.asked)
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):
-    """What one arm gave."""
+    """Result of one arm."""
 
     policy: str
     load: Load
     batch_per_s: float
-    """Pieces of batch work done a second."""
+    """Pieces of batch work completed per second."""
     batch_cpus: float
-    """CPUs that the batch had."""
+    """CPUs that the batch program used."""
     idle_cpus: float
-    """CPUs that nobody used."""
+    """CPUs that were idle."""
     cpus: int
-    """CPUs of the machine."""
+    """Number of the machine's CPUs."""
     system_s: tuple[float, ...]
-    """Each answer of a small task of the system, ten a second."""
+    """Response times in seconds of a small task of the system, ten per second."""
     own_cpus: float
-    """Share of a CPU that the controller used."""
+    """CPUs that the controller used."""
     own_memory_bytes: float
     leaked_cpus: float
     speed: float
-    """Speed of the machine at that time; 0: unknown. See `aferir.colocation.trials.speed`."""
+    """Speed of the machine during the arm; 0: unknown. See `aferir.colocation.trials.speed`."""
     problems: tuple[str, ...] = ()
 
     def latency(self, sla: Sla) -> Latency | None:
-        """The SLA's quantile; None where the answers are too few for an interval."""
+        """The SLA's quantile; None if there are too few responses for an interval."""
         return self.load.latencies().quantile(sla.quantile)
 
     def violations(self, sla: Sla) -> float:
@@ -109,26 +110,26 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """Seconds."""
+    """Durations of the warm-up and of the measurement."""
 
     warm_up_s: float = 2.0
     measured_s: float = 6.0
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """What all arms of a cell have in common."""
+    """Conditions that all arms of a cell have in common."""
 
     service: Running
     sla: Sla
     rate: Rate
-    """0: nobody asks for anything, which tells what the batch program does alone."""
+    """Load of the service; 0: no requests, to measure the batch program alone."""
     batch: Batch
     times: Times = Times()
     seed: int = 1
 
 
 def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
-    """Send requests and wait for the end. Errors: ProgramError, UnverifiedError."""
+    """Send requests until the load ends. Errors: ProgramError, UnverifiedError."""
     with scratch.folder() as folder:
         child, log = _asking(service, rate, times, seed, folder)
         try:
@@ -139,9 +140,9 @@ def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
 
 
 def run(policy: str, setup: Setup) -> Arm:
-    """Have the policy hold both for these times; afterwards all is as before.
+    """Run service and batch program under a policy; everything is restored afterwards.
 
-    Errors: MissingError, ProgramError where the controller or the load generator fails.
+    Errors: MissingError; ProgramError if the controller or the load generator fails.
     """
     times = setup.times
     with scratch.folder() as folder, contextlib.ExitStack() as stack:
@@ -179,7 +180,7 @@ def run(policy: str, setup: Setup) -> Arm:
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """What is of interest of what `aferir colocate --json` prints."""
+    """The fields of interest in the output of `aferir colocate --json`."""
 
     own_cpu_s: float
     own_memory_bytes: int
@@ -190,13 +191,13 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 def _idle_s() -> float:
-    """Idle time of all CPUs since boot (proc(5), /proc/uptime)."""
+    """Idle time of all CPUs since boot, in seconds (proc(5), /proc/uptime)."""
     return float(Path("/proc/uptime").read_text().split()[1])
 
 
 @contextlib.contextmanager
 def _controlled(policy: str, setup: Setup, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """The controller, once the batch program has been started."""
+    """The controller process, after its first decision, with the batch program running."""
     service, sla, batch = setup.service, setup.sla, setup.batch
     decisions = folder / "decisions"
     command = [*(sys.executable, "-m", "aferir", "colocate", "--service", f"pid:{service.pid}")]
@@ -225,7 +226,7 @@ def _controlled(policy: str, setup: Setup, folder: Path) -> Iterator[subprocess.
 
 
 def _decides(decisions: Path) -> bool:
-    """Whether the controller has written one of its decisions."""
+    """Whether the controller has logged a decision."""
     return decisions.exists() and decisions.stat().st_size > 0
 
 
@@ -247,7 +248,7 @@ def _outcome(controller: subprocess.Popen[str]) -> _Outcome:
 def _asking(
     service: Running, rate: Rate, times: Times, seed: int, folder: Path
 ) -> tuple[subprocess.Popen[str], Path]:
-    """The load generator, which waits for `_begin`. Errors: ProgramError."""
+    """The load generator, which waits for `_begin`, and its log. Errors: ProgramError."""
     urls, log = folder / "urls", folder / "asked"
     urls.write_text("".join(f"{weight} {url}\n" for weight, url in service.targets))
     child = process.start(

@@ -1,4 +1,4 @@
-"""The highest load under which a service alone meets its service level."""
+"""Finds the highest load at which a service alone meets its service level."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from aferir.colocation.trials.service import Running
 from aferir.errors import ProgramError
 
 TIMES = Times(warm_up_s=1.0, measured_s=3.0)
-"""Beyond what it can do a service's queue grows for ever, but the bound is reached in a while."""
+"""Durations of each trial: above its capacity a service's queue grows without limit, and violates
+the bound within seconds."""
 _FIRST = 40.0
-"""Requests a second; 80 in two seconds are the fewest that give a 95th percentile an interval."""
+"""Lowest rate in requests per second: 80 in two seconds are the fewest with which a 95th percentile
+has an interval."""
 _AGAIN = 3
-"""Trials more of that: a moment in which the machine stood still is not to end everything."""
+"""Repetitions of the lowest rate, so that a single stall of the machine does not end the search."""
 _STEP = 1.6
 _RESOLUTION = 0.1
 _MOST = 20_000.0
 _MOST_CPUS = 0.1
-"""CPUs of the machine, for the load generator: one that uses more is no user elsewhere any more."""
+"""Share of the machine's CPUs above which the load generator itself disturbs the service."""
 Tell = Callable[[str], None]
 
 
 def highest_rate(service: Running, sla: Sla, tell: Tell, times: Times = TIMES) -> float:
-    """Requests a second, to a tenth: a rate that was met, where the next higher one was not.
+    """Highest rate in requests per second that meets the SLA, within 10 %.
 
-    `times`: of each trial. A service that stands more than the load generator may ask is left at
-    that.
+    `times`: durations of each trial. The search ends below if the load generator would need too
+    much CPU time.
 
-    Errors: ProgramError where even the lowest rate breaks the service level.
+    Errors: ProgramError if even the lowest rate violates the service level.
     """
 
     def tried(rate: float) -> bool:
@@ -44,9 +46,9 @@ def highest_rate(service: Running, sla: Sla, tell: Tell, times: Times = TIMES) -
 
 
 def meets(load: Load, sla: Sla, cpus: int) -> bool:
-    """Whether all was answered in time, by who was asked from elsewhere.
+    """Whether all requests were answered in time, by a load generator within its CPU limit.
 
-    `cpus`: of the machine.
+    `cpus`: number of the machine's CPUs.
     """
     found = load.latencies().quantile(sla.quantile)
     in_time = found is not None and found.high_s <= sla.bound_s
@@ -54,9 +56,9 @@ def meets(load: Load, sla: Sla, cpus: int) -> bool:
 
 
 def search(stands: Callable[[float], bool]) -> float:
-    """Upwards in steps of 1.6 until it is too much, then halved in between.
+    """Increase the rate by factors of 1.6 until it is too high, then bisect.
 
-    Errors: ProgramError where the lowest rate is too much.
+    Errors: ProgramError if the lowest rate is too high.
     """
     if not any(stands(_FIRST) for _ in range(1 + _AGAIN)):
         raise ProgramError(

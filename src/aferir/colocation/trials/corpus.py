@@ -1,4 +1,4 @@
-"""Real text: manual pages and documentation of packages, here or fetched, in passages."""
+"""Passages of real text from manual pages and documentation, installed or fetched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROOTS = tuple(
 )
 _PASSAGE = 4096
 _LONGEST_FILE = 4 << 20
-"""Of a file no more is read, so that none outweighs the others."""
+"""Bytes read of a file at most, so that none outweighs the others."""
 _MANUAL = re.compile(r"\.\d\w*(\.gz)?$")
 _MACRO = re.compile(r"^[.'][ \t]*(?:\\\"[^\n]*|[A-Za-z]{1,3}\b)", re.MULTILINE)
 _ESCAPE = re.compile(r"\\(?:f(?:\(..|\[\w*\]|.)|\(..|\[[^\]]*\]|.)")
@@ -27,16 +27,16 @@ _WORDS_A_QUESTION = (2, 4)
 
 
 class Passage(msgspec.Struct, frozen=True):
-    """A piece of a text and where it is from."""
+    """A passage of a text, and the file it is from."""
 
     name: str
     body: str
 
 
 def files(more: Iterable[Path] = ()) -> list[Path]:
-    """All files, in an order that mixes them and stays the same as long as they do.
+    """All files, shuffled in an order that depends on nothing but the files.
 
-    `more`: folders to look in besides those of this machine's packages.
+    `more`: folders to search besides those of installed packages.
     """
     found = sorted(path for root in (*_ROOTS, *more) for path in root.rglob("*") if _is_text(path))
     random.Random(1).shuffle(found)  # noqa: S311 - not cryptography
@@ -44,13 +44,13 @@ def files(more: Iterable[Path] = ()) -> list[Path]:
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
-    """Changes with the files."""
+    """A hash of the files' paths and sizes."""
     told = "".join(f"{path} {path.stat().st_size}\n" for path in paths)
     return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def passages(paths: Iterable[Path], most_bytes: int) -> Iterator[Passage]:
-    """Passages of about 4 KB each, until there are so many bytes or no more text."""
+    """Passages of about 4 KB each, up to `most_bytes` or the end of the texts."""
     total = 0
     for path in paths:
         for number, body in enumerate(_cut(plain(path.name, _content(path)))):
@@ -61,7 +61,7 @@ def passages(paths: Iterable[Path], most_bytes: int) -> Iterator[Passage]:
 
 
 def plain(name: str, content: bytes) -> str:
-    """Text without the markup of manual pages and of HTML; empty where it is no text."""
+    """Text without the markup of manual pages and HTML; "" if the content is binary."""
     if b"\0" in content:
         return ""
     text = content.decode("utf-8", "replace")
@@ -71,7 +71,7 @@ def plain(name: str, content: bytes) -> str:
 
 
 def questions(texts: Iterable[Passage], count: int, seed: int) -> list[tuple[str, ...]]:
-    """Words to search for, drawn as often as the texts have them."""
+    """Queries of 2 to 4 words, drawn by their frequency in the texts."""
     words = [word for text in texts for word in _WORD.findall(text.body)]
     draw = random.Random(seed)  # noqa: S311 - not cryptography
     return [tuple(draw.choices(words, k=draw.randint(*_WORDS_A_QUESTION))) for _ in range(count)]
@@ -94,7 +94,7 @@ def _content(path: Path) -> bytes:
 
 
 def _cut(text: str) -> Iterator[str]:
-    """Pieces of a text, cut at the ends of paragraphs where they come soon enough."""
+    """Pieces of a text, cut at ends of paragraphs if these are not too far apart."""
     while text := text.lstrip():
         end = text.rfind("\n\n", _PASSAGE // 2, _PASSAGE) if len(text) > _PASSAGE else -1
         end = end if end > 0 else _PASSAGE

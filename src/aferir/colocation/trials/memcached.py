@@ -1,7 +1,7 @@
-"""memcached as a service: many keys a request, as web servers ask for what makes up a page.
+"""memcached as a service: each request reads many keys, as web servers do for one page.
 
-Sizes of values as in the pool ETC (Atikoglu et al., SIGMETRICS 2012, section 5), 24 keys a request
-as in Nishtala et al., NSDI 2013, section 3.2.1.
+Sizes of values follow the pool ETC (Atikoglu et al., SIGMETRICS 2012, section 5); 24 keys per
+request follow Nishtala et al., NSDI 2013, section 3.2.1.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _REQUESTS = 500
 _MEMORY_MIB = 128
 _MOST_BYTES = 500_000
 _SCALE, _SHAPE = 214.476, 0.348238
-"""Of the generalised Pareto distribution of the bytes of a value."""
+"""Scale and shape of the generalised Pareto distribution of value sizes in bytes."""
 _SKEW = 0.99
-"""Exponent of Zipf's law by which keys are asked for, as YCSB has it."""
+"""Exponent of Zipf's law for the popularity of keys, as in YCSB."""
 _ANSWERS_S = 30.0
 
 
 @contextmanager
 def running(folder: Path, workers: int) -> Iterator[Running]:
-    """It answers, and has all values; ended afterwards.
+    """Start memcached with all values stored; it is ended afterwards.
 
-    Errors: MissingError without memcached, ProgramError.
+    Errors: MissingError if memcached is not installed, ProgramError.
     """
     memcached = shutil.which("memcached", path=packages.search_path())
     if memcached is None:
@@ -62,13 +62,13 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
 
 
 def value_bytes(draw: random.Random) -> int:
-    """Bytes of a value: the inverse of the distribution at a random place."""
+    """Random size of a value in bytes, by inversion of the distribution function."""
     share = 1.0 - draw.random()
     return 1 + int(min(_SCALE * (math.pow(share, -_SHAPE) - 1.0) / _SHAPE, _MOST_BYTES))
 
 
 def _requests(draw: random.Random) -> list[str]:
-    """Keys of each kind of request, with commas."""
+    """Comma-separated keys of each kind of request."""
     weights = [1.0 / (rank + 1) ** _SKEW for rank in range(_KEYS)]
     keys = draw.choices(range(_KEYS), weights, k=_REQUESTS * _KEYS_A_REQUEST)
     return [

@@ -45,13 +45,14 @@ http {{
 }}
 """
 _PAGES = ((16, 40), (64, 40), (160, 20))
-"""KiB of text, and in how many of a hundred requests: the 95th percentile is one of the largest."""
+"""Page sizes in KiB, and how many of 100 requests ask for each: the 95th percentile is one of the
+largest."""
 _TEXTS = (Path("/usr/share/common-licenses"), Path("/usr/share/perl"), Path("/usr/lib/python3"))
 
 
 @contextmanager
 def running(folder: Path, workers: int) -> Iterator[Running]:
-    """It answers; ended afterwards. Errors: MissingError without NGINX, ProgramError."""
+    """Start NGINX; it is ended afterwards. Errors: MissingError if not installed, ProgramError."""
     nginx = shutil.which("nginx", path=packages.search_path())
     if nginx is None:
         raise MissingError("there is no nginx", remedy=packages.install_command(["nginx"]))
@@ -82,7 +83,7 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
 
 
 def _write_pages(folder: Path) -> None:
-    """Real text, as far as this machine has it."""
+    """Write pages of real text, as far as this machine has it."""
     folder.mkdir()
     text = b""
     for path in sorted(path for root in _TEXTS for path in root.rglob("*") if path.is_file()):

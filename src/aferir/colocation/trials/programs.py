@@ -1,7 +1,7 @@
-"""Batch programs as short pieces of work, each of which is counted when it is done.
+"""Batch programs as short pieces of work, each of which is counted when it is completed.
 
-A piece takes some hundredths of a second of CPU time: what a batch program does within seconds can
-be told to a few per cent.
+A piece takes some hundredths of a second of CPU time, so that the throughput of a few seconds is
+known to a few per cent.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _LOOP = """
 work() {{ while :; do {piece} || exit 1; printf . >> {done}; done; }}
 k=1; while [ $k -lt {threads} ]; do work & k=$((k+1)); done; work
 """
-"""As many loops as there are to be threads; a dot for each piece that is done."""
+"""One shell loop per thread, which appends a dot for each completed piece."""
 
 
 def loop(name: str, folder: Path, threads: int) -> tuple[str, ...]:
-    """The command that works until it is ended; `finished` counts what it has done.
+    """A command that works until it is ended; `finished` counts its completed pieces.
 
-    Errors: UsageError where there is no such program, MissingError where it is not installed.
+    Errors: UsageError if there is no such program, MissingError if it is not installed.
     """
     need_batch(name)
     piece = PROGRAMS[name](folder)
@@ -44,7 +44,7 @@ def loop(name: str, folder: Path, threads: int) -> tuple[str, ...]:
 
 
 def finished(folder: Path) -> int:
-    """Pieces that have been done since `loop` was called for the first time."""
+    """Pieces completed since `loop` was called for the first time."""
     try:
         return (folder / "done").stat().st_size
     except FileNotFoundError:
@@ -101,11 +101,12 @@ def _npb(kernel: str, size: str) -> Callable[[Path], str]:
 PROGRAMS: Mapping[str, Callable[[Path], str]] = {
     "xz": _xz,
     "gcc": _gcc,
-    # Else the arrays are four times the L3 cache of a cloud's host, and a piece takes 7 to 15 s.
+    # By default the arrays are four times the L3 cache; on a cloud's host a piece takes 7 to 15 s.
     "stream": _stress("stream", 3, " --stream-l3-size 4M"),
     "cache": _stress("cache", 300),
     "povray": _povray,
     "ffmpeg": _ffmpeg,
     **{f"npb-{kernel}": _npb(kernel, "W" if kernel in _LARGER else "S") for kernel in KERNELS},
 }
-"""Each prepares its input in a folder and gives the shell's words for one piece."""
+"""Functions that prepare a program's input in a folder and return the shell command of one
+piece."""

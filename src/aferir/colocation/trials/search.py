@@ -1,4 +1,4 @@
-"""A search engine as a service, over an index of real text that is built once and kept."""
+"""A search engine as a service, with an index of real text that is built once and cached."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from aferir.programs.stores import jars
 
 _QUESTIONS = 400
 _PASSAGES_ASKED = 4000
-"""From which the words are drawn."""
+"""Number of passages from which the words of queries are drawn."""
 _BULK_BYTES = 2 << 20
 _WARM_UPS = 3
 _JAVA = (r"\[search\]", r"\[(transport|http_server|transport_server)_worker")
-"""Search threads, and those that read requests and write answers."""
+"""Thread names: search threads, and those that read requests and write responses."""
 _ABOUT = "about.json"
 
 
 class _About(msgspec.Struct, frozen=True):
-    """What an index was made of."""
+    """Description of a cached index, to detect that its sources have changed."""
 
     made_of: str
     text_bytes: int
@@ -38,7 +38,7 @@ class _About(msgspec.Struct, frozen=True):
 
 @contextmanager
 def running(name: str, folder: Path, text_bytes: int) -> Iterator[Running]:
-    """It answers searches; ended afterwards. Errors: MissingError, ProgramError."""
+    """Start a search engine; it is ended afterwards. Errors: MissingError, ProgramError."""
     engine = ENGINES[name]
     index = _index(engine, folder, text_bytes)
     about = msgspec.json.decode((index / _ABOUT).read_bytes(), type=_About)
@@ -61,7 +61,7 @@ def running(name: str, folder: Path, text_bytes: int) -> Iterator[Running]:
 
 
 def _index(engine: Engine, folder: Path, text_bytes: int) -> Path:
-    """The folder that has it, made where it is not there or the machine's texts are others."""
+    """Folder of the cached index, which is built if it is absent or the texts have changed."""
     paths = corpus.files(texts.folders())
     made_of = f"{jars.find(engine.name).stem} {corpus.fingerprint(paths)}"
     kept = journal.cache_folder() / "search" / f"{engine.name}-{text_bytes}"
@@ -93,7 +93,7 @@ def _index(engine: Engine, folder: Path, text_bytes: int) -> Path:
 
 
 def _fill(engine: Engine, port: int, passages: Iterator[corpus.Passage]) -> int:
-    """Bytes of text that were put into the index, in one shard of one segment."""
+    """Fill the index, in one shard with one segment; returns the bytes of text."""
     settings = {
         "number_of_shards": 1,
         "number_of_replicas": 0,

@@ -1,4 +1,4 @@
-"""Elasticsearch and OpenSearch as processes on the loopback, and what is said to them over HTTP."""
+"""Elasticsearch and OpenSearch as processes on the loopback interface, and requests to them."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ _STARTING_S = 300.0
 _ANSWERS_S = 300.0
 _ENDING_S = 30.0
 _GONE = re.compile(r"ConcMarkSweep|CMS|PrintGC|PrintTenuring|GCLog|Xlog|Xms|Xmx|PreTouch|HeapDump")
-"""Options of shipped files that today's Java no longer knows, or that say what we say."""
+"""JVM options of the shipped files that current Java versions reject, or that are set here."""
 _HEAP = "1g"
 _TRACELESS = "-XX:-UsePerfData"
-"""With performance data a JVM leaves a folder of its user's in /tmp, wherever its own files go."""
+"""With performance data enabled, a JVM leaves a folder in /tmp, wherever its other files are."""
 
 
 class Engine(msgspec.Struct, frozen=True):
-    """One of both."""
+    """One of the two search engines."""
 
     name: str
     prefix: str
     """Prefix of the environment variables that it reads."""
     documents: str
-    """Where documents of the index `texts` are put: types are gone since Elasticsearch 7."""
+    """Path for bulk requests to the index `texts`; document types were removed in Elasticsearch
+    7."""
 
 
 ENGINES: Mapping[str, Engine] = MappingProxyType(
@@ -53,7 +54,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
 
 
 class Started(msgspec.Struct, frozen=True):
-    """One that answers."""
+    """A running search engine."""
 
     pid: int
     port: int
@@ -61,7 +62,7 @@ class Started(msgspec.Struct, frozen=True):
 
 
 def unpack(engine: Engine, folder: Path) -> Path:
-    """Its files below `folder`. Errors: MissingError where they were not fetched."""
+    """Unpack the engine's files below `folder`. Errors: MissingError if they were not fetched."""
     with tarfile.open(jars.find(engine.name)) as outer:
         for member in outer.getmembers():
             if member.name.endswith(".zip") and (packed := outer.extractfile(member)):
@@ -72,9 +73,9 @@ def unpack(engine: Engine, folder: Path) -> Path:
 
 @contextmanager
 def started(engine: Engine, home: Path, data: Path) -> Iterator[Started]:
-    """It answers on the loopback alone; ended afterwards, in order.
+    """Start an engine that listens on the loopback interface only; it is shut down afterwards.
 
-    Errors: MissingError without Java, ProgramError where it does not start.
+    Errors: MissingError if Java is not installed, ProgramError if the engine does not start.
     """
     if absent := packages.missing(("java", "setpriv", "bash")):
         raise MissingError(
@@ -110,7 +111,7 @@ def started(engine: Engine, home: Path, data: Path) -> Iterator[Started]:
 
 
 def ask(port: int, method: str, path: str, body: str = "") -> Any:
-    """The answer's JSON. Errors: ProgramError."""
+    """The decoded JSON of a response. Errors: ProgramError."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=_ANSWERS_S)
     kind = "application/x-ndjson" if path.endswith("_bulk") else "application/json"
     try:
@@ -128,7 +129,7 @@ def ask(port: int, method: str, path: str, body: str = "") -> Any:
 
 
 def _configure(engine: Engine, home: Path, data: Path, port: int) -> Path:
-    """As it was shipped, but for what today's Java no longer knows, and where everything is."""
+    """Configure the engine: paths and ports, without options that current Java versions reject."""
     folder = home / "config"
     lines = (folder / "jvm.options").read_text(encoding="utf-8").splitlines()
     kept = [one for one in lines if not _GONE.search(one)]
@@ -143,7 +144,7 @@ def _configure(engine: Engine, home: Path, data: Path, port: int) -> Path:
         "discovery.type": "single-node",
         "path.data": str(data),
         "path.logs": str(home / "logs"),
-        # Of a nearly full disk nothing is to be moved elsewhere.
+        # On a nearly full disk, shards must not be moved elsewhere.
         "cluster.routing.allocation.disk.threshold_enabled": "false",
     }
     told = "".join(f"{key}: {value}\n" for key, value in settings.items())

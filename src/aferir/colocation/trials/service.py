@@ -1,4 +1,4 @@
-"""What the trials need to know of a service that runs."""
+"""Description of a running service for the trials, and helpers to start one."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from aferir.linux import wait
 
 LOOPBACK = "127.0.0.1"
 USER = "nobody"
-"""Search engines and memcached refuse to run as root."""
+"""User of search engines and memcached, which refuse to run as root."""
 _STARTING_S = 30.0
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
-    """A service under way."""
+    """A running service."""
 
     pid: int
-    """Number of the process that all of the service descends from."""
+    """ID of the process from which all of the service's processes descend."""
     latency: str
-    """Where its latencies are learnt, as `aferir colocate --latency` has it."""
+    """Source of its latencies, as for `aferir colocate --latency`."""
     threads: tuple[str, ...] = ()
-    """Names of the critical threads, as `--threads` has them."""
+    """Names of its critical threads, as for `--threads`."""
     java: tuple[str, ...] = ()
     targets: tuple[tuple[float, str], ...]
-    """Weight and address of each kind of request."""
+    """Weight and URL of each kind of request."""
     text_bytes: int = 0
-    """Bytes of what is searched, before it was indexed."""
+    """Bytes of text that the service searches, before indexing."""
 
 
 def as_user() -> tuple[str, ...]:
-    """Before a command, as root: it runs as `USER`, and ends with who started it all the same.
+    """Prefix for a command that root runs as `USER`, and that ends with its parent all the same.
 
-    Becoming somebody else by itself would take that away (prctl(2), PR_SET_PDEATHSIG).
+    Changing the user would otherwise clear the parent-death signal (prctl(2), PR_SET_PDEATHSIG).
     """
     user = pwd.getpwnam(USER)
     who = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
@@ -45,7 +45,7 @@ def as_user() -> tuple[str, ...]:
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on now."""
+    """A port of the loopback interface that is free now."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
@@ -54,7 +54,7 @@ def free_port() -> int:
 def wait_for(
     child: subprocess.Popen[str], port: int, said: Callable[[], str], within_s: float = _STARTING_S
 ) -> None:
-    """Wait until it listens. `said`: what it complained of. Errors: ProgramError."""
+    """Wait until the service listens. `said`: its error output. Errors: ProgramError."""
     wait.until(
         lambda: _listens(port) or child.poll() is not None, wait.after(within_s), period_s=0.05
     )

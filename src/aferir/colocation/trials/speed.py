@@ -1,9 +1,10 @@
-"""How fast the machine's processors are from moment to moment.
+"""Measures how fast the machine's CPUs are from moment to moment.
 
-Whoever else is on a host's cores slows ours down, by as much as half and for seconds at a time, and
-two arms that are compared do not meet the same of it. A short task, timed on every processor in its
-own CPU time, sees that, and does not see who else of this machine has the processors. Compressing
-does: its speed correlates with that of xz by 0.99, and arithmetic's by 0.67; with gcc's both do.
+Other guests on a host's cores slow this machine down, by up to half and for seconds at a time, and
+do not affect all compared arms equally. A short task, timed on every CPU in its own CPU time,
+measures that, independently of other processes on this machine. Compression is used because its
+speed correlates with that of xz by 0.99, but that of arithmetic only by 0.67; for gcc, both do
+well.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ while True:
     zlib.compress(data)
     log.write("%f %f\\n" % (time.monotonic(), 1 / (time.thread_time() - begun)))
 """
-"""Somewhat more than a hundredth of a processor. At its moment whatever the arm does, so that no
-arm chooses when it is looked at."""
+"""The task takes somewhat more than 1 % of a CPU. It runs at fixed intervals, whatever the arm
+does, so that no arm affects when the speed is sampled."""
 
 
 class Speed:
-    """Tasks a second of CPU time, of every processor."""
+    """Speed of every CPU, in tasks per second of CPU time."""
 
     def __init__(self, logs: list[Path]) -> None:
         self._logs = logs
 
     def mean(self, since_s: float, until_s: float) -> float:
-        """Over the processors and the time between two moments (time.monotonic); 0: unknown."""
+        """Mean over the CPUs between two times (time.monotonic, seconds); 0: unknown."""
         found = [
             float(row[1])
             for log in self._logs
@@ -56,7 +57,7 @@ class Speed:
 
 
 def now(seconds: float = 1.0) -> float:
-    """Mean over the processors and so many seconds from now on; 0: unknown."""
+    """Mean speed over the CPUs during the next `seconds`; 0: unknown."""
     with scratch.folder() as folder, sampling(folder) as speed:
         begun = time.monotonic()
         time.sleep(seconds)
@@ -65,7 +66,7 @@ def now(seconds: float = 1.0) -> float:
 
 @contextmanager
 def sampling(folder: Path) -> Iterator[Speed]:
-    """Look at every processor twenty times a second. Takes CAP_SYS_NICE."""
+    """Sample the speed of every CPU 20 times a second. Needs CAP_SYS_NICE."""
     with ExitStack() as stack:
         logs = []
         for cpu in sorted(os.sched_getaffinity(0)):

@@ -1,4 +1,4 @@
-"""One cell of the evaluation: every arm on one load, batch program and number of threads."""
+"""One cell of the evaluation: every arm with one load, batch program and number of threads."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ from aferir.model.record import Sample, Series, Warning
 from aferir.programs.figures import Figures
 
 ALONE = "alone"
-"""The arm of the service without batch work."""
+"""Name of the arm with the service but without batch work."""
 BATCH_ALONE = "batch alone"
-"""The batch program without load, to which its work in the other arms is related."""
+"""Name of the arm with the batch program but without load, the reference for its work in other
+arms."""
 TEXT_BYTES = 64 * 2**20
-"""That the search engines have an index of."""
+"""Bytes of text that the search engines index."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """What is tried."""
+    """Conditions of one cell."""
 
     load: float
-    """Share of the highest rate that meets the service level alone."""
+    """Load as a share of the highest rate at which the service alone meets its level."""
     batch: Batch
     sla: Sla
     arms: tuple[str, ...] = tuple(POLICIES)
     times: Times = Times()
     step_to: float = 0.0
-    """The load from the middle of the measured time on; 0: it stays."""
+    """The same from the middle of the measured time on; 0: no step."""
     rate: float = 0.0
-    """The highest one, in requests a second; 0: it is found first."""
+    """Highest rate in requests per second; 0: it is searched for first."""
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Errors: UsageError where an arm or the batch program is none, MissingError."""
+        """Errors: UsageError if an arm or the batch program does not exist, MissingError."""
         need_batch(self.batch.program)
         for arm in self.arms:
             if arm not in POLICIES:
@@ -58,36 +59,36 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def step_s(self) -> float:
-        """When the load changes, in seconds from its beginning."""
+        """Time of the load's step, in seconds from the start of the load."""
         return self.times.warm_up_s + self.times.measured_s / 2
 
     def asked(self, highest: float) -> Rate:
-        """Requests a second, of the highest rate."""
+        """Load in requests per second, for this highest rate."""
         if not self.step_to:
             return round(self.load * highest, 3)
         return f"0:{self.load * highest:.3f},{self.step_s:g}:{self.step_to * highest:.3f}"
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """Results of one cell."""
 
     rate: float
-    """The highest that meets the service level alone."""
+    """Highest rate in requests per second at which the service alone meets its level."""
     arms: tuple[Arm, ...]
     alone_per_s: float
-    """Pieces of batch work a second without load."""
+    """Pieces of batch work per second without load."""
     duration_s: float
     text_bytes: int = 0
-    """Indexed by the service."""
+    """Bytes of text that the service indexed."""
 
     def share(self, arm: Arm) -> float:
-        """Batch work relative to the batch program alone."""
+        """Batch work of an arm relative to the batch program alone."""
         return arm.batch_per_s / self.alone_per_s if self.alone_per_s > 0 else 0.0
 
 
 @contextmanager
 def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[Running]:
-    """A service by its name. Errors: UsageError, and as of the service."""
+    """Start a service by its name. Errors: UsageError, and those of the service."""
     makers: Mapping[str, Callable[[Path], AbstractContextManager[Running]]] = {
         "nginx": lambda folder: nginx.running(folder, workers),
         "memcached": lambda folder: memcached.running(folder, workers),
@@ -96,13 +97,13 @@ def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[R
     }
     if name not in makers:
         raise UsageError(f"there is no service `{name}`", remedy=f"one of: {', '.join(makers)}")
-    # Services run as somebody else.
+    # Services run as another user, who must be able to read the folder.
     with scratch.folder(mode=0o755) as folder, makers[name](folder) as running:
         yield running
 
 
 def study(service: Running, cell: Cell, tell: Tell) -> Tried:
-    """All arms in a drawn order, next to each other in time. Errors: ProgramError, MissingError."""
+    """Run all arms one after another in random order. Errors: ProgramError, MissingError."""
     begun = time.monotonic()
     highest = cell.rate or highest_rate(service, cell.sla, tell)
     rate = cell.asked(highest)
@@ -129,7 +130,7 @@ def study(service: Running, cell: Cell, tell: Tell) -> Tried:
 
 
 def figures(cell: Cell, tried: Tried) -> Figures:
-    """What the runner records: distributions, quantiles, batch work, and what it cost."""
+    """Figures for the runner: distributions, quantiles, batch work, and the controller's cost."""
     points = {
         arm.policy: Point(latency_s=found.quantile_s, batch_share=tried.share(arm))
         for arm in tried.arms
@@ -160,7 +161,7 @@ def figures(cell: Cell, tried: Tried) -> Figures:
 
 
 def _of_ours(tried: Tried, sla: Sla) -> list[Sample]:
-    """Samples of the policy that is to win, where it is among the arms."""
+    """Samples of the policy `aferir`, if it is among the arms."""
     ours = next((arm for arm in tried.arms if arm.policy == "aferir"), None)
     found = ours.latency(sla) if ours else None
     if ours is None or found is None:
@@ -172,7 +173,7 @@ def _of_ours(tried: Tried, sla: Sla) -> list[Sample]:
 
 
 def _along_threads(quantiles: Mapping[str, float], cell: Cell) -> list[Series]:
-    """Series along the number of threads, with the SLA, which is the same at each of them."""
+    """Series over the number of threads, and the SLA, which is the same for all of them."""
     made = [
         Series(
             metric=evaluation.latency_metric(cell.sla),
@@ -202,7 +203,7 @@ def _by_arm(tried: Tried, sla: Sla) -> list[Series]:
 
 
 def _after_step(cell: Cell, tried: Tried) -> Iterator[Series]:
-    """By time, and how long the SLA is broken after the step."""
+    """Series over time, and how long the SLA is violated after the step."""
     if not cell.step_to:
         return
     answers = {

@@ -1,7 +1,7 @@
-"""A small task of the system, as a shell behind ssh is one: how long an answer of it takes.
+"""Measures the response time of a small task of the system, such as a shell behind ssh.
 
-Somebody types ten times a second; the shell says when it has answered, so it does not matter when
-the one who types sees it.
+A simulated user types ten times a second. The shell itself reports when it has responded, so the
+delay until the user's process reads that does not matter.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ while True:
     shell.stdin.write(b"%f\\n" % time.monotonic())
     shell.stdin.flush()
 """
-"""A session of its own, as one behind ssh has, since autogroups share out by session (sched(7))."""
+"""The shell has a session of its own, as one behind ssh does, because autogroups are per session
+(sched(7))."""
 
 
 class Typing:
-    """Answers so far, in the order that they came."""
+    """Response times so far, in order of completion."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
 
     def answers(self, since_s: float) -> tuple[float, ...]:
-        """Seconds that each took that was asked for after that moment (time.monotonic)."""
+        """Seconds that each response took to input after that time (time.monotonic)."""
         rows = [line.split() for line in self._log.read_text(encoding="ascii").splitlines()]
         return tuple(
             float(row[1]) for row in rows if len(row) == _FIELDS and float(row[0]) > since_s
@@ -51,7 +52,7 @@ class Typing:
 
 @contextmanager
 def typing(folder: Path) -> Iterator[Typing]:
-    """Somebody types all the while. Takes CAP_SYS_NICE."""
+    """Type in the background while the context is open. Needs CAP_SYS_NICE."""
     log = folder / "typed"
     child = process.start([sys.executable, "-c", _TYPIST, _SHELL, str(log)], stdout=subprocess.PIPE)
     try:

@@ -1,6 +1,6 @@
-"""Documentation from Debian's packages, for an index of more text than a machine has by itself.
+"""Documentation from Debian packages, for an index of more text than a machine has installed.
 
-Packages are downloaded by apt, which verifies them, and unpacked into the cache; none is installed.
+Packages are downloaded by apt, which verifies them, and unpacked into the cache, not installed.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _WANTED = (
     *("ghc-doc", r"petsc[\d.]+-doc", "python-pandas-doc", "scala-doc"),
     *("qtbase5-doc-html", "racket-doc", "rust-doc"),
 )
-"""Packages, of several versions the newest: 1.1 GB of text without markup."""
+"""Packages by regular expression, of several versions the newest: 1.1 GB of text without markup."""
 _PROGRAMS = ("apt-get", "apt-cache", "dpkg-deb")
 _TIME_LIMIT_S = 1800.0
 _FOLDER = "texts"
 
 
 def folders() -> tuple[Path, ...]:
-    """Where documentation that was fetched is."""
+    """Folders of documentation that was fetched."""
     return tuple(
         folder for cache in journal.readable_caches() if (folder := cache / _FOLDER).is_dir()
     )
 
 
 def fetch() -> Path:
-    """The folder of all of it; what is there already stays.
+    """Fetch all packages that are not in the cache yet, and return their folder.
 
-    Errors: MissingError where apt is not here or has none of the packages, ProgramError.
+    Errors: MissingError if apt is not installed or has none of the packages, ProgramError.
     """
     if absent := missing(_PROGRAMS):
         raise MissingError(
@@ -57,7 +57,7 @@ def fetch() -> Path:
 
 
 def choose(names: Sequence[str]) -> list[str]:
-    """The wanted ones of the names of packages, of several versions the newest."""
+    """The wanted packages among these names; of several versions, the newest."""
     found = []
     for wanted in _WANTED:
         matching = [name for name in names if re.fullmatch(wanted, name)]
@@ -71,7 +71,7 @@ def _version(name: str) -> tuple[int, ...]:
 
 
 def _unpacked(name: str, target: Path) -> None:
-    """All or nothing: what is interrupted is begun anew the next time."""
+    """Download and unpack a package atomically: an interrupted one is started again next time."""
     half = target.parent.with_suffix(".new")
     shutil.rmtree(half, ignore_errors=True)
     half.mkdir()

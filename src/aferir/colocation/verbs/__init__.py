@@ -26,7 +26,7 @@ SUBVERBS: tuple[ModuleType, ...] = (
 
 
 def separate(arguments: Sequence[str]) -> list[str]:
-    """Put the verb `run` where options follow `colocate` at once."""
+    """Insert the verb `run` if options follow `colocate` directly."""
     given = list(arguments)
     options = given[:1] == [NAME] and given[1:2] and given[1].startswith("-")
     return [NAME, run.NAME, *given[1:]] if options and given[1] not in _HELP else given
@@ -38,5 +38,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what the chosen verb does."""
+    """Execute the chosen verb; returns its exit code."""
     return int(options.execute_verb(options))

@@ -1,4 +1,4 @@
-"""Put everything back when the controller of a co-location dies; `colocate run` starts this."""
+"""Restore everything if the controller of a co-location dies; started by `colocate run`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ HELP = "what puts everything back when `run` dies; started by it"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the guard is told."""
+    """Declare the arguments of the guard."""
     parser.add_argument("entry", help="of the journal")
     parser.add_argument("owner", type=int, help="process number of the controller")
     parser.add_argument("started", type=int, help="its start time in clock ticks since boot")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Wait for the controller's end; exit code 1 where something could not be put back."""
+    """Wait for the controller's end; exit code 1 if something could not be restored."""
     from aferir.colocation import guard
 
     return 1 if guard.watch(options.entry, options.owner, options.started) else 0

@@ -1,6 +1,6 @@
-"""Try policies on a real service under a real load, one after another in a drawn order.
+"""Try policies on a real service under a real load, one after another in random order.
 
-The highest load that meets the service level alone is found first. Needs root.
+First finds the highest load at which the service alone meets its level. Needs root.
 
 examples:
   aferir colocate measure nginx --load 0.5 --batch xz --threads 4
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 NAME = "measure"
 HELP = "policies side by side on a real service"
 _REPETITION = "AFERIR_REPETITION"
-"""Number of the repetition, which the runner tells: each draws an order and moments of its own."""
+"""Environment variable with the repetition's number, from which order and request times are
+drawn."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Try all arms once and print what they gave."""
+    """Run all arms once and print their results."""
     from aferir.cli.parameters import read_options
     from aferir.colocation import privileges
     from aferir.colocation.program import ColocationParameters

@@ -1,7 +1,7 @@
 """Run batch work beside a service that keeps its service level.
 
-The service's critical threads get what they need, the batch program the rest. Everything is given
-back at the end, whatever ends it. Exit code: the batch program's.
+The service's critical threads get the CPU time that they need, the batch program the rest.
+Everything is restored at the end, however the run ends. Exit code: the batch program's.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run to the end of the batch program, of the service, or of our patience."""
+    """Run until the batch program or the service ends, or a signal arrives; the exit code."""
     from aferir.colocation import controller, place, privileges, service
     from aferir.colocation.policies import POLICIES, make
     from aferir.config import colocation
@@ -101,7 +101,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _merged(options: argparse.Namespace) -> Wanted:
-    """The file's words, with those of the command line over them."""
+    """Values of the job file, overridden by those of the command line."""
     import msgspec
 
     from aferir.config.colocation import Wanted, read
@@ -122,7 +122,7 @@ def _check(findings: list[Finding], processes: int) -> int:
 
 
 def _check_sensor(wanted: Wanted, sla: Sla) -> int:
-    """Say what is read of the service; not 0 where that would not do."""
+    """Report what is read of the service; returns an exit code, not 0 if there is a problem."""
     from aferir.colocation.sensors import check
     from aferir.config import colocation
 
@@ -136,7 +136,7 @@ def _check_sensor(wanted: Wanted, sla: Sla) -> int:
 
 
 class _Log:
-    """Every decision on a line of its own; a context."""
+    """Writes every decision as a line of JSON; a context."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -158,7 +158,7 @@ class _Log:
             self._file.close()
 
     def note(self, tick: Tick) -> None:
-        """Write one."""
+        """Write one decision."""
         if self._file is not None:
             import msgspec
 
@@ -185,7 +185,7 @@ def _print(outcome: Outcome, *, json: bool) -> None:
 
 
 def _kept(outcome: Outcome) -> str:
-    """What is known of the service level, and at how many decisions nothing was."""
+    """Sentence on the service level: missed, met or unknown, and what was not read."""
     judged = outcome.decisions - outcome.blind
     words = [f"the service level was missed at {outcome.violations} of {judged} decisions"]
     if not judged:

@@ -1,4 +1,4 @@
-"""What `colocate simulate` and `colocate search` are told of the machine, its service and batch."""
+"""Options of `colocate simulate` and `colocate search`: machine, service and batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_scenario(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Declare the options of a scenario."""
     add = parser.add_argument
     add("--load", default="0.25", metavar="SHARE|S:SHARE,…", help="default: 0.25")
     add("--sla", default="p95=200ms", metavar="pN=TIME", help="default: p95=200ms")
@@ -36,7 +36,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 
 
 def scenario(options: argparse.Namespace) -> Scenario:
-    """Errors: UsageError."""
+    """The scenario that the options describe. Errors: UsageError if one is out of range."""
     from aferir.colocation.simulation.load import Load
     from aferir.colocation.simulation.machine import Machine
     from aferir.colocation.simulation.trial import Scenario

@@ -1,9 +1,9 @@
 """Search parameters of the policy `aferir` for a machine and a service, on simulated time.
 
-Each candidate has to stand the load as given, in bursts, with a heavy tail, and steps of it. The
-best one is set beside the defaults on requests that nothing was chosen by, and printed as TOML
-for `aferir colocate --job` where it is better for certain. Times come from the model: try what is
-found on the machine.
+Each candidate is tried with the given load, in bursts, with a heavy tail, and in steps. The best
+one is compared with the defaults on requests that were not used for the search, and printed as TOML
+for `aferir colocate --job` if it is certainly better. Times come from the model: verify the result
+on the machine.
 
 examples:
   aferir colocate search --load 0.5 --sla p95=100ms
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Search and print."""
+    """Search for parameters and print the result."""
     from aferir.colocation.simulation import search
 
     for name, most in (("candidates", _MOST), ("processes", _MOST)):
@@ -70,7 +70,7 @@ def execute(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _spread(processes: int, total: int) -> Iterator[Run]:
-    """Trials on so many processes, with a bar that says how many of `total` are done."""
+    """Run trials in that many processes, with a progress bar up to `total`."""
     from rich.progress import Progress
 
     from aferir.cli.console import console

@@ -1,9 +1,8 @@
 """Simulate policies of co-location: tail latency of the service against work of the batch.
 
-Requests come in an open loop and need processor time, batch threads always want some, and the
-processors follow Linux' scheduling classes. Times come from the model, not from a machine: compare
-policies by them, and nothing else. `--load` is the share of the processors that the service needs,
-or SECOND:SHARE steps.
+Requests arrive in an open loop and need CPU time, batch threads are always runnable, and the CPUs
+follow Linux' scheduling classes. Times come from the model, not from a machine: use them only to
+compare policies. `--load` is the share of the CPUs that the service needs, or SECOND:SHARE steps.
 
 examples:
   aferir colocate simulate
@@ -35,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Simulate each policy on the same requests, and print."""
+    """Simulate each policy on the same requests, and print the results."""
     from aferir.cli.console import status
     from aferir.colocation.policies import POLICIES, make
     from aferir.colocation.simulation.trial import run
@@ -102,9 +101,9 @@ def _show(options: argparse.Namespace, sla: Sla, rows: list[dict[str, Any]]) -> 
 
 
 def _fields(row: dict[str, Any], duration_s: float) -> list[str]:
-    """Fields of one row.
+    """Cells of one row.
 
-    A quantile as long as the run is one of requests that were never answered.
+    A quantile as long as the run belongs to requests that were never answered.
     """
     latency = "too few answers"
     interval = ""
