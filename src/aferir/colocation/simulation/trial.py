@@ -162,7 +162,7 @@ class _Trial:
             task.need_s = max(following[1], 1e-7)
 
     def _probe(self) -> None:
-        """Wake the small system task, or, if it has not finished yet, note how long it has waited."""
+        """Wake the small system task, or note how long it has waited if it has not finished."""
         now = self.processors.now_s
         if now < self.scenario.warm_up_s + 2 * _PROBE_S:
             self.batch_before_s = sum(task.used_s for task in self.batch)
