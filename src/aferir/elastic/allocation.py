@@ -1,4 +1,4 @@
-"""Step 2: how long an instance takes to allocate and to release, phase by phase."""
+"""Step 2: the time to allocate and to release an instance, phase by phase."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-allocation"
 _AGREES = 0.1
-"""Phases have to add up to what a stopwatch outside of the cloud says, within this share."""
+"""Largest relative difference between the sum of the phases and a timer outside of the cloud."""
 
 
 def allocate_once(cloud: Cloud) -> Figures:
-    """One instance, made and given back. Errors: those of the cloud."""
+    """Allocate and release one instance. Errors: those of the cloud."""
     asked = time.perf_counter()
     server = cloud.create()
     ready = time.perf_counter()
@@ -44,7 +44,7 @@ def allocate_once(cloud: Cloud) -> Figures:
 
 
 def doubts(phases: Sequence[Phase], outside_s: float) -> tuple[Warning, ...]:
-    """Phases that cannot be observed, and a sum that is not the whole."""
+    """Warnings about phases that cannot be observed, and about a sum that is not the whole."""
     found = [
         Warning("not-observable", f"{phase.name} cannot be observed: {phase.source}")
         for phase in phases

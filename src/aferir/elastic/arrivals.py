@@ -1,8 +1,8 @@
-"""When clients come: shapes of load, drawn from a seed, or read from a file.
+"""Arrival times of clients: shapes of load, drawn from a seed, or read from a file.
 
-Times are *intended* ones: whoever generates the load starts a client then, and counts from then,
-however late it is itself; else a slow service would be asked less and look better (coordinated
-omission).
+Times are *intended* ones: the load generator starts a client at that time and measures from it,
+even if it is late itself. Otherwise a slow service would get fewer requests and look better
+(coordinated omission).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aferir.errors import UsageError
 Times = NDArray[np.float64]
 
 Profile = tuple[tuple[float, float], ...]
-"""Relative rate at positions from 0 to 1 of the duration; straight lines between them."""
+"""Relative rates at positions from 0 to 1 of the duration, with linear interpolation."""
 
 _DAY = tuple((k / 96, 1 - math.cos(2 * math.pi * k / 96)) for k in range(97))
 PROFILES: dict[str, Profile] = {
@@ -32,10 +32,11 @@ _MOST = 10_000_000
 
 
 def arrivals(shape: str, *, clients: int, interarrival_s: float, rng: np.random.Generator) -> Times:
-    """Seconds at which `clients` come, in order, at a mean distance of `interarrival_s`.
+    """Arrival times of `clients` in seconds, ascending, with mean interval `interarrival_s`.
 
-    `poisson` has exponential intervals, `constant` equal ones. A profile is a Poisson process
-    whose rate follows it over clients x interarrival_s seconds, given that all clients come.
+    `poisson` has exponential intervals, `constant` equal ones. A profile is a Poisson process whose
+    rate follows the profile over clients x interarrival_s seconds, conditioned on the number of
+    clients.
     """
     if shape == "poisson":
         return np.cumsum(rng.exponential(interarrival_s, clients))
@@ -45,10 +46,10 @@ def arrivals(shape: str, *, clients: int, interarrival_s: float, rng: np.random.
 
 
 def _drawn(profile: Profile, clients: int, rng: np.random.Generator) -> Times:
-    """Positions with the profile's density, sorted: inverse of the integral of its rate."""
+    """Sorted positions with the profile's density, by inversion of the integral of its rate."""
     positions, rates = np.array(profile, dtype=float).T
     fine = np.unique(np.concatenate([positions, np.linspace(0, 1, 4097)]))
-    # The rate just after a jump; the integral does not mind.
+    # At a jump this takes one of the two rates, which does not change the integral.
     middle = (fine[1:] + fine[:-1]) / 2
     integral = np.concatenate(
         [[0.0], np.cumsum(np.interp(middle, positions, rates) * np.diff(fine))]
@@ -58,9 +59,9 @@ def _drawn(profile: Profile, clients: int, rng: np.random.Generator) -> Times:
 
 
 def read_trace(path: Path) -> Times:
-    """Seconds at which clients come, one on each line, in any order.
+    """Arrival times of clients in seconds, from a file with one per line, in any order.
 
-    Errors: UsageError where the file cannot be read or holds anything else.
+    Errors: UsageError if the file cannot be read or contains anything else.
     """
     try:
         words = path.read_text(encoding="utf-8").split()

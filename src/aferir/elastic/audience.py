@@ -1,8 +1,8 @@
-"""One audience in many places: who watches where, whose clock says what, and all of it together.
+"""One audience in several places: distribution of viewers, clocks, and combined results.
 
-Every place has a clock of its own. Viewers come at *intended* times that count from one common
-start, which each place is told as a moment of its own CLOCK_MONOTONIC; how well that is known is
-said beside the figures, and never subtracted from them.
+Every place has a clock of its own. Viewers arrive at *intended* times relative to one common start,
+which each place receives as a time of its own CLOCK_MONOTONIC. The uncertainty of that start is
+reported beside the figures, and never subtracted from them.
 """
 
 from __future__ import annotations
@@ -25,88 +25,88 @@ from aferir.model.record import Series
 
 
 class Clock(msgspec.Struct, frozen=True):
-    """The clock of another host, relative to ours."""
+    """Offset of another host's clock from the local one, with its uncertainty."""
 
     ahead_s: float
     uncertainty_s: float
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """What one place is told."""
+    """The part of an audience that one place runs."""
 
     url: str
     options: tuple[str, ...]
     times_s: tuple[float, ...]
-    """Since the common start, in order."""
+    """Arrival times in seconds since the common start, ascending."""
     begin_s: float
-    """The common start, on the clock of that place."""
+    """The common start in seconds, on the clock of that place."""
     limit_s: float
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What the viewers of one place saw."""
+    """Results of the viewers in one place."""
 
     host: str
     watched: Watched
     intended_s: tuple[float, ...]
-    """When they were to come, as their own program says."""
+    """Intended arrival times in seconds, as logged by the viewers' program."""
     startups_s: tuple[float, ...]
-    """Startup times of those who saw a picture."""
+    """Startup times in seconds of the viewers that received video."""
     uncertainty_s: float = 0.0
-    """Uncertainty of the common start there, at any time of the run."""
+    """Uncertainty in seconds of the common start in that place, at any time of the run."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the whole audience saw."""
+    """Results of the whole audience."""
 
     watched: Watched
     parts: tuple[Part, ...] = ()
-    """None where all sat in one place, with our clock."""
+    """Results by place; () if all viewers were in one place and used the local clock."""
 
 
 class Audience(Protocol):
-    """Whoever lets viewers come."""
+    """Runs the viewers of a service, in one or several places."""
 
     async def watch(
         self, url: str, options: Sequence[str], times_s: Sequence[float], *, limit_s: float
     ) -> Seen:
-        """All of them, to the last one's end. Errors: AferirError."""
+        """Run all viewers until the last one ends. Errors: AferirError."""
         ...
 
 
 class Here:
-    """All in one program on this host."""
+    """All viewers in one program on this host."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder` takes the schedule."""
+        """`folder` is for the schedule file."""
         self._schedule = folder / "schedule"
 
     async def watch(
         self, url: str, options: Sequence[str], times_s: Sequence[float], *, limit_s: float
     ) -> Seen:
-        """Errors: those of `viewers.watch`."""
+        """Run all viewers here. Errors: those of `viewers.watch`."""
         schedule(times_s, self._schedule)
         given = [*options, "--schedule", str(self._schedule)]
         return Seen(watched=await watch(url, given, limit_s=limit_s))
 
 
 class _Viewer(msgspec.Struct, frozen=True):
-    """A line of the program's log."""
+    """A line of the viewers' log."""
 
     intended_s: float
     startup_s: float | None = None
 
 
 def shares(times_s: Sequence[float], places: int) -> list[tuple[float, ...]]:
-    """Each viewer in exactly one place, in turn, so that every place has the same load."""
+    """Distribute viewers round-robin over places, so that every place has the same load."""
     return [tuple(times_s[place::places]) for place in range(places)]
 
 
 def clock_of(exchanges: Sequence[tuple[float, float, float]]) -> Clock:
-    """From when we asked, what the other clock said, and when we knew; at least one of them.
+    """Offset of another clock, from at least one exchange of (sent, remote time, received).
 
-    The other one read its clock between the two moments, which bounds the difference from both
-    sides; the narrowest bounds of all exchanges are kept.
+    The other host read its clock between the two local times, which bounds the offset from both
+    sides; the narrowest bounds of all exchanges are used.
     """
     least = max(there - heard for _, there, heard in exchanges)
     most = min(there - asked for asked, there, _ in exchanges)
@@ -114,13 +114,13 @@ def clock_of(exchanges: Sequence[tuple[float, float, float]]) -> Clock:
 
 
 def uncertainty_s(before: Clock, after: Clock) -> float:
-    """How far the common start was off at most, if it followed the clock `before`."""
+    """Largest error of the common start in seconds, if it was computed with the clock `before`."""
     drift_s = abs(after.ahead_s - before.ahead_s)
     return max(before.uncertainty_s, drift_s + after.uncertainty_s)
 
 
 def run_share(share: Share) -> Part:
-    """The viewers' program on this host, to its end. Errors: those of `process.run`."""
+    """Run the viewers' program on this host until it ends. Errors: those of `process.run`."""
     with tempfile.TemporaryDirectory(prefix="aferir-viewers-") as name:
         times, log = Path(name) / "schedule", Path(name) / "log"
         schedule(share.times_s, times)
@@ -142,7 +142,7 @@ def run_share(share: Share) -> Part:
 
 
 def together(parts: Sequence[Part]) -> Watched:
-    """As one program would have seen all of it; at least one part."""
+    """Combine the results of all parts (at least one) as if one program had run all viewers."""
     seen = [part.watched for part in parts]
     startups_s = sorted(second for part in parts for second in part.startups_s)
     counts = [field.name for field in msgspec.structs.fields(Watched) if field.type is int]
@@ -164,9 +164,9 @@ def together(parts: Sequence[Part]) -> Watched:
 
 
 def health(parts: Sequence[Part]) -> tuple[Series, ...]:
-    """The health of the program in each place.
+    """Health of the viewers' program in each place.
 
-    Whether it can be trusted, and since when it counted.
+    It tells whether the results can be trusted, and how well the start was known.
     """
     at = _names(parts)
     columns: dict[str, tuple[str, list[float]]] = {
@@ -184,14 +184,14 @@ def health(parts: Sequence[Part]) -> tuple[Series, ...]:
 
 
 def unhealthy(parts: Sequence[Part]) -> str:
-    """Places with violations of their own, in words; empty where there are none."""
+    """Places whose program was itself too late, with counts; "" if there are none."""
     named = zip(_names(parts), parts, strict=True)
     counts = [(name, part.watched.own_violations) for name, part in named]
     return ", ".join(f"{name} ({count})" for name, count in counts if count)
 
 
 def _names(parts: Sequence[Part]) -> tuple[str, ...]:
-    """The host's; a number tells several programs of one host apart."""
+    """Host name of each part; a number distinguishes several programs on one host."""
     before: Counter[str] = Counter()
     names = []
     for part in parts:
@@ -202,10 +202,10 @@ def _names(parts: Sequence[Part]) -> tuple[str, ...]:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Nearest rank, as the program itself does it."""
+    """Quantile by nearest rank, as in the viewers' program."""
     return ordered[math.floor(share * (len(ordered) - 1) + 0.5)] if ordered else 0.0
 
 
 def _added(columns: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Second by second; who has finished adds nothing."""
+    """Sums second by second; columns that have ended count as 0."""
     return tuple(sum(row) for row in zip_longest(*columns, fillvalue=0))

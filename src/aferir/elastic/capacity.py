@@ -1,4 +1,4 @@
-"""Step 1: how many streams a host sustains, by itself or with so many instances on it."""
+"""Step 1: the number of streams that a host sustains, itself or with instances on it."""
 
 from __future__ import annotations
 
@@ -21,36 +21,38 @@ from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-capacity"
 _MOST_VIOLATED = 0.01
-"""A share of viewers up to which a host still counts as sustaining them: chance, not overload."""
+"""Share of viewers with a violation up to which the streams count as sustained, as single
+violations happen by chance."""
 _ARRIVING_S = 2.0
 _GUESS_STREAMS = 500.0
 _MOST_STREAMS = 20_000.0
 _HEADERS = 1448 / 1514
-"""Payload of a full frame of Ethernet, of TCP with time stamps."""
+"""Share of payload in a full Ethernet frame with TCP time stamps."""
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One trial: so many streams at once, and what their viewers saw."""
+    """One trial: a number of simultaneous streams, and the results of their viewers."""
 
     streams: int
     violated: int
     lost: int
-    """Not served to the end."""
+    """Streams that were not served to the end."""
     own_violations: int
     pace: float | None
-    """As `pace` tells. Below 1 buffers run dry, be it after the end of this video."""
+    """Pace of the video, see `pace`. Below 1, buffers run dry sooner or later, even if after this
+    video."""
 
     @property
     def sustained(self) -> bool:
-        """Whether all were served, in time, and would have been for ever."""
+        """Whether all streams were served in time, and could be served without end."""
         in_time = self.violated <= _MOST_VIOLATED * self.streams
         return self.lost == 0 and in_time and (self.pace is None or self.pace >= 1.0)
 
 
 def pace(seen: Sequence[Watched], bitrate_bps: float) -> float | None:
-    """How fast video came while all watched, relative to how fast it is played.
+    """Rate at which video arrived while all viewers watched, relative to its bit rate.
 
-    None: there was no whole second in which all of them did.
+    None if there was no full second in which all of them watched.
     """
     came_bps = 0.0
     for one in seen:
@@ -69,10 +71,9 @@ async def search(
     resolution: float,
     most: float = _MOST_STREAMS,
 ) -> int:
-    """The most that is sustained, to within `resolution` of it; 0 where nothing is.
+    """Largest number that is sustained, within a share of `resolution`; 0 if none is.
 
-    Goes from the guess in growing steps until one is too much (or not any more), and halves what
-    is left between the two.
+    Moves from the guess in growing steps until the answer changes, then bisects.
     """
     low, high = 0.0, most + 1
     step, value = resolution, max(1.0, min(guess, most))
@@ -103,12 +104,12 @@ def measure(
     resolution: float,
     profile_in: Path | None = None,
 ) -> Figures:
-    """Search on the first host. `instances` 0: NGINX on the host itself, which sends `path`.
+    """Search for the capacity of the first host.
 
-    Where there is a folder for it, the processors are profiled while the host sustains as many
-    streams as it can. NGINX sends a second ahead, so that viewers of a host which is short of a
-    share s see it only after (1 + startup_s) / s seconds; the pace tells in any video of which
-    some seconds are watched by all.
+    `instances`: 0 to let NGINX on the host itself send `path`. `profile_in`: folder for a CPU
+    profile, taken while the host sustains its capacity. NGINX sends a second ahead, so viewers of a
+    host that lacks a share s of the rate notice it only after (1 + startup_s) / s seconds; the pace
+    shows it in any video of which all viewers watch some seconds.
     """
     began = time.perf_counter()
     trials: list[Trial] = []
@@ -117,7 +118,7 @@ def measure(
 
     async def search_with(urls: Sequence[str]) -> int:
         async def sustains(streams: int) -> bool:
-            # What else happens on this machine may spoil one trial, and hardly two.
+            # Other activity on this machine may spoil one trial, but rarely two in a row.
             for _ in range(2):
                 trials.append(await _try(urls, streams, startup_s, video))
                 if trials[-1].sustained:
@@ -160,7 +161,7 @@ def _doubts(trials: Sequence[Trial]) -> Iterator[Warning]:
 
 
 def _curve(trials: Sequence[Trial]) -> Series:
-    """Viewers with a violation by streams at once; the last trial where two had as many."""
+    """Share of viewers with a violation over streams; of trials with equal streams, the last."""
     by_streams = {trial.streams: trial for trial in trials}
     return Series(
         metric="affected_share",

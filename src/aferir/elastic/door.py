@@ -1,8 +1,8 @@
-"""Front's door: what clients and administrators say over HTTP, and what they are answered.
+"""Front's door: the HTTP requests of clients and administrators, and the responses to them.
 
-A client asks `GET /` and is answered when its place is known: 302 to its Node, with the path by
-which it leaves in `Aferir-Leave`, or 503. It leaves by `DELETE` of that path, which nobody else
-can guess. `GET /status` and `GET /live` are for whoever has the token.
+A client sends `GET /` and is answered when it has been placed: 302 to its Node, with the path by
+which it leaves in `Aferir-Leave`, or 503. It leaves by `DELETE` of that path, which nobody else can
+guess. `GET /status` and `GET /live` need the administrator's token.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What clients and the environment are given; seconds."""
+    """Timeouts in seconds, and the limit of connections."""
 
     head_s: float = 10.0
-    """Time for a client to send its request, or to take the answer."""
+    """Time for a client to send its request, or to read the response."""
     most_connections: int = 20_000
     allocation_s: float = 300.0
-    """Then an allocation counts as failed; what it still makes is given back."""
+    """Time after which an allocation counts as failed; an instance that it yields later is
+    released."""
     stay_s: float = 86_400.0
-    """A client that has not left by then never will, and has failed."""
+    """Time after which a client that has not left counts as failed."""
     watch_s: float = 1.0
-    """Between two looks at all Nodes."""
+    """Interval between two health checks of all Nodes."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a service can tell about itself."""
+    """The state of a service."""
 
     books: dict[str, int]
     events: dict[str, int]
@@ -47,41 +48,41 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
     sent_bytes: int
     now_s: float
-    """Since the start."""
+    """Seconds since the start."""
 
 
 class Inside(Protocol):
     """The service behind the door."""
 
     def receive(self) -> tuple[int, asyncio.Future[Action]]:
-        """A new client, and what will become of it."""
+        """Register a new client; returns its number and a future of where it is placed."""
         ...
 
     def answered(self, client: int) -> None:
-        """Nobody waits any more for what `receive` gave."""
+        """Drop the future that `receive` returned."""
         ...
 
     def depart(self, client: int, outcome: Outcome) -> None:
-        """The client goes; one that is not here is fine."""
+        """Remove a client; one that is not registered is ignored."""
         ...
 
     def url(self, node: int) -> str | None:
-        """Address of the video there; None: the Node is gone."""
+        """URL of the video on a Node; None if the Node no longer exists."""
         ...
 
     def seen(self) -> Seen:
-        """The state of this moment."""
+        """The present state."""
         ...
 
 
 class Door:
-    """One; everything happens in one event loop."""
+    """Serves the HTTP connections of one service, in one event loop."""
 
     def __init__(self, inside: Inside, limits: Limits) -> None:
         self.token = secrets.token_urlsafe(24)
-        """Token of whoever may look inside."""
+        """Token that grants access to the status and the live page."""
         self.closed = False
-        """Whether everybody is turned away."""
+        """Whether all requests are refused."""
         self._inside = inside
         self._limits = limits
         self._tokens: dict[str, int] = {}
@@ -89,11 +90,11 @@ class Door:
         self._connections = 0
 
     def forget(self, client: int) -> None:
-        """It can no longer leave by itself."""
+        """Invalidate the path by which a client leaves."""
         self._tokens.pop(self._token_of.pop(client, ""), None)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, whatever comes over it."""
+        """Serve one connection; errors of the client end only that connection."""
         self._connections += 1
         try:
             if self._connections > self._limits.most_connections:
@@ -125,7 +126,7 @@ class Door:
         return http.answer(HTTPStatus.NOT_FOUND)
 
     async def _place(self, request: http.Request, reader: asyncio.StreamReader) -> bytes:
-        """Wait for a place, no longer than the client does."""
+        """Wait until the client is placed or closes its connection."""
         if request.method != "GET":
             return http.answer(HTTPStatus.METHOD_NOT_ALLOWED)
         client, placed = self._inside.receive()
@@ -175,7 +176,7 @@ class Door:
         return http.answer(HTTPStatus.NO_CONTENT)
 
     def _look(self, request: http.Request) -> bytes:
-        """Status and live page, for the token as bearer (RFC 6750) or in the address."""
+        """The status or the live page, with the token as bearer (RFC 6750) or in the query."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         given = given or request.query.get("token", "")
         if not hmac.compare_digest(given.encode(), self.token.encode()):
@@ -189,7 +190,7 @@ class Door:
 
 
 async def _until_closed(reader: asyncio.StreamReader) -> None:
-    """Read until the client closes its side; what it sends before is thrown away."""
+    """Read and discard until the client closes its side of the connection."""
     with contextlib.suppress(OSError):
         while await reader.read(4096):
             pass

@@ -1,9 +1,9 @@
-"""Front: which Node serves a client, when an instance is allocated, when it is released.
+"""Front: places clients on Nodes, and decides when instances are allocated and released.
 
-A state machine on events without clock, network or randomness (Dutra 2015, 4.3.1): among the
-Nodes with room a client goes to the most loaded one; where none has room an instance is allocated
-and the client waits, no longer than its patience; a Node left without clients is released. The
-other policies are there to be compared with that.
+A state machine on events, without clock, network or randomness (Dutra 2015, 4.3.1). A client is
+placed on the most loaded Node that has room. If none has room, an instance is allocated, and the
+client waits, but no longer than its patience. A Node without clients is released. Other policies
+exist for comparison.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ Waiting = Literal["shared", "each"]
 Outcome = Literal["served", "abandoned", "blocked", "failed"]
 
 FAILURES_IN_A_ROW = 3
-"""So many failed allocations, one after the other, and no more are tried for those who wait; they
-are told that it failed once no allocation is under way any more."""
+"""Consecutive failed allocations after which no more are tried for the waiting clients. They are
+told of the failure as soon as no other allocation is under way."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How Front decides; times in seconds. The defaults are the published algorithm."""
+    """Policy of Front; times in seconds. The defaults are the published algorithm."""
 
     clients_per_node: int
     patience_s: float
     choice: Choice = "most-loaded"
     waiting: Waiting = "shared"
-    """Whether clients wait together for the room of one allocation, or each for its own."""
+    """Whether waiting clients share the room of one allocation, or each waits for its own."""
     warm_nodes: int = 0
-    """Nodes without clients that are kept ready."""
+    """Number of Nodes without clients that are kept ready."""
     release_delay_s: float = 0.0
-    """How long a Node without clients is kept."""
+    """Seconds for which a Node without clients is kept."""
     predictor_window_s: float = 0.0
-    """Above 0: clients are extrapolated linearly from so far back ..."""
+    """Window in seconds of a linear predictor of the number of clients; 0: no predictor."""
     predictor_horizon_s: float = 0.0
-    """... to so far ahead, and Nodes for them are allocated now."""
+    """Time in seconds that the predictor looks ahead; Nodes for its forecast are allocated now."""
     most_nodes: int | None = None
-    """The environment's quota; None: none."""
+    """The environment's quota of Nodes; None: no quota."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming the setting that is impossible."""
+        """Errors: ValueError naming the impossible setting."""
         if self.clients_per_node < 1:
             raise ValueError("clients_per_node: a Node serves at least one client")
         if self.most_nodes is not None and self.most_nodes < 1:
@@ -62,28 +62,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """Send the client to the Node."""
+    """Redirect the client to the Node."""
 
     client: int
     node: int
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Tell the client that it is not served."""
+    """Refuse to serve the client."""
 
     client: int
     outcome: Outcome
-    """`blocked`: its patience ended; `failed`: there is nothing to wait for."""
+    """`blocked`: its patience has ended; `failed`: no allocation can be expected."""
 
 
 class Allocate(msgspec.Struct, frozen=True):
-    """Ask the environment for an instance; `ready` or `failed` has to follow."""
+    """Request an instance from the environment; `ready` or `allocation_failed` must follow."""
 
     node: int
 
 
 class Release(msgspec.Struct, frozen=True):
-    """Give the instance back to the environment."""
+    """Release the instance."""
 
     node: int
 
@@ -92,7 +92,7 @@ Action = Redirect | Block | Allocate | Release
 
 
 class Books(msgspec.Struct):
-    """Every client that came, by what became of it: nobody is lost from them."""
+    """Counts of all clients by outcome; every client received has exactly one in the end."""
 
     received: int = 0
     served: int = 0
@@ -102,21 +102,21 @@ class Books(msgspec.Struct):
 
 
 class Front:
-    """State and decisions. Events come in the order of their times; each returns what to do."""
+    """State and decisions. Events must come in order of time; each returns the actions to take."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.books = Books()
         self.nodes: dict[int, int] = {}
-        """Clients of each Node that is ready."""
+        """Number of clients of each ready Node."""
         self.pending: dict[int, None] = {}
         """Allocations under way."""
         self.place: dict[int, int] = {}
         """Node of each client that is being served."""
         self.waiting: dict[int, float] = {}
-        """Clients without a Node and when their patience ends; in the order of arrival."""
+        """End of patience of each client without a Node, in order of arrival."""
         self._by_load: list[dict[int, None]] = [{} for _ in range(settings.clients_per_node + 1)]
-        self._loads = 0  # bit k is set where a Node with k clients exists
+        self._loads = 0  # bit k is set if a Node with k clients exists
         self._room = (1 << settings.clients_per_node) - 1
         self._empty: dict[int, float] = {}  # until when a Node without clients is kept, by time
         self._keep_s = max(settings.release_delay_s, settings.predictor_window_s)
@@ -127,11 +127,11 @@ class Front:
         self._failures = 0
 
     def start(self, now: float) -> list[Action]:
-        """Before the first client: allocate the Nodes that are to be kept ready."""
+        """Allocate the Nodes to be kept ready; call it before the first client."""
         return self._provision(now, [])
 
     def arrive(self, now: float, client: int) -> list[Action]:
-        """A client asks for the video. `client` must be new."""
+        """A client requests the video. Errors: ValueError if `client` is not new."""
         if client in self.place or client in self.waiting:
             raise ValueError(f"client {client} is here already")
         self.books.received += 1
@@ -145,10 +145,10 @@ class Front:
         return self._provision(now, actions)
 
     def leave(self, now: float, client: int, outcome: Outcome = "served") -> list[Action]:
-        """A client goes: `served` to the end of the video, or for another reason before it.
+        """A client leaves: `served` to the end of the video, or earlier for another reason.
 
-        One that waits has abandoned, whatever it says. A client that is not here, because it was
-        blocked or has left, changes nothing.
+        A client that is still waiting counts as abandoned in any case. A client that is unknown,
+        because it was blocked or has left, is ignored.
         """
         if client in self.waiting:
             del self.waiting[client]
@@ -167,7 +167,7 @@ class Front:
         return self._provision(now, actions)
 
     def ready(self, now: float, node: int) -> list[Action]:
-        """An allocation ended well: who waits longest is served first."""
+        """An allocation has succeeded; clients are placed in order of arrival."""
         if node not in self.pending:
             return []
         del self.pending[node]
@@ -180,14 +180,14 @@ class Front:
         return self._provision(now, actions)
 
     def allocation_failed(self, now: float, node: int) -> list[Action]:
-        """An allocation ended badly; it is tried again, some times, while clients wait."""
+        """An allocation has failed; it is retried a few times while clients wait."""
         if node not in self.pending:
             return []
         del self.pending[node]
         self._failures += 1
         if self._failures < FAILURES_IN_A_ROW:
             return self._provision(now, [])
-        if self.pending:  # a quota may be used up, but there is still something to wait for
+        if self.pending:  # a quota may be used up, but another allocation may still succeed
             return []
         self._failures = 0
         actions: list[Action] = [Block(client, "failed") for client in self.waiting]
@@ -196,7 +196,7 @@ class Front:
         return actions
 
     def lost(self, now: float, node: int) -> list[Action]:
-        """An instance died: its clients have failed, and come again if they like."""
+        """An instance has died; its clients count as failed and may request the video again."""
         if node not in self.nodes:
             return self.allocation_failed(now, node)
         gone = self._members[node]
@@ -207,11 +207,11 @@ class Front:
         return self._provision(now, [])
 
     def clients_of(self, node: int) -> tuple[int, ...]:
-        """Who is being served by a Node."""
+        """Clients that a Node is serving."""
         return tuple(self._members.get(node, ()))
 
     def due(self) -> float:
-        """When `tick` has something to do next; infinity where never."""
+        """Time at which `tick` must be called next; infinity if there is nothing to do."""
         if not (self.waiting or self._empty):
             return math.inf
         due = math.inf
@@ -222,7 +222,7 @@ class Front:
         return due
 
     def tick(self, now: float) -> list[Action]:
-        """Block who has waited too long, release what was empty too long."""
+        """Block clients whose patience has ended, and release Nodes that were empty too long."""
         actions: list[Action] = []
         late = list(takewhile(lambda client: self.waiting[client] <= now, self.waiting))
         for client in late:
@@ -245,7 +245,7 @@ class Front:
         return next(iter(self._by_load[load]))
 
     def _seat(self, actions: list[Action]) -> None:
-        """Serve who waits, while there is room."""
+        """Place waiting clients as long as there is room."""
         while self.waiting:
             node = self._choose()
             if node is None:
@@ -293,7 +293,7 @@ class Front:
             self._release_spare(now, node, actions)
 
     def _release_spare(self, now: float, node: int, actions: list[Action]) -> None:
-        """Release a Node without clients, unless the policy wants it kept ready."""
+        """Release a Node without clients, unless the policy needs it."""
         if self._missing(now, len(self.nodes) - 1) <= 0:
             self._remove(node)
             actions.append(Release(node))
@@ -301,7 +301,7 @@ class Front:
             self._empty[node] = now + self._keep_s
 
     def _provision(self, now: float, actions: list[Action]) -> list[Action]:
-        """Allocate what is missing, as far as the quota lets us."""
+        """Allocate missing instances within the quota."""
         if not (self.waiting or self._foresees):
             return actions
         missing = self._missing(now, len(self.nodes))
@@ -316,7 +316,7 @@ class Front:
         return actions
 
     def _missing(self, now: float, ready: int) -> int:
-        """Instances to allocate beyond those under way, with `ready` Nodes; may be below 0."""
+        """Instances to allocate beyond those under way, with `ready` Nodes; may be negative."""
         settings = self.settings
         waiting = len(self.waiting)
         each = 1 if settings.waiting == "each" else settings.clients_per_node
@@ -330,14 +330,14 @@ class Front:
         return missing
 
     def _predicted(self, now: float) -> int:
-        """Nodes for the clients that a straight line through the window foresees."""
+        """Nodes for the number of clients that is extrapolated linearly from the window."""
         clients = len(self.place) + len(self.waiting)
         history = self._history
         history.append((now, clients))
         while len(history) > 2 and history[1][0] <= now - self.settings.predictor_window_s:
             history.popleft()
         then, before = history[0]
-        # Two arrivals an instant apart are no trend: the rise counts over the window at least.
+        # Two arrivals in quick succession are no trend: divide by the whole window at least.
         slope = (clients - before) / max(now - then, self.settings.predictor_window_s)
         ahead = clients + slope * self.settings.predictor_horizon_s
         return math.ceil(max(0.0, ahead) / self.settings.clients_per_node)

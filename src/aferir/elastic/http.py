@@ -1,4 +1,4 @@
-"""As much of HTTP/1.1 as Front speaks (RFC 9112): one request of a few lines on each connection."""
+"""The subset of HTTP/1.1 that Front supports (RFC 9112): one small request per connection."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _METHODS = ("GET", "HEAD", "DELETE", "POST")
 
 
 def url(address: str, port: int) -> str:
-    """The URL of the root of a server at a numeric address."""
+    """URL of the root of a server at a numeric address."""
     return f"http://[{address}]:{port}/" if ":" in address else f"http://{address}:{port}/"
 
 
 class BadRequestError(Exception):
-    """What a client sent is no request that we answer; its status says why."""
+    """A request that is malformed or not supported; `status` is the response's."""
 
     def __init__(self, status: HTTPStatus) -> None:
         super().__init__(status.phrase)
@@ -36,9 +36,9 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def parse(head: bytes) -> Request:
-    """The request whose head, without the empty line at its end, this is.
+    """Parse the head of a request, without the empty line at its end.
 
-    Errors: BadRequestError for anything else.
+    Errors: BadRequestError if it is malformed or not supported.
     """
     try:
         first, *lines = head.decode("ascii").split("\r\n")
@@ -64,10 +64,11 @@ def parse(head: bytes) -> Request:
 
 
 async def read(reader: asyncio.StreamReader, limit_s: float) -> Request:
-    """The next request; the reader has to be limited to `MOST_HEAD_BYTES`.
+    """Read the next request; the reader's limit must be `MOST_HEAD_BYTES`.
 
-    Errors: BadRequestError, TimeoutError where the head takes longer than `limit_s`,
-    asyncio.IncompleteReadError or OSError where the client went before it was complete.
+    Errors: BadRequestError; TimeoutError if the head takes longer than `limit_s`;
+    asyncio.IncompleteReadError or OSError if the client closes the connection before it is
+    complete.
     """
     try:
         async with asyncio.timeout(limit_s):
@@ -83,7 +84,7 @@ def answer(
     body: bytes = b"",
     kind: str = "text/plain",
 ) -> bytes:
-    """A whole answer, after which the connection is closed."""
+    """A complete response, after which the connection is closed."""
     lines = [f"HTTP/1.1 {status.value} {status.phrase}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
     if body:

@@ -1,4 +1,4 @@
-"""What became of every client, on the disk before anybody is told: it outlives Front."""
+"""A log of every client's outcome, written before the client is told; it survives Front."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OUTCOMES: tuple[Outcome, ...] = ("served", "abandoned", "blocked", "failed")
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One event; `subject` is the number of a client or of a Node, `at_s` the time of day."""
+    """One event; `subject` is the number of a client or a Node, `at_s` seconds since the epoch."""
 
     at_s: float
     event: Event
@@ -38,18 +38,18 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Ledger:
-    """An append-only file of events, a line of JSON each.
+    """An append-only file of events, one line of JSON each.
 
-    A file that an earlier Front left is gone on with: clients that it had and did not settle
-    have failed, since the new one knows nothing of them.
+    A file left by an earlier Front is continued: clients without an outcome in it count as failed,
+    since the new Front does not know them.
     """
 
     def __init__(self, path: Path, now_s: float) -> None:
-        """Errors: OSError where the file cannot be written."""
+        """Open or create the file. Errors: OSError if it cannot be written."""
         self.counts: Counter[str] = Counter()
         self.next_client = 0
         lines = _read(path)
-        # A line that was torn by a crash must not swallow the next one.
+        # A line that a crash has truncated must not be joined with the next one.
         self._stream = path.open("a", encoding="utf-8")
         if path.stat().st_size:
             self._stream.write("\n")
@@ -66,7 +66,7 @@ class Ledger:
             self.write(now_s, "failed", client)
 
     def __enter__(self) -> Self:
-        """Nothing but itself."""
+        """Return the ledger itself."""
         return self
 
     def __exit__(
@@ -83,20 +83,20 @@ class Ledger:
         self._stream.close()
 
     def write(self, now_s: float, event: Event, subject: int = -1) -> None:
-        """Append one event, and hand it to the kernel."""
+        """Append one event and flush it to the kernel."""
         self.counts[event] += 1
         line = msgspec.json.encode(Line(round(now_s, 6), event, subject)).decode()
         self._stream.write(line + "\n")
         self._stream.flush()
 
     def books(self) -> Books:
-        """Every client of this Front and of those before it."""
+        """Counts of all clients of this Front and of earlier ones."""
         counts = {name: self.counts[name] for name in (_RECEIVED, *_OUTCOMES)}
         return Books(**counts)
 
 
 def _read(path: Path) -> list[Line]:
-    """Whole lines of the file; none where there is no file."""
+    """The file's complete lines; [] if there is no file."""
     if not path.exists():
         return []
     lines = []

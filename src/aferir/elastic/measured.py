@@ -1,4 +1,4 @@
-"""What the first two steps found, kept for the third: how much a host serves, and TaR."""
+"""Stores results of the first two steps for the third: capacity of a host, and TaR."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _MOST_LATENCIES = 20
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured of one kind of host; empty where nothing was measured yet."""
+    """Results for one kind of host; empty if nothing has been measured yet."""
 
     streams: dict[int, float] = {}
-    """Instances on the host (0: none, the host itself) to streams that it sustained."""
+    """Number of instances (0: the host itself) to the streams that the host sustained."""
     allocation_s: dict[str, tuple[float, ...]] = {}
-    """`cold` or `warm` to the last allocations."""
+    """`cold` or `warm` to the latest allocation times in seconds."""
 
     def clients_per_node(self, instances: int) -> int | None:
-        """Streams for each of so many instances; None: not measured, or none was sustained."""
+        """Streams per instance; None if not measured, or none was sustained."""
         streams = self.streams.get(instances, 0.0)
         return max(1, int(streams // max(1, instances))) if streams else None
 
 
 def load(layout: Layout, video: Video) -> Measured:
-    """What is known of such a host; nothing where the file is missing or unreadable."""
+    """Stored results for such a host; empty if the file is missing or unreadable."""
     try:
         return msgspec.json.decode(_path(layout, video).read_bytes(), type=Measured)
     except (OSError, msgspec.DecodeError):
@@ -36,7 +36,7 @@ def load(layout: Layout, video: Video) -> Measured:
 
 
 def keep_streams(layout: Layout, video: Video, instances: int, streams: float) -> None:
-    """Remember a capacity; the newest one counts. Errors: OSError."""
+    """Store a capacity; it replaces an earlier one. Errors: OSError."""
     known = load(layout, video)
     _save(
         layout,
@@ -46,7 +46,7 @@ def keep_streams(layout: Layout, video: Video, instances: int, streams: float) -
 
 
 def keep_allocation(layout: Layout, video: Video, cache: str, seconds: float) -> None:
-    """Remember an allocation beside those before it. Errors: OSError."""
+    """Store an allocation time; only the last 20 are kept. Errors: OSError."""
     known = load(layout, video)
     latest = (*known.allocation_s.get(cache, ()), seconds)[-_MOST_LATENCIES:]
     _save(
@@ -62,7 +62,7 @@ def _save(layout: Layout, video: Video, known: Measured) -> None:
 
 
 def _path(layout: Layout, video: Video) -> Path:
-    """One file for all that decides what a host can do."""
+    """Path of the file for everything that determines a host's capacity."""
     quota = layout.cpus * (layout.cpu_quota or 1.0)
     name = f"{layout.technology}-{layout.rate_bps:.0f}-{quota:g}"
     name += f"-{video.bitrate_bps:.0f}-{video.limit_bps}.json"

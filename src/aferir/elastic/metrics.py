@@ -1,7 +1,7 @@
-"""How well supply followed demand: the elasticity metrics of the SPEC Research Group.
+"""Elasticity metrics of the SPEC Research Group: how well supply follows demand.
 
-Herbst and others, "Ready for Rain? A View from SPEC Research on the Future of Cloud Metrics",
-SPEC RG technical report 2016-01: accuracy and timeshare of under- and over-provisioning, jitter.
+Herbst and others, "Ready for Rain? A View from SPEC Research on the Future of Cloud Metrics", SPEC
+RG technical report 2016-01: accuracy and timeshare of under- and over-provisioning, jitter.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ import numpy as np
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """The state after each event; it holds until the next one. All of one length."""
+    """The state after each event, which lasts until the next one. All fields have one length."""
 
     times_s: tuple[float, ...]
     clients: tuple[int, ...]
-    """Served and waiting."""
+    """Number of clients, served and waiting."""
     nodes: tuple[int, ...]
-    """Ready."""
+    """Number of ready Nodes."""
 
 
 class Elasticity(msgspec.Struct, frozen=True, kw_only=True):
-    """Demand is the Nodes that the clients of a moment need, supply those that are ready."""
+    """Metrics of a trace. Demand: Nodes that the clients need; supply: Nodes that are ready."""
 
     under_accuracy: float
-    """Mean Nodes that were missing, relative to the demand."""
+    """Mean number of missing Nodes, relative to the demand."""
     over_accuracy: float
-    """Mean Nodes too many, relative to the demand; moments without demand do not count."""
+    """Mean number of surplus Nodes, relative to the demand; times without demand do not count."""
     under_timeshare: float
     """Share of the time in which Nodes were missing."""
     over_timeshare: float
-    """Share of the time in which there were too many."""
+    """Share of the time in which there were surplus Nodes."""
     jitter: float
-    """Changes of the supply beyond those of the demand, per second; below 0: too few."""
+    """Changes of the supply minus changes of the demand, per second; may be negative."""
     node_seconds: float
-    """What the environment charges for."""
+    """Node seconds, which the environment charges for."""
 
 
 def elasticity(trace: Trace, clients_per_node: int) -> Elasticity:
-    """Metrics over the whole trace; all 0 where it has no duration."""
+    """Metrics over the whole trace; all 0 if it has no duration."""
     times = np.asarray(trace.times_s)
     if times.size < 2 or times[-1] <= times[0]:
         return Elasticity(

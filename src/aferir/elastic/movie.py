@@ -29,35 +29,37 @@ from aferir.programs.figures import Figures
 
 PROGRAM = "elastic-movie"
 _GRACE_S = 5.0
-"""Front blocks who waits too long; a viewer goes by itself only where Front says nothing."""
+"""Seconds of a viewer's patience beyond that of Front, so that it gives up by itself only if Front
+does not answer."""
 _RELEASES_S = 180.0
-"""Time for what is still being made when the last viewer has gone, to be given back."""
+"""Seconds after the last viewer within which pending instances must be released."""
 _LATE, _LATE_S = 0.1, 0.05
-"""So much of the patience, and so long at least, may a viewer's own host take before we say it."""
+"""Delay by a viewer's own host from which on a warning is issued: a share of the patience, and at
+least that many seconds."""
 _POINTS = 500
-"""Points of a curve over time."""
+"""Largest number of points of a curve over time."""
 
 
 class Show(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of ElasticMovie."""
+    """Conditions of one run of ElasticMovie."""
 
     load: Load
     policy: Settings
     startup_s: float
-    """Seconds of video that a viewer buffers before playing."""
+    """Seconds of video that a viewer buffers before it plays."""
     seed: tuple[int, ...]
     bitrate_bps: float = VIDEO_BPS
-    """The rate at which viewers play."""
+    """Bit rate at which viewers play the video."""
     front: str = "127.0.0.1"
-    """Address that Front answers on, and viewers ask."""
+    """Address on which Front listens, and to which viewers send requests."""
     allocation_s: float = Limits().allocation_s
-    """Then an allocation counts as failed."""
+    """Seconds after which an allocation counts as failed."""
     expected_s: tuple[float, ...] = ()
-    """What step 2 found of allocations; empty: nothing is known."""
+    """Allocation times in seconds from step 2; () if unknown."""
 
 
 def intended(show: Show) -> tuple[float, ...]:
-    """When each viewer comes, in seconds from the start: the same for the same seed."""
+    """Arrival times of the viewers in seconds from the start; the same for the same seed."""
     load = show.load
     rng = np.random.default_rng(list(show.seed))
     times = arrivals(load.shape, clients=load.clients, interarrival_s=load.interarrival_s, rng=rng)
@@ -73,15 +75,14 @@ def play(
     tell: Callable[[str], None] = print,
     audience: Audience | None = None,
 ) -> Figures:
-    """Play it, from the first viewer to the last release.
+    """Run the service from the first viewer to the last release.
 
-    `folder` takes the ledger; `live` listens for who wants to look, and `tell` is told where. The
-    audience sits here unless it is another one. Errors: AferirError where the service or the
-    viewers' program cannot run at all, or instances do not end; what fails within the run is
-    counted.
+    `folder`: place of the ledger; `live`: socket for the live page, whose URL is passed to `tell`;
+    `audience`: by default all viewers run here. Errors: AferirError if the service or the viewers'
+    program cannot run, or instances do not end; failures within the run are counted.
     """
     with CloudSite(cloud) as site, Ledger(folder / "ledger", 0.0) as ledger:
-        # Video at the rate at which it is played, and as much again for who stands still.
+        # The video's duration, and as much again for viewers that stall.
         stay_s = 2 * show.load.video_s + 60.0
         limits = Limits(stay_s=stay_s, allocation_s=show.allocation_s)
         service = Service(show.policy, site, ledger, limits)
@@ -149,7 +150,7 @@ def _figures(
 
 
 def _of_clients(show: Show, books: Books, watched: Watched) -> tuple[Sample, ...]:
-    """QtRvS, PcAf, PcBl and AggBand (Dutra 2015, 4.2), and what viewers felt."""
+    """QtRvS, PcAf, PcBl and AggBand (Dutra 2015, 4.2), and the viewers' experience."""
     received = max(1, books.received)
     streaming = sum(1 for count in watched.streaming_by_second if count > 0)
     return (
@@ -209,7 +210,7 @@ def _of_places(seen: Seen) -> tuple[Sample, ...]:
 
 
 def _over_time(metric: str, unit: str, times_s: Sequence[float], values: Sequence[float]) -> Series:
-    """The state that holds at equally distant times, from 0 on; at most so many points."""
+    """The step function sampled at equal intervals from 0 on, with at most 500 points."""
     last_s = times_s[-1] if times_s else 0.0
     step_s = max(0.1, last_s / _POINTS)
     at = step_s * np.arange(1 + int(last_s / step_s))
@@ -227,7 +228,7 @@ def _over_time(metric: str, unit: str, times_s: Sequence[float], values: Sequenc
 
 
 def _doubts(show: Show, books: Books, seen: Seen) -> tuple[Warning, ...]:
-    """What a reader has to know: who was too slow, and where the two books differ."""
+    """Warnings: components that were too slow, and counts of Front and viewers that differ."""
     found, watched = [], seen.watched
     if watched.own_violations:
         said = f"{watched.own_violations} violations are of the viewers' own machine"

@@ -1,4 +1,4 @@
-"""A Node: NGINX that sends one video, each client at a limited rate."""
+"""A Node: NGINX that sends one video, to each client at a limited rate."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 class Node(msgspec.Struct, frozen=True):
-    """One that runs."""
+    """A running Node."""
 
     url: str
-    """Address of the video."""
+    """URL of the video."""
     pid: int
-    """Number of NGINX's worker, which does the work."""
+    """Process ID of NGINX's worker."""
 
 
 def configuration(
@@ -41,7 +41,7 @@ def configuration(
     connections: int = _CONNECTIONS,
     foreground: bool = True,
 ) -> str:
-    """Text of nginx.conf for one worker; everything that it writes is in `folder`."""
+    """Text of nginx.conf for one worker; NGINX writes only to `folder`."""
     temporary = "\n".join(f"  {name}_temp_path {folder}/{name};" for name in _TEMPORARY)
     return f"""worker_processes 1;
 worker_rlimit_nofile {2 * connections};
@@ -73,9 +73,9 @@ def native_node(
     address: str = "127.0.0.1",
     inside: str | None = None,
 ) -> Iterator[Node]:
-    """Run one and end it; `inside` is the network namespace that has the address.
+    """Start a Node and end it afterwards; `inside`: network namespace that has the address.
 
-    Errors: MissingError without NGINX, ProgramError where it does not answer.
+    Errors: MissingError if NGINX is not installed, ProgramError if it does not answer.
     """
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
     if nginx is None:
@@ -91,7 +91,7 @@ def native_node(
         )
         command = [nginx, "-e", str(folder / "error.log"), "-c", str(path)]
         within = ["ip", "netns", "exec", inside] if inside else []
-        # NGINX forgets its parent: a worker would outlive all that is killed.
+        # NGINX clears its parent-death signal: a worker would survive a kill of its parents.
         alone = process.ALONE if os.geteuid() == 0 else ()
         child = process.start([*within, *alone, *command], stderr=subprocess.PIPE)
         try:
@@ -102,7 +102,7 @@ def native_node(
 
 
 def template(video: Path, folder: Path, *, sent_bps: int = SENT_BPS) -> Template:
-    """What makes an image one of a Node; `folder` is for a file that has to last as long."""
+    """Template of a Node's image; `folder` is for a file that must last as long as it does."""
     path = folder / "nginx.conf"
     path.write_text(
         configuration(_INSIDE, "0.0.0.0", 80, sent_bps=sent_bps, foreground=False),  # noqa: S104 - an instance's own
@@ -122,7 +122,7 @@ def _free_port() -> int:
 
 
 def _worker(child: subprocess.Popen[str], address: str, port: int, *, generations: int) -> int:
-    """Wait until it answers. Errors: ProgramError where it does not."""
+    """Wait until NGINX listens; the process ID of its worker. Errors: ProgramError."""
     found: list[int] = []
 
     def answers_or_ended() -> bool:

@@ -1,4 +1,4 @@
-"""The live page: it asks for the status once a second and draws four curves."""
+"""The live page: it requests the status once a second and draws four curves."""
 
 LIVE = b"""<!doctype html>
 <html lang="en">

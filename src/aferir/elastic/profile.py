@@ -1,4 +1,4 @@
-"""Where the processors' time goes, by program and symbol, as perf(1) samples it on all of them."""
+"""CPU profile by program and symbol, sampled by perf(1) on all CPUs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from aferir.machine import packages
 from aferir.model.record import Series, Warning
 
 _HZ = "199"
-"""Not in step with anything that happens a hundred times a second."""
+"""Sampling rate in Hz, chosen to be out of step with events at 100 Hz."""
 _MOST_ROWS = 15
 _LIMIT_S = 120.0
 _END_S = 20.0
 
 Shares = dict[tuple[str, str], float]
-"""Percent of all samples, idle ones (`swapper`) too, by program and symbol."""
+"""Percent of all samples, including idle ones (`swapper`), by program and symbol."""
 
 
 class Profile:
-    """What was seen, once it is over."""
+    """Result of a profile, filled when it ends."""
 
     def __init__(self) -> None:
         self.series: tuple[Series, ...] = ()
@@ -31,7 +31,7 @@ class Profile:
 
 @contextlib.contextmanager
 def profiled(folder: Path) -> Iterator[Profile]:
-    """Sample while the body runs; where that is not allowed the profile says so, and why."""
+    """Sample while the body runs; if that is not permitted, the profile contains a warning."""
     made = Profile()
     data, said = folder / "perf.data", folder / "perf.said"
     try:
@@ -55,7 +55,10 @@ def profiled(folder: Path) -> Iterator[Profile]:
 
 
 def require() -> None:
-    """Errors: MissingError without perf, ProgramError where it may not look at all processors."""
+    """Check that perf can sample all CPUs.
+
+    Errors: MissingError if perf is not installed, ProgramError if it lacks the permission.
+    """
     if packages.missing(["perf"]):
         raise MissingError("perf is not here", remedy=packages.install_command(["perf"]))
     try:
@@ -72,7 +75,7 @@ def require() -> None:
 
 
 def parse(text: str) -> Shares:
-    """`perf report -t ';' -F overhead,comm,sym`: lines of percent, program and symbol."""
+    """Shares from `perf report -t ';' -F overhead,comm,sym`: lines of percent, program, symbol."""
     shares: Shares = {}
     for line in text.splitlines():
         fields = [field.strip() for field in line.split(";", 2)]

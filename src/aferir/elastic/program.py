@@ -1,8 +1,7 @@
 """The three steps of ElasticMovie: allocation latency, streams of a host, and the service itself.
 
-The program is aferir itself (`aferir elastic measure`), which makes hosts, a network and instances
-and removes them again; so it runs on the host, and instances are inside, or of the cloud that its
-environment is.
+The programs run `aferir elastic measure`, which creates hosts, a network and instances and removes
+them again. They run on the host; instances are inside it, or in the cloud of the environment.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _INSTANCE = {"container": 64 * 2**20, "vm": 320 * 2**20}
 
 
 def front_address(written: str) -> str:
-    """An address that viewers could ask. Errors: ValueError in words."""
+    """An address that viewers can reach. Errors: ValueError that says what is wrong."""
     try:
         found = ipaddress.ip_address(written)
     except ValueError:
@@ -43,7 +42,7 @@ def front_address(written: str) -> str:
 
 
 def scheduler_address(written: str) -> str:
-    """Where a scheduler of Dask listens. Errors: ValueError in words."""
+    """Address of a Dask scheduler. Errors: ValueError that says what is wrong."""
     if not re.fullmatch(SCHEDULER, written):
         raise ValueError("is no address of a scheduler of Dask")
     return written
@@ -53,7 +52,7 @@ SCHEDULER = r"[a-z]+://[^/\s]+:[0-9]{1,5}"
 
 
 class VideoParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of what is served."""
+    """Parameters of the video that is served."""
 
     video: Annotated[float, duration("length of the video", 1.0, 7200.0)] = 20.0
     bitrate_mbit: Annotated[float, number("at which it is played", 0.1, 100.0, unit="Mbit/s")] = (
@@ -72,7 +71,7 @@ class VideoParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostsParameters(VideoParameters, frozen=True, kw_only=True):
-    """What may be said of hosts and of the instances on them."""
+    """Parameters of hosts and of the instances on them."""
 
     technology: Annotated[Literal["container", "vm"], told("of instances")] = "container"
     hosts: (
@@ -102,14 +101,14 @@ class HostsParameters(VideoParameters, frozen=True, kw_only=True):
 
 
 class AllocationParameters(HostsParameters, frozen=True, kw_only=True):
-    """What may be said of one instance that is made and given back."""
+    """Parameters of the allocation and release of one instance."""
 
 
 _Startup = Annotated[float, duration("buffer of a viewer", 0.1, 60.0)]
 
 
 class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
-    """What may be said of the streams that a host sustains."""
+    """Parameters of the search for the streams that a host sustains."""
 
     startup: _Startup = 1.0
     instances: Annotated[int, whole("that share the streams; 0: the host itself", 0, 64)] = 0
@@ -118,7 +117,7 @@ class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
 
 
 class MovieParameters(HostsParameters, frozen=True, kw_only=True):
-    """What may be said of the service itself under a load."""
+    """Parameters of the service under a load."""
 
     startup: _Startup = 1.0
     clients: Annotated[int, whole("in all", 1, 100_000)] = 50
@@ -160,7 +159,7 @@ _Values = TypeVar("_Values", bound=HostsParameters)
 
 
 class Elastic(Program[_Values]):
-    """Parameters as the options of `aferir elastic measure`."""
+    """Runs one step by `aferir elastic measure`, with the parameters as its options."""
 
     def __init__(self, step: str, parameters: type[_Values]) -> None:
         self.name = f"elastic-{step}"
@@ -169,18 +168,18 @@ class Elastic(Program[_Values]):
         self._step = step
 
     def validate(self, parameters: _Values) -> list[Wrong]:
-        """What is sent more slowly than it is played comes too late."""
+        """Check that the video is not sent more slowly than it is played."""
         if not 0 < parameters.sent_mbit < parameters.bitrate_mbit:
             return []
         said = f"{parameters.sent_mbit:g} is below the rate at which the video is played"
         return [Wrong("sent_mbit", said, "write more than `bitrate_mbit`, or 0")]
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Memory of aferir, and of one instance at least."""
+        """Memory in bytes of aferir and of at least one instance."""
         return _BASE + _INSTANCE[parameters.technology]
 
     def check(self) -> list[Finding]:
-        """Root, and the programs that make networks and serve videos."""
+        """Findings on root privileges, and on programs that create networks and serve videos."""
         if not privileges.is_root():
             said = "simulated hosts need root"
             return [Finding(self.name, "missing", said, privileges.as_root_command())]
@@ -192,14 +191,14 @@ class Elastic(Program[_Values]):
         return [Finding(self.name, "ok", "simulated hosts can be made")]
 
     def command(self, parameters: _Values) -> Command:
-        """Errors: MissingError where the viewers' program was not built."""
+        """The command line. Errors: MissingError if the viewers' program was not built."""
         kernel_path(_VIEWERS)
         run = ("-m", "aferir", "elastic", "measure", self._step, "--json")
         told = ("--parameters", document(parameters))
         return Command(Path(sys.executable), (*run, *told))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
-        """The figures that the step itself names. Errors: as in `Workload.parse`."""
+        """The figures that the step prints. Errors: as for `Workload.parse`."""
         return parse_figures(stdout, self.name)
 
 

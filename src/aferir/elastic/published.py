@@ -1,4 +1,4 @@
-"""Dutra 2015, Table 5.8, simulated from Table 5.5: what latency alone explains, and what not."""
+"""Dutra 2015, Table 5.8, simulated from Table 5.5: how much of it latency alone explains."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LATENCIES = "allocation_latency.csv"
 _BLOCKED = "vod_blocking.csv"
 _STEPS = 14
 _LONGEST = 8.0
-"""Latencies up to so many times the patience are tried."""
+"""Longest latency that is tried, in multiples of the patience."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One published row, and the latency of its environment; seconds."""
+    """One published row, and the latency of its environment; times in seconds."""
 
     iaas: str
     hypervisor: str
@@ -31,30 +31,31 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     load: Load
     clients_per_node: int
     latency_mean_s: float
-    """Table 5.5, and the configuration of the network after the boot where there was one."""
+    """Mean of Table 5.5, plus the network configuration after the boot if there was one."""
     latency_sd_s: float
     blocked_percent: float
     blocked_best: int | None
-    """Clients in the best of ten runs; None: not published."""
+    """Blocked clients in the best of ten runs; None: not published."""
     blocked_worst: int | None
 
 
 class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell simulated as often as it was run."""
+    """Simulation of one cell, with as many runs as published."""
 
     cell: Cell
     blocked: tuple[int, ...]
-    """Clients, run by run."""
+    """Blocked clients of each run."""
     blocked_percent: float
     inside: bool | None
-    """Whether the mean lies within best and worst; None where those were not published."""
+    """Whether the mean is between the published best and worst; None if those were not
+    published."""
     needed_latency_s: float | None
-    """Mean latency that would block as many clients as published, with the same variation; None
-    where the published mean is met within the published range, or no latency does it."""
+    """Mean latency that would block as many clients as published, with the same relative variation;
+    None if the simulated mean is within the published range, or no latency blocks as many."""
 
 
 def read(folder: Path) -> tuple[Cell, ...]:
-    """The ten cells. Errors: OSError; KeyError or ValueError where a file has lost a column."""
+    """The ten cells. Errors: OSError; KeyError or ValueError if a file lacks a column."""
     latencies = {(row["iaas"], row["hypervisor"]): row for row in _rows(folder / _LATENCIES)}
     return tuple(
         _cell(row, latencies[row["iaas"], row["hypervisor"]]) for row in _rows(folder / _BLOCKED)
@@ -62,7 +63,7 @@ def read(folder: Path) -> tuple[Cell, ...]:
 
 
 def reproduce(cell: Cell, seed: int) -> Reproduced:
-    """Simulate a cell ten times; where it differs, find the latency that would explain it."""
+    """Simulate a cell ten times; if it differs, find the latency that would explain the results."""
     runs = _runs(cell, cell.latency_mean_s, seed)
     blocked = tuple(run.books.blocked for run in runs)
     inside = None
@@ -114,7 +115,7 @@ def _runs(cell: Cell, latency_s: float, seed: int) -> Sequence[Result]:
 
 
 def _needed(cell: Cell, seed: int) -> float | None:
-    """Bisect: more latency blocks more clients, up to chance, which the seed keeps the same."""
+    """Bisect for the latency: longer ones block more clients, as the seed is always the same."""
 
     def blocked(latency_s: float) -> float:
         return mean(run.blocked_percent for run in _runs(cell, latency_s, seed))

@@ -1,4 +1,4 @@
-"""Front as a service: timers around the state machine, and allocations on its behalf."""
+"""Front as a service: runs the state machine with timers, allocations and connections."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ _RELEASE_ATTEMPTS = 3
 
 
 class Site(Protocol):
-    """The environment that instances come from. Only AferirError and OSError are raised."""
+    """An environment that provides instances. Raises only AferirError and OSError."""
 
     async def allocate(self, node: int) -> str:
-        """Make the instance of a Node; the URL of the video there. Failed: nothing is left."""
+        """Create the instance of a Node; returns its video's URL. A failure leaves nothing."""
         ...
 
     async def release(self, node: int) -> None:
-        """Give it back; one that does not exist is fine."""
+        """Release the instance of a Node; one that does not exist is ignored."""
         ...
 
     async def alive(self, node: int) -> bool:
-        """Whether it still serves."""
+        """Whether the instance still serves."""
         ...
 
     async def release_all(self) -> None:
-        """Give back whatever an earlier Front has left."""
+        """Release all instances that an earlier Front left."""
         ...
 
     def sent_bytes(self) -> int:
-        """What all instances together have sent, ever."""
+        """Bytes that all instances together have sent since the start."""
         ...
 
 
 class Service:
-    """One Front. Everything happens in the event loop that `start` was called in."""
+    """One Front; everything runs in the event loop in which `start` was called."""
 
     def __init__(
         self, settings: Settings, site: Site, ledger: Ledger, limits: Limits | None = None
     ) -> None:
         self.allocations_s: list[float] = []
-        """How long each allocation took that ended well."""
+        """Duration in seconds of each successful allocation."""
         self.releases_s: list[float] = []
         self._front = Front(settings)
         self._site = site
@@ -74,15 +74,15 @@ class Service:
 
     @property
     def token(self) -> str:
-        """The token of whoever may look at it."""
+        """Token for the status and the live page."""
         return self._door.token
 
     async def start(
         self, address: str = "127.0.0.1", port: int = 0, also: socket.socket | None = None
     ) -> int:
-        """End what an earlier Front left and listen, on another socket `also`; the port.
+        """Release what an earlier Front left, and listen; returns the port.
 
-        Errors: OSError.
+        `also`: another socket to listen on. Errors: OSError.
         """
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
@@ -99,7 +99,7 @@ class Service:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Refuse who still waits, give back every instance; who is being served has failed."""
+        """Refuse waiting clients, count served ones as failed, and release every instance."""
         await self.abort()
         now = self._now()
         for client in (*self._front.waiting, *self._front.place):
@@ -110,7 +110,7 @@ class Service:
         self._trace(now)
 
     async def abort(self) -> None:
-        """Stop at once as if killed: no books, and instances stay."""
+        """Stop at once, as if killed: no outcomes are logged, and instances remain."""
         self._door.closed = True
         for server in (self._server, self._also):
             if server is not None:
@@ -124,7 +124,7 @@ class Service:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def seen(self) -> Seen:
-        """The state of this moment."""
+        """The present state."""
         front = self._front
         return Seen(
             books=msgspec.structs.asdict(self._ledger.books()),
@@ -144,9 +144,9 @@ class Service:
         )
 
     async def settled(self) -> None:
-        """Wait until nobody is here and no allocation or release is under way."""
+        """Wait until there are no clients, and no allocation or release is under way."""
         front = self._front
-        # The watch is a task as well.
+        # One task is always there: the health check.
         while front.place or front.waiting or front.pending or len(self._tasks) > 1:  # noqa: ASYNC110 - four things
             await asyncio.sleep(0.05)
 
@@ -162,7 +162,7 @@ class Service:
         task.add_done_callback(self._tasks.discard)
 
     def _follow(self, actions: Sequence[Action]) -> None:
-        """Do what Front says, and set the alarm for what it will say."""
+        """Carry out Front's actions, and set the timer for its next one."""
         now = self._now()
         for action in actions:
             if isinstance(action, Allocate):
@@ -184,7 +184,7 @@ class Service:
             self._timer = self._loop.call_at(self._began + due, self._tick)
 
     def _tick(self) -> None:
-        # The loop's clock may be a rounding error early.
+        # The loop may call a rounding error early.
         self._follow(self._front.tick(max(self._now(), self._front.due())))
 
     def _trace(self, now: float) -> None:
@@ -216,7 +216,7 @@ class Service:
         self._follow(self._front.allocation_failed(self._now(), node))
 
     async def _give_back_late(self, work: asyncio.Future[str], node: int) -> None:
-        """An allocation that nobody waits for any more may still end well."""
+        """Release an instance whose allocation succeeds after its timeout."""
         with contextlib.suppress(AferirError, OSError):
             await work
             await self._release(node)
@@ -235,7 +235,7 @@ class Service:
                 return
 
     async def _watch(self) -> None:
-        """Look at every Node now and then; the clients of one that died have failed."""
+        """Check every Node's health regularly; clients of a dead one count as failed."""
         while True:
             await asyncio.sleep(self._limits.watch_s)
             nodes = list(self._front.nodes)
@@ -250,7 +250,7 @@ class Service:
                     self._spawn(self._release(node))
 
     def receive(self) -> tuple[int, asyncio.Future[Action]]:
-        """A new client, which Front knows from now on."""
+        """Register a new client with Front; returns its number and a future of its place."""
         client = self._next_client
         self._next_client += 1
         self._note("received", client)
@@ -260,11 +260,11 @@ class Service:
         return client, placed
 
     def answered(self, client: int) -> None:
-        """Nobody waits for its place any more."""
+        """Drop the future of a client's place."""
         del self._answers[client]
 
     def depart(self, client: int, outcome: Outcome) -> None:
-        """It goes, as it says or as is seen of it."""
+        """Remove a client with this outcome; one that is still waiting has abandoned."""
         here = client in self._front.place or client in self._front.waiting
         if here and not self._door.closed:
             waits = client in self._front.waiting
@@ -272,11 +272,11 @@ class Service:
             self._follow(self._front.leave(self._now(), client, outcome))
 
     def url(self, node: int) -> str | None:
-        """Address of the video on a Node that is there."""
+        """URL of the video on a Node; None if the Node does not exist."""
         return self._urls.get(node)
 
 
 def _forget(work: asyncio.Future[str]) -> None:
-    """Take its exception, so that nobody complains of it."""
+    """Retrieve the task's exception, so that asyncio does not report it as never retrieved."""
     if not work.cancelled():
         work.exception()

@@ -1,4 +1,4 @@
-"""The service on simulated time: the same Front, with allocation latencies that are drawn."""
+"""The service on simulated time: the real Front, with random allocation latencies."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from aferir.elastic.front import Action, Allocate, Block, Books, Front, Redirect
 from aferir.elastic.metrics import Trace
 
 Draw = Callable[[], float]
-"""Seconds until an allocation is ready; infinity: it never is."""
+"""Draws the seconds until an allocation is ready; infinity if it never is."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Who comes when, and for how long; seconds."""
+    """Arrivals of clients and length of the video; times in seconds."""
 
     clients: int
     interarrival_s: float
-    """Mean distance between arrivals."""
+    """Mean interval between arrivals."""
     video_s: float
     shape: str = "poisson"
     """One of `arrivals.SHAPES`."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming what is impossible."""
+        """Errors: ValueError naming the impossible value."""
         if self.clients < 1:
             raise ValueError("clients: at least one")
         if self.shape not in SHAPES:
@@ -41,7 +41,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """One simulated run."""
+    """Result of one simulated run."""
 
     books: Books
     allocations: int
@@ -49,19 +49,19 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     most_nodes: int
     duration_s: float
     blocked_percent: float
-    """PcBl, of the requests received."""
+    """PcBl: percentage of blocked clients among those received."""
     trace: Trace
 
     @property
     def accounted(self) -> bool:
-        """Whether every client that was received has exactly one outcome."""
+        """Whether every client received has exactly one outcome."""
         books = self.books
         ended = books.served + books.abandoned + books.blocked + books.failed
         return books.received == ended
 
 
 def gamma(mean_s: float, sd_s: float, rng: np.random.Generator) -> Draw:
-    """Latencies above 0 with this mean and standard deviation; constant where that is 0."""
+    """Gamma-distributed latencies of this mean and standard deviation; constant if that is 0."""
     if sd_s == 0:
         return lambda: mean_s
     shape = (mean_s / sd_s) ** 2
@@ -70,7 +70,7 @@ def gamma(mean_s: float, sd_s: float, rng: np.random.Generator) -> Draw:
 
 
 def resampled(measured_s: Sequence[float], rng: np.random.Generator) -> Draw:
-    """Latencies drawn from measured ones. Errors: ValueError where there is none above 0."""
+    """Latencies resampled from measured ones. Errors: ValueError unless all are above 0."""
     values = np.asarray(measured_s, dtype=float)
     if values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
         raise ValueError("measured latencies must be finite numbers above 0, at least one")
@@ -85,10 +85,10 @@ def simulate(
     *,
     trace: Times | None = None,
 ) -> Result:
-    """Run until the last client has gone and the last allocation has ended.
+    """Run until the last client has left and the last allocation has ended.
 
-    `trace`: seconds at which clients come, instead of those that the load would draw. Nodes that
-    are to be kept ready are so before the first client comes.
+    `trace`: arrival times in seconds, which replace those drawn from the load. Nodes that are kept
+    ready are so before the first client arrives.
     """
     if trace is None:
         trace = arrivals(
@@ -103,7 +103,7 @@ class _Run:
         self.load = load
         self.arrivals: list[float] = times.tolist()
         self.latency_s = latency_s
-        # Videos are of one length, so clients leave in the order in which they began.
+        # All videos have one length, so clients leave in the order in which they were placed.
         self.leaving: deque[tuple[float, int]] = deque()
         self.allocating: list[tuple[float, int]] = []
         self.allocations = self.releases = 0

@@ -1,4 +1,4 @@
-"""A cloud as Front sees it: calls that block run in threads, by the number of the Node."""
+"""A cloud as a `Site` for Front: its blocking calls run in threads, by number of the Node."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from aferir.errors import AferirError
 _THREADS = 32
 _LOOK_S = 1.0
 _SILENT_LOOKS = 3
-"""So many looks in a row without an answer, and a Node is dead; one that is slow is not."""
+"""Consecutive unanswered health checks after which a Node counts as dead, and not just slow."""
 
 
 class CloudSite:
     """Instances of one cloud.
 
-    Its threads live until it is closed, and with them what they start (`aferir.process.start`).
+    The threads live until the site is closed, and so do processes that they start
+    (`aferir.process.start`).
     """
 
     def __init__(self, cloud: Cloud) -> None:
         self.servers: list[Server] = []
-        """All that were ever made, in the order in which they were ready."""
+        """All instances ever created, in the order in which they became ready."""
         self._cloud = cloud
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="cloud")
         self._making: dict[int, asyncio.Future[Server]] = {}
         self._silent: Counter[int] = Counter()
 
     def __enter__(self) -> Self:
-        """Nothing but itself."""
+        """Return the site itself."""
         return self
 
     def __exit__(
@@ -42,12 +43,12 @@ class CloudSite:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Give back what is left, and end the threads."""
+        """Release all remaining instances, and end the threads."""
         self._threads.shutdown()
         self._cloud.delete_all()
 
     async def allocate(self, node: int) -> str:
-        """Make an instance. Errors: those of the cloud."""
+        """Create an instance. Errors: those of the cloud."""
         loop = asyncio.get_running_loop()
         making = loop.run_in_executor(self._threads, self._cloud.create)
         self._making[node] = making
@@ -60,7 +61,7 @@ class CloudSite:
         return server.url
 
     async def release(self, node: int) -> None:
-        """Give it back, as soon as it is made where it is still being made."""
+        """Release an instance; if it is still being created, wait for that first."""
         making = self._making.get(node)
         if making is None:
             return
@@ -75,7 +76,7 @@ class CloudSite:
         del self._silent[node]
 
     async def alive(self, node: int) -> bool:
-        """Whether it has answered one of the last looks."""
+        """Whether the instance has answered one of the last three health checks."""
         making = self._making.get(node)
         if making is None or not making.done():
             return True
@@ -88,10 +89,10 @@ class CloudSite:
         return self._silent[node] < _SILENT_LOOKS
 
     async def release_all(self) -> None:
-        """Give back every instance, whoever asked for it."""
+        """Release every instance, including those of an earlier Front."""
         await asyncio.gather(*(self.release(node) for node in list(self._making)))
         await asyncio.get_running_loop().run_in_executor(self._threads, self._cloud.delete_all)
 
     def sent_bytes(self) -> int:
-        """What all instances together have sent, ever."""
+        """Bytes that all instances together have sent since the start."""
         return self._cloud.sent_bytes()

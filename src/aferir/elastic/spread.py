@@ -1,4 +1,4 @@
-"""Simulated runs, and viewers, on the workers of a Dask cluster, which need this aferir, too."""
+"""Runs simulations and viewers on the workers of a Dask cluster, which need the same aferir."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 _CONNECT_LIMIT = "20s"
 _EXCHANGES = 20
 _LEAD_S = 2.0
-"""Time for every worker to have its share before the common start."""
+"""Seconds before the common start within which every worker receives its share."""
 _LOOK_S = 0.5
 _SAME_EVERYWHERE = "its scheduler and its workers need the same Python and the same aferir"
 
 
 def run_on(address: str, jobs: Iterable[Job]) -> list[Outcome]:
-    """Results in the order of the jobs, and the same as in one process.
+    """Results in the order of the jobs, the same as in one process.
 
-    Errors: those of `cluster`, ProgramError where a worker fails.
+    Errors: those of `cluster`, ProgramError if a worker fails.
     """
     with cluster(address) as client, _told():
-        # Not pure: two clusters of one address would share results that nobody asked for.
+        # Not pure: otherwise two clusters at one address would share results.
         made: list[Outcome] = client.gather(client.map(run_one, list(jobs), pure=False))
     return made
 
 
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[Any]:
-    """A client of the scheduler there.
+    """A client of the scheduler at that address.
 
-    Errors: MissingError without dask.distributed here, ProgramError where the scheduler does not
-    answer or has no workers.
+    Errors: MissingError if dask.distributed is not installed, ProgramError if the scheduler does
+    not answer or has no workers.
     """
     try:
         distributed: Any = importlib.import_module("distributed")
@@ -78,14 +78,14 @@ def cluster(address: str) -> Iterator[Any]:
 
 
 class SpreadAudience:
-    """The viewers' program on every worker of a cluster, each with its share of the arrivals."""
+    """Runs the viewers' program on every worker of a cluster, each with a share of the arrivals."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self._workers: tuple[str, ...] = tuple(sorted(client.nthreads()))
 
     def require_reach(self, front: str) -> None:
-        """Errors: UsageError where the workers are elsewhere and Front answers here alone."""
+        """Errors: UsageError if workers are on other hosts and Front listens on loopback only."""
         elsewhere = [worker for worker in self._workers if not _is_loopback(_host_of(worker))]
         if elsewhere and _is_loopback(front):
             raise UsageError(
@@ -96,9 +96,9 @@ class SpreadAudience:
     async def watch(
         self, url: str, options: Sequence[str], times_s: Sequence[float], *, limit_s: float
     ) -> Seen:
-        """Watch in all places, from a common start on.
+        """Run the viewers in all places, from a common start.
 
-        Errors: ProgramError where one of them fails.
+        Errors: ProgramError if one of them fails.
         """
         stop = threading.Event()
         work = functools.partial(self._watch, url, tuple(options), times_s, limit_s, stop)
@@ -146,7 +146,7 @@ class SpreadAudience:
         return Seen(watched=together(parts), parts=parts)
 
     def _clock(self, worker: str) -> Clock:
-        """The clock of that worker: asked outside of its tasks, so that a busy one answers, too."""
+        """A worker's clock, read outside of its tasks, so that a busy worker answers as well."""
         exchanges = []
         for _ in range(_EXCHANGES):
             asked = time.monotonic()
@@ -155,7 +155,7 @@ class SpreadAudience:
         return clock_of(exchanges)
 
     def _await(self, futures: Mapping[str, Any], until: float, stop: threading.Event) -> None:
-        """A task that is bound to a worker that died would wait for ever."""
+        """Wait for all tasks; fail if a worker dies, as its task would wait for ever."""
         while waiting := [worker for worker, future in futures.items() if not future.done()]:
             gone = [worker for worker in waiting if worker not in self._client.nthreads()]
             if gone or stop.wait(_LOOK_S) or time.monotonic() > until:
@@ -170,7 +170,7 @@ class SpreadAudience:
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Whatever a worker raised comes back as itself, and leaves as one of ours."""
+    """Convert whatever a worker raises to an error of aferir."""
     try:
         yield
     except (MissingError, ProgramError) as error:

@@ -1,4 +1,4 @@
-"""Where the three steps happen: simulated hosts, an image with a video, we among the clients."""
+"""Sets up a step: simulated hosts, an image with a video, and this process among the clients."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _RESOLUTION = 0.2
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """What a step on simulated hosts needs."""
+    """Resources of a step on simulated hosts."""
 
     cloud: SimulatedCloud
     video: Video
     path: Path
     """Path of the video."""
     folder: Path
-    """Folder for files of the step; gone with the stage."""
+    """Folder for files of the step; it is removed with the stage."""
 
 
 @contextlib.contextmanager
 def stage(
     layout: Layout, video: Video, *, cache: Cache, progress: Callable[[str], None]
 ) -> Iterator[Stage]:
-    """Make it, and remove everything whatever happens; from the main thread.
+    """Set up everything, and remove it afterwards in any case; call it in the main thread.
 
-    The calling process is among the clients from then on, and stays in their network namespace.
-    Errors: as `simulated_cloud`.
+    The calling process enters the clients' network namespace and stays in it. Errors: as
+    `simulated_cloud`.
     """
     with scratch.folder(0o755) as folder:  # NGINX's worker, another user, reads the video
         path = make(video, folder)
@@ -54,9 +54,9 @@ def stage(
 
 
 def clients_per_node(layout: Layout, video: Video, progress: Callable[[str], None]) -> int:
-    """As step 1 found, for as many instances as a host takes; measured now where it did not.
+    """Streams per instance on a full host, from step 1; measured now if it is not known.
 
-    Errors: as `stage`; ProgramError where a host sustains no stream at all.
+    Errors: as `stage`; ProgramError if a host sustains no stream at all.
     """
     known = measured.load(layout, video).clients_per_node(layout.per_host)
     if known is not None:

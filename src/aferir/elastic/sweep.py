@@ -1,4 +1,4 @@
-"""Many simulated runs, each described by a value: they go wherever there is a processor."""
+"""Many simulated runs, each described by a value, so that any process can execute them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from aferir.elastic.simulate import Draw, Load, gamma, resampled, simulate
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """Latencies of allocations.
+    """Distribution of allocation latencies.
 
-    Measured ones to draw from, or a mean with its standard deviation.
+    Either measured ones to resample, or a mean with its standard deviation.
     """
 
     mean_s: float = 0.0
@@ -23,25 +23,25 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
     measured_s: tuple[float, ...] = ()
 
     def draw(self, rng: np.random.Generator) -> Draw:
-        """Errors: ValueError where a measured one is none."""
+        """A function that draws latencies. Errors: ValueError if a measured one is invalid."""
         if self.measured_s:
             return resampled(self.measured_s, rng)
         return gamma(self.mean_s, self.sd_s, rng)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One run."""
+    """Description of one run."""
 
     settings: Settings
     load: Load
     latency: Latency
     seed: tuple[int, ...]
     trace_s: tuple[float, ...] | None = None
-    """Seconds at which clients come, instead of those that the load would draw."""
+    """Arrival times in seconds, which replace those drawn from the load."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a run; its course over time stays where it was simulated."""
+    """Result of a run, without its course over time."""
 
     books: Books
     allocations: int
@@ -51,7 +51,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_one(job: Job) -> Outcome:
-    """The same outcome for the same job, wherever it runs."""
+    """Simulate a job; the result is the same wherever it runs."""
     rng = np.random.default_rng(list(job.seed))
     trace = None if job.trace_s is None else np.asarray(job.trace_s, dtype=float)
     made = simulate(job.settings, job.load, rng, job.latency.draw(rng), trace=trace)
@@ -65,5 +65,5 @@ def run_one(job: Job) -> Outcome:
 
 
 def run_here(jobs: Iterable[Job]) -> list[Outcome]:
-    """One after the other, in this process."""
+    """Run the jobs one after another in this process."""
     return [run_one(job) for job in jobs]

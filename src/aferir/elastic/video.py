@@ -1,4 +1,4 @@
-"""The video that Nodes send: H.264 in an MP4 at a constant rate, made here by FFmpeg and kept."""
+"""The video that Nodes send: H.264 in MP4 at a constant rate, encoded by FFmpeg and cached."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from aferir.machine import packages
 from aferir.model.record import Warning
 
 VIDEO_BPS = 2_698_000
-"""The rate at which the published video is played, and ..."""
+"""Bit rate at which the published video is played (Dutra 2015, 5.3)."""
 SENT_BPS = 2_968_000
-"""... sent (Dutra 2015, 5.3)."""
+"""Bit rate at which the published video is sent to each client (Dutra 2015, 5.3)."""
 NAME = "video.mp4"
 
 Content = Literal["h264", "random-bytes"]
@@ -32,25 +32,27 @@ RATES_BPS = (0.1e6, 100e6)
 _FRAMES_HZ = 25
 _PIECE_S = 30
 _SETTLING_S = 2
-"""The rate control needs so long to get to its rate; the first second is a sixth above it."""
+"""Seconds that are encoded and dropped before the piece, as the rate control needs time to settle:
+the first second is a sixth above the rate."""
 _BITS_PER_PIXEL = 0.47
-"""Of noisy pictures: 640 x 360 at the published rate. A picture of any rate is as large as it
-fills, so that the encoder neither starves nor pads."""
+"""Bits per pixel of noisy pictures, as 640 x 360 at the published rate. The picture's size follows
+from the rate, so that the encoder neither starves nor pads."""
 _AGREES = 0.05
 _LIMIT_S = 1800.0
 
 
 class Video(msgspec.Struct, frozen=True, kw_only=True):
-    """What is sent, and how fast."""
+    """The video that is sent, and its rates."""
 
     seconds: float
     bitrate_bps: float = VIDEO_BPS
     sent_bps: float = 0.0
-    """0: as much above the rate at which it is played as the published one."""
+    """Bit rate at which it is sent; 0: above the playing rate by the same factor as the published
+    one."""
     content: Content = "h264"
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming what is impossible."""
+        """Errors: ValueError naming the impossible value."""
         least, most = RATES_BPS
         if not 0 < self.seconds < math.inf:
             raise ValueError(f"video: {self.seconds} s is no length")
@@ -61,12 +63,12 @@ class Video(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def limit_bps(self) -> int:
-        """The rate at which NGINX sends it to each client."""
+        """Bit rate at which NGINX sends the video to each client."""
         return round(self.sent_bps or self.bitrate_bps * SENT_BPS / VIDEO_BPS)
 
 
 class Probed(msgspec.Struct, frozen=True):
-    """What ffprobe says of a file's video."""
+    """Properties of a file's video according to ffprobe."""
 
     codec: str
     bitrate_bps: float
@@ -74,7 +76,7 @@ class Probed(msgspec.Struct, frozen=True):
 
 
 def require(video: Video) -> None:
-    """Errors: MissingError where what would make it is not here."""
+    """Check that the video can be made. Errors: MissingError if a program for it is missing."""
     lacking = packages.missing(PROGRAMS) if video.content == "h264" else []
     if lacking:
         raise MissingError(
@@ -85,10 +87,10 @@ def require(video: Video) -> None:
 
 
 def make(video: Video, folder: Path) -> Path:
-    """The file in that folder, from the cache where one of those settings was made before.
+    """Create the video in the folder, or link it from the cache.
 
-    Random bytes, where they are asked for, are as many as such a video has. Errors: MissingError
-    without FFmpeg, ProgramError where it fails or makes something else.
+    For random bytes, the file has the size of such a video. Errors: MissingError if FFmpeg is not
+    installed, ProgramError if it fails or its result differs from the request.
     """
     path = folder / NAME
     if video.content == "random-bytes":
@@ -111,7 +113,7 @@ def make(video: Video, folder: Path) -> Path:
 
 
 def doubts(video: Video) -> tuple[Warning, ...]:
-    """That it is none."""
+    """A warning if random bytes are sent instead of a video."""
     if video.content == "h264":
         return ()
     said = "random bytes were sent, as many as a video of that length and rate has"
@@ -119,7 +121,10 @@ def doubts(video: Video) -> tuple[Warning, ...]:
 
 
 def probe(path: Path) -> Probed:
-    """Errors: MissingError without ffprobe, ProgramError where the file holds no video."""
+    """Properties of a file's video.
+
+    Errors: MissingError if ffprobe is not installed, ProgramError if the file contains no video.
+    """
     wanted = "stream=codec_name,bit_rate,duration"
     done = process.run(
         [
@@ -136,14 +141,14 @@ def probe(path: Path) -> Probed:
 
 
 def picture(bitrate_bps: float) -> tuple[int, int]:
-    """Width and height, both even as 4:2:0 wants them, about 16 to 9."""
+    """Width and height in pixels, about 16 to 9, both even as 4:2:0 requires."""
     pixels = bitrate_bps / _FRAMES_HZ / _BITS_PER_PIXEL
     width = math.sqrt(pixels * 16 / 9)
     return 2 * round(width / 2), 2 * round(width * 9 / 32)
 
 
 def _encode(video: Video, path: Path) -> None:
-    """Half a minute is encoded, and repeated without encoding it again."""
+    """Encode half a minute, and repeat it without encoding it again."""
     width, height = picture(video.bitrate_bps)
     rate = f"{video.bitrate_bps:.0f}"
     quiet = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"]
@@ -179,7 +184,7 @@ def _encode(video: Video, path: Path) -> None:
 
 
 def _check(video: Video, made: Probed) -> None:
-    """Errors: ProgramError where it is not what was asked for."""
+    """Errors: ProgramError if the result differs from the request."""
     lasts = abs(made.seconds - video.seconds) <= max(2 / _FRAMES_HZ, 0.001 * video.seconds)
     rated = abs(made.bitrate_bps / video.bitrate_bps - 1) <= _AGREES
     if made.codec != "h264" or not lasts or not rated:
@@ -204,6 +209,6 @@ def _file_name(video: Video) -> str:
 
 @contextlib.contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """A name in the same folder, and nothing there afterwards: two may make one file at once."""
+    """A temporary path in the same folder, so that two processes can make one file at once."""
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".making-") as name:
         yield Path(name) / path.name

@@ -1,4 +1,4 @@
-"""The viewers' program, `video-clients`, as Front's and NGINX's clients."""
+"""Runs the viewers' program, `video-clients`, as clients of Front and NGINX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAM = "video-clients"
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """What it prints; see docs/reference/video-clients.md."""
+    """Output of the program; see docs/reference/video-clients.md."""
 
     duration_s: float
     clients: int
@@ -43,19 +43,19 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schedule(times_s: Sequence[float], path: Path) -> None:
-    """Write down when each viewer comes, to the microsecond."""
+    """Write arrival times to a file, with a resolution of a microsecond."""
     path.write_text("".join(f"{time:.6f}\n" for time in times_s), encoding="ascii")
 
 
 def command(url: str, options: Sequence[str]) -> list[str]:
-    """Errors: MissingError where the program was not built."""
+    """The command line. Errors: MissingError if the program was not built."""
     return [str(kernel_path(PROGRAM)), "--url", url, *options]
 
 
 async def watch(url: str, options: Sequence[str], *, limit_s: float) -> Watched:
-    """Run the program to its end.
+    """Run the program until it ends.
 
-    Errors: MissingError where it was not built, ProgramError where it fails, TimeoutExpired.
+    Errors: MissingError if it was not built, ProgramError if it fails, TimeoutExpired.
     """
     child = process.start(command(url, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -71,7 +71,7 @@ async def watch(url: str, options: Sequence[str], *, limit_s: float) -> Watched:
 
 
 def read(stdout: str) -> Watched:
-    """Errors: ProgramError where it is not what the program prints."""
+    """Parse the program's output. Errors: ProgramError if it is malformed."""
     try:
         return msgspec.convert(read_figures(stdout, PROGRAM), Watched)
     except msgspec.ValidationError as error:

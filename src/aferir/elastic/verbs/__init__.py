@@ -1,4 +1,4 @@
-"""What an environment's allocation latency does to an elastic service: ElasticMovie."""
+"""Measure how an environment's allocation latency affects an elastic service: ElasticMovie."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what the chosen verb does."""
+    """Execute the chosen verb; returns its exit code."""
     return int(options.execute_verb(options))

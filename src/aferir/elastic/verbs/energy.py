@@ -1,4 +1,4 @@
-"""What the hosts of an elastic service take while a step of it runs."""
+"""Energy of the hosts of an elastic service while a step runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def meter_of(power: PowerSource | None) -> Meter:
-    """A meter of that source, or of none. Errors: PowerError where a model's file is none."""
+    """A meter of that source, or of none. Errors: PowerError if the file of a model is invalid."""
     from aferir.power.meter import Meter
     from aferir.power.sources import made_of
     from aferir.power.verbs.watch import community
@@ -20,7 +20,7 @@ def meter_of(power: PowerSource | None) -> Meter:
 
 
 def with_energy(figures: Figures, taken: Taken | None) -> Figures:
-    """The same with what the hosts took, or with a doubt where nothing is known of it."""
+    """The figures with the energy of the hosts, or with a warning if it is unknown."""
     import msgspec
 
     from aferir.model.record import Sample, Series, Warning

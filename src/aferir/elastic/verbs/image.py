@@ -1,7 +1,7 @@
-"""Make the image of a Node for a cloud: a kernel, what it starts from, and a disk.
+"""Make the image of a Node for a cloud: a kernel, an initramfs, and a disk.
 
-The Node gets its address by DHCP and serves one video by NGINX. Clouds that start guests from a
-kernel of their own keeping take the three files. LXD takes one archive, and sets the address:
+The Node gets its address by DHCP and serves one video by NGINX. Clouds that boot guests from a
+kernel in their image store need all three files. LXD needs one archive, and sets the address:
 
   lxc image import node.tar --alias aferir-node
 
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Make it and say what there is."""
+    """Create the image and print its files."""
     import tempfile
 
     import msgspec

@@ -1,12 +1,12 @@
 """Measure one step of ElasticMovie on hosts that are simulated on this machine, or on a cloud.
 
-`allocation` makes one instance and gives it back, `capacity` finds how many streams a host
-sustains, `movie` is the service itself under a load. What the first two find is kept, and `movie`
-takes its clients per Node from there; where nothing is known yet it measures the capacity first.
-Simulated hosts need root. `--cloud FILE` takes instances of OpenStack, OpenNebula, CloudStack, EC2
-or Eucalyptus instead, with credentials from where that cloud's own tools have them;
-docs/guides/elastic.md says what is in the file. `--dask` lets the viewers of a movie on a cloud
-come from the workers of a Dask cluster, each with its share of the same arrivals.
+`allocation` allocates one instance and releases it, `capacity` finds how many streams a host
+sustains, `movie` runs the service itself under a load. Results of the first two are stored, and
+`movie` takes its clients per Node from there; if they are not known, it measures the capacity
+first. Simulated hosts need root. `--cloud FILE` uses instances of OpenStack, OpenNebula,
+CloudStack, EC2 or Eucalyptus instead, with the credentials of that cloud's own tools;
+docs/guides/elastic.md describes the file. `--dask` runs the viewers of a movie on a cloud on the
+workers of a Dask cluster, each with its share of the same arrivals.
 
 examples:
   aferir elastic measure allocation --cache cold
@@ -76,7 +76,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> Step:
-    """The options of the step. Errors: UsageError, where an option is of another step too."""
+    """Parameters of the step. Errors: UsageError if an option belongs to another step only."""
     from aferir.cli.parameters import option, read_options
     from aferir.elastic.program import AllocationParameters, CapacityParameters, MovieParameters
     from aferir.model.parameters import names

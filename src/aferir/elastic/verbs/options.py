@@ -1,4 +1,4 @@
-"""The video that several verbs of `aferir elastic` are told of."""
+"""Converts the video options of several verbs of `aferir elastic`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def video_of(chosen: VideoParameters) -> Video:
-    """What the parameters say. Errors: UsageError where that is not possible."""
+    """The video that the parameters describe. Errors: UsageError if a value is impossible."""
     from aferir.elastic.video import Video
 
     try:

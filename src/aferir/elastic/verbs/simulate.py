@@ -1,9 +1,9 @@
-"""Simulate the elastic video service: who is blocked, what it costs, which setting is better.
+"""Simulate the elastic video service: blocked clients, cost, and which setting is better.
 
-The same Front as in the real service runs on simulated time. `--allocation` is the latency: a mean,
-mean and standard deviation, or a file with a measured one in seconds on each line. `--arrivals` is
-poisson, constant, step, ramp, diurnal, flash-crowd, or a file with the second of an arrival on each
-line. `--dask` spreads the runs over a cluster, with the same result as in one process.
+The Front of the real service runs on simulated time. `--allocation` is the latency: a mean, a mean
+and standard deviation, or a file with one measured latency in seconds per line. `--arrivals` is
+poisson, constant, step, ramp, diurnal, flash-crowd, or a file with one arrival time in seconds per
+line. `--dask` distributes the runs over a cluster, with the same results as in one process.
 `--published` simulates the ten rows of Dutra 2015, Table 5.8, from its Table 5.5.
 
 examples:
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Simulate and print."""
+    """Simulate and print the results."""
     if options.seed < 0:
         raise UsageError("--seed: not negative", remedy="e.g. --seed 1")
     if options.published:
@@ -84,7 +84,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _run(address: str | None, jobs: list[Job]) -> list[Outcome]:
-    """Here, or where `--dask` says."""
+    """Run the jobs here, or on the cluster of `--dask`."""
     from aferir.elastic.spread import run_on
     from aferir.elastic.sweep import run_here
 
@@ -167,7 +167,7 @@ def _pair(option: str, text: str) -> tuple[float, float]:
 
 
 def _latency(text: str) -> Latency:
-    """How latencies are drawn: from a distribution, or from what was measured."""
+    """Distribution of latencies, from its parameters or from a file of measured ones."""
     from aferir.elastic.sweep import Latency
 
     parts = text.split(",")
@@ -300,7 +300,7 @@ def _fields(one: Reproduced) -> list[str]:
 
 
 def _explained(one: Reproduced) -> str:
-    """Inside the published range, or by how much not, and what latency it would have taken."""
+    """Sentence on one row: in the published range or not, and which latency would explain it."""
     cell = one.cell
     name = f"{cell.iaas}, {cell.hypervisor}, {cell.patience_s:g} s, {cell.load.clients} clients"
     if one.inside:

@@ -1,4 +1,4 @@
-"""The three steps of ElasticMovie, carried out as the command line says."""
+"""The three steps of ElasticMovie, carried out with the options of the command line."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 Step: TypeAlias = AllocationParameters | CapacityParameters | MovieParameters
 _HOSTS, _PER_HOST = 2, 4
 REPETITION = "AFERIR_REPETITION"
-"""Number of the repetition, which the runner tells: each draws arrivals of its own."""
+"""Environment variable with the repetition's number, from which arrivals are drawn."""
 
 
 def measure(chosen: Step, cloud: Path | None, live: int | None) -> Figures:
-    """Carry out the step that these are the parameters of.
+    """Carry out the step that these parameters belong to.
 
-    `cloud` is a file that says whose instances, `live` the port of a page of what goes on.
+    `cloud`: file that describes the cloud, or None; `live`: port of the live page.
     """
     video = video_of(chosen)
     wanted = _wanted(cloud)
-    # Its thread is born here, outside of the namespace that a step on simulated hosts happens in.
+    # Its thread starts here, outside of the network namespace of a step on simulated hosts.
     with meter_of(chosen.power) as meter:
         if wanted is not None:
             figures = _on_cloud(chosen, video, wanted, meter, live=live)
@@ -54,7 +54,7 @@ def measure(chosen: Step, cloud: Path | None, live: int | None) -> Figures:
 
 
 def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
-    """`allocation` and `capacity`."""
+    """Steps `allocation` and `capacity` on simulated hosts."""
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.capacity import measure as find_capacity
     from aferir.elastic.measured import keep_allocation, keep_streams
@@ -81,7 +81,7 @@ def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
 
 
 def _wanted(cloud: Path | None) -> Wanted | None:
-    """What the file wants, or as the runner tells a program in a cloud."""
+    """The cloud that the file describes, or that the runner passes in the environment."""
     from aferir.clouds.providers import read_wanted
 
     if cloud is not None:
@@ -93,7 +93,7 @@ def _wanted(cloud: Path | None) -> Wanted | None:
 def _on_cloud(
     chosen: Step, video: Video, wanted: Wanted, meter: Meter, *, live: int | None
 ) -> Figures:
-    """The two steps that need no host to look into."""
+    """Steps `allocation` and `movie`, which need no access to the hosts, on a cloud."""
     from aferir.clouds.providers import cloud
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.movie import play
@@ -128,7 +128,7 @@ def _on_cloud(
 
 @contextlib.contextmanager
 def _spread(dask: str, front: str) -> Iterator[SpreadAudience]:
-    """Errors: UsageError where the workers do not reach Front, and those of `cluster`."""
+    """Viewers on a cluster. Errors: UsageError if its workers cannot reach Front; as `cluster`."""
     from aferir.elastic.spread import SpreadAudience, cluster
 
     with cluster(dask) as client:
@@ -149,7 +149,7 @@ def _movie(chosen: MovieParameters, video: Video, meter: Meter, *, live: int | N
         )
     layout = _layout(chosen)
     expected = load(layout, video).allocation_s.get(chosen.cache, ())
-    # Born here, outside of the namespace that the rest happens in: the page is for this machine.
+    # Opened here, outside of the network namespace of the step, as the page is for this machine.
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(_listening(live)) if live else None
         per_node = chosen.clients_per_node or clients_per_node(layout, video, _tell)
@@ -209,7 +209,7 @@ def _policy(chosen: MovieParameters, clients_per_node: int, most_nodes: int | No
 
 
 def _quota(chosen: MovieParameters) -> int | None:
-    """A cloud has its own, unless it is to be less."""
+    """Number of instances that the options allow; None: only the cloud's own quota applies."""
     if chosen.hosts is None and chosen.per_host is None:
         return None
     hosts, per_host = _places(chosen)
