@@ -1,4 +1,4 @@
-"""What a run says: its evaluation, and the page, the tables and the files made from it.
+"""Evaluates a run, and writes the page, tables and files about it.
 
 Nothing is imported here; import the file you need: `from aferir.report.analyse import analyse`.
 """

@@ -1,4 +1,4 @@
-"""From a plan and its records to an evaluation. Pure: nothing is read and nothing written."""
+"""Turns a plan and its records into an evaluation. Pure: nothing is read or written."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
     """Evaluate all records of a run that belong to the plan; warm-up rounds do not count.
 
     Ratios are paired by repetition: repetition k of every environment ran in round k, next to each
-    other where the order is interleaved, in randomised blocks where it is random. The family of
-    Holm's adjustment is all ratios of the run but those of emulated environments, which make no
-    claim.
+    other where the order is interleaved, in randomised blocks where it is random. Holm's adjustment
+    is over all ratios of the run except those of emulated environments, about which nothing is
+    claimed.
     """
     rule = rule or Rule()
     counted = [record for record in with_costs(plan, records) if not record.warmup]
@@ -97,7 +97,7 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
 
 
 def _sentences(plan: Plan, cells: Sequence[CellResult], rule: Rule) -> tuple[Sentence, ...]:
-    """What the file asks about comes first, and stands alone where nothing else is compared."""
+    """Sentences about the metric of the file first, or alone where nothing else is compared."""
     alone = all(cell.baseline for cell in cells)
     asked = level_sentences(cells, plan.metric) if alone or plan.metric else ()
     varied = variant_sentences(cells, level=rule.level)
@@ -106,7 +106,7 @@ def _sentences(plan: Plan, cells: Sequence[CellResult], rule: Rule) -> tuple[Sen
 
 
 def _ordered_cells(plan: Plan) -> list[Cell]:
-    """Group by group in the order of their first cell, environments in the plan's order."""
+    """Cells group by group in the order of the plan, with environments in the plan's order."""
     groups = {group: i for i, group in enumerate(dict.fromkeys(c.group for c in plan.cells))}
     places = {environment.name: i for i, environment in enumerate(plan.environments)}
     return sorted(plan.cells, key=lambda c: (groups[c.group], places.get(c.environment, -1)))
@@ -255,7 +255,7 @@ def _cpu_splits(records: list[Record]) -> tuple[CpuSplit, ...]:
 
 
 def _growing(plan: Plan) -> frozenset[str]:
-    """Workloads whose problem grows with the number of threads or processes: weak scaling."""
+    """Workloads whose problem grows with the number of threads or processes (weak scaling)."""
     return frozenset(
         cell.workload.name for cell in plan.cells if cell.workload.parameters.get("grow") is True
     )
@@ -271,7 +271,7 @@ def _warnings(raised: list[Warning]) -> tuple[CountedWarning, ...]:
 
 
 def _counted(doubts: list[_Doubt]) -> list[tuple[_Doubt, int]]:
-    """The first of each code with how often the code occurs: messages differ in their figures."""
+    """First doubt of each code with the number of that code; messages differ in their figures."""
     by_code = _grouped(doubts, lambda doubt: doubt.code)
     return [(same[0], len(same)) for same in by_code.values()]
 

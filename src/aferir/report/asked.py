@@ -1,4 +1,4 @@
-"""What a run says of the figures that a program was asked for, and of its doubts, in sentences."""
+"""Writes sentences about the metrics that a program declares, and about doubts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aferir.statistics.ratio import paired_ratio
 
 
 def figure_lines(plan: Plan, records: Iterable[Record]) -> list[str]:
-    """A line for each figure that has a direction, in each group: medians, and the change."""
+    """One line for each directed metric of each group: medians, and the change."""
     found: dict[tuple[str, str], dict[str, dict[int, Sample]]] = {}
     for record in records:
         if record.warmup or record.failure is not None:
@@ -27,7 +27,7 @@ def figure_lines(plan: Plan, records: Iterable[Record]) -> list[str]:
 
 
 def doubt_lines(records: Iterable[Record], codes: Sequence[str]) -> list[str]:
-    """A sentence for each of those doubts, with the environments in which it came up."""
+    """One sentence for each doubt of those codes, with the environments that raised it."""
     where: dict[str, list[str]] = {}
     for record in records:
         for warning in record.warnings:

@@ -1,4 +1,4 @@
-"""What the sections of a report are made of: values without a form. Each writer gives them one."""
+"""Blocks of which sections are made: values without a form, which each writer renders."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from aferir.report.model import Evaluation
 from aferir.report.published import Published
 
 Tone = Literal["slower", "faster", "alike", "open", "failed", "none"]
-"""What a comparison came to; a form may colour it, the text says it without colours too."""
+"""Outcome of a comparison; a form may colour it, and the text states it without colours."""
 
 
 class Named(msgspec.Struct, frozen=True):
-    """An environment in a field: forms add its mark, and that it was emulated."""
+    """An environment in a field, with a mark, and a badge if it was emulated."""
 
     environment: str
     emulated: bool
@@ -30,7 +30,7 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class Toned(msgspec.Struct, frozen=True):
-    """A field whose outcome is seen before it is read."""
+    """A field whose tone shows the outcome at a glance."""
 
     text: str
     tone: Tone
@@ -41,7 +41,7 @@ Field = str | Named | Code | Toned
 
 
 class Paragraph(msgspec.Struct, frozen=True):
-    """Running text; a quiet one explains what stands above it."""
+    """Running text; a quiet paragraph explains the block above it."""
 
     text: str
     quiet: bool = False
@@ -54,7 +54,7 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """One thing that the report says, about one environment or (empty) about the whole run."""
+    """One statement of the report about an environment, or (empty) about the whole run."""
 
     text: str
     environment: str = ""
@@ -62,36 +62,36 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class Statements(msgspec.Struct, frozen=True):
-    """The first thing that is read."""
+    """Statements at the top of the report."""
 
     statements: tuple[Statement, ...]
 
 
 class Alerts(msgspec.Struct, frozen=True):
-    """What concerns the run as a whole: its warnings, and what had to be left out."""
+    """Warnings about the run as a whole, and what was left out of it."""
 
     warnings: tuple[Warning, ...]
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows under a header; each row has as many fields as the header."""
+    """Rows below a header; each row has as many fields as the header."""
 
     header: tuple[Field, ...]
     rows: tuple[tuple[Field, ...], ...]
     grouped: bool = False
-    """The first column is the same for several rows in a row, which a form may say once."""
+    """True if consecutive rows share their first column, which a form may show once."""
     dense: bool = False
-    """Many narrow columns: a form may turn the header's names by 90 degrees."""
+    """True if there are many narrow columns, so that a form may rotate the header by 90 degrees."""
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """Charts as SVG, drawn when a form asks for them."""
+    """Charts as SVG, drawn only when a form shows them."""
 
     draw: Callable[[], tuple[str, ...]]
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """Nested JSON, as the conditions of a run are."""
+    """Nested JSON, such as the provenance of a run."""
 
     value: object
 
@@ -103,17 +103,16 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     """One section of the report."""
 
     title: str
-    """Empty: it has no heading, as the first one."""
+    """Heading; empty for the first section, which has none."""
     blocks: tuple[Block, ...]
     folded: str = ""
-    """What a folded section holds, in a few words; a page unfolds it on request. Empty: it is
-    open."""
+    """Short description of a folded section, which a page unfolds on request; empty: not folded."""
     page_only: bool = False
-    """Details that Markdown leaves to the page and to the files for programs."""
+    """True for details that only the page and the files for programs contain."""
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """What a section may speak about."""
+    """Data that sections are made from."""
 
     evaluation: Evaluation
     provenance: Provenance | None = None
@@ -121,4 +120,4 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Maker = Callable[[Subject], Section | None]
-"""A section's one function; None where the run has nothing for it."""
+"""Function that makes a section; None where the run has no data for it."""

@@ -1,4 +1,4 @@
-"""What an environment costs as a sum of causes, and the sentences that say it.
+"""The cost of an environment as a sum of causes, and sentences about it.
 
 Effects are shares of the baseline's value, so that they add up: 0.05 is 5 %.
 """
@@ -19,69 +19,68 @@ DURATION = "duration_s"
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that an environment does to a program."""
+    """One feature of an environment as a cause of cost."""
 
     name: str
-    """Its name in words that finish "... comes from the": `CPU quota`."""
+    """Name in words that complete "... comes from the": `CPU quota`."""
     effect: float
-    """Share of the baseline's value; negative where it saves."""
+    """Cost as a share of the baseline's value; negative where it saves."""
     interval: Interval | None = None
-    """Interval of the effect, on the same scale, for all causes together; None where there is
-    none."""
+    """Simultaneous interval of the effect for all causes together; None where there is none."""
     p_value: float | None = None
-    """That it costs nothing, adjusted for the number of causes."""
+    """P value of the hypothesis that it costs nothing, adjusted for the number of causes."""
     claimed: bool = True
-    """Whether it surely costs or saves anything that matters."""
+    """True if the effect is significant and large enough to matter."""
     remedy: str = ""
     gives_up: str = ""
 
 
 class Interaction(msgspec.Struct, frozen=True, kw_only=True):
-    """What two causes cost together beyond what each costs alone; all that are looked at."""
+    """Cost of two causes together beyond the sum of what each costs alone."""
 
     pairs: tuple[tuple[str, str], ...]
-    """Several where the arms of the run cannot tell them apart."""
+    """Pairs of causes; several where the arms of the run cannot separate them (aliases)."""
     effect: float
     interval: Interval
     claimed: bool
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one comparison."""
+    """Causes of one comparison."""
 
     environment: str
     baseline: str
     group: str
     metric: str = DURATION
     higher: bool = False
-    """The metric is better the higher it is: a cost is what the baseline has more of."""
+    """True if higher values of the metric are better, so that a cost is a decrease."""
     emulated: bool = False
     rounds: int = 0
     total: float
-    """Measured: share of the baseline's value that the environment takes more (or less)."""
+    """Measured total cost as a share of the baseline's value; negative where it saves."""
     total_interval: Interval | None = None
     causes: tuple[Cause, ...]
-    """Causes in the order in which they are to be shown."""
+    """Causes in the order in which they are shown."""
     rest_interval: Interval | None = None
-    """Interval of the rest that no cause explains."""
+    """Interval of the part that no cause explains."""
     interactions: tuple[Interaction, ...] = ()
     kept: tuple[Kept, ...] = ()
     """Features that were not varied, and why."""
 
     @property
     def rest(self) -> float:
-        """What the causes do not add up to."""
+        """Total cost less the sum of the causes."""
         return self.total - math.fsum(cause.effect for cause in self.causes)
 
     @property
     def claimed(self) -> tuple[Cause, ...]:
-        """Causes that surely cost or save something, the largest first."""
+        """Claimed causes, the largest first."""
         found = [cause for cause in self.causes if cause.claimed]
         return tuple(sorted(found, key=lambda cause: -abs(cause.effect)))
 
 
 def sentence(explained: Explanation) -> str:
-    """The whole, the causes that are sure with the largest first, and what is left."""
+    """Sentence with the total, the claimed causes from the largest on, and the rest."""
     e = explained
     of = "" if e.metric == DURATION else f" of {metric_name(e.metric)}"
     name = labelled(e.environment, e.emulated)
@@ -103,7 +102,7 @@ def sentence(explained: Explanation) -> str:
 
 
 def advice(explained: Explanation) -> tuple[str, ...]:
-    """A sentence for each cause that surely costs, interaction that is sure, and what was kept."""
+    """Sentences about each claimed cause, each claimed interaction, and features not varied."""
     said = [
         f"{_capital(cause.name)} ({percent(cause.effect, sign=True)}): {cause.remedy}; this gives "
         f"up {cause.gives_up}."
@@ -119,7 +118,7 @@ def advice(explained: Explanation) -> tuple[str, ...]:
 
 
 def ends_of(interval: Interval) -> str:
-    """`[+1.2, +3.4]`, in percent."""
+    """Ends of an interval in percent: `[+1.2, +3.4]`."""
     low, high = (
         percent(end, sign=True).removesuffix(" %") for end in (interval.low, interval.high)
     )
@@ -127,7 +126,7 @@ def ends_of(interval: Interval) -> str:
 
 
 def pair_names(pairs: Sequence[tuple[str, str]]) -> str:
-    """`overlay with network`; several of which it is one: `..., or ...`."""
+    """`overlay with network`; aliased pairs are joined by `, or `."""
     return ", or ".join(f"{one} with {other}" for one, other in pairs)
 
 
@@ -140,7 +139,7 @@ def _together(one: Interaction) -> str:
 
 
 def _nothing(causes: Sequence[Cause]) -> str:
-    """What each may cost at most, as its interval has it."""
+    """Largest cost that the intervals of those causes permit."""
     ends = [max(abs(c.interval.low), abs(c.interval.high)) for c in causes if c.interval]
     names = listing([cause.name for cause in causes])
     if not ends:

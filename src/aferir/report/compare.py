@@ -1,4 +1,4 @@
-"""Runs side by side: whether the same environment became slower on the same work."""
+"""Compares runs: whether an environment became slower on the same work."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def compare(
     rule: Rule | None = None,
     notes: Sequence[str] = (),
 ) -> RunComparison:
-    """Durations of `second` over those of `first`, cell by cell, as independent samples.
+    """Ratios of durations, `second` over `first`, cell by cell, as independent samples.
 
-    Of several runs of a side each counts once. Cells of other programs, parameters or kinds are
-    not compared. The runs were not interleaved: what the machine did meanwhile is part of the
-    difference. Holm's family is all cells that are not emulated.
+    If a side has several runs, each counts once. Cells with other programs, parameters or kinds are
+    not compared. The runs were not interleaved, so changes of the machine between them are part of
+    the difference. Holm's adjustment is over all cells that are not emulated.
     """
     firsts, seconds = _several(first), _several(second)
     rule = rule or firsts[0].rule
@@ -77,7 +77,7 @@ def _several(runs: Evaluation | Sequence[Evaluation]) -> Sequence[Evaluation]:
 
 
 def _cells(runs: Sequence[Evaluation]) -> _Side:
-    """Cells by group and environment, one of each run that has results of it."""
+    """Cells by group and environment: one of each run that has results for it."""
     found: dict[tuple[str, str], tuple[CellResult, ...]] = {}
     for run in runs:
         for cell in run.cells:
@@ -88,7 +88,7 @@ def _cells(runs: Sequence[Evaluation]) -> _Side:
 
 
 def _reasons(cells: Sequence[CellResult]) -> tuple[str, ...]:
-    """Why the cells of all runs of both sides are not the same work."""
+    """Reasons why the cells of both sides are not the same work."""
     found = [reason for other in cells[1:] for reason in unlike(cells[0], other)]
     return tuple(dict.fromkeys(found))
 

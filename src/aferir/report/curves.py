@@ -1,4 +1,4 @@
-"""Values along something: series that programs reported, and figures along a numeric factor."""
+"""Curves: series that programs reported, and metrics along a numeric factor."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from aferir.model.record import Record, Series
 from aferir.report.model import CellResult, Curve, CurveFamily, CurvePoint
 
 FEWEST_LEVELS = 3
-"""Fewer levels of a factor make no curve: the tables say it all."""
+"""Smallest number of levels of a factor for a curve; with fewer, the tables suffice."""
 PARALLEL = ("threads", "processes", "links", "nodes", "environment.cpus")
-"""Factors along which a speed-up means something."""
+"""Factors along which a speed-up is meaningful."""
 _NOT_ITS_OWN = ("colocation",)
-"""Programs whose duration says nothing of those factors: the threads are the batch program's."""
+"""Programs whose duration does not depend on those factors: the threads are the batch program's."""
 ENVIRONMENT = "environment."
 
 _Kind = Literal["curve", "scatter", "frontier"]
@@ -29,18 +29,18 @@ _Key = tuple[str, str, str, str, str, _Kind]
 def curve_families(
     cells: Sequence[CellResult], records: Sequence[Record], growing: Collection[str] = ()
 ) -> tuple[CurveFamily, ...]:
-    """All pictures of a run in the order of the plan, those along factors first.
+    """All curves of a run in the order of the plan, those along factors first.
 
-    `growing` are workloads whose problem grows with the factor (weak scaling): no speed-up, and no
-    efficiency.
-    Of these there are few, and they are what the factors were varied for; series are of each cell.
+    `growing` are workloads whose problem grows with the factor (weak scaling), which have no
+    speed-up and no efficiency. Curves along factors are few, and are what the factors were varied
+    for; each cell has its own series.
     """
     families = (*_of_factors(cells), *_of_series(cells, records))
     return tuple(f for f in families if f.metric not in _OF_SPEED or f.title not in growing)
 
 
 class _Arm(msgspec.Struct, frozen=True):
-    """What one environment has under one label, of all repetitions."""
+    """All repetitions of one environment under one label."""
 
     cell: CellResult
     label: str
@@ -75,9 +75,9 @@ def _of_series(cells: Sequence[CellResult], records: Sequence[Record]) -> list[C
 
 
 def _title(cell: CellResult, along: str) -> str:
-    """The title of the cell's group.
+    """Title of the cell's group, without the factor that a series runs along.
 
-    A series along one of the factors goes through all of its levels.
+    A series along a factor covers all levels of it.
     """
     if along not in cell.factors:
         return cell.group
@@ -112,7 +112,7 @@ def _family(key: _Key, arms: list[_Arm]) -> CurveFamily:
 
 
 def _scatter(key: _Key, arms: list[_Arm]) -> CurveFamily:
-    """Each arm is one point: the median of all its places and values."""
+    """Each arm is one point: the medians of all its places and values."""
     title, metric, unit, along, along_unit, kind = key
     return CurveFamily(
         title=title,
@@ -195,7 +195,7 @@ def _along(cell: CellResult, factor: str) -> _Along:
 
 
 def _words(factors: Mapping[str, Parameter], *, environment: bool) -> str:
-    """Other factors' levels; those of the environment stand in its name, unless that is cut."""
+    """Levels of the other factors; those of the environment only where its name lacks them."""
     return ", ".join(
         f"{name.removeprefix(ENVIRONMENT)}={level}"
         for name, level in factors.items()
@@ -268,14 +268,14 @@ def _summarised(place: _Along, metric: str) -> CurvePoint | None:
 
 
 def _speed_up(durations: CurveFamily) -> CurveFamily:
-    """Median duration at the curve's first place over that at each; ideal is a straight line."""
+    """Median duration at the first place of a curve over that at each place."""
     return _against_first(
         durations, "speed_up", "times", lambda point, first: _relative(point, first.median)
     )
 
 
 def _efficiency(speed_ups: CurveFamily) -> CurveFamily:
-    """Speed-up over the ideal one: 1 where twice as many do it in half the time."""
+    """Speed-up over the ideal one: 1 where twice the resources halve the time."""
     return _against_first(
         speed_ups, "efficiency", "", lambda point, first: _over_ideal(point, first.at)
     )
@@ -287,7 +287,7 @@ def _against_first(
     unit: str,
     compared: Callable[[CurvePoint, CurvePoint], CurvePoint],
 ) -> CurveFamily:
-    """Each point of each curve set against the first of its curve, as another metric."""
+    """Each point of a curve relative to the first one of the curve, as another metric."""
     return msgspec.structs.replace(
         family,
         metric=metric,

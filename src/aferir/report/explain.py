@@ -1,8 +1,8 @@
-"""From the records of a designed experiment to the causes of a cost. Pure.
+"""Attributes the cost in a designed experiment to its causes. Pure.
 
-All is done on logarithms, where costs that multiply add up, and shown as shares of the baseline's
-value: each part of the logarithm is weighed with the logarithmic mean of 1 and the whole ratio, so
-that the shares add up to the whole exactly (Ang 2004, the additive form of LMDI).
+All arithmetic is on logarithms, where costs that multiply add up; results are shares of the
+baseline's value: each part of the logarithm is multiplied by the logarithmic mean of 1 and the
+whole ratio, so that the shares add up exactly (Ang 2004, the additive form of LMDI).
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from aferir.statistics.intervals import Interval
 from aferir.statistics.verdict import Rule
 
 CLAIM_ALPHA = 0.001
-"""Largest p value of a cause that is claimed, adjusted for the number of causes: among a hundred
-environments that cost nothing there is hardly one of which anything is said."""
+"""Largest adjusted p value of a claimed cause: among a hundred environments without cost, hardly
+any has a claimed cause.
+"""
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """What a designed experiment gave."""
+    """Result of a designed experiment."""
 
     explanations: tuple[Explanation, ...] = ()
     missing: tuple[str, ...] = ()
-    """Groups of which nothing can be said, a sentence each."""
+    """One sentence for each group that cannot be explained."""
 
 
 def explain(plan: Plan, records: Sequence[Record], rule: Rule | None = None) -> Explained:
-    """Each group's causes; nothing where the plan has no design."""
+    """Causes for each group; empty where the plan has no design."""
     if plan.design is None:
         return Explained()
     found: list[Explanation] = []
@@ -53,7 +54,7 @@ def explain(plan: Plan, records: Sequence[Record], rule: Rule | None = None) -> 
 
 
 def suspects(explained: Explanation) -> tuple[str, ...]:
-    """Causes of large main effects whose interaction was seen and cannot be told from others."""
+    """Causes with a significant interaction that is aliased with others."""
     mixed = [one for one in explained.interactions if one.claimed and len(one.pairs) > 1]
     names = {name for one in mixed for pair in one.pairs for name in pair}
     return tuple(cause.name for cause in explained.claimed if cause.name in names)
@@ -100,7 +101,7 @@ def _of_group(
 
 
 def _samples(records: Sequence[Record], metric: str) -> dict[str, dict[int, Sample]]:
-    """What the program said of the metric, by environment and repetition."""
+    """Program samples of the metric, by environment and repetition."""
     found: dict[str, dict[int, Sample]] = {}
     for record in records:
         for sample in record.samples if record.failure is None else ():
@@ -110,7 +111,7 @@ def _samples(records: Sequence[Record], metric: str) -> dict[str, dict[int, Samp
 
 
 def _logs(names: Sequence[str], samples: Mapping[str, Mapping[int, Sample]]) -> Array:
-    """Arms x rounds; what is better the higher it is counts the other way round."""
+    """Logarithms, arms x rounds; negated where higher values are better."""
     rounds = sorted({number for values in samples.values() for number in values})
     logs = np.full((len(names), len(rounds)), np.nan)
     for row, name in enumerate(names):
@@ -123,7 +124,7 @@ def _logs(names: Sequence[str], samples: Mapping[str, Mapping[int, Sample]]) -> 
 
 
 class _Weights:
-    """Weights of all arms, baselines first, of what is asked of them."""
+    """Weights of all arms, baselines first, for each contrast."""
 
     def __init__(self, design: Design) -> None:
         self._baselines = len(design.baselines)
@@ -131,34 +132,34 @@ class _Weights:
         self.runs: tuple[Run, ...] = tuple(dict.fromkeys(self._levels))
 
     def total(self) -> Array:
-        """The whole environment over the baseline."""
+        """Weights of the whole environment over the baseline."""
         whole = [run == (1,) * len(run) for run in self.runs]
         weights = self._spread(np.array(whole, dtype=np.float64))
         weights[: self._baselines] = -1.0 / self._baselines
         return weights
 
     def main(self, factor: int) -> Array:
-        """What one feature adds."""
+        """Weights of the main effect of one feature."""
         return self._spread(main_weights(self.runs, factor))
 
     def pair(self, pair: tuple[int, int]) -> Array:
-        """What two add together."""
+        """Weights of the interaction of two features."""
         return self._spread(pair_weights(self.runs, pair))
 
     def rest(self) -> Array:
-        """What no feature adds."""
+        """Weights of the cost that no feature explains."""
         causes: Array = sum((self.main(k) for k in range(len(self.runs[0]))), self.total() * 0)
         return self.total() - causes
 
     def _spread(self, of_runs: Array) -> Array:
-        """Over the arms that repeat a run, in equal parts."""
+        """Distribute the weight of each run equally over the arms that repeat it."""
         each = dict(zip(self.runs, of_runs.tolist(), strict=True))
         own = [each[levels] / self._levels.count(levels) for levels in self._levels]
         return np.array([0.0] * self._baselines + own)
 
 
 class _Shares:
-    """Parts of a logarithm as shares of the baseline's value."""
+    """Converts parts of a logarithm to shares of the baseline's value."""
 
     def __init__(self, arms: Arms, total: Array, level: float) -> None:
         self.arms = arms
@@ -169,7 +170,7 @@ class _Shares:
         self._slope = 0.5 + whole / 3 if small else (math.exp(whole) - self._scale) / whole
 
     def of(self, weights: Array, family: int = 1) -> tuple[float, Interval]:
-        """The share and its interval, which knows that the whole ratio is uncertain too."""
+        """Share and its interval, which includes the uncertainty of the whole ratio."""
         part = contrast(self.arms, weights).estimate
         share = self._scale * part
         spread = contrast(self.arms, self._scale * weights + self._slope * part * self._total)

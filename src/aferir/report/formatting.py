@@ -1,6 +1,6 @@
-"""The only place where figures are scaled and rounded: three significant digits for people.
+"""Formats figures: the only place that scales and rounds, to three significant digits.
 
-Files for programs (CSV, JSON) never come here; they keep base units and every digit.
+Files for programs (CSV, JSON) do not use it; they contain base units and every digit.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from datetime import UTC, datetime
 from aferir.statistics.intervals import Interval
 
 NOTHING = "–"  # noqa: RUF001 - an en dash, the usual sign of an empty field in a table
-"""Stands for a figure that there is not."""
+"""Placeholder for a missing figure."""
 
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL_STEPS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _SCALED_UP = frozenset({"B", "B/s", "bit/s", "Hz", "op/s", "LUP/s", "FLUP/s", "flop/s", "W", "J"})
 _TERMS = {name.lower(): name for name in ("TaR", "TeF", "TcI", "TiI", "TlR")}
-"""Terms of Dutra 2015, chapter 5, as they are written there."""
+"""Spelling of the terms of Dutra 2015, chapter 5."""
 _ALREADY_SCALED = {"Mop/s": (1e6, "op/s"), "MLUP/s": (1e6, "LUP/s"), "MFLUP/s": (1e6, "FLUP/s")}
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """`value` to so many significant digits, thousands apart, never with an exponent."""
+    """`value` with that many significant digits, thousands separators and no exponent."""
     if value is None or math.isnan(value):
         return NOTHING
     if math.isinf(value):
@@ -35,7 +35,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """`value` scaled to a readable prefix of `unit`, e.g. 0.00123 s as `1.23 ms`."""
+    """`value` with a readable prefix of `unit`, e.g. 0.00123 s as `1.23 ms`."""
     if value is None or not math.isfinite(value):
         return number(value)
     factor, shown = scale(value, unit)
@@ -43,7 +43,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def quantity_interval(value: float | None, interval: Interval | None, unit: str) -> str:
-    """A figure and its interval in one scale: `1.23 ms [1.20, 1.26]`."""
+    """A figure and its interval with the same prefix: `1.23 ms [1.20, 1.26]`."""
     if value is None or interval is None or not math.isfinite(value):
         return quantity(value, unit)
     factor, shown = scale(value, unit)
@@ -53,7 +53,7 @@ def quantity_interval(value: float | None, interval: Interval | None, unit: str)
 
 
 def percent(share: float, *, sign: bool = False) -> str:
-    """A share as percent: 0.0123 as `1.2 %`; one decimal below 10 %, none above."""
+    """A share in percent: 0.0123 as `1.2 %`; one decimal below 10 %, none above."""
     if not math.isfinite(share):
         return f"{number(share)} %"
     decimals = _percent_decimals(share)
@@ -76,7 +76,7 @@ def change(ratio: float | None, interval: Interval | None = None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """`0.023`, and `< 0.0001` where more digits would promise too much."""
+    """`0.023`, or `< 0.0001` where more digits would not be accurate."""
     if p is None:
         return NOTHING
     return "< 0.0001" if p < 0.0001 else number(p, 2)
@@ -90,7 +90,7 @@ def instant(unix_ns: int) -> str:
 
 
 def labelled(name: str, emulated: bool) -> str:
-    """An environment's name as charts and sentences show it."""
+    """Name of an environment in charts and sentences."""
     return f"{name} (emulated)" if emulated else name
 
 
@@ -125,7 +125,7 @@ def _percent_decimals(share: float) -> int:
 
 
 def _signed(value: float, decimals: int) -> str:
-    """A number with its sign, but for what is rounded to zero."""
+    """A number with its sign; without one if it is rounded to zero."""
     if not math.isfinite(value):
         return number(value)
     text = f"{value:+,.{decimals}f}"
@@ -133,7 +133,7 @@ def _signed(value: float, decimals: int) -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Decimals that leave `digits` significant ones, after rounding up to a next power of ten."""
+    """Number of decimals for `digits` significant digits, also after rounding to a power of ten."""
     exponent = math.floor(math.log10(abs(value))) if value else 0
     if round(abs(value), digits - 1 - exponent) >= 10 ** (exponent + 1):
         exponent += 1
@@ -145,7 +145,7 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def scale(value: float, unit: str) -> tuple[float, str]:
-    """What to divide a figure of this size by, and the unit to write after it."""
+    """Divisor for a figure of this size, and the unit with its prefix."""
     before, base = _ALREADY_SCALED.get(unit, (1.0, "" if unit == "1" else unit))
     size = abs(value * before)
     steps: tuple[tuple[float, str], ...] = ((1.0, ""),)

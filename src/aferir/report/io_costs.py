@@ -1,9 +1,9 @@
-"""What I/O costs, from the samples of a run: cycles, joules, layers and a year's sum (Akram 2012).
+"""Costs of I/O from the samples of a run: cycles, energy, layers, a year's sum (Akram 2012).
 
-An instance's own user and system time are told apart from what else the host does; what is left of
-the cores' time is idle, or waiting for I/O as the host's kernel has it. In a virtual machine the
-host's account of the emulator holds all, and the guest's own kernel tells which of it was its
-programs' and its own: what remains is what virtualisation costs.
+An instance's own user and system time are separated from what else the host does; the remaining
+time of the cores is idle, or waiting for I/O as the host's kernel reports it. For a virtual machine
+the host accounts for the emulator as a whole, and the guest's kernel says which part its programs
+and it used: the remainder is the cost of virtualisation.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ _J_PER_KWH = 3.6e6
 
 
 class IoRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One repetition."""
+    """Costs of one repetition."""
 
     operations: float
-    """Operations of all tenants."""
+    """Number of operations of all tenants."""
     results: int
-    """One of each tenant."""
+    """Number of results: one for each tenant."""
     elapsed_s: float
     states_s: dict[str, float]
-    """Seconds of all cores by STATES."""
+    """Time of all cores by `STATES`, in s."""
     layers: dict[str, float]
-    """Cycles an operation by LAYERS; they add up to cpio."""
+    """Cycles of an operation by `LAYERS`, which add up to `cpio`."""
     cpio: Uncertain
     system_cpio: float
     eio_j: tuple[Uncertain, ...]
-    """Energy by idle fraction of the plan's server."""
+    """Energy of an operation for each idle fraction of the server."""
 
     @property
     def result_j(self) -> tuple[float, ...]:
-        """Joules of one result, what a program does in one run, by idle fraction."""
+        """Energy of one result (one run of a program) in J, by idle fraction."""
         return tuple(eio.value * self.operations / self.results for eio in self.eio_j)
 
 
 def study(plan: Plan, records: Sequence[Record]) -> IoStudy | None:
-    """None where the plan has no server, or nothing was accounted for."""
+    """Study of a run's costs of I/O; None without a server, or where nothing was accounted."""
     if plan.server is None:
         return None
     specs = {spec.name: spec for spec in plan.environments}
@@ -95,7 +95,7 @@ def study(plan: Plan, records: Sequence[Record]) -> IoStudy | None:
 
 
 def with_costs(plan: Plan, records: Sequence[Record]) -> list[Record]:
-    """Records with `cpio_cycles`, `system_cpio_cycles` and `eio_idle<percent>_j` among theirs."""
+    """Records with `cpio_cycles`, `system_cpio_cycles` and `eio_idle<percent>_j` added."""
     if plan.server is None:
         return list(records)
     specs = {spec.name: spec for spec in plan.environments}
@@ -108,7 +108,7 @@ def with_costs(plan: Plan, records: Sequence[Record]) -> list[Record]:
 
 
 def cost_of(record: Record, spec: EnvironmentSpec, server: ServerSpec) -> IoRun | None:
-    """What one repetition cost; None where it moved nothing, or was not accounted for."""
+    """Costs of one repetition; None where it moved no data, or was not accounted."""
     seen: _Seen = {(s.metric, s.side): s.value for s in record.samples}
     count = operations(volume(seen, spec.tenants))
     frequency = _frequency(seen)
@@ -145,7 +145,7 @@ def cost_of(record: Record, spec: EnvironmentSpec, server: ServerSpec) -> IoRun 
 
 
 def volume(seen: _Seen, tenants: int = 1) -> float:
-    """Bytes of data: as the program knows them, else what system calls moved."""
+    """Volume in bytes: as the program reports it, else as system calls moved it."""
     if ("io_volume_bytes", "program") in seen:
         return seen["io_volume_bytes", "program"] * tenants
     sides: tuple[Side, ...] = ("instance", "host")
@@ -158,7 +158,7 @@ def volume(seen: _Seen, tenants: int = 1) -> float:
 
 
 def _layers(seen: _Seen, spec: EnvironmentSpec) -> dict[str, float] | None:
-    """Busy seconds of all tenants by layer."""
+    """Busy time in s of all tenants by layer; None where it was not accounted."""
     user, system = (seen.get((f"instance_{part}_s", "host")) for part in _PARTS)
     if user is None or system is None:
         return None
@@ -178,33 +178,33 @@ def _layers(seen: _Seen, spec: EnvironmentSpec) -> dict[str, float] | None:
 
 
 def _in_guest(seen: _Seen) -> bool:
-    """Whether the program had a kernel of its own: that, or its emulator, has been looked at."""
+    """True if the program had its own kernel: it or its emulator was accounted separately."""
     return ("guest_user_s", "instance") in seen or ("instance_guest_s", "host") in seen
 
 
 def _claimed(seen: _Seen) -> list[float]:
-    """User and system seconds of all guests by their own kernels."""
+    """User and system time in s of all guests, as reported by their own kernels."""
     return [seen.get((f"guest_{part}_s", "instance"), 0.0) for part in _PARTS]
 
 
 def _beside_guest(seen: _Seen) -> tuple[float, float]:
-    """What the host saw meanwhile: of guests' processors, and of their emulators besides."""
+    """Host's account in s of the guests' processors, and of their emulators besides."""
     side: Side = "instance" if ("instance_user_s", "instance") in seen else "host"
     guest, *rest = (seen.get((f"instance_{part}_s", side), 0.0) for part in ("guest", *_PARTS))
     return (guest, sum(rest)) if guest > 0 else (sum(rest), 0.0)
 
 
 def _believed(seen: _Seen) -> float:
-    """What of a guest's second its processors had: it counts what the host took from it as its."""
+    """Factor by which a guest's accounts exceed its processor time, since they include steal."""
     claimed = sum(_claimed(seen))
     return min(1.0, _beside_guest(seen)[0] / claimed) if claimed > 0 else 1.0
 
 
 def _timed(seen: _Seen, whole: Mapping[str, float], spec: EnvironmentSpec) -> dict[str, float]:
-    """Costs of the region that the program timed, by its own account.
+    """Costs of the region that the program timed, from its own account.
 
-    What virtualisation adds is in proportion to the guest's own time of the whole run, of which
-    the region is a part: a guest whose ticks the host held back tells of more than there was.
+    The cost of virtualisation is proportional to the guest's own time in the whole run, of which
+    the region is a part; a guest whose ticks the host delayed reports more than there was.
     """
     share = spec.tenants * (_believed(seen) if _in_guest(seen) else 1.0)
     parts = [seen.get((f"timed_{part}_s", "program"), 0.0) * share for part in _PARTS]
@@ -220,7 +220,7 @@ def _timed(seen: _Seen, whole: Mapping[str, float], spec: EnvironmentSpec) -> di
 
 
 def _cpu_time(seen: _Seen, layers: Mapping[str, float], elapsed: float, cores: int) -> CpuTime:
-    """All cores' time: what is not the instance's is idle, or waiting for I/O."""
+    """Time of all cores: what the instance did not use is idle, or waiting for I/O."""
     total = elapsed * cores
     busy = sum(layers.values())
     waiting = seen.get(("cpu_iowait_percent", "host"), 0.0) / 100 * total
@@ -234,7 +234,10 @@ def _cpu_time(seen: _Seen, layers: Mapping[str, float], elapsed: float, cores: i
 
 
 def _frequency(seen: _Seen) -> Uncertain | None:
-    """Before, after and, where it was watched, meanwhile; half of their range is uncertain."""
+    """Frequency from measurements before, after and, if available, during the run.
+
+    Half of their range is the uncertainty.
+    """
     names = ("before", "after", "during")
     found = [seen.get((f"core_frequency_{name}_hz", "host")) for name in names]
     known = [hertz for hertz in found if hertz is not None]
@@ -280,7 +283,7 @@ def _mean(
 
 
 def _averaged(values: Sequence[Uncertain]) -> Uncertain:
-    """The mean; what each is uncertain by does not lessen by repeating, their scatter does."""
+    """Mean; repeating reduces the uncertainty by scatter, but not each value's own."""
     means = [value.value for value in values]
     scatter = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
     own = float(np.mean([value.error for value in values]))
@@ -288,9 +291,9 @@ def _averaged(values: Sequence[Uncertain]) -> Uncertain:
 
 
 def _rates(plan: Plan, records: Sequence[Record]) -> dict[str, float]:
-    """Results a day by group: the server's, else what fits into the baseline's day.
+    """Results per day by group: the server's setting, else as many as the baseline completes.
 
-    As its energy, a result's time is that of the region that the program timed.
+    As for its energy, the time of a result is that of the region that the program timed.
     """
     assert plan.server is not None
     specs = {spec.name: spec for spec in plan.environments}
@@ -308,7 +311,7 @@ def _rates(plan: Plan, records: Sequence[Record]) -> dict[str, float]:
 
 
 def _projections(plan: Plan, records: Sequence[Record]) -> tuple[IoProjection, ...]:
-    """Projections for each workload and environment that was run with several numbers of cores."""
+    """Projections for each workload and environment with several numbers of cores."""
     assert plan.server is not None
     specs = {spec.name: spec for spec in plan.environments}
     costs: dict[tuple[str, str], dict[int, list[float]]] = {}

@@ -1,4 +1,4 @@
-"""What I/O would cost on many more cores, by two laws."""
+"""Projects the cost of I/O to many more cores by two laws."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEWEST_SIZES = 3
 def projection(
     workload: str, environment: str, costs: Mapping[int, Sequence[float]]
 ) -> IoProjection:
-    """Both laws through system cycles per operation by numbers of cores, where they are enough."""
+    """Both laws fitted to system cycles per operation, where there are enough core counts."""
     laws: list[Projection | None] = []
     note = ""
     for linear in (False, True):

@@ -12,7 +12,7 @@ _MILLION = 1e6
 
 
 def cost_header(study: IoStudy) -> tuple[str, ...]:
-    """The header of `costs`: cycles of the layers add up, energies stand for each idle power."""
+    """Header of `costs`: cycles by layer, which add up, and energies for each idle power."""
     idle = [f"{100 * share:.0f} %" for share in study.server.idle_fractions]
     return (
         *("group", "environment", "n", "operations", "cycles per operation"),
@@ -25,7 +25,7 @@ def cost_header(study: IoStudy) -> tuple[str, ...]:
 
 
 def costs(study: IoStudy) -> list[tuple[str, ...]]:
-    """A row for each cell: cpio, eio, emio, energy of a result, and a year's sum."""
+    """One row for each cell: cpio, eio, emio, energy of a result, and a year's sum."""
     return [
         (
             cell.group,
@@ -57,7 +57,7 @@ PROJECTION_METHOD = (
 
 
 def projections(study: IoStudy) -> list[tuple[str, ...]]:
-    """Two rows for each: the law with coherency, and the linear one beside it."""
+    """Two rows for each projection: the law with coherency, and the linear one."""
     return [
         (one.workload, one.environment, ", ".join(map(str, one.measured)), name, *_said(one, law))
         for one in study.projections
@@ -66,7 +66,7 @@ def projections(study: IoStudy) -> list[tuple[str, ...]]:
 
 
 def method(study: IoStudy) -> str:
-    """What the figures mean, in words."""
+    """Explanation of the figures."""
     rates = "; ".join(f"{group} {rate:,.0f}" for group, rate in study.results_per_day.items())
     server = study.server
     return (

@@ -1,4 +1,4 @@
-"""Sentences about the levels of the factors: what a study with one environment is about."""
+"""Sentences about levels of factors, for studies of a single environment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from aferir.report.model import CellResult, Sentence
 
 _DURATION = "duration_s"
 _MOST_NAMED = 10
-"""Levels that a sentence names; of more it names the ends."""
+"""Largest number of levels that a sentence lists; of more it lists the ends."""
 
 
 class _Level(msgspec.Struct, frozen=True):
-    """One cell of a workload by the metric that is asked about."""
+    """One cell of a workload, with the metric that the study asks about."""
 
     name: str
     median: float
@@ -24,9 +24,9 @@ class _Level(msgspec.Struct, frozen=True):
 
 
 def level_sentences(cells: Sequence[CellResult], metric: str) -> tuple[Sentence, ...]:
-    """One for each environment and workload that has several levels: from the least to the most.
+    """One sentence for each environment and workload with several levels, in ascending order.
 
-    Medians, each with its n where they differ; no claim is made about differences. Without a
+    Medians, each with its n where these differ; nothing is claimed about differences. Without a
     `metric` it is the duration.
     """
     found = []
@@ -62,7 +62,7 @@ def _level(cell: CellResult, metric: str) -> _Level | None:
 
 
 def _name(cell: CellResult) -> str:
-    """The group without the workload, which the sentence begins with."""
+    """Name of the group without the workload, with which the sentence begins."""
     return cell.group.removeprefix(f"{cell.workload}/").replace("/", ", ")
 
 

@@ -1,4 +1,4 @@
-"""Whether two cells of different runs are the same work, and what else the runs differ in."""
+"""Decides whether cells of different runs are the same work, and lists other differences."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ _MACHINE = {
     "frequency_governor": "frequency governor",
 }
 _NEARLY = 0.01
-"""Memory that differs by less is the same machine's, as the kernel takes its share anew."""
+"""Relative difference of memory below which two machines count as equal: the memory that the kernel
+reserves varies from boot to boot.
+"""
 
 
 def unlike(before: CellResult, after: CellResult) -> tuple[str, ...]:
-    """Why a ratio of these two would say nothing: other programs, parameters or kinds."""
+    """Reasons why two cells cannot be compared: other programs, parameters or kinds."""
     found = []
     if before.program != after.program:
         found.append(f"program {before.program} against {after.program}")
@@ -42,7 +44,7 @@ def unlike(before: CellResult, after: CellResult) -> tuple[str, ...]:
 def other_conditions(
     firsts: Sequence[tuple[Plan, Provenance]], seconds: Sequence[tuple[Plan, Provenance]]
 ) -> tuple[str, ...]:
-    """Sentences about machines, versions and environments that differ between the sides."""
+    """Sentences about differences of machines, versions and environments between the sides."""
     found = []
     one, other = ([_machine(p) for _, p in side] for side in (firsts, seconds))
     for key, name in _MACHINE.items():

@@ -1,8 +1,8 @@
-"""Marks of environments: colour and shape together, so that sixteen are told apart in print too.
+"""Marks of environments: colour and shape together distinguish sixteen, in print too.
 
-Eight shapes, filled for the first eight environments and hollow for the next eight; the hollow one
-of a shape has another colour than the filled one. Shapes alone tell all sixteen apart, for those
-who see no colours and on grey paper; from the seventeenth environment on they begin again.
+Eight shapes are filled for the first eight environments and hollow for the next eight; the hollow
+one of a shape has another colour than the filled one. Shapes alone distinguish all sixteen, for
+readers who see no colours and on grey paper; from the seventeenth environment on they repeat.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ _OUTLINES = {
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """How one environment is drawn."""
+    """Appearance of one environment."""
 
     place: int
-    """Place from 0 to `MARKS` - 1: the number of its colour in the page's style."""
+    """Index from 0 to `MARKS` - 1, which is the number of its colour in the page's style."""
     shape: str
     hollow: bool
 
     @property
     def outline(self) -> str:
-        """The outline of an SVG path around 0, about 10 units wide."""
+        """Outline as an SVG path around 0, about 10 units wide."""
         return _OUTLINES[self.shape]
 
 
 def mark(place: int) -> Mark:
-    """The mark of the environment with this place in the plan."""
+    """Mark of the environment with this index in the plan."""
     within = place % MARKS
     return Mark(within, SHAPES[within % len(SHAPES)], within >= len(SHAPES))
 
 
 def places(environments: Sequence[str]) -> Mapping[str, int]:
-    """Place of each environment's mark; a family has the mark of its first variant."""
+    """Index of each environment's mark; a family has the mark of its first variant."""
     found = {name: place % MARKS for place, name in enumerate(environments)}
     for name, place in list(found.items()):
         found.setdefault(environment_family(name), place)

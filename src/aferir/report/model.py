@@ -1,4 +1,4 @@
-"""The evaluation of a run: what every table, chart and sentence is made from. Frozen values."""
+"""Evaluation of a run, from which all tables, charts and sentences are made. Frozen values."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EMULATED = "emulated"
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One value that counts."""
+    """One counted value."""
 
     repetition: int
     value: float
 
 
 class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one cell, from one side, over its repetitions; base unit."""
+    """Summary of one metric of one cell, from one side, over its repetitions, in base units."""
 
     metric: str
     unit: str
@@ -38,7 +38,7 @@ class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CpuSplit(msgspec.Struct, frozen=True, kw_only=True):
-    """Mean share of each state of the CPUs in percent; they close to 100."""
+    """Mean share of each CPU state in percent; the shares add up to 100."""
 
     side: Side
     n: int
@@ -46,23 +46,23 @@ class CpuSplit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CountedFailure(msgspec.Struct, frozen=True):
-    """A way to fail, and in how many repetitions it happened."""
+    """A failure, with the number of repetitions in which it occurred."""
 
     failure: Failure
-    """The first one of its code."""
+    """First failure of its code."""
     repetitions: int
 
 
 class CountedWarning(msgspec.Struct, frozen=True):
-    """A doubt, and how many repetitions raised it; None where it is about all of them."""
+    """A doubt, with the number of repetitions that raised it; None: it concerns all of them."""
 
     warning: Warning
-    """The first one of its code."""
+    """First warning of its code."""
     repetitions: int | None = None
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One environment in one group."""
+    """Results of one environment in one group."""
 
     cell: str
     group: str
@@ -79,12 +79,12 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     duration: Summary
     """Summary of `duration_s`, in seconds; its `n` is 0 where nothing succeeded."""
     metrics: tuple[MetricSummary, ...]
-    """The program's other figures, throughput among them."""
+    """Summaries of the program's other metrics."""
     observed: tuple[MetricSummary, ...]
-    """What probes saw, but for the split of the CPUs."""
+    """Summaries of the probes' metrics, without CPU states."""
     cpu: tuple[CpuSplit, ...]
     ratio: Ratio | None
-    """Duration over the baseline's; None for the baseline, and where that has no result."""
+    """Ratio of durations to the baseline; None for the baseline, and where it has no result."""
     verdict: Verdict | None
     failures: tuple[CountedFailure, ...]
     warnings: tuple[CountedWarning, ...]
@@ -97,7 +97,7 @@ class AllocationResult(msgspec.Struct, frozen=True, kw_only=True):
     kind: EnvironmentKind
     emulated: bool
     phases: tuple[MetricSummary, ...]
-    """Those that this kind of environment has, in their order, without total and release."""
+    """Phases of this kind of environment in their order, without total and release."""
     total: Summary
     release: Summary
     failures: tuple[CountedFailure, ...]
@@ -105,29 +105,29 @@ class AllocationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rank(msgspec.Struct, frozen=True, kw_only=True):
-    """One environment over all groups: the geometric mean of its ratios, each counting alike."""
+    """Rank of an environment over all groups, by the unweighted geometric mean of its ratios."""
 
     environment: str
-    """The family: variants such as `container[cpus=1]` are ranked together."""
+    """Name of the family: variants such as `container[cpus=1]` are ranked together."""
     ratio: float
     interval: Interval | None
     """None for the baseline, and where one of the ratios has none."""
     groups: int
     of: int
-    """Groups of the plan; an environment that lacks some is not strictly comparable."""
+    """Number of groups of the plan; an environment that lacks some is not strictly comparable."""
     emulated: bool
     baseline: bool
     won: int = 0
-    """Groups in which its median is the smallest, of those with several environments."""
+    """Number of contested groups in which its median is the smallest."""
     contested: int = 0
-    """Groups with results of this and of another environment."""
+    """Number of groups with results of this and of another environment."""
     best_place: int = 1
     worst_place: int = 1
-    """Places that the intervals allow: two environments whose intervals overlap may swap."""
+    """Worst place that the intervals permit: environments with overlapping intervals may swap."""
 
 
 class Sentence(msgspec.Struct, frozen=True, kw_only=True):
-    """One plain statement, with what it was made from."""
+    """One sentence of the report, with its subject."""
 
     environment: str
     outcome: Outcome
@@ -137,7 +137,7 @@ class Sentence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The repetitions at one place of a curve."""
+    """Repetitions at one place of a curve."""
 
     at: float | str
     n: int
@@ -146,43 +146,43 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     quantile_75: float
     at_25: float | None = None
     at_75: float | None = None
-    """Of a scatter, where the places vary from one repetition to the next."""
+    """Quartiles of the place in a scatter, where places vary between repetitions."""
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a picture."""
 
     environment: str
-    """The family, where it is a factor of the environment that the curve lies along."""
+    """Name of the environment, or of its family where the curve runs along one of its factors."""
     emulated: bool
     label: str
-    """The arm within one environment; empty where there is only one."""
+    """Arm within one environment; empty where there is only one."""
     points: tuple[CurvePoint, ...]
-    """Points by place where places are numbers, else in the order of first appearance."""
+    """Points sorted by place where places are numbers, else in the order of first appearance."""
 
 
 class CurveFamily(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric along one thing: one picture."""
+    """Curves of one metric along one quantity: one picture."""
 
     title: str
-    """The group, or the workload where it is a factor that the curves lie along."""
+    """Name of the group, or of the workload where the curves run along a factor."""
     metric: str
     unit: str
     along: str
     along_unit: str
     categories: bool
-    """Places are words."""
+    """True if places are words."""
     pooled: bool
-    """False where repetitions have different places: then the first repetition stands alone."""
+    """False if repetitions have different places; then only the first repetition is drawn."""
     curves: tuple[Curve, ...]
     kind: Literal["curve", "scatter", "frontier"] = "curve"
-    """As of `Series`."""
+    """Kind of picture, as in `Series`."""
     moments: dict[str, float] = {}
-    """As of `Series`."""
+    """Events by name, as in `Series`."""
 
 
 class IoCell(msgspec.Struct, frozen=True, kw_only=True):
-    """One environment in one group: means over its repetitions."""
+    """Costs of I/O of one environment in one group: means over its repetitions."""
 
     cell: str
     group: str
@@ -193,69 +193,68 @@ class IoCell(msgspec.Struct, frozen=True, kw_only=True):
     states_percent: dict[str, float]
     layers: dict[str, float]
     cpio: Uncertain
-    """Its uncertainty is that of frequency and ticks, and of the mean over repetitions."""
+    """Cycles per operation; the uncertainty is that of frequency, ticks and repetitions."""
     eio_j: tuple[Uncertain, ...]
     result_j: tuple[float, ...]
     year_kwh: tuple[float, ...] = ()
-    """Energy of so many results a day as the server's specification says, all year."""
+    """Energy of a year with the results per day of the server's specification, in kWh."""
 
 
 class IoProjection(msgspec.Struct, frozen=True, kw_only=True):
-    """System cycles per operation over cores, and what is said of a number not measured."""
+    """System cycles per operation over cores, with projections to a number not measured."""
 
     workload: str
     environment: str
     measured: dict[int, float]
     """Mean system cycles per operation by cores."""
     usl: Projection | None
-    """Projection by the Universal Scalability Law; None where too few numbers of cores make no
-    law."""
+    """Projection by the Universal Scalability Law; None for too few numbers of cores."""
     linear: Projection | None
-    """Projection by the linear model of Akram 2012, beside it."""
+    """Projection by the linear model of Akram 2012."""
     note: str = ""
 
 
 class IoStudy(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """Costs of I/O of a run."""
 
     server: ServerSpec
     cells: tuple[IoCell, ...]
     results_per_day: dict[str, float]
-    """Results a day by group."""
+    """Results per day by group."""
     projections: tuple[IoProjection, ...] = ()
 
 
 class UnderRoof(msgspec.Struct, frozen=True, kw_only=True):
-    """One program's place under a roofline."""
+    """Position of one program under a roofline."""
 
     workload: str
     n: int
     flops: float
-    """Median of its repetitions, in floating-point operations a second."""
+    """Median of its repetitions, in floating-point operations/s."""
     intensity: float
-    """Operations a byte, by a model."""
+    """Operations/byte, by a model."""
     roof_flops: float
-    """Attainable at that intensity."""
+    """Attainable operations/s at that intensity."""
     limit: Limit
-    """What makes it so."""
+    """Limit that determines it."""
     share: float
-    """Share of the roof."""
+    """Measured over attainable operations/s."""
 
 
 class Roofline(msgspec.Struct, frozen=True, kw_only=True):
-    """What an environment can do, and what programs make of it."""
+    """Roofline of an environment, with the programs under it."""
 
     environment: str
     emulated: bool
     label: str
-    """Levels of factors."""
+    """Levels of the factors."""
     peak_flops: float
     bandwidth_bps: float
     programs: tuple[UnderRoof, ...]
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is said about one run."""
+    """Evaluation of one run."""
 
     name: str
     title: str
@@ -264,31 +263,31 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """Names in the order of the plan, variants included."""
     groups: tuple[str, ...]
     cells: tuple[CellResult, ...]
-    """Group by group, environments in the order of the plan."""
+    """Results group by group, with environments in the order of the plan."""
     curves: tuple[CurveFamily, ...] = ()
     rooflines: tuple[Roofline, ...] = ()
     io: IoStudy | None = None
-    """Costs of I/O, where the plan says what the server takes."""
+    """Costs of I/O, if the plan has a server."""
     allocations: tuple[AllocationResult, ...]
     ranking: tuple[Rank, ...]
-    """Fastest first."""
+    """Ranks, the fastest first."""
     sentences: tuple[Sentence, ...]
     explanations: tuple[Explanation, ...] = ()
-    """Comparisons whose causes were looked for."""
+    """Comparisons whose causes were measured."""
     not_explained: tuple[str, ...] = ()
-    """Those that lack the repetitions for it, a sentence each."""
+    """One sentence for each group that lacks the repetitions for it."""
     rule: Rule
     repetitions: int
-    """Finished ones that count, failures included."""
+    """Number of finished repetitions that count, failures included."""
 
 
 class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The same environment and group in two runs; ratio of the second to the first."""
+    """The same environment and group in two runs, with the ratio of the second to the first."""
 
     group: str
     environment: str
     emulated: bool
-    """Whether it was emulated in either run."""
+    """True if it was emulated in either run."""
     first: Summary
     second: Summary
     verdict: Verdict
@@ -296,24 +295,24 @@ class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotCompared(msgspec.Struct, frozen=True, kw_only=True):
-    """An environment and a group that both sides have, with other work or of another kind."""
+    """An environment and a group in both sides, with other work or another kind."""
 
     group: str
     environment: str
     differs: tuple[str, ...]
-    """`class S against B`."""
+    """Differences such as `class S against B`."""
 
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs side by side."""
+    """Comparison of runs."""
 
     first: str
     second: str
     notes: tuple[str, ...] = ()
-    """What qualifies all of it: one run each, another machine."""
+    """Notes that qualify all of it: one run each, another machine."""
     cells: tuple[CellComparison, ...]
     not_compared: tuple[NotCompared, ...] = ()
     only_first: tuple[str, ...]
-    """Cells without a counterpart that has results."""
+    """Cells without results on the other side."""
     only_second: tuple[str, ...]
     rule: Rule

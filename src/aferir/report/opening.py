@@ -1,7 +1,7 @@
-"""What a report says first: its sentences, or a handful of lines where those would fill screens.
+"""Opening of a report: its sentences, or a summary where there are too many.
 
-A run with a dozen environments and sixty workloads has hundreds of comparisons. Then these lines
-are the first thing that is read, and the sentences follow as details.
+A run with a dozen environments and sixty workloads has hundreds of comparisons. Then the summary
+comes first, and the sentences follow as details.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from aferir.report.sentences import outcome_of, stalled
 from aferir.statistics.verdict import Outcome
 
 _LETTERS = 110
-"""Letters of a line of the page."""
+"""Letters in a line of the page."""
 _LINES = 20
-"""What takes more than these to say in sentences is summarised first."""
+"""Largest number of lines of sentences without a summary."""
 
 
 def too_long(evaluation: Evaluation) -> bool:
-    """Whether the sentences of a comparison take more than a first screen should."""
+    """True if the sentences of a comparison fill more than a first screen."""
     lines = sum(math.ceil(len(sentence.text) / _LETTERS) for sentence in evaluation.sentences)
     return lines > _LINES and not all(cell.baseline for cell in evaluation.cells)
 
 
 def opening(evaluation: Evaluation) -> tuple[str, ...]:
-    """What is said first: the sentences, or the lines of the overview where those are too long."""
+    """Opening lines: the sentences, or the summary where they are too long."""
     if explained := explanation_lines(evaluation):
         return explained
     if too_long(evaluation):
@@ -38,13 +38,13 @@ def opening(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def explanation_lines(evaluation: Evaluation) -> tuple[str, ...]:
-    """Where causes were looked for, all that is said of them."""
+    """Sentences about causes, where they were measured."""
     said = [line for one in evaluation.explanations for line in (sentence(one), *advice(one))]
     return (*said, *evaluation.not_explained)
 
 
 def lines(evaluation: Evaluation) -> tuple[str, ...]:
-    """The overview in words: a handful of lines, however wide the run."""
+    """Summary of a run in a few lines, however many comparisons it has."""
     seen = overview(evaluation)
     found = [_counts(seen), *_overall(evaluation.ranking), *_costly(seen)]
     found += _stalls(seen, evaluation.cells)
@@ -103,7 +103,7 @@ def _costly(seen: Overview) -> list[str]:
 
 
 def _stalls(seen: Overview, cells: Sequence[CellResult]) -> list[str]:
-    """Environments over all groups, then single comparisons that stalls decide."""
+    """Stalls of environments over all groups, then single comparisons with stalls as verdict."""
     parts = [
         f"{one.environment} in {one.stalled} of {one.of} repetitions ({seen.baseline} beside it in "
         f"{one.baseline_stalled} of {one.baseline_of})"
@@ -115,7 +115,7 @@ def _stalls(seen: Overview, cells: Sequence[CellResult]) -> list[str]:
 
 
 def _stalled_cells(cells: Sequence[CellResult]) -> list[str]:
-    """The cells of which stalls are the verdict, those first whose mean they raise most."""
+    """Cells with stalls as verdict, sorted by the effect on their mean."""
     found = [
         (cell.ratio.costs, cell)
         for cell in cells

@@ -1,4 +1,4 @@
-"""A run at a glance: how many comparisons came to what, the worst of them, stalls, failures."""
+"""Summary of a run: outcomes counted, the largest costs, stalls, failures."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from aferir.statistics.stalls import fisher
 from aferir.statistics.verdict import Outcome
 
 WORST = 3
-"""So many are named."""
+"""Largest number of items that a line lists."""
 
 
 class Costly(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison in which an environment surely takes longer than the baseline."""
+    """A comparison with a significant cost."""
 
     environment: str
     group: str
@@ -28,69 +28,69 @@ class Costly(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """An environment in which repetitions failed."""
+    """An environment with failed repetitions."""
 
     environment: str
     groups: tuple[str, ...]
-    """Groups in which at least one did."""
+    """Groups with at least one failure."""
     without_result: int
-    """How many of those groups have no result: all repetitions failed."""
+    """Number of those groups without any result."""
     repetitions: int
     of: int
-    """Repetitions in those groups, the good ones included."""
+    """Number of repetitions in those groups, successful ones included."""
     codes: tuple[str, ...]
 
 
 class Stalling(msgspec.Struct, frozen=True, kw_only=True):
     """An environment that stalls more often than the baseline, over all groups together.
 
-    One group's repetitions are often too few to tell; hundreds of them are not.
+    A single group often has too few repetitions to show it.
     """
 
     environment: str
     stalled: int
     of: int
-    """Repetitions, of all groups that were compared."""
+    """Number of repetitions in all compared groups."""
     baseline_stalled: int
     baseline_of: int
     p_value: float
-    """Fisher's, of equal shares; claimed where it survives Bonferroni over the environments."""
+    """P value of equal shares (Fisher); claimed if significant after Bonferroni's adjustment."""
 
 
 class EnvironmentOverview(msgspec.Struct, frozen=True, kw_only=True):
-    """What one environment's comparisons came to; the family counts its variants together."""
+    """Outcomes of one environment's comparisons; the variants of a family count together."""
 
     environment: str
     emulated: bool
     groups: int
-    """Groups in which it was to be compared."""
+    """Number of groups in which it was to be compared."""
     outcomes: dict[Outcome, int]
-    """Comparisons by outcome; empty for an emulated environment, which makes no claim."""
+    """Comparisons by outcome; empty for an emulated environment, about which nothing is claimed."""
     failed: int
-    """Repetitions."""
+    """Number of failed repetitions."""
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """Summary of a run."""
 
     baseline: str
     groups: int
     comparisons: int
-    """Comparisons with a verdict, or none for lack of results; emulated ones are not among them."""
+    """Number of comparisons, those without enough results included, emulated ones excluded."""
     outcomes: dict[Outcome, int]
     margin: float
-    """Differences up to it are called none."""
+    """Margin up to which a difference counts as none."""
     environments: tuple[EnvironmentOverview, ...]
     worst: tuple[Costly, ...]
-    """The largest ratios that are claimed, largest first; at most `WORST`."""
+    """Largest claimed ratios in descending order; at most `WORST`."""
     stalling: tuple[Stalling, ...]
-    """The largest share first."""
+    """Stalling environments, the largest share first."""
     failed: tuple[Failed, ...]
-    """Most repetitions first."""
+    """Failing environments, most failures first."""
 
 
 def overview(evaluation: Evaluation) -> Overview:
-    """Count what the cells came to."""
+    """Summarise the results of a run's cells."""
     compared = [cell for cell in evaluation.cells if not cell.baseline]
     real = [cell for cell in compared if not cell.emulated]
     families = dict.fromkeys(environment_family(cell.environment) for cell in compared)

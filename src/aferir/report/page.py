@@ -1,4 +1,4 @@
-"""The report: all of its sections in their order. A new one is a file and a line here."""
+"""All sections of the report in their order; a new section is a file and a line here."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PAGE: tuple[Maker, ...] = (
     observed.section,
     provenance.section,
 )
-"""Answers first, then pictures, then figures, then doubts and details."""
+"""Sections in order: answers, pictures, figures, doubts and details."""
 
 
 def sections(
@@ -62,7 +62,7 @@ def sections(
     provenance: Provenance | None = None,
     reference: Path | None = None,
 ) -> tuple[Section, ...]:
-    """Those that have something to say.
+    """Sections that have content for this run.
 
     `reference` is the folder of published results.
     """

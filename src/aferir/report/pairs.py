@@ -1,4 +1,4 @@
-"""Durations of one cell over those of another one of the same run."""
+"""Ratio of the durations of two cells of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from aferir.statistics.ratio import Ratio, paired_ratio, unpaired_ratio
 
 
 def duration_ratio(cell: CellResult, baseline: CellResult, *, level: float) -> Ratio:
-    """Paired by round, but where failures have left too few rounds that both sides share."""
+    """Ratio paired by round; unpaired where failures left too few common rounds."""
     above = {point.repetition: point.value for point in cell.points}
     below = {point.repetition: point.value for point in baseline.points}
     common = [k for k in above if k in below]

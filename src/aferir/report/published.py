@@ -1,4 +1,4 @@
-"""Published results to read beside one's own, and what keeps the two from being comparable."""
+"""Published results for comparison, and reasons why they are not directly comparable."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PRETTY = {
 
 
 class PublishedAllocation(msgspec.Struct, frozen=True, kw_only=True):
-    """Time to allocate one instance, seconds, mean and standard deviation over `runs`."""
+    """Published time to allocate an instance in s: mean and standard deviation over `runs`."""
 
     label: str
     mean_s: float
@@ -59,7 +59,7 @@ class PublishedAllocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PublishedOverhead(msgspec.Struct, frozen=True, kw_only=True):
-    """One published figure about the cost of an environment; no interval was published."""
+    """Published figure on the cost of an environment, without an interval."""
 
     what: str
     figure: str
@@ -67,18 +67,18 @@ class PublishedOverhead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PublishedFigure(msgspec.Struct, frozen=True, kw_only=True):
-    """One published figure that a program of ours reports as well."""
+    """Published figure that a program of aferir reports too."""
 
     metric: str
-    """The figure of ours that it stands beside."""
+    """Metric of aferir that it is shown with."""
     what: str
     figure: str
-    """The figure for people, with what was published of its spread."""
+    """Figure for people, with its published spread."""
     source: str
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that has a place in a report; empty where the folder lacks the files."""
+    """Published results that a report may show; empty where the files are missing."""
 
     allocations: tuple[PublishedAllocation, ...] = ()
     overheads: tuple[PublishedOverhead, ...] = ()
@@ -89,17 +89,17 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 def beside(
     published: Sequence[PublishedFigure], evaluation: Evaluation
 ) -> tuple[PublishedFigure, ...]:
-    """Those that the run has a figure for; the others would only be in the way."""
+    """Figures for which the run has the corresponding metric."""
     have = {metric.metric for cell in evaluation.cells for metric in cell.metrics}
     have |= {family.metric for family in evaluation.curves}
     return tuple(figure for figure in published if figure.metric in have)
 
 
 def load(folder: Path | None) -> Published:
-    """Read the tables of allocation, virtual clusters, aggregation, clocks, and elasticity.
+    """Read the published tables of allocation, virtual clusters, aggregation, clocks, elasticity.
 
-    A file that is missing contributes nothing. Errors: KeyError or ValueError where a file that
-    ships with aferir has lost a column or a number.
+    Missing files are skipped. Errors: KeyError or ValueError where a file that ships with aferir
+    lacks a column or a number.
     """
     if folder is None:
         return Published()

@@ -1,4 +1,4 @@
-"""Environments over all groups: which of them costs least altogether."""
+"""Ranks environments over all groups."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from aferir.statistics.student import satterthwaite
 
 
 def rank(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[Rank, ...]:
-    """Environments by the geometric mean of their ratios, those that lack groups last.
+    """Environments by the geometric mean of their ratios; those that lack groups come last.
 
-    Ratios are averaged geometrically, so that the choice of baseline does not change the order
-    (Fleming and Wallace 1986). Environments without any ratio are left out.
+    With a geometric mean the choice of the baseline does not change the order (Fleming and Wallace
+    1986). Environments without any ratio are left out.
     """
     of = len({cell.group for cell in cells})
     ranks = []
@@ -49,7 +49,7 @@ def rank(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[R
 
 
 def _won(family: str, cells: Sequence[CellResult]) -> tuple[int, int]:
-    """How many groups it was the fastest in by the median, and in how many it met another."""
+    """Number of groups in which its median was smallest, and number of contested groups."""
     won = contested = 0
     for group in dict.fromkeys(cell.group for cell in cells):
         medians = [
@@ -65,7 +65,7 @@ def _won(family: str, cells: Sequence[CellResult]) -> tuple[int, int]:
 
 
 def _with_places(rank: Rank, ranks: Sequence[Rank]) -> Rank:
-    """How many environments are surely better, and surely worse; incomplete ones always last."""
+    """Rank with the places that its interval permits; incomplete environments are last."""
     low, high = _ends(rank)
     better = worse = 0
     for other in ranks:
@@ -77,19 +77,16 @@ def _with_places(rank: Rank, ranks: Sequence[Rank]) -> Rank:
 
 
 def _ends(rank: Rank) -> tuple[float, float]:
-    """The ends of its interval.
-
-    A ratio without one could be anything, the baseline is 1 by definition.
-    """
+    """Ends of its interval; unbounded without one, and 1 for the baseline."""
     if rank.interval is not None:
         return rank.interval.low, rank.interval.high
     return (1.0, 1.0) if rank.baseline else (0.0, math.inf)
 
 
 def combine(ratios: Sequence[Ratio], *, level: float) -> tuple[float, Interval | None]:
-    """Geometric mean of independent ratios, with its interval where each has an error.
+    """Geometric mean of independent ratios, with an interval if each has a standard error.
 
-    Errors: ValueError where there is no ratio with an estimate.
+    Errors: ValueError where no ratio has an estimate.
     """
     logs = [math.log(ratio.estimate) for ratio in ratios if ratio.estimate is not None]
     if not logs:

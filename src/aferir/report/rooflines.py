@@ -1,4 +1,4 @@
-"""Programs under the roofs that the same run measured."""
+"""Places programs under the rooflines that the same run measured."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ INTENSITY = "modelled_intensity"
 
 
 def rooflines(cells: Sequence[CellResult]) -> tuple[Roofline, ...]:
-    """One for each environment and combination of factors with both roofs and a program.
+    """One roofline for each environment and combination of factors with both limits and a program.
 
-    Medians of the repetitions. A factor that the roofs do not have, such as another program's
-    parameter, leaves its cells out: what is compared ran with the same threads.
+    Figures are medians of the repetitions. Cells with a factor that the limits lack, such as
+    another program's parameter, are left out, so that compared programs ran with the same threads.
     """
     found = []
     for environment in dict.fromkeys(cell.environment for cell in cells):

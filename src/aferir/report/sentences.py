@@ -1,4 +1,4 @@
-"""The verdict in plain sentences, each with its interval and its n."""
+"""Writes the verdicts as sentences, each with its interval and its n."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ORDER: tuple[Outcome, ...] = (
     "unknown",
 )
 FAILING = 0.1
-"""Where more than this share of the repetitions failed, the failures lead the sentence."""
+"""Share of failed repetitions above which a sentence begins with the failures."""
 LEAST_BOUND = 0.001
-"""No sentence excludes differences below it: nothing here is measured that well."""
+"""Smallest difference that a sentence excludes: no measurement here is more precise."""
 
 
 def sentences(cells: Sequence[CellResult], baseline: str, *, level: float) -> tuple[Sentence, ...]:
-    """One sentence for each environment and outcome, baseline apart.
+    """One sentence for each environment and outcome; the baseline has none.
 
     Stalls come first and emulated environments last.
     """
@@ -55,7 +55,7 @@ def outcome_of(cell: CellResult) -> Outcome:
 
 
 def between(verdict: Verdict) -> str:
-    """What the interval allows, in words: `between 0.9 % less and 4.1 % more time`."""
+    """Range that the interval permits: `between 0.9 % less and 4.1 % more time`."""
     if verdict.interval is None:
         return "anything"
     low, high = verdict.interval.low, verdict.interval.high
@@ -70,12 +70,12 @@ def _less_or_more(ratio: float) -> str:
 
 
 def failed(cell: CellResult) -> int:
-    """Repetitions of a cell that failed."""
+    """Number of failed repetitions of a cell."""
     return sum(counted.repetitions for counted in cell.failures)
 
 
 def failed_share(cell: CellResult) -> float:
-    """The share of all its repetitions that failed; 0 where it has none."""
+    """Share of a cell's repetitions that failed; 0 where it has none."""
     return failed(cell) / max(failed(cell) + len(cell.points), 1)
 
 
@@ -109,7 +109,7 @@ def _real(
 
 
 def _failing(cells: list[CellResult]) -> str:
-    """What leads the sentence where many repetitions failed and some did not."""
+    """Beginning of a sentence about cells in which many repetitions failed, but not all."""
     parts = [
         f"{failed(cell)} of {failed(cell) + len(cell.points)} repetitions of {cell.group}"
         for cell in cells
@@ -119,7 +119,7 @@ def _failing(cells: list[CellResult]) -> str:
 
 
 def _place(cell: CellResult, peer: CellResult | None, baseline: str) -> str:
-    """`cg (n = 12; 2 of 12 stalled, ...)`: the group with all that qualifies its figure."""
+    """`cg (n = 12; 2 of 12 stalled, ...)`: the group with all qualifications of its figure."""
     notes = [] if cell.ratio is None else [f"n = {cell.ratio.n}"]
     if failures := failed(cell):
         notes.append(f"{failures} of {failures + len(cell.points)} failed")
@@ -221,7 +221,7 @@ def _no_difference(cells: list[CellResult], baseline: str, named: Mapping[str, s
 
 
 def _alike(cells: list[CellResult], baseline: str, named: Mapping[str, str]) -> str:
-    """Typical repetitions alone: why no more is said comes with it."""
+    """Equivalence of typical repetitions only, with the reason why no more is claimed."""
     bounds = [_smallest_bound(cell) for cell in cells]
     text = (
         f"takes as long as {baseline} to within {percent(max(bounds))} in a typical repetition "
@@ -266,7 +266,7 @@ def _figure(cell: CellResult, named: Mapping[str, str]) -> str:
 
 
 def _smallest_bound(cell: CellResult) -> float:
-    """The margin that was tested, or the tighter one that the shown interval supports anyway."""
+    """Tested margin, or the tighter bound that the interval supports."""
     assert cell.verdict is not None
     margin = cell.verdict.rule.margin
     bound = margin if cell.verdict.bound is None else min(margin, cell.verdict.bound)

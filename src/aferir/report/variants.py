@@ -1,7 +1,7 @@
-"""Sentences about an environment's own factors: pinned or not, one tenant or two.
+"""Sentences about factors of an environment, such as pinning or the number of tenants.
 
-Its variants are in groups of their own, each beside the baseline's variant, so that no ratio to
-the baseline compares them with each other.
+Its variants are in different groups, each with the baseline's variant, so no ratio to the baseline
+compares them with each other.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from aferir.report.pairs import duration_ratio
 
 
 def variant_sentences(cells: Sequence[CellResult], *, level: float) -> tuple[Sentence, ...]:
-    """One for each environment and level after the first of each factor that no curve shows.
+    """One sentence for each environment, and each later level of a factor without a curve.
 
-    Ratios of neighbours within a round, with their intervals; no claim is made.
+    Ratios are paired by round and have intervals; nothing is claimed.
     """
     found: list[Sentence] = []
     for family in dict.fromkeys(environment_family(cell.environment) for cell in cells):
@@ -81,6 +81,6 @@ def _mark(factor: str, level: Parameter) -> str:
 
 
 def _rest(cell: CellResult, factor: str) -> str:
-    """The group without that factor."""
+    """Name of the group without that factor."""
     parts = [part for part in cell.group.split("/") if not part.startswith(f"{factor}=")]
     return "/".join(part.removeprefix(ENVIRONMENT) for part in parts)

@@ -1,4 +1,4 @@
-"""Phases of allocation, stacked, with the release below, and published results beside them."""
+"""Chart of allocation phases, stacked, with releases and published results."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def allocation_chart(
     shown: Sequence[AllocationResult],
     published: Sequence[PublishedAllocation] = (),
 ) -> str:
-    """The chart of these allocations.
+    """Chart of these allocations.
 
-    Each environment has a time axis of its own: a container takes milliseconds, a guest seconds,
-    and stacked phases cannot be drawn on a logarithmic axis.
+    Each environment has its own time axis: a container takes milliseconds, a guest seconds, and
+    stacked phases cannot be drawn on a logarithmic axis.
     """
     marks = places(evaluation.environments)
     panels = [_own(allocation, marks[allocation.environment]) for allocation in shown]

@@ -1,4 +1,4 @@
-"""Words for simulated clusters that tables and charts share."""
+"""Names of simulated clusters and times, shared by tables and charts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from aferir.report.formatting import quantity
 
 
 def layout_name(simulation: Simulation) -> str:
-    """How the nodes are laid out, for people."""
+    """Name of the topology, for people."""
     if simulation.topology != "tree":
         return simulation.topology
     return f"tree, {simulation.arity} each" if simulation.arity else "tree, doubling"
 
 
 def moment_name(moment: Moment, hold_s: float) -> str:
-    """When clocks are judged, for people."""
+    """Name of the time at which clocks are judged, for people."""
     names: dict[Moment, str] = {
         "set": "as each node is set",
         "all-set": "as the last node is set",
@@ -26,7 +26,7 @@ def moment_name(moment: Moment, hold_s: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it: `24 h`, `10 min`, `2.5 s`."""
+    """A duration for people: `24 h`, `10 min`, `2.5 s`."""
     if seconds < 60:
         return quantity(seconds, "s")
     factor, unit = (3600, "h") if seconds >= 3600 else (60, "min")
@@ -34,5 +34,5 @@ def duration(seconds: float) -> str:
 
 
 def inside(share: float) -> str:
-    """Share of clocks inside their bounds, never rounded up to all of them."""
+    """Share of clocks inside their bounds, never rounded up to 100 %."""
     return "100 %" if share == 1 else f"{min(100 * share, 99.9999):.4f} %"

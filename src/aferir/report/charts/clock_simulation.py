@@ -1,4 +1,4 @@
-"""A simulated cluster: nodes set over time beside the published curve, and errors of clocks."""
+"""Charts of a simulated cluster: synchronised nodes over time, and errors of clocks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from aferir.report.formatting import quantity
 from aferir.report.marks import MARKS
 
 FLOOR_S = 1e-9
-"""A clock that is exact has no place on a logarithmic axis."""
+"""Smallest error that is drawn, since a logarithmic axis has no place for 0."""
 
 
 def simulation_chart(simulations: Sequence[Simulation]) -> str:
-    """One picture as SVG: nodes that are set, errors, and errors by level of deep trees.
+    """One SVG: nodes synchronised over time, errors, and errors by level of deep trees.
 
-    Each simulated cluster has a mark.
+    Each simulated cluster has its own mark.
     """
     deep = [s for s in simulations if len(s.levels) > 2]
     return stacked(
@@ -114,7 +114,7 @@ def _row(place: int, simulation: Simulation, errors: Errors) -> Row:
 
 
 def _levels(simulations: Sequence[Simulation]) -> str:
-    """Errors after the second look, which is when a tree's depth is what matters."""
+    """Errors after the second exchange, by level: the time at which a tree's depth matters."""
     drawn: list[Drawn] = []
     legend = []
     places: list[tuple[float, float]] = []

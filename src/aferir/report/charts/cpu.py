@@ -1,4 +1,4 @@
-"""Where the CPUs' time went, stacked to 100 %."""
+"""Chart of CPU time by state, stacked to 100 %."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from aferir.report.marks import places
 from aferir.report.model import CellResult, CpuSplit, Evaluation
 
 STATES = ("user", "nice", "system", "irq", "softirq", "iowait", "steal", "idle")
-"""States in the order in which they are stacked."""
+"""States from left to right."""
 
 SplitOf = tuple[CellResult, CpuSplit]
 
 
 def cpu_chart(evaluation: Evaluation, rows: Sequence[SplitOf], *, name: str, title: str) -> str:
-    """The chart of these cells' splits."""
+    """Chart of the CPU time of these cells."""
     marks = places(evaluation.environments)
     shown = [state for state in STATES if any(split.states.get(state, 0) for _, split in rows)]
     hatched = any(cell.emulated for cell, _ in rows)

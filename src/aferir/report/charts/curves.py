@@ -1,4 +1,4 @@
-"""One metric along something: lines over numbers, rows of marks over words."""
+"""Charts of one metric along a quantity: lines over numbers, rows of marks over words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aferir.report.model import Curve, CurveFamily, CurvePoint, Evaluation
 from aferir.statistics.frontier import frontier
 
 MARKED = 40
-"""Up to so many points a curve shows each of them."""
+"""Largest number of points at which a curve shows each of them."""
 
 
 def curve_charts(evaluation: Evaluation) -> list[str]:
@@ -61,10 +61,10 @@ def _name(curve: Curve, family: CurveFamily) -> str:
 
 
 class _Look(msgspec.Struct, frozen=True):
-    """How a curve is drawn."""
+    """Style of a curve."""
 
     place: int
-    """Place of the mark that gives its colour and its shape."""
+    """Index of the mark, which determines colour and shape."""
     style: str
 
     @property
@@ -73,9 +73,9 @@ class _Look(msgspec.Struct, frozen=True):
 
 
 def _looks(evaluation: Evaluation, family: CurveFamily) -> list[_Look]:
-    """One for each curve: environments have the marks, arms share them and differ in their line.
+    """Style of each curve: one mark for each environment, and one line style for each arm.
 
-    With one environment in the picture, the arms have the marks.
+    With a single environment in the picture, each arm has its own mark.
     """
     labels = list(dict.fromkeys(curve.label for curve in family.curves))
     alone = len({curve.environment for curve in family.curves}) == 1 and len(labels) > 1
@@ -157,7 +157,7 @@ def _ideal(family: CurveFamily) -> Path | None:
 
 
 def _scatter(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
-    """A point for each arm with its name, the quartiles of both figures as bars."""
+    """Scatter of the arms with their names; bars show the quartiles of both figures."""
     looks = _looks(evaluation, family)
     drawn: list[Drawn] = []
     legend = []
@@ -200,7 +200,7 @@ def _width(point: CurvePoint) -> tuple[float, float]:
 
 
 def _beaten_by_none(family: CurveFamily) -> Path:
-    """Through those that no other one beats, as steps: between two there is nothing but them."""
+    """Staircase through the points that no other one dominates."""
     points = {str(k): curve.points[0] for k, curve in enumerate(family.curves)}
     best = frontier({k: (p.median, float(p.at)) for k, p in points.items()})
     places = sorted((float(points[k].at), points[k].median) for k in best)
@@ -211,7 +211,7 @@ def _beaten_by_none(family: CurveFamily) -> Path:
 
 
 def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
-    """A row for each word, in the order of their first appearance, and curve."""
+    """One row for each word, in the order of first appearance, and curve."""
     looks = _looks(evaluation, family)
     rows: dict[float | str, list[Row]] = {}
     for curve, look in zip(family.curves, looks, strict=True):

@@ -1,4 +1,4 @@
-"""Every duration that counts, jittered, with the box of its quartiles, group by group."""
+"""Charts of every counted duration, jittered, with a box of quartiles, by group."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from aferir.report.marks import places
 from aferir.report.model import CellResult, Evaluation
 
 FAR = 2.5
-"""An environment whose median is this many times its group's smallest gets an axis of its own,
-or the points of the others would fall into one."""
+"""Ratio of an environment's median to the group's smallest from which it gets its own axis;
+otherwise the points of the others would merge into one.
+"""
 _JITTER = 0.28
 
 
 def distribution_charts(evaluation: Evaluation) -> tuple[str, ...]:
-    """One chart as SVG for each group with results, so that a printed page can break between."""
+    """One SVG for each group with results, so that a printed page can break between them."""
     marks = places(evaluation.environments)
     by_group: dict[str, list[CellResult]] = {group: [] for group in evaluation.groups}
     for cell in evaluation.cells:
@@ -87,7 +88,7 @@ def _row(cell: CellResult, place: int, limit: float, rng: np.random.Generator) -
 
 
 def _reach(cell: CellResult) -> float:
-    """Up to where points are drawn in their place: spikes of noise would squeeze all the others."""
+    """Largest value drawn at its place; outliers beyond would compress all others."""
     values = np.array([point.value for point in cell.points])
     median = float(np.median(values))
     spread = float(np.median(np.abs(values - median)))

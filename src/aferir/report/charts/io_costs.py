@@ -1,4 +1,4 @@
-"""Costs of I/O: where the time of all cores went, cycles by layer, joules by idle power."""
+"""Charts of costs of I/O: CPU time, cycles by layer, energy by idle power."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _LAYERS = {
     "os": ("operating system", "system"),
     "vm": ("virtualisation", "steal"),
 }
-"""Name in the legend, and the state of the CPU whose colour it has."""
+"""Name of each layer in the legend, and the CPU state whose colour it has."""
 FAR = 2.5
-"""An environment that costs this many times its group's least gets an axis of its own."""
+"""Ratio of an environment's cost to its group's least from which it gets its own axis."""
 _Row = tuple[IoCell, Mapping[str, float], str]
 _Parts = Mapping[str, tuple[str, str]]
 
 
 class IoChart(msgspec.Struct, frozen=True):
-    """Pictures under one heading, drawn when they are asked for."""
+    """Pictures with one heading, drawn only when a form shows them."""
 
     title: str
     caption: str
@@ -43,7 +43,7 @@ class IoChart(msgspec.Struct, frozen=True):
 
 
 def io_charts(study: IoStudy) -> list[IoChart]:
-    """All of them."""
+    """All charts of a study of I/O."""
     return [
         IoChart(
             "Time of all cores",
@@ -97,7 +97,7 @@ def _split(study: IoStudy) -> str:
 
 
 def _layers(study: IoStudy) -> tuple[str, ...]:
-    """One for each group, the legend above the first."""
+    """One chart for each group, with the legend above the first."""
     rows = [
         (cell, cell.layers, f"{cell.cpio.value:,.0f} \u00b1 {cell.cpio.error:,.0f}")
         for cell in study.cells
@@ -144,7 +144,7 @@ def _words(rows: Sequence[_Row], parts: _Parts) -> str:
 
 
 def _stacks(rows: Sequence[_Row], parts: _Parts, names: list[str]) -> tuple[Row, ...]:
-    """Bars one after the other, a row for each cell, its figures at the right."""
+    """Stacked bars, one row for each cell, with its figures at the right."""
     found = []
     for (cell, values, note), name in zip(rows, names, strict=True):
         drawn: list[Drawn] = []
@@ -201,7 +201,7 @@ def _energies(cell: IoCell) -> Row:
 
 
 def _growth(projection: IoProjection, place: int) -> str:
-    """Measured costs, and the laws through them as far as each may be projected."""
+    """Measured costs, and the fitted laws as far as they may be projected."""
     measured = projection.measured
     first = measured[min(measured)]
     times = {float(cores): cost / first for cores, cost in measured.items()}
@@ -251,7 +251,7 @@ def _growth_axes(
 
 
 def _law(law: Projection, largest: int, style: str) -> Path:
-    """Up to where it is projected, or to the largest size measured."""
+    """Curve of a law, up to its projection or to the largest measured size."""
     last = largest if law.refused else law.cores
     cores = np.geomspace(1, last, 101).tolist()
     return Path(tuple((n, law.law.at(n) / law.law.first) for n in cores), "muted", style)

@@ -1,4 +1,4 @@
-"""Charts with two numeric axes, written as SVG directly, as those of rows are: see `rows`."""
+"""Charts with two numeric axes as SVG; for charts of rows see `rows`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Place = tuple[float, float]
 
 
 class Path(msgspec.Struct, frozen=True):
-    """A line through places."""
+    """A line through points."""
 
     places: tuple[Place, ...]
     tone: str
@@ -29,7 +29,7 @@ class Path(msgspec.Struct, frozen=True):
 
 
 class Area(msgspec.Struct, frozen=True):
-    """What lies between two lines over the same places along the axis."""
+    """Area between two lines over the same places."""
 
     along: tuple[float, ...]
     low: tuple[float, ...]
@@ -38,29 +38,29 @@ class Area(msgspec.Struct, frozen=True):
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """An environment's mark, and words beside it."""
+    """An environment's mark, with optional words beside it."""
 
     at: Place
     place: int
     words: str = ""
     size: float = 0.8
     tone: str = ""
-    """Class of its colour; empty: the mark's own."""
+    """CSS class of its colour; empty: the mark's own."""
 
 
 class Words(msgspec.Struct, frozen=True):
-    """Words near a place."""
+    """Words near a point."""
 
     at: Place
     words: str
     side: str = ""
-    """`end`: they end there."""
+    """`end` aligns the end of the words with the point."""
     right: float = 0.0
     up: float = 0.0
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """A line through all heights where something happened, and its name above."""
+    """A vertical line at an event, with the event's name above."""
 
     at: float
     name: str
@@ -70,13 +70,13 @@ Drawn = Path | Area | Spot | Words | Moment
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One entry of the legend, at the right."""
+    """One entry of the legend at the right."""
 
     words: str
     tone: str
     style: str = "solid"
     place: int | None = None
-    """Place of a mark; None: a line alone."""
+    """Index of a mark; None: a line only."""
     line: bool = True
 
 
@@ -91,7 +91,7 @@ def plane_chart(
     legend: Sequence[Entry] = (),
     height: float = _HEIGHT,
 ) -> str:
-    """An `<svg>` element with its axis along and its axis upwards."""
+    """An `<svg>` element with a horizontal (`axes[0]`) and a vertical axis."""
     along, up = axes
     left = _GAP + max((letters(up.shown(tick)) for tick in up.ticks()), default=0)
     right = WIDTH - 14 - (max(34 + letters(one.words) for one in legend) if legend else 0)
@@ -132,7 +132,7 @@ def _stroke(data: str, tone: str, style: str, wide: float) -> str:
 
 
 class _Frame(msgspec.Struct, frozen=True):
-    """Where values lie in the chart."""
+    """Maps values to coordinates of the chart."""
 
     along: Axis
     up: Axis

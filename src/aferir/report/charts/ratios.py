@@ -1,4 +1,4 @@
-"""Ratios to the baseline with their intervals, one row for each group and environment."""
+"""Charts of ratios to the baseline with their intervals, by group and environment."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from aferir.report.marks import places
 from aferir.report.model import CellResult, Evaluation, Rank
 
 FAR = 2.0
-"""From this ratio on (or below its inverse) a row goes to a logarithmic panel of its own: on
-one axis with 38 times, the difference between +1 % and +5 % would not be seen."""
+"""Ratio from which on (or below its inverse) a row moves to a logarithmic panel: on one axis with a
+ratio of 38, the difference between +1 % and +5 % would be invisible.
+"""
 
 
 _SMALL = (0.02, 0.98)
-"""Quantiles of the small marks that the axis reaches to; those beyond lie at its edge."""
+"""Quantiles of the small marks that the axis covers; those beyond are drawn at its edge."""
 
 
 def ratio_chart(
     evaluation: Evaluation, cells: Sequence[CellResult], *, name: str = "ratios", title: str = ""
 ) -> str:
-    """The chart of these cells, each of which has a ratio."""
+    """Chart of these cells, each of which has a ratio."""
     marks = places(evaluation.environments)
     rows = [(_ratio(cell), _row(cell, marks)) for cell in cells]
     about = title or f"Duration as a ratio to {evaluation.baseline}"
@@ -37,7 +38,7 @@ def ratio_chart(
 
 
 def overall_chart(evaluation: Evaluation) -> str:
-    """A row for each environment: its ratio on every group, and their geometric mean."""
+    """One row for each environment: its ratios on all groups, and their geometric mean."""
     marks = places(evaluation.environments)
     ranks = [rank for rank in evaluation.ranking if not rank.baseline]
     rows = [(rank.ratio, _overall(rank, evaluation, marks)) for rank in ranks]
@@ -52,7 +53,7 @@ def overall_chart(evaluation: Evaluation) -> str:
 def _panels(
     rows: Sequence[tuple[float, Row]], evaluation: Evaluation, title: str
 ) -> tuple[Panel, ...]:
-    """Rows near 1 on a linear axis, those far from it on a logarithmic one."""
+    """Rows close to 1 on a linear axis, the others on a logarithmic one."""
     near = [row for ratio, row in rows if not _far(ratio)]
     far = [row for ratio, row in rows if _far(ratio)]
     threshold = evaluation.rule.threshold
@@ -124,7 +125,7 @@ def _overall(rank: Rank, evaluation: Evaluation, marks: Mapping[str, int]) -> Ro
 
 
 def _axis(drawn: Sequence[Drawn], logarithmic: bool) -> Axis:
-    """Room for every estimate and for reasonable intervals; wilder ones run off the axis."""
+    """Axis that covers all estimates and moderately wide intervals; wider ones are cut."""
     ends = [1.0]
     reach = 4.0 if logarithmic else 1.6
     points = [one.at for one in drawn if isinstance(one, Point) and one.size >= 1]

@@ -1,4 +1,4 @@
-"""Programs under a roofline: operations a second by operations a byte, both logarithmic."""
+"""Rooflines: operations/s of programs by operations/byte, on logarithmic axes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from aferir.report.model import Evaluation, Roofline
 from aferir.statistics.roofline import Roof
 
 _LEAST, _MOST = 0.05, 100.0
-"""Operations a byte that the picture shows, unless a program is beyond."""
+"""Range of operations/byte that the picture covers, unless a program is outside."""
 _NEAR = 1.8
-"""A name is about as wide as this ratio on the axis."""
+"""Approximate width of a name, as a ratio on the axis."""
 
 
 def roofline_charts(evaluation: Evaluation) -> tuple[str, ...]:
-    """One chart as SVG for each."""
+    """One SVG for each roofline."""
     marks = places(evaluation.environments)
     return tuple(
         _chart(roofline, marks[roofline.environment], f"roofline-{place}")
@@ -77,7 +77,7 @@ def _programs(roofline: Roofline, place: int) -> list[Drawn]:
 
 
 def name_at_left(at: float, all_intensities: Sequence[float]) -> bool:
-    """Whether the next program to the right is so near that a name would run into its mark."""
+    """True if the next program to the right is so close that a name would overlap its mark."""
     above = min((other / at for other in all_intensities if other > at), default=math.inf)
     below = min((at / other for other in all_intensities if other < at), default=math.inf)
     return above < _NEAR and above < below

@@ -1,9 +1,9 @@
-"""Charts of labelled rows, written as SVG directly.
+"""Charts of labelled rows as SVG.
 
-One row for each thing that is compared: its name at the left, what was measured along an axis, the
-figures at the right, where no mark can cover them. A report may hold a thousand such rows;
-matplotlib took 20 ms for each of them, this takes 0.1 ms. All colours are classes of the page
-(`write/templates/colours.css`), so that one chart serves light, dark and print.
+One row for each compared thing: its name at the left, its values along an axis, the figures at the
+right, where no mark can cover them. A report may have a thousand such rows; matplotlib took 20 ms
+for each, this code takes 0.1 ms. All colours are CSS classes of the page
+(`write/templates/colours.css`), so that one chart serves light and dark mode and print.
 """
 
 from __future__ import annotations
@@ -17,32 +17,31 @@ from aferir.report.charts.scales import Axis
 from aferir.report.marks import mark
 
 WIDTH = 960
-"""Width of every chart in its own units; the page scales it to its column. Text is 12 of them
-high."""
+"""Width of every chart in SVG units, which the page scales to its column; text is 12 units high."""
 ROW = 24
 _TEXT = 7.0
-"""Usual width of a letter."""
+"""Average width of a letter in SVG units."""
 _LONGEST = 46
-"""Letters of a name; the middle of longer ones is left out, the whole stands in its tooltip."""
+"""Longest name in letters; the middle of longer ones is left out, and a tooltip has the whole."""
 _GAP = 12
 _MARK = 16
-"""Room for the mark beside a name."""
+"""Width of the space for the mark beside a name, in SVG units."""
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """A box from one value to another."""
+    """A bar from one value to another."""
 
     low: float
     high: float
     tone: str
-    """Class of its colour."""
+    """CSS class of its colour."""
     hatched: bool = False
     thick: float = 0.66
-    """Share of the row's height."""
+    """Thickness as a share of the row's height."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """An interval."""
+    """An interval, drawn as a line."""
 
     low: float
     high: float
@@ -64,13 +63,13 @@ class Point(msgspec.Struct, frozen=True):
     place: int
     size: float = 1.0
     shift: float = 0.0
-    """Up or down, in rows."""
+    """Vertical offset in rows."""
     tone: str = ""
-    """Class of its colour; empty: the mark's own."""
+    """CSS class of its colour; empty: the mark's own."""
 
 
 class Note(msgspec.Struct, frozen=True):
-    """Words within the row, from a value on."""
+    """Words within the row, starting at a value."""
 
     at: float
     text: str
@@ -80,44 +79,47 @@ Drawn = Bar | Line | Tick | Point | Note
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing."""
+    """One compared thing."""
 
     label: str
     note: str = ""
     place: int | None = None
-    """Place of the environment whose mark stands before the name."""
+    """Index of the environment whose mark precedes the name."""
     quiet: bool = False
     drawn: tuple[Drawn, ...] = ()
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows with an axis of their own."""
+    """Rows with a common axis."""
 
     rows: tuple[Row, ...]
     axis: Axis
     title: str = ""
     below: str = ""
-    """What the axis shows."""
+    """Title of the axis."""
     zero: float | None = None
-    """A line through all rows: where nothing differs."""
+    """Value of a vertical line through all rows that means no difference."""
     band: tuple[float, float] | None = None
-    """A grey band through all rows: what does not matter."""
+    """Range of a grey band through all rows: differences that do not matter."""
 
 
 class Key(msgspec.Struct, frozen=True):
-    """An entry of the legend: a class of colour, and what it stands for."""
+    """An entry of the legend: a CSS class, and its meaning."""
 
     tone: str
     text: str
     hatched: bool = False
     place: int | None = None
-    """Place of a mark that stands instead of a box of that colour."""
+    """Index of a mark that replaces the coloured box."""
 
 
 def rows_chart(
     panels: Sequence[Panel], *, name: str, title: str, description: str, legend: Sequence[Key] = ()
 ) -> str:
-    """An `<svg>` element. `name` makes its ids unique; title and description are read aloud."""
+    """An `<svg>` element; `name` makes its ids unique.
+
+    Screen readers read the title and the description.
+    """
     rows = [row for panel in panels for row in panel.rows]
     left = _left(rows)
     right = WIDTH - _right(rows)
@@ -142,7 +144,7 @@ def rows_chart(
 
 
 def stacked(svgs: Sequence[str], *, name: str, title: str, description: str) -> str:
-    """Several charts as one picture, one below the other."""
+    """Several charts as one picture, one below another."""
     body, y = [], 0.0
     for svg in svgs:
         opening, _, rest = svg.partition(">")
@@ -159,12 +161,12 @@ def stacked(svgs: Sequence[str], *, name: str, title: str, description: str) -> 
 
 
 def letters(text: str) -> float:
-    """About how wide a text is, in units of the chart."""
+    """Approximate width of a text in SVG units."""
     return _TEXT * len(text)
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """The text, or its two ends: names of groups differ at either of them."""
+    """The text, or its two ends joined: names of groups differ at either end."""
     if len(text) <= longest:
         return text
     half = (longest - 1) // 2
@@ -186,7 +188,7 @@ def _height(row: Row) -> float:
 
 
 def _legend(keys: Sequence[Key], name: str) -> tuple[list[str], float]:
-    """Entries one after the other, on as many lines as they need."""
+    """Entries of the legend, wrapped onto as many lines as needed."""
     body, x, y = [], 2.0, 4.0
     for key in keys:
         width = 18 + letters(key.text) + 16
@@ -241,7 +243,7 @@ def _panel(
 
 
 def _tick_words(panel: Panel, ticks: Sequence[float], place: _Placing, y: float) -> list[str]:
-    """Those that have room: words of long units would run into one another."""
+    """Labels of ticks; those that would overlap the previous one are left out."""
     body, free = [], float("-inf")
     for tick in ticks:
         words, x = panel.axis.shown(tick), place.x(tick)
@@ -252,14 +254,14 @@ def _tick_words(panel: Panel, ticks: Sequence[float], place: _Placing, y: float)
 
 
 def text(x: float, y: float, words: str, style: str = "", tooltip: str = "") -> str:
-    """A `<text>` element; `style` are classes of the page."""
+    """A `<text>` element; `style` is a list of CSS classes."""
     classes = f' class="{style}"' if style else ""
     inside = f"<title>{escape(tooltip)}</title>" if tooltip else ""
     return f'<text{classes} x="{x:.1f}" y="{y:.1f}">{inside}{escape(words)}</text>'
 
 
 def mark_path(place: int, x: float, y: float, size: float = 1.0, tone: str = "") -> str:
-    """An environment's mark around a place, in its own colour or another."""
+    """An environment's mark centred on a point, in its own colour or another."""
     look = mark(place)
     classes = f"mark {tone or f'e{look.place}'}" + (" hollow" if look.hollow else "")
     scale = f" scale({size:g})" if size != 1 else ""
@@ -270,7 +272,7 @@ def mark_path(place: int, x: float, y: float, size: float = 1.0, tone: str = "")
 
 
 class _Placing(msgspec.Struct, frozen=True):
-    """Where values of one panel lie in the chart."""
+    """Maps values of one panel to coordinates of the chart."""
 
     axis: Axis
     left: float

@@ -1,4 +1,4 @@
-"""Axes of charts: where a value lies, and round ticks in readable units."""
+"""Axes of charts: positions of values, and round ticks in readable units."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from aferir.report.formatting import scale
 
 MOST_TICKS = 7
 WIDE = 50.0
-"""From this ratio of largest to smallest on an axis is logarithmic."""
+"""Ratio of largest to smallest value from which an axis is logarithmic."""
 FEW = 6
-"""Up to so many whole numbers along an axis each has its tick."""
+"""Largest number of whole-number values at which each one has a tick."""
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -24,15 +24,15 @@ class Axis(msgspec.Struct, frozen=True):
     low: float
     high: float
     shown: Callable[[float], str]
-    """What is written at a tick."""
+    """Formats the label of a tick."""
     logarithmic: bool = False
     linear_within: float | None = None
-    """Logarithmic on both sides of 0, and linear this near to it."""
+    """If set, the axis is logarithmic on both sides of 0 and linear within this distance of it."""
     at: tuple[float, ...] = ()
-    """Ticks, where they are not to be round values."""
+    """Explicit ticks; empty: round values."""
 
     def share(self, value: float) -> float:
-        """Where the value lies, from 0 to 1; what is beyond lies at an end."""
+        """Position of a value from 0 to 1; values outside are placed at an end."""
         if self.logarithmic and value <= 0:
             return 0.0
         low, high, own = (self._straight(one) for one in (self.low, self.high, value))
@@ -66,7 +66,7 @@ def linear_ticks(low: float, high: float) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten; only as many powers as there is room for."""
+    """1, 2 and 5 times powers of ten, thinned to at most `MOST_TICKS`."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for digits in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
@@ -77,7 +77,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def _symmetric_ticks(low: float, high: float, least: float) -> list[float]:
-    """0, and powers of ten on the sides that there are."""
+    """0, and powers of ten on each side that the axis covers."""
     above = [v for v in log_ticks(least, max(high, least)) if v <= high]
     below = [-v for v in log_ticks(least, max(-low, least)) if -v >= low]
     every = max(1, math.ceil((len(above) + len(below) + 1) / MOST_TICKS))
@@ -85,11 +85,11 @@ def _symmetric_ticks(low: float, high: float, least: float) -> list[float]:
 
 
 def fitting(values: Sequence[float], unit: str, *, few: bool = False) -> Axis:
-    """Room for all values, logarithmic where they are far apart.
+    """Axis that fits all values, logarithmic where they span a wide range.
 
-    A load in percent is read against the whole. Values on both sides of 0 that are far apart get
-    an axis that is linear around 0 alone. With `few`, a few whole numbers have a tick each, as
-    numbers of threads are.
+    A load in percent is shown from 0 to 100. Values of both signs with a wide range get an axis
+    that is linear only around 0. With `few`, up to `FEW` whole numbers, such as numbers of threads,
+    have a tick each.
     """
     low, high = min(values), max(values)
     largest = max(abs(low), abs(high))
@@ -109,18 +109,18 @@ def fitting(values: Sequence[float], unit: str, *, few: bool = False) -> Axis:
 
 
 def time_ticks(low: float, high: float) -> Callable[[float], str]:
-    """Words for ticks of values in seconds: one unit along the whole axis."""
+    """Formats ticks of values in seconds, with one unit for the whole axis."""
     return unit_ticks((low, high), "s")
 
 
 def unit_ticks(values: Iterable[float], unit: str) -> Callable[[float], str]:
-    """Words for ticks in one prefix of `unit`, that of the largest value."""
+    """Formats ticks with one prefix of `unit`, that of the largest value."""
     factor, name = scale(max(map(abs, values)), unit)
     return lambda value: f"{value / factor:,.6g} {name}".rstrip() if value else "0"
 
 
 def own_ticks(unit: str) -> Callable[[float], str]:
-    """Words for ticks that each have a prefix of their own, of a logarithmic axis."""
+    """Formats ticks each with its own prefix, for a logarithmic axis."""
 
     def shown(value: float) -> str:
         factor, name = scale(value, unit)

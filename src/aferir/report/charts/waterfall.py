@@ -1,4 +1,4 @@
-"""What an environment costs as a sum of causes: bars that go on where the one above ended."""
+"""Waterfall chart: the cost of an environment as bars that start where the previous ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aferir.report.formatting import metric_name, percent
 
 
 def waterfall_chart(explained: Explanation, *, name: str = "waterfall") -> str:
-    """The picture as SVG: a bar for each cause, the unexplained rest, and the whole."""
+    """Chart as SVG: a bar for each cause, for the unexplained rest, and for the total."""
     steps = [*explained.causes, _rest(explained)]
     ends = [0.0, *accumulate(step.effect for step in steps)]
     rows = [_row(step, start) for step, start in zip(steps, ends[:-1], strict=True)]

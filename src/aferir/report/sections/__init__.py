@@ -1,8 +1,8 @@
 """Sections of a report: one file each, joined in `report/page.py`.
 
-A section is a function `section(subject) -> Section | None`. It says its condition (None where the
-run has nothing for it), its title, its caption, and its blocks; every form of the report walks the
-same sections. A picture is drawn only by the forms that show it.
+A section is a function `section(subject) -> Section | None` with its condition (None where the run
+has no data for it), title, caption and blocks; every form of the report walks the same sections. A
+picture is drawn only by the forms that show it.
 
     def section(subject: Subject) -> Section | None:
         shown = [one for one in subject.evaluation.allocations if one.total.n]

@@ -1,4 +1,4 @@
-"""Time until an instance can be used, by phase, and time to release it."""
+"""Section on allocation by phase, and on release."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
 
 
 def section(subject: Subject) -> Section | None:
-    """Where anything was allocated."""
+    """The section, if anything was allocated."""
     evaluation = subject.evaluation
     if not evaluation.allocations:
         return None
@@ -66,7 +66,7 @@ def _row(one: AllocationResult, phases: list[str]) -> tuple[Field, ...]:
 
 
 def _phase_mean(one: AllocationResult, phase: str) -> str:
-    """A dash where this kind of environment has no such phase."""
+    """Mean of a phase; a dash where this kind of environment has no such phase."""
     for metric in one.phases:
         if metric.metric == phase:
             return quantity(metric.summary.mean, "s")

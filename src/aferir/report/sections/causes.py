@@ -1,4 +1,4 @@
-"""Where the difference comes from: what an environment costs as a sum of causes."""
+"""Section on the causes of an environment's cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HOW = (
 
 
 def section(subject: Subject) -> Section | None:
-    """Where the causes of a comparison were looked for."""
+    """The section, if causes of a comparison were measured."""
     explanations = subject.evaluation.explanations
     if not explanations:
         return None
@@ -54,7 +54,7 @@ def _table(one: Explanation) -> Table:
 
 
 def _interactions(one: Explanation) -> Table:
-    """What pairs cost together; those that the arms cannot tell apart are in one row."""
+    """Table of interactions; aliased pairs share a row."""
     rows = tuple(
         (
             pair_names(each.pairs),

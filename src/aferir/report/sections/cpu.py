@@ -1,4 +1,4 @@
-"""Where the CPUs' time went while programs ran, as the host and as the instances saw it."""
+"""Section on CPU time by state during programs, from the host and inside instances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIDES: tuple[Side, ...] = ("host", "instance")
 
 
 def section(subject: Subject) -> Section | None:
-    """Where a probe looked from either side."""
+    """The section, if a probe recorded CPU states."""
     evaluation = subject.evaluation
     seen = {side: _rows(evaluation, side) for side in _SIDES}
     blocks: list[Block] = []

@@ -1,4 +1,4 @@
-"""Figures along a factor, and series that programs reported."""
+"""Section with metrics along factors, and series that programs reported."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from aferir.report.charts.curves import curve_charts
 from aferir.report.model import Evaluation
 
 MOST_OPEN = 30
-"""With more pictures they are folded."""
+"""Number of pictures above which they are folded."""
 
 
 def section(subject: Subject) -> Section | None:
-    """Where anything lies along anything."""
+    """The section, if there is any curve."""
     evaluation = subject.evaluation
     if not evaluation.curves:
         return None

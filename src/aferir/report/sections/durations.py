@@ -1,4 +1,4 @@
-"""Durations of every cell with their ratio and verdict, and how the figures were come by."""
+"""Section with durations of every cell, ratios, verdicts, and the method."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from aferir.report.sections import words
 from aferir.statistics.verdict import Rule
 
 MOST_OPEN = 100
-"""With more rows the table is folded."""
+"""Number of rows above which the table is folded."""
 
 
 def section(subject: Subject) -> Section:
-    """Always there: what has no result has a row that says so."""
+    """The section, always; a cell without results has a row that says so."""
     cells = subject.evaluation.cells
     level = words.level(subject)
     header = (
@@ -47,7 +47,7 @@ def _row(cell: CellResult) -> tuple[Field, ...]:
 
 
 def method(rule: Rule) -> str:
-    """How the figures were come by, in a few sentences."""
+    """Description of the statistical method in a few sentences."""
     return (
         "Ratios are durations over the baseline's: the biweight location of the log-ratios of "
         "each round, which gives spoilt repetitions no weight; below "

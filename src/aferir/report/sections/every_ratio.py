@@ -1,4 +1,4 @@
-"""Every ratio of a wide run with its interval, one picture for each environment."""
+"""Section with every ratio of a wide run, one picture for each environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aferir.report.sections.ratios import MOST_ROWS, caption, with_ratio
 
 
 def section(subject: Subject) -> Section | None:
-    """Where one picture of all of them would have too many rows."""
+    """The section, if a single picture would have too many rows."""
     evaluation = subject.evaluation
     cells = with_ratio(evaluation)
     if len(cells) <= MOST_ROWS:

@@ -1,4 +1,4 @@
-"""Repetitions that gave no figure, and why."""
+"""Section on failed repetitions and their reasons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aferir.report.model import CountedFailure, Evaluation
 
 
 def section(subject: Subject) -> Section | None:
-    """Where any failed."""
+    """The section, if any repetition failed."""
     rows = tuple(
         (
             where,
@@ -26,7 +26,7 @@ def section(subject: Subject) -> Section | None:
 
 
 def _failures(evaluation: Evaluation) -> list[tuple[str, CountedFailure]]:
-    """Every way to fail, with the cell or the allocation where it happened."""
+    """Every failure, with the cell or the allocation in which it occurred."""
     found = [(cell.cell, failure) for cell in evaluation.cells for failure in cell.failures]
     found += [
         (f"allocation of {a.environment}", f) for a in evaluation.allocations for f in a.failures

@@ -1,4 +1,4 @@
-"""What the programs reported besides their duration."""
+"""Section with the metrics that programs reported besides their duration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aferir.report.sections.durations import MOST_OPEN
 
 
 def section(subject: Subject) -> Section | None:
-    """Where they reported anything."""
+    """The section, if programs reported other metrics."""
     level = words.level(subject)
     rows = tuple(
         (

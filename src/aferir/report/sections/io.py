@@ -1,4 +1,4 @@
-"""What I/O costs: time of all cores, cycles by layer, energy, growth with cores."""
+"""Section on costs of I/O: CPU time, cycles by layer, energy, growth with cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aferir.report.sections.words import hatched
 
 
 def section(subject: Subject) -> Section | None:
-    """Where the plan says what the server takes, and something was accounted for."""
+    """The section, if the plan has a server and something was accounted."""
     study = subject.evaluation.io
     if study is None:
         return None

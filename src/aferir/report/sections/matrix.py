@@ -1,4 +1,4 @@
-"""Every comparison of a wide run on one sheet: a row for each group, a column an environment."""
+"""Section with every comparison of a wide run: a row for a group, a column for an environment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TONES: dict[Outcome, Tone] = {
 
 
 def section(subject: Subject) -> Section | None:
-    """Where sentences about each comparison would fill the first screen."""
+    """The section, if sentences about each comparison would fill the first screen."""
     evaluation = subject.evaluation
     if not too_long(evaluation):
         return None

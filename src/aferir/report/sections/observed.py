@@ -1,4 +1,4 @@
-"""What probes saw on the host and in the instances, but for the split of the CPUs."""
+"""Section with the metrics of probes on hosts and in instances, without CPU states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aferir.report.sections import words
 
 
 def section(subject: Subject) -> Section | None:
-    """Where any probe saw anything. Always folded."""
+    """The section, if any probe recorded a metric; always folded."""
     rows = tuple(
         (
             cell.group,

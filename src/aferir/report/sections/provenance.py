@@ -1,4 +1,4 @@
-"""The conditions of the run, as they are needed to read it in five years."""
+"""Section on the provenance of the run, with which it can be interpreted in five years."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aferir.report.blocks import Section, Subject, Tree
 
 
 def section(subject: Subject) -> Section | None:
-    """Where they were recorded."""
+    """The section, if the provenance was recorded."""
     if subject.provenance is None:
         return None
     return Section(

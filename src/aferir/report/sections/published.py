@@ -1,4 +1,4 @@
-"""Published results beside a run's own, each with what differs."""
+"""Section with published results beside the run's own, and their differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aferir.report.published import (
 
 
 def section(subject: Subject) -> Section | None:
-    """Where the run has a figure that was published as well."""
+    """The section, if the run has a figure that was published too."""
     evaluation, published = subject.evaluation, subject.published
     blocks: list[Block] = []
     for differs, known in (

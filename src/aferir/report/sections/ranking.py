@@ -1,4 +1,4 @@
-"""Environments over all groups, and of a wide run what their comparisons came to."""
+"""Section that ranks environments over all groups; for a wide run also by outcomes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COUNTED: dict[Outcome, str] = {
 
 
 def section(subject: Subject) -> Section | None:
-    """Where at least two environments have results."""
+    """The section, if at least two environments have results."""
     evaluation = subject.evaluation
     if len(evaluation.ranking) < 2:
         return None
@@ -62,14 +62,14 @@ def places(rank: Rank) -> str:
 
 
 def fastest_in(rank: Rank) -> str:
-    """`3 of 8`: groups with the smallest median, of those that several environments shared."""
+    """`3 of 8`: groups with the smallest median, of those that are contested."""
     return f"{rank.won} of {rank.contested}" if rank.contested else NOTHING
 
 
 def _counts(evaluation: Evaluation) -> tuple[tuple[str, ...], dict[str, tuple[Field, ...]]]:
-    """Columns, and what stands in them by environment; none for a run that sentences describe.
+    """Columns of outcomes and failures, and their fields by environment.
 
-    Comparisons by outcome, where any has that outcome, and failed repetitions.
+    Empty for a run that is narrow enough for sentences.
     """
     if not too_long(evaluation):
         return (), {}

@@ -1,4 +1,4 @@
-"""What each environment costs: its ratios to the baseline with their intervals."""
+"""Section on the cost of each environment: ratios to the baseline with intervals."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from aferir.report.model import CellResult, Evaluation
 from aferir.report.sections.words import hatched
 
 MOST_ROWS = 40
-"""Of one picture; with more, environments are shown over all groups and the rest is folded."""
+"""Largest number of rows in one picture; beyond it environments are summarised over all groups."""
 
 
 def section(subject: Subject) -> Section | None:
-    """Where there is any ratio."""
+    """The section, if there is any ratio."""
     evaluation = subject.evaluation
     cells = with_ratio(evaluation)
     if not cells:
@@ -37,7 +37,7 @@ def with_ratio(evaluation: Evaluation) -> list[CellResult]:
 
 
 def caption(evaluation: Evaluation) -> str:
-    """How a row for each comparison is read."""
+    """Explanation of the chart's rows."""
     level = percent(evaluation.rule.level)
     threshold = percent(evaluation.rule.threshold)
     return (

@@ -1,4 +1,4 @@
-"""Every repetition as a point."""
+"""Section with every repetition as a point."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from aferir.report.charts.distributions import distribution_charts
 from aferir.report.sections.words import hatched
 
 MOST_CHARTS = 12
-"""With more groups they are folded."""
+"""Number of groups above which they are folded."""
 
 
 def section(subject: Subject) -> Section | None:
-    """Where anything succeeded."""
+    """The section, if any repetition succeeded."""
     evaluation = subject.evaluation
     groups = len({cell.group for cell in evaluation.cells if cell.points})
     if not groups:

@@ -1,4 +1,4 @@
-"""Programs under the roofs that the same run measured."""
+"""Section with programs under the rooflines that the same run measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEADER = (
 
 
 def section(subject: Subject) -> Section | None:
-    """Where a run has both roofs and a program under them."""
+    """The section, if the run has both limits and a program under them."""
     evaluation = subject.evaluation
     if not evaluation.rooflines:
         return None
@@ -34,7 +34,7 @@ def section(subject: Subject) -> Section | None:
 
 
 def rows(evaluation: Evaluation) -> tuple[tuple[Field, ...], ...]:
-    """The two roofs of each environment and combination of factors, then its programs."""
+    """Rows of the two limits for each environment and combination of factors, then programs."""
     found: list[tuple[Field, ...]] = []
     for one in evaluation.rooflines:
         where = (Named(one.environment, one.emulated), one.label or NOTHING)

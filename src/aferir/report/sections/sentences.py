@@ -1,4 +1,4 @@
-"""Every comparison of a wide run in words."""
+"""Section with every comparison of a wide run in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from aferir.report.opening import too_long
 
 
 def section(subject: Subject) -> Section | None:
-    """Where they are too long for the first screen, which then has a summary of them."""
+    """The section, if the sentences are too long for the first screen."""
     evaluation = subject.evaluation
     if not too_long(evaluation):
         return None

@@ -1,4 +1,4 @@
-"""The first screen: what the run says, in sentences, or at a glance where those would fill it."""
+"""First section: what the run shows, in sentences or in a summary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aferir.report.opening import explanation_lines, lines, too_long
 
 
 def section(subject: Subject) -> Section:
-    """Always there: an empty run says that it is."""
+    """The section, always; an empty run is reported as such."""
     warnings = alerts(subject.provenance)
     return Section(
         title="",
@@ -19,7 +19,7 @@ def section(subject: Subject) -> Section:
 
 
 def alerts(provenance: Provenance | None) -> tuple[Warning, ...]:
-    """What concerns the run as a whole: its warnings, and what had to be left out."""
+    """Warnings about the run as a whole, and what was left out of it."""
     if provenance is None:
         return ()
     left_out = (

@@ -1,4 +1,4 @@
-"""Doubts about results, each with what it is about."""
+"""Section with doubts about results, each with its subject."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from aferir.report.formatting import NOTHING
 from aferir.report.model import CountedWarning, Evaluation
 
 MOST_NAMED = 8
-"""Places; the rest is counted, and stands in the table of durations and in the JSON."""
+"""Largest number of places that are listed; the table of durations and the JSON have all."""
 
 
 def section(subject: Subject) -> Section | None:
-    """Where anything is doubted."""
+    """The section, if there is any doubt."""
     rows = tuple(
         (
             Code(warning.code),
@@ -35,7 +35,7 @@ def _where(places: list[str]) -> str:
 
 
 def _warnings(evaluation: Evaluation) -> list[tuple[Warning, list[str]]]:
-    """Doubts by code, each with the cells and the allocations that it is about."""
+    """Doubts by code, each with the cells and the allocations that it concerns."""
     found = [(cell.cell, counted) for cell in evaluation.cells for counted in cell.warnings]
     found += [
         (f"ratio of {cell.cell}", CountedWarning(warning))

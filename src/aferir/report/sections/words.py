@@ -1,4 +1,4 @@
-"""Words that several sections have in common."""
+"""Phrases that several sections share."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from aferir.report.model import CellResult, Evaluation
 
 
 def hatched(evaluation: Evaluation) -> str:
-    """The end of a caption that says how emulated environments are drawn; empty without any."""
+    """End of a caption that explains how emulated environments are drawn; empty without any."""
     if not any(cell.emulated for cell in evaluation.cells):
         return ""
     return " Hatched: emulated in software, no measure of a real VM."
 
 
 def level(subject: Subject) -> str:
-    """The level of all intervals: `95 %`."""
+    """Level of all intervals: `95 %`."""
     return percent(subject.evaluation.rule.level)
 
 
 def verdict(cell: CellResult) -> str:
-    """The outcome in two or three words."""
+    """Outcome in two or three words."""
     if cell.baseline:
         return "baseline" if cell.points else "no result"
     if cell.verdict is None:
@@ -39,7 +39,7 @@ def verdict(cell: CellResult) -> str:
 
 
 def codes(cell: CellResult) -> str:
-    """The codes of its warnings and failures, each once."""
+    """Codes of a cell's warnings and failures, each once."""
     warned = [counted.warning.code for counted in cell.warnings]
     failed = [f"{c.repetitions} x {c.failure.code}" for c in cell.failures]
     return ", ".join(dict.fromkeys([*warned, *failed])) or NOTHING

@@ -1,1 +1,1 @@
-"""Forms of a report, one file each: all walk the same sections, or the same evaluation."""
+"""Forms of a report, one file each; all use the same sections, or the same evaluation."""

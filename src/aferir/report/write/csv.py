@@ -1,4 +1,4 @@
-"""Samples and summaries as CSV, for other programs: base units, every digit, one header line."""
+"""Samples and summaries as CSV for other programs: base units, every digit, one header line."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ SUMMARY_COLUMNS = (
 
 
 def write_samples_csv(path: Path, records: Iterable[Record]) -> None:
-    """One line per sample or value of a series, one without metric for a failed repetition.
+    """One line for each sample or value of a series, and one for each failed repetition.
 
     `factors` is JSON; codes of warnings are joined by spaces. `at` is the place, a number or a
-    word, of a value that lies along something. Errors: OSError.
+    word, of a value of a series. The line of a failed repetition has no metric. Errors: OSError.
     """
     _write(path, SAMPLE_COLUMNS, (row for record in records for row in _sample_rows(record)))
 
 
 def write_summary_csv(path: Path, evaluation: Evaluation) -> None:
-    """One line per cell and metric, allocations included. Errors: OSError.
+    """One line for each cell and metric, allocations included. Errors: OSError.
 
-    Ratio, p values, outcome and warnings stand on the line of `duration_s`.
+    Ratio, p values, outcome and warnings are on the line of `duration_s`.
     """
     rows = [row for cell in evaluation.cells for row in _cell_rows(cell)]
     for allocation in evaluation.allocations:

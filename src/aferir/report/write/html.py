@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: no script, no font, no network."""
+"""The report as one self-contained HTML file: no script, no font, no network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aferir.report.marks import MARKS, mark, places
 from aferir.report.model import Evaluation
 
 WIDE = 100
-"""Cells from which on a printed report leaves its folded sections folded."""
+"""Number of cells from which on folded sections stay folded in print."""
 _UNIT = re.compile(r"(\d) (%|[mµn]?s\b|times\b)")
 _FIGURE = re.compile(r"[-+]?[\d.,]+( |$)|< |–$|∞")  # noqa: RUF001 - the sign of an empty field
 
@@ -38,7 +38,7 @@ def html(
     provenance: Provenance | None = None,
     reference: Path | None = None,
 ) -> str:
-    """The page as text. Every name and message is escaped: they come from other people's files."""
+    """The page as text; all names and messages, which may come from other people, are escaped."""
     sections = page.sections(evaluation, provenance=provenance, reference=reference)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -66,22 +66,22 @@ def html(
 
 
 def _kind(value: Block | Field) -> str:
-    """Which macro of the template shows it."""
+    """Name of the template's macro for a block or a field."""
     return type(value).__name__.lower()
 
 
 def _svgs(picture: Picture) -> list[Markup]:
-    """Charts escape what they print; the template must not do it again."""
+    """Charts as markup; they escape their own text, so the template must not."""
     return [Markup(svg) for svg in picture.draw()]  # noqa: S704
 
 
 def _numeric(field: Field) -> bool:
-    """Whether it is a figure, which a narrow page must not break."""
+    """True if a field is a figure, which a narrow page must not break."""
     return isinstance(field, str) and len(field) < 40 and bool(_FIGURE.match(field))
 
 
 def _table_rows(table: Table) -> list[tuple[Field | None, tuple[Field, ...]]]:
-    """Rows of a grouped table without their first field, which comes where it changes."""
+    """Rows of a grouped table, with the first field only where it changes."""
     if not table.grouped:
         return [(None, row) for row in table.rows]
     rows: list[tuple[Field | None, tuple[Field, ...]]] = []
@@ -93,13 +93,13 @@ def _table_rows(table: Table) -> list[tuple[Field | None, tuple[Field, ...]]]:
 
 
 def _keep(section: Section) -> int | None:
-    """The first picture's place: it stays on one printed page with all that introduces it."""
+    """Index of the first picture, which is printed on one page with its introduction."""
     kinds = [isinstance(block, Picture) for block in section.blocks]
     return kinds.index(True) if True in kinds else None
 
 
 def unbroken(text: str) -> str:
-    """Figures that no line breaks: `+6.9 %` and `n = 12`."""
+    """Text with non-breaking spaces in figures such as `+6.9 %` and `n = 12`."""
     return _UNIT.sub("\\1\u00a0\\2", text.replace("n = ", "n\u00a0=\u00a0"))
 
 

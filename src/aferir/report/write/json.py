@@ -1,4 +1,4 @@
-"""The evaluation as JSON, for other programs: every figure, its n, interval and warnings."""
+"""The evaluation as JSON for other programs: every figure with n, interval and warnings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from aferir.report.model import Evaluation
 from aferir.report.overview import Overview, overview
 
 FORMAT = 1
-"""Raised when a field changes its meaning or goes."""
+"""Version of the format; increased when a field changes its meaning or is removed."""
 
 
 class Export(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file holds."""
+    """Content of the file."""
 
     format: int = FORMAT
     overview: Overview | None = None
-    """What the comparisons came to, counted; None in files of versions before it."""
+    """Counts of outcomes; None in files of earlier versions."""
     evaluation: Evaluation
     provenance: Provenance | None = None
 
@@ -30,6 +30,6 @@ def write_json(path: Path, evaluation: Evaluation, *, provenance: Provenance | N
 
 
 def document(evaluation: Evaluation, *, provenance: Provenance | None = None) -> str:
-    """What the file holds, as text."""
+    """Content of the file as text."""
     export = Export(overview=overview(evaluation), evaluation=evaluation, provenance=provenance)
     return msgspec.json.format(msgspec.json.encode(export), indent=2).decode() + "\n"

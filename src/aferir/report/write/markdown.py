@@ -1,4 +1,4 @@
-"""The report as Markdown: what it says and its tables, for a repository or an issue."""
+"""The report as Markdown: sentences and tables, for a repository or an issue."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def markdown(
 
 
 def escape(text: str) -> str:
-    """Text whose characters stand for themselves in Markdown and in the HTML made from it."""
+    """Text with all characters escaped that Markdown or HTML would interpret."""
     one_line = re.sub(r"\s+", " ", text)
     entities = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]#|])", r"\\\1", entities)
@@ -69,7 +69,7 @@ def _lead(evaluation: Evaluation, provenance: Provenance | None) -> str:
 
 
 def _section(section: Section) -> list[str]:
-    """Its parts; a caption of pictures goes with them, and so does a section of nothing else."""
+    """Parts of a section; captions of pictures are left out, and sections without other parts."""
     shown = list(_without_pictures(section.blocks))
     if not shown:
         return []
@@ -78,7 +78,7 @@ def _section(section: Section) -> list[str]:
 
 
 def _without_pictures(blocks: Iterable[Block]) -> list[Block]:
-    """Blocks that can be text; what introduces a picture introduces nothing without it."""
+    """Blocks that have a text form; introductions of pictures are left out."""
     shown: list[Block] = []
     for block in blocks:
         if isinstance(block, Picture):

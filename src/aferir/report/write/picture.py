@@ -1,4 +1,4 @@
-"""One chart as a file of its own: an SVG, or a page around it; both for light and for dark."""
+"""One chart as a separate file, SVG or HTML, for light and dark mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENDINGS = (".svg", ".html")
 
 
 def check_picture_path(path: Path) -> None:
-    """Refuse, before anything is computed, what `write_picture` could not write."""
+    """Refuse a path that `write_picture` could not write, before anything is computed."""
     if path.suffix not in ENDINGS:
         raise UsageError(
             f"{path}: a picture ends in {' or '.join(ENDINGS)}",
@@ -26,9 +26,9 @@ def check_picture_path(path: Path) -> None:
 
 
 def write_picture(path: Path, svg: str, *, title: str, caption: str) -> None:
-    """Write what `render` has drawn; the colours of the report's page go with it.
+    """Write a chart with the colours of the report's page.
 
-    Errors: OSError; UsageError for another ending than .svg or .html.
+    Errors: OSError; UsageError for an ending other than .svg or .html.
     """
     check_picture_path(path)
     text = _page(svg, title, caption) if path.suffix == ".html" else _alone(svg)
@@ -40,7 +40,7 @@ def _style(name: str) -> str:
 
 
 def _alone(svg: str) -> str:
-    """The page's colours, in a style element behind the opening tag."""
+    """The SVG with the page's colours in a style element."""
     own = ":root { background: var(--surface); font-family: system-ui, sans-serif; }"
     style = f"{_style('colours.css')}{own}"
     return re.sub(r">", lambda _: f">\n<style>\n{style}\n</style>", svg, count=1) + "\n"
