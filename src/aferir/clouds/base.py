@@ -1,4 +1,4 @@
-"""The Protocol of clouds: whatever gives out servers that answer over HTTP.
+"""The Protocol of clouds: providers of servers that answer HTTP requests.
 
 Terms are those of Dutra 2015, chapter 5: TaR = TeF + TcI + TiI, the time to allocate a resource,
 and TlR, the time to release it.
@@ -21,78 +21,81 @@ _POLL_S = 0.02
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of an allocation, and how well it is known."""
+    """One phase of an allocation, and how well it is known."""
 
     name: PhaseName
     seconds: float | None
-    """None: this cloud does not let it be observed."""
+    """Duration; None if this cloud does not let it be observed."""
     source: str
-    """Whose events begin and end it."""
+    """The events that begin and end the phase, and who reports them."""
     resolution_s: float
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in the image beyond the userland, and what runs in an instance of it."""
+    """Contents of an image beyond the userland, and the service that an instance of it runs."""
 
     files: dict[str, Path] = {}
-    """Absolute path in the image to file on the host."""
+    """Absolute path in the image to the file on the host."""
     start: str
-    """Line for a shell, once the network is up; it must not wait for the service to end."""
+    """Shell command to run once the network is up; it must not wait for the service to end."""
     probe: str
-    """Path below the server's URL that answers 200 when it serves."""
+    """Path below the server's URL that answers 200 when the service is ready."""
     port: int = 80
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance that serves."""
+    """An instance whose service is ready."""
 
     name: str
     address: str
     url: str
-    """Address of the template's probe."""
+    """URL of the template's probe."""
     phases: tuple[Phase, ...]
     total_s: float
-    """TaR, from the request until the first HTTP 200."""
+    """TaR in seconds, from the request until the first HTTP 200."""
 
 
 class Cloud(Protocol):
-    """One provider. Calls block, and may come from several threads at once."""
+    """One cloud. Calls block, and may come from several threads at once."""
 
     provider: str
 
     def check(self) -> list[Finding]:
-        """What this machine lacks for it; changes nothing."""
+        """Findings on what this machine lacks for the cloud; changes nothing."""
         ...
 
     def create(self) -> Server:
-        """Make an instance and wait until it serves. Errors: AferirError, and nothing is left."""
+        """Create an instance and wait until its service is ready.
+
+        Errors: AferirError; nothing is left then.
+        """
         ...
 
     def delete(self, name: str) -> float:
-        """Give it back; one that does not exist is fine. Errors: AferirError, OSError.
+        """Release an instance; one that does not exist is ignored. Errors: AferirError, OSError.
 
-        Seconds until it was gone (TlR), without those that were spent to make sure of it.
+        Returns the seconds until it was gone (TlR), without the time spent on confirming that.
         """
         ...
 
     def delete_all(self) -> None:
-        """Give back whatever of ours there is."""
+        """Release all instances that this object has created."""
         ...
 
     def sent_bytes(self) -> int:
-        """What all instances together have sent, ever; 0 where it cannot be observed."""
+        """Bytes that all instances together have sent since the start; 0 if not observable."""
         ...
 
 
 def bracketed(host: str) -> str:
-    """A host as URLs have it (RFC 3986, 3.2.2)."""
+    """A host as it is written in URLs (RFC 3986, 3.2.2)."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def serves(address: str, port: int, path: str, *, limit_s: float = 1.0) -> bool:
-    """Whether an HTTP server answers 200 for `path` within the limit.
+    """Whether an HTTP server answers 200 for `path` within the limit in seconds.
 
-    It is asked for the head alone, and for all of it where it does not know that.
+    Sends HEAD, and GET if the server does not answer 200 to HEAD.
     """
     for method in ("HEAD", "GET"):
         connection = http.client.HTTPConnection(address, port, timeout=limit_s)
@@ -112,8 +115,8 @@ def serves(address: str, port: int, path: str, *, limit_s: float = 1.0) -> bool:
 
 
 def await_service(address: str, port: int, path: str, limit_s: float) -> None:
-    """Wait for the first 200. Errors: ProgramError where it does not come in time."""
-    # Short attempts: a request to a host that is not there yet would wait a second for ARP.
+    """Wait for the first 200. Errors: ProgramError if it does not come within the limit."""
+    # Short attempts, as a request to a host that does not exist yet would wait a second for ARP.
     if not wait.until(
         lambda: serves(address, port, path, limit_s=0.25), wait.after(limit_s), period_s=_POLL_S
     ):

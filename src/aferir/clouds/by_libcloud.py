@@ -1,6 +1,6 @@
-"""What EC2, Eucalyptus and CloudStack share: drivers of apache-libcloud, and what they raise.
+"""Common parts of EC2, Eucalyptus and CloudStack: drivers of apache-libcloud and their errors.
 
-A driver is not made for several threads, so that each thread has its own.
+Drivers are not thread-safe, so each thread has its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KEYS = "see whether the keys are right, and may do this"
 
 
 class Drivers:
-    """One driver a thread, and errors of ours for what it raises."""
+    """One driver per thread, whose errors are converted to those of aferir."""
 
     def __init__(self, provider: str, connect: Callable[[], NodeDriver]) -> None:
         self._provider = provider
@@ -33,9 +33,9 @@ class Drivers:
 
     @contextlib.contextmanager
     def driver(self) -> Iterator[Any]:
-        """This thread's own; what it says is an error of ours, without secrets.
+        """This thread's driver; its errors are converted to AferirError, without secrets.
 
-        The library raises plain `Exception` and `ValueError` beside errors of its own.
+        The library raises plain `Exception` and `ValueError` besides errors of its own.
         """
         try:
             if not hasattr(self._own, "driver"):
@@ -65,7 +65,7 @@ class Drivers:
             ) from None
         except OSError as error:  # of requests, too: no answer, or half of one
             raise judged(self._provider, str(error)) from None
-        except (LookupError, AttributeError, TypeError) as error:  # it looks for what is not there
+        except (LookupError, AttributeError, TypeError) as error:  # a field it expects is missing
             said = f"its answer is not understood ({type(error).__name__}: {error})"
             raise judged(self._provider, said) from None
         except Exception as error:  # noqa: BLE001 - that is what this library raises
@@ -73,7 +73,7 @@ class Drivers:
             raise judged(self._provider, said, status=400) from None
 
     def finding(self, wanted: Callable[[Any], object]) -> list[Finding]:
-        """Whether the cloud lets us in, and has what `wanted` looks for."""
+        """Whether the cloud accepts the credentials, and has what `wanted` looks up."""
         try:
             with self.driver() as driver:
                 wanted(driver)
@@ -90,18 +90,18 @@ class Drivers:
         return dict(getattr(self._last(), "headers", None) or {})
 
     def _last_status(self) -> int | None:
-        """Of an answer that could not be read: one that seems fine is no answer."""
+        """Status of a response that could not be parsed; None if it claims success (below 400)."""
         status = getattr(self._last(), "status_code", None)
         return None if status is None or status < 400 else int(status)
 
 
 def _status(status: int | None) -> int | None:
-    """CloudStack numbers refusals of its own 531 to 537 (ApiErrorCode); 530 may be anything."""
+    """CloudStack numbers its own refusals 531 to 537 (ApiErrorCode); 530 may be anything."""
     return 400 if status is not None and 530 < status < 540 else status
 
 
 def chosen(kind: str, wanted: str, offered: list[_Found]) -> _Found:
-    """The one of that id or name. Errors: UsageError where there is none."""
+    """The item with that ID or name. Errors: UsageError if there is none."""
     for one in offered:
         if wanted in (str(getattr(one, "id", "")), str(getattr(one, "name", ""))):
             return one
@@ -109,6 +109,6 @@ def chosen(kind: str, wanted: str, offered: list[_Found]) -> _Found:
 
 
 def endpoint(url: str) -> dict[str, Any]:
-    """Of a URL, as drivers want it. Errors: UsageError where it is none."""
+    """Arguments of a driver for a URL. Errors: UsageError if it is invalid."""
     secure, host, port = credentials.address_of(url)
     return {"secure": secure, "host": host, "port": port}

@@ -1,7 +1,7 @@
 """CloudStack (API reference: deployVirtualMachine, listVirtualMachines, destroyVirtualMachine).
 
-Names of states are those of `VirtualMachine.State`. One that could not be deployed stays in state
-`Error` until it is destroyed. Lists come in pages of 500 machines at most.
+Names of states are those of `VirtualMachine.State`. A machine that could not be deployed stays in
+state `Error` until it is destroyed. Lists come in pages of at most 500 machines.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _STAGES: dict[str, Stage] = {
 }
 _PAGE = 500
 _FEW = 4
-"""So many machines are asked for by their ids, more by the whole list."""
+"""Number of machines up to which they are requested by ID; above it, the whole list is
+requested."""
 
 
 class CloudStack:
@@ -53,22 +54,22 @@ class CloudStack:
         self._drivers = Drivers(PROVIDER, _connect)
 
     def check(self) -> list[Finding]:
-        """Whether it lets us in, and has what is wanted."""
+        """Whether the cloud accepts the credentials, and has what is wanted."""
         return self._drivers.finding(self._known_parameters)
 
     def place(self) -> str:
-        """Address of its API."""
+        """Address of the API."""
         return credentials.cloudstack().url
 
     def request(self, name: str) -> str:
-        """deployVirtualMachine, to the end of its job."""
+        """Request deployVirtualMachine, and wait until its job ends."""
         with self._drivers.driver() as driver:
             asked = {**self._known_parameters(driver), "name": name, "displayname": name}
             done = driver._async_request("deployVirtualMachine", params=asked)  # noqa: SLF001
             return str(done["virtualmachine"]["id"])
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """ListVirtualMachines."""
+        """Request listVirtualMachines."""
         with self._drivers.driver() as driver:
             machines = _machines_of(driver, identities)
             return {
@@ -76,7 +77,7 @@ class CloudStack:
             }
 
     def remove(self, identity: str) -> bool:
-        """destroyVirtualMachine, whose job is looked at like any other machine's end."""
+        """Request destroyVirtualMachine; its effect is observed as for any machine."""
         with self._drivers.driver() as driver:
             if not list(_machines(driver, id=identity)):
                 return False
@@ -84,7 +85,7 @@ class CloudStack:
         return True
 
     def find(self, name: str) -> list[str]:
-        """By name, which CloudStack takes for a part of one."""
+        """IDs of the machines of that name, which CloudStack matches as a substring."""
         with self._drivers.driver() as driver:
             machines = _machines(driver, name=name)
             return [
@@ -92,7 +93,7 @@ class CloudStack:
             ]
 
     def named(self, prefix: str) -> dict[str, str]:
-        """By the beginning of their names."""
+        """Machines whose names begin with the prefix."""
         with self._drivers.driver() as driver:
             return {
                 str(one["id"]): str(one["name"])
@@ -114,9 +115,9 @@ class CloudStack:
         return Look(_STAGES.get(state, "copying"), addresses[0] if addresses else "", said)
 
     def _known_parameters(self, driver: Any) -> dict[str, Any]:
-        """Of deployVirtualMachine, looked up once.
+        """Parameters of deployVirtualMachine, looked up once.
 
-        Errors: UsageError where the cloud lacks one of them.
+        Errors: UsageError if the cloud lacks one of them.
         """
         if self._parameters is None:
             wanted = self._wanted
@@ -143,7 +144,7 @@ def _machines_of(driver: Any, identities: Sequence[str]) -> Iterator[Mapping[str
 
 
 def _machines(driver: Any, **wanted: str) -> Iterator[Mapping[str, Any]]:
-    """Page by page, each machine once."""
+    """Machines of all pages, each once."""
     seen: set[str] = set()
     page = 1
     while True:

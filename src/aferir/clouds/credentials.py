@@ -1,8 +1,8 @@
-"""Keys of clouds, from the files and variables that each cloud's own tools read.
+"""Credentials of clouds, from the files and variables that each cloud's own tools read.
 
-They are never part of an experiment, and a `Secret` does not show when it is printed.
-Sources: AWS CLI user guide ("Configuration and credential file settings"), euca2ools.ini(5),
-CloudMonkey's wiki ("Configuration"), OpenNebula's documentation ("CLI environment variables").
+They are never part of an experiment, and a `Secret` is not shown when it is printed. Sources: AWS
+CLI user guide ("Configuration and credential file settings"), euca2ools.ini(5), CloudMonkey's wiki
+("Configuration"), OpenNebula's documentation ("CLI environment variables").
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from aferir.errors import UsageError
 from aferir.linux.refusal import expanded
 
 _LENT = {"role_arn", "sso_session", "sso_start_url", "credential_process", "source_profile"}
-"""Of a profile whose keys the AWS CLI asks somebody else for."""
+"""Settings of profiles for which the AWS CLI obtains temporary keys from another service."""
 
 
 class Secret:
-    """Text that nobody prints by accident."""
+    """Text that is not printed by accident."""
 
     __slots__ = ("text",)
 
@@ -34,20 +34,20 @@ class Secret:
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """Who we are for one cloud, and where it is."""
+    """Credentials for one cloud, and the cloud's address."""
 
     name: str
     secret: Secret
     token: Secret = Secret("")
-    """Of a session: keys that were lent for some hours are none without it."""
+    """Session token, without which temporary keys are invalid."""
     url: str = ""
     region: str = ""
 
 
 def ec2() -> Key:
-    """AWS_ACCESS_KEY_ID and so on, else the profile AWS_PROFILE of ~/.aws.
+    """Credentials from AWS_ACCESS_KEY_ID and so on, else from the profile AWS_PROFILE in ~/.aws.
 
-    A token belongs to the key beside which it stands. Errors: UsageError where there is neither.
+    A token is only used with the key from the same source. Errors: UsageError if there are none.
     """
     profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or "default"
     kept = _section(_path("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"), profile)
@@ -81,7 +81,7 @@ def ec2() -> Key:
 
 
 def eucalyptus() -> Key:
-    """What `eucarc` exports, else ~/.euca/*.ini. Errors: UsageError where there is neither."""
+    """Credentials exported by `eucarc`, else from ~/.euca/*.ini. Errors: UsageError without any."""
     users: dict[str, str] = {}
     regions: dict[str, str] = {}
     for path in sorted(expanded("~/.euca").glob("*.ini")):
@@ -98,9 +98,9 @@ def eucalyptus() -> Key:
 
 
 def cloudstack() -> Key:
-    """CLOUDSTACK_ENDPOINT, _KEY, _SECRET, else CloudMonkey's profile in ~/.cmk/config.
+    """Credentials from CLOUDSTACK_ENDPOINT, _KEY and _SECRET, else CloudMonkey's profile.
 
-    Errors: UsageError where there is neither.
+    The profile is in ~/.cmk/config. Errors: UsageError if there are none.
     """
     path = expanded("~/.cmk/config")
     profile = _section(path, "").get("profile", "localcloud")
@@ -115,9 +115,9 @@ def cloudstack() -> Key:
 
 
 def opennebula() -> Key:
-    """ONE_XMLRPC, and `user:password` in the file ONE_AUTH or ~/.one/one_auth.
+    """Credentials from ONE_XMLRPC, and `user:password` in the file ONE_AUTH or ~/.one/one_auth.
 
-    Errors: UsageError where it is not there.
+    Errors: UsageError if there are none.
     """
     try:
         text = _path("ONE_AUTH", "~/.one/one_auth").read_text(encoding="utf-8").strip()
@@ -133,7 +133,7 @@ def opennebula() -> Key:
 
 
 def address_of(url: str) -> tuple[bool, str, int]:
-    """Whether by TLS, the host and the port of a URL. Errors: UsageError where it is none."""
+    """Whether a URL uses TLS, its host and its port. Errors: UsageError if it is invalid."""
     try:
         parts = urllib.parse.urlsplit(url)
         port = parts.port
@@ -146,7 +146,7 @@ def address_of(url: str) -> tuple[bool, str, int]:
 
 
 def path_of(url: str) -> str:
-    """Of a URL that `address_of` accepts."""
+    """Path of a URL that `address_of` accepts."""
     return urllib.parse.urlsplit(url).path or "/"
 
 
@@ -170,9 +170,9 @@ def _path(variable: str, usual: str) -> Path:
 
 
 def _section(path: Path, name: str) -> dict[str, str]:
-    """Of a file in INI form, what stands before any section where `name` is empty.
+    """A section of a file in INI form; with name "", the lines before any section.
 
-    What is not there, or cannot be read, is empty.
+    Empty if the section is absent or the file cannot be read.
     """
     parser = _parsed(path)
     wanted = name or _TOP

@@ -1,9 +1,9 @@
 """EC2 and Eucalyptus (API reference of EC2: RunInstances, DescribeInstances, TerminateInstances).
 
-An instance carries our name from the request on, as its client token: a request that is repeated
-makes no second one, and one of which the answer was lost is found. What EC2 tells is consistent in
-the end only ("Ensuring idempotency"; "Eventual consistency in the Amazon EC2 API"): just after its
-creation an instance may be unknown, or missing in lists.
+Requests carry the instance's name as client token: a repeated request creates no second instance,
+and an instance whose response was lost can be found. EC2 is only eventually consistent ("Ensuring
+idempotency"; "Eventual consistency in the Amazon EC2 API"): shortly after its creation, an instance
+may be unknown, or missing in lists.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KNOWN_REGION = "us-east-1"
 
 
 class Ec2:
-    """Instances of EC2, or of Eucalyptus, which speaks as it does."""
+    """Instances of EC2, or of Eucalyptus, which has the same API."""
 
     resolution_s = 0.25
     sources: dict[PhaseName, str]
@@ -55,26 +55,26 @@ class Ec2:
         self._drivers = Drivers(wanted.provider, connect)
 
     def check(self) -> list[Finding]:
-        """Whether it lets us in, and has what is wanted."""
+        """Whether the cloud accepts the credentials, and has what is wanted."""
         return self._drivers.finding(self._known_parameters)
 
     def place(self) -> str:
-        """Region and address."""
+        """Region and address of the cloud."""
         if self._wanted.provider == "eucalyptus":
             return credentials.eucalyptus().url
         key = credentials.ec2()
         return f"region {key.region}" + (f" of {key.url}" if key.url else "")
 
     def request(self, name: str) -> str:
-        """RunInstances."""
+        """Request RunInstances."""
         with self._drivers.driver() as driver:
             made = self._known_parameters(driver)
             return str(driver.create_node(name=name, ex_clienttoken=name, **made).id)
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """DescribeInstances: of all at once, and one by one of those that are missing then.
+        """Request DescribeInstances for all, and then for each that is missing.
 
-        It answers none where it does not know one of them.
+        EC2 describes none of them if it does not know one.
         """
         if not identities:
             return {}
@@ -86,7 +86,7 @@ class Ec2:
         return {identity: self._look(node) for identity, node in found.items()}
 
     def remove(self, identity: str) -> bool:
-        """TerminateInstances."""
+        """Request TerminateInstances."""
         with self._drivers.driver() as driver:
             try:
                 parameters = {"Action": "TerminateInstances", "InstanceId.1": identity}
@@ -98,11 +98,11 @@ class Ec2:
         return True
 
     def find(self, name: str) -> list[str]:
-        """DescribeInstances by client token."""
+        """IDs of the instances with that client token, by DescribeInstances."""
         return list(self._tagged(name))
 
     def named(self, prefix: str) -> dict[str, str]:
-        """DescribeInstances by the beginning of client tokens."""
+        """Instances whose client tokens begin with the prefix, by DescribeInstances."""
         return {
             identity: name
             for identity, name in self._tagged(f"{prefix}*").items()
@@ -110,7 +110,7 @@ class Ec2:
         }
 
     def _tagged(self, token: str) -> dict[str, str]:
-        """Id to client token."""
+        """ID to client token, for a client token that may contain `*`."""
         parameters = {"Filter.1.Name": "client-token", "Filter.1.Value.1": token}
         with self._drivers.driver() as driver:
             return {
@@ -134,7 +134,7 @@ class Ec2:
 
     def _look(self, node: Node) -> Look:
         wants_public = self._wanted.address == "public"
-        # An instance may have one kind alone, and the library judges by the number.
+        # An instance may have only one kind; the library tells them apart by their numbers.
         both = (node.private_ips, node.public_ips)
         addresses = [*both[wants_public], *both[not wants_public]]
         state = str(node.extra.get("status"))
@@ -143,7 +143,7 @@ class Ec2:
         return Look(stage, str(addresses[0]) if addresses else "", str(reason))
 
     def _known_parameters(self, driver: Any) -> dict[str, Any]:
-        """Of create_node, looked up once. Errors: UsageError where the cloud lacks one of them."""
+        """Arguments of create_node, looked up once. Errors: UsageError if the cloud lacks one."""
         if self._parameters is None:
             wanted = self._wanted
             made = {"size": self._size(driver), "image": _image(driver, wanted.image)}
@@ -153,7 +153,7 @@ class Ec2:
         return self._parameters
 
     def _size(self, driver: NodeDriver) -> NodeSize:
-        """As it was named: EC2 knows more types than the library, and says which it has not."""
+        """The size as named: EC2 has more types than the library, and refuses unknown ones."""
         wanted = self._wanted.size
         if self._wanted.provider == "eucalyptus":
             return chosen("instance type", wanted, driver.list_sizes())
@@ -163,7 +163,7 @@ class Ec2:
 
 
 def _pages(driver: Any, parameters: Mapping[str, str]) -> Iterator[Node]:
-    """Of DescribeInstances, whose pages may be empty before the last one."""
+    """Instances from all pages of DescribeInstances; pages before the last one may be empty."""
     token = ""
     while True:
         asked = {"Action": "DescribeInstances", **parameters}
@@ -180,7 +180,7 @@ def _pages(driver: Any, parameters: Mapping[str, str]) -> Iterator[Node]:
 
 
 def _image(driver: Any, wanted: str) -> NodeImage:
-    """Ours by name or id; one of others by its id."""
+    """An image of this account by name or ID, or another one by ID."""
     if wanted.startswith(("ami-", "emi-")):
         found: NodeImage = driver.get_image(wanted)
         return found
@@ -189,7 +189,7 @@ def _image(driver: Any, wanted: str) -> NodeImage:
 
 
 def _connect_ec2() -> NodeDriver:
-    """Of any region: the library knows those that there were when it was written."""
+    """A driver for any region: the library only knows regions up to its release."""
     key = credentials.ec2()
     make: Any = get_driver("ec2")
     known = key.region in make.list_regions()

@@ -1,7 +1,7 @@
 """A cloud as an environment of experiments.
 
-What is measured there is how instances come and go, so programs ask for them themselves: they run
-on the host, and are told which.
+The experiments measure how instances are allocated and released, so programs request them
+themselves: they run on the host, and are told which instances to request.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _wanted(path: str) -> Wanted:
 
 
 class CloudSpec(EnvironmentSpec, frozen=True, kw_only=True):
-    """The host, from where programs ask a cloud for instances."""
+    """The host, from which programs request instances of a cloud."""
 
     kind: EnvironmentKind = KIND
     cloud: (
@@ -54,7 +54,7 @@ class CloudSpec(EnvironmentSpec, frozen=True, kw_only=True):
 
 
 class Clouds:
-    """Any cloud that a specification names; simulated hosts where it names none."""
+    """The cloud that a specification names; simulated hosts if it names none."""
 
     kind = KIND
 
@@ -62,17 +62,17 @@ class Clouds:
         self._context = context
 
     def check(self) -> list[Finding]:
-        """What one of them lacks is known once it is named."""
+        """Always fine; what a cloud lacks is only known once it is named."""
         return [Finding(KIND, "ok", "programs may ask clouds for instances")]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """The image is the cloud's."""
+        """Nothing to prepare, as the image is the cloud's."""
         return ""
 
     def allocate(self, spec: EnvironmentSpec) -> CloudInstance:
-        """Nothing is made before a program asks for it.
+        """The host, after a check of the cloud; instances are only created by programs.
 
-        Errors: MissingError where the cloud cannot be reached, or hosts cannot be simulated.
+        Errors: MissingError if the cloud cannot be reached, or hosts cannot be simulated.
         """
         clock = time.perf_counter()
         assert isinstance(spec, CloudSpec)
@@ -88,7 +88,7 @@ class Clouds:
 
 
 class CloudInstance(NativeInstance):
-    """The host, from where instances are asked for."""
+    """The host, from which programs request instances."""
 
     def run(
         self,
@@ -98,7 +98,7 @@ class CloudInstance(NativeInstance):
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program here, which is told whose instances it shall take."""
+        """Run a program here; an environment variable tells it which instances to request."""
         told = dict(environment or {})
         assert isinstance(self.spec, CloudSpec)
         if self.spec.cloud is not None:

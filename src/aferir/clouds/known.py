@@ -1,7 +1,7 @@
-"""Which clouds have given us instances, and whose instances are ours.
+"""Records which clouds were asked for instances, and identifies instances of this machine.
 
-An instance carries in its name who made it: a number that is drawn once for each folder of state.
-So what is in a cloud and in no journal is found, and nothing of another machine is taken for ours.
+The name of an instance contains its owner, a number that is drawn once for each state folder. So
+instances without a journal entry can be found, and those of other machines are left alone.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from aferir.model.cloud import Wanted
 _TAG = "aferir-"
 _OWNER = "owner"
 _REMEMBERED_S = 3600.0
-"""So long after its last use a cloud that has nothing of ours is looked at again."""
+"""Seconds after its last use for which a cloud without instances of ours is still searched."""
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """A cloud that was asked for instances."""
+    """A cloud from which instances were requested."""
 
     wanted: Wanted
     place: str
 
 
 class Swept(msgspec.Struct, frozen=True):
-    """What looking for instances without an entry came to."""
+    """Result of a search for instances without a journal entry."""
 
     removed: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     of_others: tuple[str, ...] = ()
-    """Tagged by another aferir, and left alone."""
+    """Instances of other owners, which were left alone."""
 
 
 def owner() -> str:
-    """Eight digits that stand for this folder of state. Errors: RefusedError."""
+    """Eight digits that identify this state folder. Errors: RefusedError."""
     path = journal.state_folder() / _OWNER
     with refusals(path, "written"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def owner() -> str:
             mine = path.with_name(f"{_OWNER}-{uuid.uuid4().hex}")
             journal.write_durably(mine, uuid.uuid4().hex[:8].encode())
             try:
-                os.link(mine, path)  # of two who begin at once the first one's counts
+                os.link(mine, path)  # of two processes that start at once, the first one wins
             except FileExistsError:
                 pass
             finally:
@@ -63,12 +63,12 @@ def owner() -> str:
 
 
 def prefix(whose: str) -> str:
-    """How names of that owner's instances begin."""
+    """Prefix of the names of an owner's instances."""
     return f"{_TAG}{whose}-"
 
 
 def remember(wanted: Wanted, place: str) -> None:
-    """That this cloud is asked for instances. Errors: RefusedError."""
+    """Record that instances are requested from this cloud. Errors: RefusedError."""
     name = hashlib.sha256(f"{wanted.provider} {place}".encode()).hexdigest()[:16]
     path = _folder() / f"{name}.json"
     if path.exists():
@@ -80,7 +80,7 @@ def remember(wanted: Wanted, place: str) -> None:
 
 
 def sweep(make: Callable[[Wanted], Provider]) -> Swept:
-    """Give back what is ours in the clouds that were used, and has no entry in the journal."""
+    """Release all instances of this owner without a journal entry, in all clouds used."""
     removed: list[str] = []
     problems: list[str] = []
     for path, used in _used():
@@ -105,7 +105,10 @@ def sweep(make: Callable[[Wanted], Provider]) -> Swept:
 
 
 def sweep_cloud(cloud: Provider, *, of_others: bool = False) -> Swept:
-    """Give back what is in that cloud without an entry in the journal. Errors: AferirError."""
+    """Release instances without a journal entry in that cloud. Errors: AferirError.
+
+    `of_others`: those of other owners as well.
+    """
     removed: list[str] = []
     problems: list[str] = []
     others: list[str] = []
@@ -114,7 +117,7 @@ def sweep_cloud(cloud: Provider, *, of_others: bool = False) -> Swept:
         if not (name.startswith(mine) or of_others):
             others.append(name)
             continue
-        # Entries are written before instances are asked for, so they are looked at after them.
+        # Entries are written before instances are requested, so they are read after the list.
         if journal.read(name.rpartition("-")[2]) is not None:
             continue
         try:
@@ -126,7 +129,10 @@ def sweep_cloud(cloud: Provider, *, of_others: bool = False) -> Swept:
 
 
 def check_place(cloud: Provider, place: str) -> None:
-    """Errors: UsageError where credentials lead elsewhere now: what is there would seem gone."""
+    """Check that the credentials still lead to the same place.
+
+    Errors: UsageError if they do not, as all instances would seem to be gone.
+    """
     now = cloud.place()
     if place and now != place:
         raise UsageError(

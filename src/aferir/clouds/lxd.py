@@ -1,7 +1,7 @@
 """LXD as a cloud.
 
-An instance is a container of our image with an address of its own on a bridge that is there. It is
-tagged with `user.aferir` and journalled before it is asked for.
+An instance is a container of aferir's image with an address of its own on an existing bridge. It is
+tagged with `user.aferir`, and journalled before it is requested.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from aferir.model.finding import Finding
 
 PROVIDER = "lxd"
 KIND = "lxd"
-"""Kind of the journal's entries."""
+"""Kind of the journal entries."""
 TAG = "user.aferir"
 USUAL_SOCKET = Path("/var/lib/lxd/unix.socket")
 _OURS = "ours"
-"""Of an entry's details: the server was one of our own."""
+"""Detail of a journal entry: the server was started by aferir."""
 _SERVICE_LIMIT_S = 60.0
 _BUSY_LIMIT_S = 10.0
 _INIT = """#!/bin/sh
@@ -44,25 +44,25 @@ while :; do sleep 2147483647 & wait; done
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where instances belong, on a server that is there."""
+    """Place of instances on an existing server."""
 
     socket: Path = USUAL_SOCKET
     pool: str = "default"
     bridge: str
-    """An interface in LXD's own network namespace; whoever asks for the service reaches it."""
+    """An interface in LXD's own network namespace; clients of the service can reach it."""
     network: str
-    """The first three numbers of the instances' addresses, a /24: `10.78.0`."""
+    """First three numbers of the instances' addresses, a /24: `10.78.0`."""
     first: int = 2
     most: int = 200
-    """Addresses that are ours to give out, from the first on, ..."""
+    """Number of addresses that may be assigned, from `first` on."""
     taken: frozenset[int] = frozenset()
-    """... but for these last numbers."""
+    """Last numbers of addresses that must not be assigned."""
     managed: bool = False
-    """Whether the bridge is LXD's own, which gives out addresses there, too."""
+    """Whether LXD manages the bridge, and so assigns addresses on it, too."""
     ours: bool = False
-    """Whether the server ends with us, and all of its instances with it."""
+    """Whether aferir started the server, which then ends with all of its instances."""
     profile: str = ""
-    """What has the instances' disk and limits; empty: no limits, and a disk in the pool."""
+    """LXD profile with the instances' disk and limits; "": no limits, and a disk in the pool."""
 
 
 class LxdCloud:
@@ -78,7 +78,7 @@ class LxdCloud:
         *,
         limit_s: float = _SERVICE_LIMIT_S,
     ) -> None:
-        """`image` is the fingerprint that `add_image` gave."""
+        """`image` is the fingerprint that `add_image` returned."""
         self._limit_s = limit_s
         self._place = place
         self._image = image
@@ -118,7 +118,7 @@ class LxdCloud:
         )
 
     def delete(self, name: str) -> float:
-        """Stop it at once and delete it."""
+        """Stop the instance at once and delete it."""
         asked = time.perf_counter()
         for number, entry in list(self._taken.items()):
             if entry is not None and name_of(entry) == name:
@@ -126,11 +126,11 @@ class LxdCloud:
         return time.perf_counter() - asked
 
     def delete_all(self) -> None:
-        """One after the other; the first error of any."""
+        """Delete all instances one after another; then raise the first error, if any."""
         undo.each(self._give_back, list(self._taken))
 
     def sent_bytes(self) -> int:
-        """Over the instances' interfaces, as LXD counts them; of those that are there."""
+        """Bytes sent over the interfaces of existing instances, as counted by LXD."""
         sent = 0
         for entry in list(self._taken.values()):
             if entry is None:
@@ -160,7 +160,7 @@ class LxdCloud:
 
     def _wanted(self, entry: Entry, address: str) -> dict[str, Any]:
         place = self._place
-        # By the address: neighbours who knew the instance before this one know it as well.
+        # Derived from the address, so that ARP entries of an earlier instance stay valid.
         parts = [int(part) for part in address.split(".")]
         hardware = "00:16:3e:" + ":".join(f"{part:02x}" for part in parts[1:])
         bridged = {"nictype": "bridged", "parent": place.bridge}
@@ -186,7 +186,7 @@ class LxdCloud:
 
 
 def name_of(entry: Entry) -> str:
-    """Of the instance that an entry announces."""
+    """Name of the instance that an entry announces."""
     return f"aferir-{entry.id}"
 
 
@@ -204,11 +204,11 @@ def check(path: Path) -> list[Finding]:
 
 
 def give_back(entry: Entry) -> None:
-    """Remove an instance, whatever there is of it, and its entry.
+    """Remove an instance, or what is left of it, and its entry.
 
-    Where a server of ours is gone, so is what it knew; processes of the instance are killed then.
-    The instances of others live on while their server does not, as when it is started anew.
-    Errors: AferirError where the server refuses or does not answer; the entry stays.
+    If a server of aferir's own is gone, its database is gone too; the instance's processes are then
+    killed. Instances of other servers survive while their server is down, for example for a
+    restart. Errors: AferirError if the server refuses or does not answer; the entry stays.
     """
     path, name = Path(entry.details["socket"]), name_of(entry)
     try:
@@ -223,7 +223,7 @@ def give_back(entry: Entry) -> None:
         journal.erase(entry)
         return
     with contextlib.suppress(NotThereError):
-        # One that could not start is busy with stopping for a while.
+        # An instance that could not start is busy with its stop for a while.
         wait.until_it_works(
             lambda: _delete(path, name), ProgramError, wait.after(_BUSY_LIMIT_S), period_s=0.1
         )
@@ -237,21 +237,21 @@ def _delete(path: Path, name: str) -> None:
 
 
 def add_pool(path: Path, name: str) -> None:
-    """A storage pool of plain folders, where the server has none of that name."""
+    """Create a storage pool of plain folders, unless the server has one of that name."""
     if f"/1.0/storage-pools/{name}" not in _listed(path, "/1.0/storage-pools"):
         ask(path, "POST", "/1.0/storage-pools", {"name": name, "driver": "dir"})
 
 
 def tagged(path: Path) -> list[str]:
-    """Names of all instances that carry our tag, whoever of us made them."""
+    """Names of all instances with the tag of aferir."""
     names = [target.rpartition("/")[2] for target in _listed(path, "/1.0/instances")]
     return [name for name in names if TAG in ask(path, "GET", f"/1.0/instances/{name}")["config"]]
 
 
 def add_image(path: Path, tree: Path, template: Template) -> str:
-    """Give the server an image of that tree with the template's files; its fingerprint.
+    """Upload an image of that tree with the template's files; returns its fingerprint.
 
-    Errors: ProgramError where it refuses, OSError.
+    Errors: ProgramError if the server refuses it, OSError.
     """
     with tempfile.TemporaryFile() as archive:
         pack(tree, template, archive)
@@ -261,7 +261,7 @@ def add_image(path: Path, tree: Path, template: Template) -> str:
 
 
 def pack(tree: Path, template: Template, stream: IO[bytes]) -> None:
-    """An image in LXD's own form: metadata.yaml and rootfs/ in one archive. Errors: OSError."""
+    """Write an image in LXD's format: metadata.yaml and rootfs/ in one archive. Errors: OSError."""
     about = {"architecture": platform.machine(), "creation_date": 1, "properties": {}}
     with tarfile.open(fileobj=stream, mode="w") as archive:
         _put(archive, "metadata.yaml", json.dumps(about).encode(), 0o644)

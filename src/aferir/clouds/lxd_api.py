@@ -15,9 +15,9 @@ OPERATION_LIMIT_S = 120
 
 
 def ask(path: Path, method: str, target: str, body: Any = None) -> Any:
-    """One request, and the `metadata` of its answer.
+    """Send one request; returns the `metadata` of the response.
 
-    Errors: OSError where nobody answers, MissingError or ProgramError with LXD's own words.
+    Errors: OSError if the server does not answer, MissingError or ProgramError with LXD's message.
     """
     connection = _Connection(path)
     try:
@@ -39,7 +39,7 @@ def ask(path: Path, method: str, target: str, body: Any = None) -> Any:
 
 
 class NotThereError(MissingError):
-    """LXD answered 404."""
+    """LXD has answered 404."""
 
 
 class _Connection(http.client.HTTPConnection):
@@ -54,7 +54,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 def do(path: Path, method: str, target: str, body: Any = None) -> dict[str, Any]:
-    """A request that starts an operation, to the operation's end."""
+    """Send a request that starts an operation, and wait until the operation ends."""
     started = ask(path, method, target, body)
     wait = f"/1.0/operations/{started['id']}/wait?timeout={OPERATION_LIMIT_S}"
     done: dict[str, Any] = ask(path, "GET", wait)

@@ -1,4 +1,4 @@
-"""LXD as one of the clouds that a file names; who may open its socket needs no credentials."""
+"""LXD as one of the clouds that a file can name; access to its socket is the only credential."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIRST, _LAST = 2, 254
 
 
 class NamedLxd:
-    """Instances as wanted, of the server that LXD's own client would ask."""
+    """Instances on the server that LXD's own client would use."""
 
     provider = lxd.PROVIDER
 
@@ -45,28 +45,28 @@ class NamedLxd:
         return found
 
     def create(self) -> Server:
-        """As `LxdCloud.create`. Errors: UsageError where the server lacks what is wanted, too."""
+        """As `LxdCloud.create`. Errors: also UsageError if the server lacks what is wanted."""
         with self._told():
             return self._cloud().create()
 
     def delete(self, name: str) -> float:
-        """Stop it at once and delete it."""
+        """Stop the instance at once and delete it."""
         with self._told():
             return 0.0 if self._made is None else self._made.delete(name)
 
     def delete_all(self) -> None:
-        """All that this object has made."""
+        """Release all instances that this object has created."""
         with self._told():
             if self._made is not None:
                 self._made.delete_all()
 
     def sent_bytes(self) -> int:
-        """Over the instances' interfaces, as LXD counts them; of those that are there."""
+        """Bytes sent over the interfaces of existing instances, as counted by LXD."""
         return 0 if self._made is None else self._made.sent_bytes()
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
-        """A server that has gone away meanwhile is no fault of ours."""
+        """Convert OSError, for a server that has gone away, to ProgramError."""
         try:
             yield
         except OSError as error:
@@ -75,7 +75,7 @@ class NamedLxd:
             raise ProgramError(said, remedy=remedy) from None
 
     def _cloud(self) -> lxd.LxdCloud:
-        """Looked up once: two would give out the same addresses."""
+        """The cloud, created once, as two would assign the same addresses."""
         with self._lock:
             if self._made is None:
                 wanted = self._wanted
@@ -89,7 +89,7 @@ class NamedLxd:
 
 
 def usual_socket() -> Path:
-    """LXD_SOCKET, or in LXD_DIR; else where the package or the snap has it."""
+    """LXD_SOCKET, or a socket in LXD_DIR; else that of the package or the snap."""
     if told := os.environ.get("LXD_SOCKET"):
         return Path(told)
     if folder := os.environ.get("LXD_DIR"):
@@ -98,9 +98,9 @@ def usual_socket() -> Path:
 
 
 def fingerprint(socket: Path, image: str) -> str:
-    """Of an image by its alias, or by the beginning of its fingerprint.
+    """Fingerprint of an image, by its alias or by the beginning of its fingerprint.
 
-    Errors: UsageError where there is none.
+    Errors: UsageError if there is no such image.
     """
     named = urllib.parse.quote(image, safe="")
     for target, field in (("images/aliases", "target"), ("images", "fingerprint")):
@@ -113,9 +113,9 @@ def fingerprint(socket: Path, image: str) -> str:
 
 
 def place(socket: Path, bridge: str, profile: str) -> lxd.Place:
-    """Where instances belong: beside the bridge's own address, but for those that are in use.
+    """Place of instances: the bridge's subnet, without the addresses in use.
 
-    Errors: UsageError where there is no such bridge, or it has no /24 of IPv4.
+    Errors: UsageError if there is no such bridge, or it has no IPv4 /24.
     """
     named = urllib.parse.quote(bridge, safe="")
     try:
@@ -146,7 +146,7 @@ def place(socket: Path, bridge: str, profile: str) -> lxd.Place:
 
 
 def _instances(socket: Path) -> set[str]:
-    """Addresses of all instances that run."""
+    """Addresses of all running instances."""
     found = set()
     for instance in lxd_api.ask(socket, "GET", "/1.0/instances?recursion=2"):
         networks = (instance.get("state") or {}).get("network") or {}

@@ -1,7 +1,7 @@
-"""A server of LXD's of our own: in a network namespace, with all its files in one folder.
+"""An LXD server of aferir's own: in a network namespace, with all its files in one folder.
 
-Nothing of it shows on this machine, whose own LXD, if it has one, is left alone. The files of its
-instances are in memory.
+It does not affect this machine or its own LXD, if there is one. The files of its instances are in
+memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ exec lxd --logfile "$1/lxd.log" --group root
 
 
 def check() -> list[Finding]:
-    """Root, and LXD's package."""
+    """Findings on root privileges and LXD's package."""
     if not privileges.is_root():
         said = "a server of LXD's is started by root"
         return [Finding(lxd.PROVIDER, "missing", said, privileges.as_root_command())]
@@ -47,10 +47,10 @@ def check() -> list[Finding]:
 
 @contextmanager
 def lxd_server() -> Iterator[tuple[lxd.Place, str]]:
-    """Start one and end it; where its instances go, and the namespace that reaches them.
+    """Start a server and end it afterwards; yields the place of instances and its namespace.
 
-    Give all instances back before. From the main thread, see `aferir.process.start`.
-    Errors: MissingError where `check` says so, ProgramError where LXD does not start.
+    Release all instances before the end. Call it in the main thread, see `aferir.process.start`.
+    Errors: MissingError if `check` finds anything missing, ProgramError if LXD does not start.
     """
     for finding in check():
         raise MissingError(finding.message, remedy=finding.remedy)

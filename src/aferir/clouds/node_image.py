@@ -1,7 +1,7 @@
-"""A Node as a cloud takes it: a kernel, what it starts from, and a disk with a service on it.
+"""The image of a Node for a cloud: a kernel, an initramfs, and a disk with a service on it.
 
-For clouds that start guests from a kernel of their own keeping (OpenStack's `kernel_id` and
-`ramdisk_id`, OpenNebula's KERNEL_DS and INITRD_DS): our images have no boot loader.
+For clouds that boot guests from a kernel in their image store (OpenStack's `kernel_id` and
+`ramdisk_id`, OpenNebula's KERNEL_DS and INITRD_DS), because the images have no boot loader.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ ip address add "$ip/$mask" dev "$interface"
 
 
 class NodeImage(msgspec.Struct, frozen=True):
-    """Three files of one folder."""
+    """Paths of the three files of an image, in one folder."""
 
     kernel: Path
     initramfs: Path
     disk: Path
-    """QCOW2."""
+    """Disk in QCOW2 format."""
 
 
 def make(template: Template, folder: Path, progress: Callable[[str], None]) -> NodeImage:
-    """Write the three into an existing folder.
+    """Write the three files into an existing folder.
 
-    Errors: MissingError without the programs, UsageError where one of the files is there already.
+    Errors: MissingError if programs are missing, UsageError if one of the files exists already.
     """
     if absent := packages.missing(PROGRAMS):
         said = f"an image needs {', '.join(absent)}"
@@ -84,9 +84,9 @@ def make(template: Template, folder: Path, progress: Callable[[str], None]) -> N
 
 
 def make_archive(template: Template, folder: Path, progress: Callable[[str], None]) -> Path:
-    """The same for LXD, as one file that `lxc image import` takes.
+    """Write an image for LXD, as one file for `lxc image import`.
 
-    Errors: UsageError where it is there already, OSError.
+    Errors: UsageError if it exists already, OSError.
     """
     made = folder / "node.tar"
     try:
@@ -98,13 +98,13 @@ def make_archive(template: Template, folder: Path, progress: Callable[[str], Non
 
 
 def copy_sparse(disk: Path, target: Path) -> None:
-    """A real copy, of what is written alone."""
+    """Copy a disk image; holes stay holes, and no blocks are shared."""
     command = ["cp", "--sparse=always", "--reflink=never", str(disk), str(target)]
     process.run(command, timeout_s=_TIME_LIMIT_S)
 
 
 def put_files(disk: Path, files: dict[str, Path]) -> None:
-    """Write files into an ext4 disk that nobody uses, over those that are there (debugfs(8))."""
+    """Write files into an ext4 image that is not mounted, replacing existing ones (debugfs(8))."""
     lines: dict[str, None] = {}
     for inside, source in files.items():
         for parent in reversed(PurePosixPath(inside).parents[:-1]):
@@ -122,7 +122,7 @@ def put_files(disk: Path, files: dict[str, Path]) -> None:
 
 
 def _own_files(base: userland.Image, start: str, work: Path) -> dict[str, Path]:
-    """What takes the place of the agent that our own guests obey."""
+    """Files that replace the agent of aferir's own guests."""
     first = _FIRST.format(busybox=_BUSYBOX, dhcp=_DHCP, start=start)
     contents = {
         _FIRST_PROGRAM: first.encode(),

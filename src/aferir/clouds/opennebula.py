@@ -1,6 +1,6 @@
-"""OpenNebula 5 and later by XML-RPC (its documentation: "XML-RPC API", states of a machine).
+"""OpenNebula 5 and later by XML-RPC (documentation: "XML-RPC API", states of a machine).
 
-A template of OpenNebula names image, size and network; `size` is its name or number.
+A template of OpenNebula determines image, size and network; `size` is its name or number.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ PROVIDER = "opennebula"
 _INIT, _PENDING, _ACTIVE, _DONE = 0, 1, 3, 6
 _CLONING = (10, 11)
 _FAILURES = (36, 37, 39, 40, 41, 42, 44, 61)
-"""Of LCM_STATE: BOOT_FAILURE, BOOT_MIGRATE_FAILURE, PROLOG_FAILURE and so on."""
+"""Values of LCM_STATE that are failures: BOOT_FAILURE, PROLOG_FAILURE and so on."""
 _LCM_INIT, _PROLOG = 0, 1
 _OURS = -3
-"""Of one.vmpool.info: resources of the user who asks."""
+"""Filter of one.vmpool.info: resources of the requesting user."""
 _NOT_DONE = -1
 _REMEDY = "see ONE_XMLRPC and oned.log"
 _LIMIT_S = 60.0
 _FEW = 4
-"""So many machines are asked for one by one, more by the pool."""
+"""Number of machines up to which they are requested one by one; above it, by the pool."""
 _NO_EXISTS = 0x0400
 """Error code of OpenNebula: there is no such machine."""
 _INTERNAL = 0x2000
@@ -43,7 +43,8 @@ _UNREADABLE = (
     *(xmlrpc.client.ResponseError, http.client.HTTPException, ET.ParseError, expat.ExpatError),
     *(ValueError, TypeError, KeyError, IndexError, AttributeError),
 )
-"""What comes of an answer that is none, such as a page of HTML: the library checks nothing."""
+"""Exceptions for a response that is not XML-RPC, such as an HTML page: the library does not
+check."""
 
 
 class OpenNebula:
@@ -64,7 +65,7 @@ class OpenNebula:
         self._lock = threading.Lock()
 
     def check(self) -> list[Finding]:
-        """Whether it lets us in, and has the template."""
+        """Whether the cloud accepts the credentials, and has the template."""
         try:
             _ = self._template
         except AferirError as error:
@@ -72,19 +73,19 @@ class OpenNebula:
         return [Finding(PROVIDER, "ok", "OpenNebula lets us in and has the template")]
 
     def place(self) -> str:
-        """Address of oned, and whose machines are asked for."""
+        """Address of oned, and the user."""
         return f"{self._key.url} as {self._key.name}"
 
     def request(self, name: str) -> str:
-        """one.template.instantiate, running and not held, with nothing changed."""
+        """Call one.template.instantiate for a running machine, without changes to the template."""
         with self._lock:
             template = self._template
         return str(self._ask("one.template.instantiate", template, name, False, "", False))
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """one.vm.info, or one.vmpool.info where there are many.
+        """Call one.vm.info, or one.vmpool.info if there are many.
 
-        The pool does not tell of those that have ended, nor always the address.
+        The pool omits machines that have ended, and sometimes addresses.
         """
         found = dict(self._pool_looks()) if len(identities) > _FEW else {}
         for identity in identities:
@@ -94,7 +95,7 @@ class OpenNebula:
         return {identity: found[identity] for identity in identities}
 
     def remove(self, identity: str) -> bool:
-        """one.vm.action, without a farewell."""
+        """Call one.vm.action with `terminate-hard`."""
         try:
             self._ask("one.vm.action", "terminate-hard", int(identity))
         except CloudError:
@@ -104,11 +105,11 @@ class OpenNebula:
         return True
 
     def find(self, name: str) -> list[str]:
-        """Of that name in one.vmpool.info, whatever their state but DONE."""
+        """IDs of machines of that name in one.vmpool.info, in any state but DONE."""
         return [vm.findtext("ID", "") for vm in self._pool() if vm.findtext("NAME") == name]
 
     def named(self, prefix: str) -> dict[str, str]:
-        """By the beginning of their names, in one.vmpool.info."""
+        """Machines in one.vmpool.info whose names begin with the prefix."""
         names = {vm.findtext("ID", ""): vm.findtext("NAME", "") for vm in self._pool()}
         return {number: name for number, name in names.items() if name.startswith(prefix)}
 
@@ -136,7 +137,7 @@ class OpenNebula:
 
     @functools.cached_property
     def _template(self) -> int:
-        """Number of the template. Errors: UsageError where there is none of that name."""
+        """Number of the template. Errors: UsageError if there is none of that name."""
         wanted = self._wanted.size
         pool = str(self._ask("one.templatepool.info", _OURS + 1, -1, -1))
         with _told():
@@ -147,7 +148,7 @@ class OpenNebula:
         raise UsageError(f"OpenNebula has no template {wanted!r}", remedy="see `onetemplate list`")
 
     def _ask(self, method: str, *arguments: object) -> Any:
-        """One call on a connection of its own. Errors: CloudError, in OpenNebula's words."""
+        """One call on a connection of its own. Errors: CloudError with OpenNebula's message."""
         session = f"{self._key.name}:{self._key.secret.text}"
         carrier = _TlsCarrier() if self._key.url.startswith("https") else _Carrier()
         with _told(), xmlrpc.client.ServerProxy(self._key.url, carrier) as server:
@@ -170,7 +171,7 @@ class _NotThereError(CloudError):
 
 
 class _Carrier(xmlrpc.client.Transport):
-    """With an end to its patience."""
+    """An HTTP transport with a timeout."""
 
     def make_connection(self, host: Any) -> http.client.HTTPConnection:
         made = super().make_connection(host)
@@ -186,13 +187,13 @@ class _TlsCarrier(xmlrpc.client.SafeTransport):
 
 
 def look_of(described: str) -> Look:
-    """How far a machine is that one.vm.info describes. Errors: CloudError where it is no XML."""
+    """State of a machine as one.vm.info describes it. Errors: CloudError if it is not XML."""
     with _told():
         return look_at(ET.fromstring(described))  # noqa: S314 - of the user's own cloud
 
 
 def look_at(machine: ET.Element) -> Look:
-    """How far it is. Errors: ValueError where its state is no number."""
+    """State of a machine. Errors: ValueError if its state is not a number."""
     state = int(machine.findtext("STATE") or -1)
     step = int(machine.findtext("LCM_STATE") or -1)
     nic = machine.find("TEMPLATE/NIC")
@@ -215,7 +216,7 @@ def _stage(state: int, step: int) -> Stage:
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Errors of the library as one of ours, without the session in it."""
+    """Convert errors of the library to CloudError, without the session in the message."""
     try:
         yield
     except AferirError:

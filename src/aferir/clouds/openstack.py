@@ -1,4 +1,4 @@
-"""OpenStack by its own SDK, which finds credentials where OpenStack's tools do.
+"""OpenStack by its own SDK, which reads credentials from where OpenStack's tools do.
 
 That is `clouds.yaml` with OS_CLOUD, or the variables OS_AUTH_URL, OS_USERNAME and so on
 (documentation of openstacksdk, "Configuring OpenStack SDK Applications").
@@ -36,7 +36,7 @@ _STAGES: dict[str, Stage] = {
 }
 _LIMIT_S = 60
 _FEW = 4
-"""So many servers are asked for one by one, more by a list."""
+"""Number of servers up to which they are requested one by one; above it, by a list."""
 _BEFORE_PLACING = (None, "scheduling")
 
 
@@ -64,7 +64,7 @@ class OpenStack:
         self._lock = threading.Lock()
 
     def check(self) -> list[Finding]:
-        """Whether it lets us in, and has what is wanted."""
+        """Whether the cloud accepts the credentials, and has what is wanted."""
         try:
             _ = self._ids
         except AferirError as error:
@@ -72,7 +72,7 @@ class OpenStack:
         return [Finding(PROVIDER, "ok", "OpenStack lets us in and has the image and the flavor")]
 
     def request(self, name: str) -> str:
-        """POST /servers."""
+        """Request POST /servers."""
         ids = self._ids
         more = {"networks": ids.networks} if ids.networks else {}
         with _told():
@@ -82,7 +82,7 @@ class OpenStack:
         return str(server.id)
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """GET /servers/ID, or the list where there are many.
+        """Request GET /servers/ID, or the list if there are many.
 
         Just after POST, and while its databases catch up, Nova may answer 404.
         """
@@ -93,7 +93,7 @@ class OpenStack:
         return {one: _look(servers[one], self._wanted) for one in identities if one in servers}
 
     def remove(self, identity: str) -> bool:
-        """DELETE /servers/ID."""
+        """Request DELETE /servers/ID."""
         with _told():
             try:
                 self._connection.compute.delete_server(identity, ignore_missing=False)
@@ -102,11 +102,11 @@ class OpenStack:
         return True
 
     def find(self, name: str) -> list[str]:
-        """GET /servers?name=, page by page."""
+        """IDs of the servers of that name, from all pages of GET /servers?name=."""
         return [one for one, known in self._listed(f"^{name}$").items() if known == name]
 
     def named(self, prefix: str) -> dict[str, str]:
-        """GET /servers?name=, which takes an expression."""
+        """Servers whose names begin with the prefix, by GET /servers?name=, which takes a regex."""
         found = self._listed(f"^{prefix}")
         return {one: name for one, name in found.items() if name.startswith(prefix)}
 
@@ -140,7 +140,7 @@ class OpenStack:
 
     @functools.cached_property
     def _ids(self) -> _Ids:
-        """Of what is wanted, asked for once. Errors: UsageError where the cloud has it not."""
+        """IDs of image, flavor and network, looked up once. Errors: UsageError if one is absent."""
         wanted, cloud = self._wanted, self._connection
         with self._lock, _told():
             image = _found("image", wanted.image, cloud.image.find_image)
@@ -152,7 +152,7 @@ class OpenStack:
 
 
 def _found(kind: str, name: str, find: Callable[..., Any]) -> str:
-    """Id of what has that name. Errors: UsageError where nothing has."""
+    """ID of the item of that name. Errors: UsageError if there is none."""
     try:
         return str(find(name, ignore_missing=False).id)
     except NotFoundException:
@@ -171,16 +171,16 @@ def _look(server: NovaServer, wanted: Wanted) -> Look:
         for one in network
         if one.get("OS-EXT-IPS:type", "fixed") == kind
     ]
-    addresses = [address for _, address in sorted(found)]  # of IPv6 where there is no other
+    addresses = [address for _, address in sorted(found)]  # IPv6 only if there is no IPv4
     fault = (server.fault or {}).get("message", "") if stage == "failed" else ""
     return Look(stage, addresses[0] if addresses else "", str(fault))
 
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """What the SDK says, as an error of ours; it names no secrets.
+    """Convert errors of the SDK to CloudError; the message contains no secrets.
 
-    It raises `ValueError` and others beside its own where an answer is not what it expects.
+    The SDK also raises `ValueError` and others if a response is not as expected.
     """
     try:
         yield
@@ -204,7 +204,7 @@ def _told() -> Iterator[None]:
 
 
 def _words(error: Exception) -> str:
-    """Nova's own, where they are more than the status."""
+    """Nova's own message, if it says more than the status."""
     details = str(getattr(error, "details", "") or "")
     return str(error) if not details or details in str(error) else f"{error}: {details}"
 

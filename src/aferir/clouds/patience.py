@@ -1,4 +1,4 @@
-"""How long and how often a cloud is asked: by time, at growing distances, and as it asks for."""
+"""Timing of requests to a cloud: deadlines, growing intervals, back-off and Retry-After."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from aferir.linux import wait
 
 _LONGEST_S = 2.0
 _SHARE = 0.025
-"""Of the time waited so far, to the next look: so much of what is measured is not resolved, and
-an instance that takes a minute costs some 200 looks."""
+"""Next poll interval as a share of the time waited so far: 2.5 % of a duration is its resolution,
+and an instance that takes a minute costs about 200 polls."""
 _LONGEST_BACK_OFF_S = 30.0
 REFUSALS_S = 10.0
-"""So long a refusal is taken for one of a cloud that does not know yet what it has made."""
+"""Seconds for which a refusal may come from a cloud that does not know yet what it has created."""
 
 _Value = TypeVar("_Value")
 
 
 def period_s(waited_s: float, shortest_s: float) -> float:
-    """Until the next look at an instance that one has waited for so long."""
+    """Seconds until the next poll for an instance, after waiting for `waited_s`."""
     return max(shortest_s, min(_SHARE * waited_s, _LONGEST_S))
 
 
 def back_off_s(failures: int, error: CloudError | None = None) -> float:
-    """After so many failures in a row: twice as long each time, by chance up to a half less.
+    """Seconds to wait after consecutive failures: doubled each time, and randomly up to half less.
 
-    Chance keeps those apart who were refused together. Never less than what the cloud asks for.
+    The random part separates clients that were refused together. Never less than Retry-After.
     """
     longest = min(0.25 * 2.0 ** min(failures, 10), _LONGEST_BACK_OFF_S)
     asked_s = error.after_s if error is not None else 0.0
@@ -39,7 +39,7 @@ def back_off_s(failures: int, error: CloudError | None = None) -> float:
 
 
 class Failures:
-    """Those in a row of one thing that is tried again and again; raises when patience ends."""
+    """Counts consecutive failures of a repeated request; raises the error after the deadline."""
 
     def __init__(self, deadline_s: float, clock: wait.Clock = wait.MONOTONIC) -> None:
         self._deadline_s = deadline_s
@@ -48,12 +48,12 @@ class Failures:
         self._refused_since_s: float | None = None
 
     def none(self) -> None:
-        """It has worked."""
+        """Record a success."""
         self._count = 0
         self._refused_since_s = None
 
     def one(self, error: AferirError) -> float:
-        """How long to wait after that error. Errors: itself where no patience is left."""
+        """Record a failure; returns the seconds to wait. Errors: `error` itself if time is up."""
         now = self._clock.now_s()
         if not isinstance(error, ProgramError):
             raise error
@@ -71,7 +71,7 @@ class Failures:
 def patiently(
     act: Callable[[], _Value], deadline_s: float, clock: wait.Clock = wait.MONOTONIC
 ) -> _Value:
-    """Act until it works. Errors: the last one once patience ends, a refusal at once."""
+    """Repeat `act` until it succeeds. Errors: the last one at the deadline, a refusal at once."""
     failures = Failures(deadline_s, clock)
     while True:
         try:
@@ -83,10 +83,10 @@ def patiently(
 
 
 class Poller:
-    """Whoever waits for an instance asks here: the cloud is asked once a period for all of them.
+    """Polls a cloud for all waiting threads together, once per period.
 
-    The first one for whom it is time asks for all; the others wait meanwhile and take what it was
-    told. After an error nobody asks before the cloud's own wish and the back-off are over.
+    The first thread whose time has come polls for all; the others wait and share its result. After
+    an error, no thread polls before Retry-After and the back-off have passed.
     """
 
     def __init__(
@@ -106,19 +106,19 @@ class Poller:
         self._failures = 0
 
     def begin(self, identity: str) -> None:
-        """From now on it is asked for."""
+        """Include an instance in the polls from now on."""
         with self._lock:
             self._awaited[identity] = self._clock.now_s()
             if not self._failures:
                 self._due_s = min(self._due_s, self._asked_s + self._shortest_s)
 
     def end(self, identity: str) -> None:
-        """Nobody waits for it any more."""
+        """Exclude an instance from the polls."""
         with self._lock:
             self._awaited.pop(identity, None)
 
     def next(self, identity: str) -> Look:
-        """What the cloud says of it next. Errors: AferirError, that of asking."""
+        """The instance's state from the next poll. Errors: AferirError of that poll."""
         seen = self._round
         while True:
             with self._lock:

@@ -1,4 +1,4 @@
-"""What differs between clouds that are asked over their network interfaces."""
+"""The Protocol of clouds that are accessed over a network API."""
 
 from __future__ import annotations
 
@@ -11,69 +11,69 @@ from aferir.clouds.base import PhaseName
 from aferir.model.finding import Finding
 
 Stage = Literal["absent", "placing", "copying", "booting", "failed", "gone"]
-"""`absent`: the cloud knows no such instance, be it not yet or no more; `gone`: it says that this
-one has ended."""
+"""State of an instance. `absent`: the cloud does not know it, not yet or no longer; `gone`: the
+cloud says that it has ended."""
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What a cloud says of one instance at one moment."""
+    """What a cloud reports about one instance at one time."""
 
     stage: Stage
     address: str = ""
     said: str = ""
-    """Why it failed, in the cloud's own words."""
+    """The cloud's explanation of a failure."""
 
 
 class Consistency(msgspec.Struct, frozen=True):
-    """How late a cloud's answers may be."""
+    """How far a cloud's answers may lag behind."""
 
     appears_s: float
-    """So long after a request an instance of it may be missing in answers."""
+    """Seconds after its request during which an instance may be missing in answers."""
     apart_s: float
-    """Two answers that far apart do not both come from a copy that lags behind."""
+    """Interval in seconds after which a second answer cannot come from the same stale copy."""
 
 
 class Provider(Protocol):
     """One cloud. Calls block, may come from several threads at once, and raise AferirError.
 
-    `refused.CloudError` says whether to try again, and whether it may have been done all the same.
+    `refused.CloudError` tells whether to retry, and whether the request may have been carried out.
     """
 
     sources: dict[PhaseName, str]
-    """What shows each phase; those that cannot be seen are missing here."""
+    """What marks each phase's begin and end; phases that cannot be observed are missing."""
     resolution_s: float
-    """The shortest time between two looks at it."""
+    """Shortest interval between two polls, in seconds."""
     consistency: Consistency
     repeatable: bool
-    """Whether a second request of the same name makes no second instance."""
+    """Whether a second request of the same name creates no second instance."""
 
     def check(self) -> list[Finding]:
-        """Whether it can be reached, and with what credentials; changes nothing."""
+        """Whether the cloud can be reached, and with what credentials; changes nothing."""
         ...
 
     def place(self) -> str:
-        """Where its instances are, for people and to be compared: address, region, project.
+        """Place of its instances, to be shown and compared: address, region, project.
 
-        Without secrets. Errors: UsageError where there are no credentials.
+        It contains no secrets. Errors: UsageError if there are no credentials.
         """
         ...
 
     def request(self, name: str) -> str:
-        """Ask for an instance of that name; its id."""
+        """Request an instance of that name; returns its ID."""
         ...
 
     def looks(self, identities: Sequence[str]) -> Mapping[str, Look]:
-        """How far each of them is, in as few requests as the cloud allows."""
+        """State of each instance, in as few requests as the cloud allows."""
         ...
 
     def remove(self, identity: str) -> bool:
-        """Ask for its end; False where the cloud knows none of that id."""
+        """Request the removal of an instance; False if the cloud knows none of that ID."""
         ...
 
     def find(self, name: str) -> list[str]:
-        """Ids of the instances of that name that have not ended, of all pages."""
+        """IDs of the instances of that name that have not ended, from all pages."""
         ...
 
     def named(self, prefix: str) -> dict[str, str]:
-        """Id to name of the instances that have not ended and whose name begins so."""
+        """ID to name of the instances that have not ended and whose name begins with the prefix."""
         ...

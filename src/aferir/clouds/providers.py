@@ -19,9 +19,9 @@ from aferir.model.cloud import Wanted
 
 
 def read_wanted(path: Path) -> Wanted:
-    """Which instances a file asks for: `Wanted` as one table of TOML, without credentials.
+    """Instances that a file describes: `Wanted` as one table of TOML, without credentials.
 
-    Errors: UsageError where the file is not readable, or says what no cloud has.
+    Errors: UsageError if the file cannot be read, or is invalid.
     """
     try:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Wanted)
@@ -33,7 +33,7 @@ def read_wanted(path: Path) -> Wanted:
 
 
 def provider(wanted: Wanted) -> Provider:
-    """Made without asking it anything. Errors: MissingError without the library for it."""
+    """Create a provider, without any request. Errors: MissingError without its library."""
     try:
         return _PROVIDERS[wanted.provider](wanted)
     except ModuleNotFoundError as error:
@@ -74,11 +74,11 @@ _PROVIDERS: Mapping[str, Callable[[Wanted], Provider]] = {
     "ec2": _ec2,
     "eucalyptus": _ec2,
 }
-"""Each with a library of its own, which is imported when it is wanted."""
+"""Constructors of each provider; its library is imported when it is needed."""
 
 
 def cloud(wanted: Wanted) -> Cloud:
-    """Instances as wanted. Errors: MissingError without the library for it."""
+    """A cloud with such instances. Errors: MissingError if its library is not installed."""
     if wanted.provider == "lxd":
         return NamedLxd(wanted)
     return RemoteCloud(wanted, provider(wanted))
@@ -87,8 +87,8 @@ def cloud(wanted: Wanted) -> Cloud:
 def give_back(entry: journal.Entry) -> None:
     """Remove an instance that a killed process left, and its entry.
 
-    Errors: AferirError where the cloud does not answer or does not confirm it, or credentials are
-    missing or lead elsewhere now; the entry stays then.
+    Errors: AferirError if the cloud does not answer or does not confirm the removal, or credentials
+    are missing or lead elsewhere now; the entry stays.
     """
     cloud = provider(wanted_of(entry))
     known.check_place(cloud, entry.details.get("place", ""))
@@ -97,9 +97,10 @@ def give_back(entry: journal.Entry) -> None:
 
 
 def sweep(file: Path | None, *, of_others: bool = False) -> known.Swept:
-    """Give back what is ours and has no entry in the journal, in all clouds that were used.
+    """Release instances of this owner without a journal entry, in all clouds that were used.
 
-    And in the cloud of `file`, there `of_others` too. Errors: UsageError where that is none.
+    Searches the cloud of `file` as well, where `of_others` includes those of other owners. Errors:
+    UsageError if the file is invalid.
     """
     if file is None:
         if of_others:

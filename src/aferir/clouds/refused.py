@@ -1,8 +1,8 @@
-"""What a cloud refuses, or fails to answer: its own words, and what they leave open.
+"""Errors of a cloud: its message, whether to retry, and whether it may have acted.
 
-A request that is throttled was not carried out, and comes through later. One that ends in a fault
-of the server, or without an answer, may have been carried out all the same (AWS, "Error codes for
-the Amazon EC2 API"; RFC 9110, 15.6). One that is refused was not carried out, and never will be.
+A throttled request was not carried out, and succeeds later. One that ends in a server error, or
+without a response, may have been carried out (AWS, "Error codes for the Amazon EC2 API"; RFC 9110,
+15.6). One that is refused was not carried out, and never will be.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _THROTTLED = (
     "RequestThrottled",
     "BandwidthLimitExceeded",
 )
-"""Parts of error codes that say it: EC2 answers so with 503, where others answer 429."""
+"""Parts of error codes for throttling: EC2 answers them with 503, others with 429."""
 _NO_ROOM = ("Insufficient", "LimitExceeded", "QuotaExceeded", "Unsupported")
-"""Refusals in the shape of a server's fault: nothing was made, and trying again makes nothing."""
+"""Parts of error codes of refusals that have a server error's status; a retry does not help."""
 _LONGEST_RETRY_S = 300.0
 _WORDS = 300
 
 
 class CloudError(ProgramError):
-    """A cloud has not done what it was asked for, as far as it says."""
+    """A cloud has reported, or may have had, a failure."""
 
     def __init__(
         self,
@@ -45,9 +45,9 @@ class CloudError(ProgramError):
         self.passing = passing
         """Whether the same request may succeed later."""
         self.may_be_done = may_be_done
-        """Whether it may have been carried out although no answer says so."""
+        """Whether the request may have been carried out although no response says so."""
         self.after_s = after_s
-        """Earlier than that nobody is to ask again (Retry-After; RFC 9110, 10.2.3)."""
+        """Seconds before which the request must not be repeated (Retry-After; RFC 9110, 10.2.3)."""
 
 
 def judged(
@@ -59,7 +59,7 @@ def judged(
     headers: Mapping[str, str] | None = None,
     remedy: str = "",
 ) -> CloudError:
-    """What an answer of that HTTP status and error code means; `status` None: there was none."""
+    """The error for a response's HTTP status and error code; `status` None: no response."""
     throttled = status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_ENTITY_TOO_LARGE) or (
         any(part in code for part in _THROTTLED)
     )
@@ -75,7 +75,7 @@ def judged(
 
 
 def retry_after_s(headers: Mapping[str, str], now_s: float | None = None) -> float:
-    """Seconds that an answer asks to wait for, as a number or as a date; 0 where it does not."""
+    """Retry-After of a response in seconds, from a number or a date; 0 if there is none."""
     told = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     try:
         seconds = float(told)
@@ -89,7 +89,7 @@ def retry_after_s(headers: Mapping[str, str], now_s: float | None = None) -> flo
 
 
 def plain(said: str) -> str:
-    """A line of at most 300 characters; of a page of HTML its title."""
+    """A message as one line of at most 300 characters; for an HTML page, its title."""
     text = said.strip()
     if "<html" in text.lower() or text.lower().startswith("<!doctype"):
         lower = text.lower()

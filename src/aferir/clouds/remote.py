@@ -1,8 +1,8 @@
-"""Instances of a cloud that is asked over its network interface, whichever it is.
+"""Instances of any cloud that is accessed over a network API.
 
-What differs between clouds is behind `Provider`; one instance's way through it is the same for all:
-journalled, asked for by a name that carries the entry's id, looked at until it runs, used as soon
-as it serves, and forgotten once the cloud has confirmed its end.
+Differences between clouds are behind `Provider`; the life of an instance is the same for all: it is
+journalled, requested by a name that contains the entry's ID, polled until it runs, used as soon as
+its service answers, and forgotten once the cloud has confirmed its end.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from aferir.model.cloud import Wanted
 from aferir.model.finding import Finding
 
 KIND = "instance"
-"""Kind of the journal's entries."""
+"""Kind of the journal entries."""
 _TOGETHER = 8
-"""Instances that are given back at once: clouds throttle whoever asks for more."""
+"""Instances that are released in parallel, limited because clouds throttle frequent requests."""
 _FINDING_S = 0.5
 
 
 class RemoteCloud:
-    """Instances as `Wanted` says, each tagged by its name."""
+    """Instances as `Wanted` describes them, each identified by its name."""
 
     def __init__(self, wanted: Wanted, provider: Provider) -> None:
         self.provider: str = wanted.provider
@@ -49,7 +49,10 @@ class RemoteCloud:
         return self._cloud.check()
 
     def create(self) -> Server:
-        """Ask, look until it runs, and wait for the first 200. Nothing is left where that fails."""
+        """Request an instance, poll until it runs, and wait for the first 200.
+
+        Errors: AferirError; nothing is left then.
+        """
         place = self._be_known()
         asked = time.perf_counter()
         entry = write(self._wanted, place)
@@ -81,7 +84,7 @@ class RemoteCloud:
         )
 
     def delete(self, name: str) -> float:
-        """Ask for its end, and wait until the cloud has confirmed it."""
+        """Request its removal, and wait until the cloud has confirmed it."""
         with self._lock:
             entry = self._entries.get(name)
         if entry is None:
@@ -93,7 +96,7 @@ class RemoteCloud:
         return seconds
 
     def delete_all(self) -> None:
-        """Some at a time; the first error of any, in the end."""
+        """Release all instances, some in parallel; then raise the first error, if any."""
         names = list(self._entries)
         if not names:
             return
@@ -102,11 +105,11 @@ class RemoteCloud:
             undo.each(lambda end: end.result(), ends)
 
     def sent_bytes(self) -> int:
-        """What passes a cloud's hosts is not ours to see."""
+        """Always 0, as a cloud's traffic cannot be observed."""
         return 0
 
     def _be_known(self) -> str:
-        """Have it written down where our instances are, once, and say it."""
+        """Record the place of the instances, once, and return it."""
         with self._lock:
             if not self._place:
                 self._place = self._cloud.place()
@@ -114,7 +117,7 @@ class RemoteCloud:
             return self._place
 
     def _give_up(self, name: str, error: AferirError) -> None:
-        """Give back what there is of it. Errors: of that too, with what it began with."""
+        """Release what exists of an instance. Errors: a failure of that, with the first error."""
         if not (isinstance(error, CloudError) and error.may_be_done):
             with self._lock:
                 entry = self._entries[name]
@@ -130,7 +133,7 @@ class RemoteCloud:
             raise ProgramError(message, remedy=remedy) from error
 
     def _request(self, name: str) -> str:
-        """Its id, also where the answer that tells it is lost. Errors: AferirError."""
+        """Request an instance; returns its ID, even if a response is lost. Errors: AferirError."""
         deadline_s = wait.after(self._wanted.limit_s)
         failures = patience.Failures(deadline_s)
         in_doubt = False
@@ -150,7 +153,7 @@ class RemoteCloud:
                 raise lost
 
     def _found(self, name: str, deadline_s: float) -> str:
-        """Id of what a request has made all the same; empty where there is none."""
+        """ID of an instance that a request has created without a response; "" if there is none."""
         appears_s = 0.0 if self._cloud.repeatable else self._cloud.consistency.appears_s
         found = wait.until(
             lambda: patience.patiently(lambda: self._cloud.find(name), deadline_s),
@@ -160,7 +163,7 @@ class RemoteCloud:
         return found[0] if found else ""
 
     def _await_running(self, identity: str, asked: float) -> tuple[float, float, str]:
-        """When it had left the scheduler, when it ran, and its address."""
+        """Times at which it was placed and at which it ran, and its address."""
         self._poller.begin(identity)
         try:
             return self._follow(identity, asked)
@@ -211,13 +214,13 @@ def write(wanted: Wanted, place: str) -> Entry:
 
 
 def name_of(entry: Entry) -> str:
-    """Of the instance that an entry announces; it says who made it, too."""
+    """Name of the instance that an entry announces; it contains the owner."""
     owner = entry.details.get("owner")
     return f"{known.prefix(owner)}{entry.id}" if owner else f"aferir-{entry.id}"
 
 
 def wanted_of(entry: Entry) -> Wanted:
-    """What an entry's instance is one of. Errors: UsageError where another version wrote it."""
+    """Description of an entry's instance. Errors: UsageError if another version wrote it."""
     try:
         return msgspec.json.decode(entry.details["wanted"], type=Wanted)
     except (KeyError, msgspec.DecodeError) as error:
@@ -225,7 +228,7 @@ def wanted_of(entry: Entry) -> Wanted:
 
 
 def made_of(entry: Entry) -> Made:
-    """What is known of the instance that an entry announces."""
+    """What is known about the instance that an entry announces."""
     asked = entry.details.get("asked")
     return Made(
         name=name_of(entry),
@@ -238,7 +241,7 @@ def made_of(entry: Entry) -> Made:
 def _phases(
     cloud: Provider, placed_s: float, running_s: float, booted_s: float
 ) -> tuple[Phase, ...]:
-    """TeF, TcI and TiI; where the placing cannot be seen it is part of what comes after it."""
+    """TeF, TcI and TiI; if placing cannot be observed, it is part of TcI."""
     seen = "TeF" in cloud.sources
     steps: dict[PhaseName, float | None] = {
         "TeF": placed_s if seen else None,

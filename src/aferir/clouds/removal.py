@@ -1,8 +1,8 @@
-"""The end of an instance: asked for, seen, and confirmed before anybody forgets that it was there.
+"""Removal of an instance: requested, observed, and confirmed before its entry is erased.
 
-A cloud that does not show an instance may not show it yet, or show it on another page, or answer
-from a copy that lags behind. So its end is believed when the cloud has said it twice, and what may
-never have been made is waited for as long as the cloud may be late to show it.
+An instance that a cloud does not show may not be shown yet, be on another page, or be missing in a
+stale copy. Its end therefore counts only when the cloud has reported it twice, and an instance that
+may never have been created is waited for as long as the cloud may be late to show it.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from aferir.linux import wait
 
 _LIMIT_S = 120.0
 _DOUBT_LIMIT_S = 20.0
-"""Longer nobody waits to learn that nothing was made: the journal remembers it."""
+"""Seconds after which the wait for an instance in doubt ends; the journal still has its entry."""
 _ASK_AGAIN_S = 10.0
 
 
 class Made(msgspec.Struct, frozen=True):
-    """What is known of an instance that may have been made."""
+    """What is known about an instance that may have been created."""
 
     name: str
     identity: str = ""
-    """As the cloud told it; empty where it did not."""
+    """ID from the cloud's response; "" if there was none."""
     age_s: float = math.inf
-    """So long ago it was asked for."""
+    """Seconds since the request."""
     refused: bool = False
-    """The cloud said that it makes none."""
+    """Whether the cloud has refused to create it."""
 
 
 def remove(cloud: Provider, made: Made, clock: wait.Clock = wait.MONOTONIC) -> float:
-    """End every instance of that name; seconds until the cloud first said that there is none.
+    """Remove every instance of that name; returns seconds until the cloud first showed none.
 
-    Errors: AferirError where one stays, or whether one comes is not certain yet.
+    Errors: AferirError if one remains, or it is not yet certain whether one will appear.
     """
     return _Removal(cloud, made, clock).go()
 
@@ -76,7 +76,7 @@ class _Removal:
                 self._clock.sleep(pause_s)
 
     def _step(self) -> bool:
-        """Look, and ask for the end of what is there. True: its end is confirmed."""
+        """Poll, and request the removal of what exists. True if its end is confirmed."""
         left = set(self._cloud.find(self._made.name))
         self._known |= left
         looks = self._looks()
@@ -102,7 +102,7 @@ class _Removal:
         return not self._in_doubt() and now - self._gone_since_s >= apart_s
 
     def _looks(self) -> Mapping[str, Look]:
-        """At those that are known. Lists tell enough where the cloud tells nothing of one."""
+        """States of the known instances; {} on errors once a removal was accepted."""
         try:
             return self._cloud.looks(sorted(self._known)) if self._known else {}
         except CloudError:
@@ -111,9 +111,9 @@ class _Removal:
             return {}
 
     def _end(self, identity: str) -> CloudError | None:
-        """Ask for its end, and again where nothing comes of it; what the cloud says against it.
+        """Request a removal, again after 10 s without effect; returns the cloud's refusal, if any.
 
-        Clouds refuse it for one that is going already.
+        Clouds refuse it for an instance that is being removed already.
         """
         now = self._clock.now_s()
         if identity in self._accepted and now - self._asked_s[identity] < _ASK_AGAIN_S:
@@ -127,7 +127,7 @@ class _Removal:
         return None
 
     def _in_doubt(self) -> bool:
-        """Whether one may still come of the request that nobody has seen."""
+        """Whether an instance may still appear from a request without a response."""
         if self._accepted or self._told_gone or self._made.refused:
             return False
         age_s = self._made.age_s + self._clock.now_s() - self._began_s

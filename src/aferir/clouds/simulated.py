@@ -1,8 +1,9 @@
-"""A cloud of hosts that are simulated on this machine: the network and the copies are real.
+"""A cloud of hosts that are simulated on this machine; network and image copies are real.
 
 Each host is a network namespace with a bridge, an uplink of limited rate to one switch, and an
 image cache of its own. An instance, a container or a guest, is placed on a host, the image is
-copied there unless it is there already, and it boots. Clients run in the namespace of the switch.
+copied there unless it is cached, and the instance boots. Clients run in the namespace of the
+switch.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ _UPLINK, _PORT = "uplink", "node"
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """What the simulated data centre is made of."""
+    """Size and rates of the simulated data centre."""
 
     hosts: int = 2
     per_host: int = 4
-    """Instances that a host takes."""
+    """Instances per host at most."""
     rate_bps: float = 0.0
-    """Bit/s of a host's uplink, towards the clients; 0: as fast as it goes."""
+    """Rate of a host's uplink towards the clients in bit/s; 0: unlimited."""
     technology: Technology = "container"
     cpus: int = 1
     memory_bytes: int = 256 * 2**20
@@ -49,13 +50,13 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """Share of its CPUs that an instance may use; None: all."""
 
     def __post_init__(self) -> None:
-        """Errors: ValueError naming what is impossible."""
+        """Errors: ValueError naming the impossible value."""
         if not (1 <= self.hosts <= MOST_HOSTS and 1 <= self.per_host <= MOST_PER_HOST):
             raise ValueError(f"hosts, per_host: from 1 to {MOST_HOSTS} and {MOST_PER_HOST}")
 
 
 class Host:
-    """One of them."""
+    """One simulated host."""
 
     def __init__(self, number: int, name: str, cache: Path) -> None:
         self.number = number
@@ -63,11 +64,11 @@ class Host:
         self.cache = cache
         self.copying = threading.Lock()
         self.places: dict[int, str] = {}
-        """Place on the host to the instance there."""
+        """Number of the place on the host to the name of its instance."""
 
 
 class SimulatedCloud:
-    """Made by `simulated_cloud`."""
+    """A cloud of simulated hosts; created by `simulated_cloud`."""
 
     provider = PROVIDER
 
@@ -76,7 +77,7 @@ class SimulatedCloud:
     ) -> None:
         self.layout = layout
         self.clients_namespace = namespace.name_of(entry, "clients")
-        """Where clients and Front belong."""
+        """Network namespace of clients and Front."""
         self._template = template
         self._base = base
         folder = namespace.folder_of(entry)
@@ -89,7 +90,7 @@ class SimulatedCloud:
         self._number = 0
 
     def check(self) -> list[Finding]:
-        """Checked before it was made."""
+        """Always empty, as the check comes before the creation."""
         return []
 
     def create(self) -> Server:
@@ -127,7 +128,7 @@ class SimulatedCloud:
         )
 
     def delete(self, name: str) -> float:
-        """Kill it, and give its place back."""
+        """Kill the instance, and free its place."""
         asked = time.perf_counter()
         with self._lock:
             if name not in self._instances:
@@ -142,11 +143,11 @@ class SimulatedCloud:
         return time.perf_counter() - asked
 
     def delete_all(self) -> None:
-        """One after the other; the first error of any."""
+        """Delete all instances one after another; then raise the first error, if any."""
         undo.each(self.delete, list(self._instances))
 
     def instance(self, name: str) -> Instance | None:
-        """The instance itself, for who wants to harm it."""
+        """The instance itself, for tests that make it fail."""
         return self._instances[name][2]
 
     def fill_caches(self) -> None:
@@ -155,7 +156,7 @@ class SimulatedCloud:
             self._copy(host)
 
     def sent_bytes(self) -> int:
-        """Over all uplinks; asked in the namespace of the clients (proc(5), /proc/net/dev)."""
+        """Bytes sent over all uplinks; call it in the clients' namespace (/proc/net/dev)."""
         sent = 0
         for line in Path("/proc/thread-self/net/dev").read_text(encoding="ascii").splitlines():
             name, _, fields = line.partition(":")
@@ -164,7 +165,7 @@ class SimulatedCloud:
         return sent
 
     def _place(self) -> tuple[str, Host, int]:
-        """TeF: the host with the fewest instances. Errors: ProgramError where all are full."""
+        """TeF: choose the host with the fewest instances. Errors: ProgramError if all are full."""
         with self._lock:
             host = min(self.hosts, key=lambda host: len(host.places))
             free = [k for k in range(1, self.layout.per_host + 1) if k not in host.places]
@@ -177,7 +178,7 @@ class SimulatedCloud:
             return name, host, free[0]
 
     def _copy(self, host: Host) -> None:
-        """TcI: the image into the host's cache, once; who comes meanwhile waits for it."""
+        """TcI: copy the image into the host's cache, once; concurrent calls wait for it."""
         with host.copying:
             if (host.cache / "complete").exists():
                 return
@@ -190,9 +191,9 @@ class SimulatedCloud:
             (host.cache / "complete").touch()
 
     def _boot(self, name: str, host: Host, place: int, address: str) -> Instance:
-        """TiI but for the service's first answer; released again where it fails."""
+        """TiI without the service's start: boot the instance; it is released again on failure."""
         layout, port = self.layout, f"{_PORT}{place}"
-        # By the place, as the address: neighbours who knew the one before know this one.
+        # Derived from the place, as the address is, so that ARP entries stay valid.
         hardware = f"52:54:4d:00:{host.number:02x}:{place:02x}"
         spec = EnvironmentSpec(
             name=name,
@@ -214,12 +215,12 @@ class SimulatedCloud:
 
 
 def address_of(host: int, place: int) -> str:
-    """Of an instance; place 0 is the host itself."""
+    """Address of an instance; place 0 is the host itself."""
     return f"10.77.{host}.{place + 1}"
 
 
 def check(technology: Technology) -> list[Finding]:
-    """What this machine lacks for simulated hosts with such instances."""
+    """Findings on what this machine lacks for simulated hosts with such instances."""
     if not privileges.is_root():
         said = "only root may make networks of namespaces"
         return [Finding(PROVIDER, "missing", said, privileges.as_root_command())]
@@ -233,9 +234,9 @@ def check(technology: Technology) -> list[Finding]:
 def simulated_cloud(
     layout: Layout, template: Template, progress: Callable[[str], None] = userland.silent
 ) -> Iterator[SimulatedCloud]:
-    """Make hosts and their network, and give everything back whatever happens. Needs root.
+    """Create hosts and their network, and remove everything afterwards in any case. Needs root.
 
-    Errors: MissingError where `check` says so, ProgramError where the kernel refuses.
+    Errors: MissingError if `check` finds anything missing, ProgramError if the kernel refuses.
     """
     for finding in check(layout.technology):
         if finding.status == "missing":
@@ -256,7 +257,7 @@ def simulated_cloud(
 
 
 def commands(clients: str, hosts: tuple[Host, ...], rate_bps: float) -> list[list[str]]:
-    """What makes the network, one command after the other; interfaces never show on the host."""
+    """Commands that create the network; interfaces never appear in the host's namespace."""
     switch = ["ip", "-n", clients]
     bridge = ["link", "add", BRIDGE, "type", "bridge"]
     up = ["addrgenmode", "none", "up"]

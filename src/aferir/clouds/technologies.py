@@ -1,4 +1,4 @@
-"""What instances of a simulated host are: containers of its image, or guests with its disk."""
+"""Technologies of instances on a simulated host: containers, or guests with a disk."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
 BRIDGE = "bridge"
-"""Name of each host's bridge, on which its instances are."""
+"""Name of each host's bridge, to which its instances are connected."""
 _LIMIT_S = 60.0
 
 Technology = Literal["container", "vm"]
 
 
 class Plug(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an instance is plugged into the network of its host."""
+    """Connection of an instance to the network of its host."""
 
     namespace: str
-    """The network namespace of the host."""
+    """Network namespace of the host."""
     port: str
-    """Interface there that is the other end of the instance's."""
+    """Interface in the host that is the peer of the instance's."""
     hardware: str
-    """Address of the instance's interface."""
+    """MAC address of the instance's interface."""
 
 
 class Instances(Protocol):
-    """One technology."""
+    """One technology of instances."""
 
     limit_s: float
-    """The time within which its service has to answer."""
+    """Seconds within which an instance's service must answer."""
 
     def check(self) -> list[Finding]:
-        """What this machine lacks for it."""
+        """Findings on what this machine lacks for it."""
         ...
 
     def unpack(self, cache: Path) -> None:
-        """Make what instances start from of the disk image that has come to a host's cache."""
+        """Prepare the disk image in a host's cache for the start of instances."""
         ...
 
     def boot(
         self, spec: EnvironmentSpec, cache: Path, plug: Plug, first: Sequence[str]
     ) -> Instance:
-        """Start one that has an interface eth0, and run those lines of a shell in it at first.
+        """Start an instance with an interface eth0, and run these shell commands in it first.
 
-        Errors: as of the kind of environment; nothing is left then.
+        Errors: as for the kind of environment; nothing is left then.
         """
         ...
 
 
 class Containers:
-    """On the image, mounted."""
+    """Containers on the mounted image."""
 
     limit_s = 60.0
 
     def check(self) -> list[Finding]:
-        """Loop devices, and what containers need."""
+        """Findings on loop devices, and what containers need."""
         if not Path("/dev/loop-control").exists():
             said = "images are mounted by loop devices, and there are none"
             return [Finding("container", "missing", said, "modprobe loop")]
@@ -78,7 +78,7 @@ class Containers:
     def boot(
         self, spec: EnvironmentSpec, cache: Path, plug: Plug, first: Sequence[str]
     ) -> Instance:
-        """With one end of a pair of interfaces."""
+        """Start a container with one end of a veth pair."""
         instance = Container(tree=cache / "tree").allocate(spec)
         pid = str(instance.accounting.processes[0])
         veth = ["link", "add", "eth0", "netns", pid, "type", "veth"]
@@ -93,21 +93,21 @@ class Containers:
 
 
 class Guests:
-    """On a disk above the image."""
+    """Guests with a disk above the image."""
 
     limit_s = 180.0
 
     def check(self) -> list[Finding]:
-        """What guests need."""
+        """Findings on what guests need."""
         return VirtualMachine().check()
 
     def unpack(self, cache: Path) -> None:
-        """Nothing: QEMU reads the image as it is."""
+        """Do nothing, as QEMU reads the image directly."""
 
     def boot(
         self, spec: EnvironmentSpec, cache: Path, plug: Plug, first: Sequence[str]
     ) -> Instance:
-        """With a tap device as the other end."""
+        """Start a guest with a tap device in the host."""
         _ip("-n", plug.namespace, "tuntap", "add", "dev", plug.port, "mode", "tap")
         _up(plug)
         network = GuestNetwork(plug.namespace, plug.port, plug.hardware)
