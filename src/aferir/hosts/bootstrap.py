@@ -98,7 +98,6 @@ try:
         say("unpacked", folder)
     compiled = [os.path.join(folder, "compiled")] * ("%d.%d" % sys.version_info[:2] == {version!r})
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *compiled])
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.execv(sys.executable, [sys.executable, "-s", "-m", "aferir.hosts.agent", token])
 except OSError as error:
     say("failed", str(error))
