@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void fail(const char *what) {
+static void fail(const char* what) {
     perror(what);
     exit(1);
 }
@@ -83,12 +83,12 @@ static void files(long count, long times) {
 
 // Datagrams to a socket that nobody reads: the way there is all that they cost, and the kernel goes
 // it in the sender's own time.
-static void sends(const char *host, long port, long count) {
+static void sends(const char* host, long port, long count) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     char text[64] = "";
     int handle = socket(AF_INET, SOCK_DGRAM, 0);
     if (inet_pton(AF_INET, host, &at.sin_addr) != 1) fail(host);
-    if (connect(handle, (struct sockaddr *)&at, sizeof at) != 0) fail("connect");
+    if (connect(handle, (struct sockaddr*)&at, sizeof at) != 0) fail("connect");
     for (long i = 0; i < count; i++) {
         if (send(handle, text, sizeof text, 0) != (ssize_t)sizeof text) fail("send");
     }
@@ -98,19 +98,19 @@ static void sends(const char *host, long port, long count) {
 static void pages(long megabytes, long times) {
     size_t size = (size_t)megabytes << 20U;
     for (long i = 0; i < times; i++) {
-        char *at = mmap(NULL, size + (2U << 20U), PROT_READ | PROT_WRITE,
+        char* at = mmap(NULL, size + (2U << 20U), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED) fail("mmap");
         madvise(at, size + (2U << 20U), MADV_HUGEPAGE);
         for (size_t place = 0; place < size; place += 4096) {
-            ((volatile char *)at)[place] = 1;
+            ((volatile char*)at)[place] = 1;
         }
         munmap(at, size + (2U << 20U));
     }
 }
 
 // A file from its beginning to its end, several times.
-static void reads(const char *name, long times) {
+static void reads(const char* name, long times) {
     static char block[1 << 17];
     for (long i = 0; i < times; i++) {
         int handle = open(name, O_RDONLY);
@@ -132,9 +132,9 @@ static void favoured(long rounds) {
     spin(rounds);
 }
 
-int main(int argc, char **argv) {
-    const char *what = argc > 1 ? argv[1] : "";
-    const char *text = argc > 2 ? argv[2] : "";
+int main(int argc, char** argv) {
+    const char* what = argc > 1 ? argv[1] : "";
+    const char* text = argc > 2 ? argv[2] : "";
     long first = strtol(text, NULL, 10);
     long second = argc > 3 ? strtol(argv[3], NULL, 10) : 1;
     long third = argc > 4 ? strtol(argv[4], NULL, 10) : 1;
