@@ -1,1 +1,1 @@
-"""Whether a change made a program slower: two versions side by side, for continuous integration."""
+"""Tests whether a change made a program slower, by two versions side by side."""

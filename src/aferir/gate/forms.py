@@ -1,7 +1,7 @@
-"""A gate's answer in the forms that other tools read. Pure.
+"""Formats a gate's verdict for other tools. Pure.
 
-JUnit XML as Jenkins and GitLab read it; github-action-benchmark's `customSmallerIsBetter`; Bencher
-Metric Format.
+JUnit XML for Jenkins and GitLab; `customSmallerIsBetter` of github-action-benchmark; Bencher Metric
+Format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NANO = 1e9
 
 
 def junit(name: str, verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> str:
-    """One test case: a failure where it is slower, skipped where nothing is decided."""
+    """JUnit XML with one test case: a failure if it is slower, skipped if undecided."""
     failed, skipped = (verdict.answer == one for one in ("slower", "undecided"))
     suite = ET.Element(
         "testsuite",
@@ -40,7 +40,7 @@ def junit(name: str, verdict: Verdict, seen: Seen | None, noisy: Seen | None = N
 
 
 def markdown(name: str, verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> str:
-    """A comment for a pull request."""
+    """Markdown for a comment in a pull request."""
     rows = [
         ("base", verdict.base_value),
         ("head", verdict.head_value),
@@ -64,7 +64,7 @@ def markdown(name: str, verdict: Verdict, seen: Seen | None, noisy: Seen | None 
 
 
 def github_benchmark(name: str, verdict: Verdict) -> str:
-    """An array for github-action-benchmark: `customBiggerIsBetter` where higher is better."""
+    """JSON array for github-action-benchmark, also for metrics where higher is better."""
     if verdict.head_value is None:
         return "[]\n"
     low, high = _interval(verdict)
@@ -79,7 +79,7 @@ def github_benchmark(name: str, verdict: Verdict) -> str:
 
 
 def bencher(name: str, verdict: Verdict) -> str:
-    """Bencher Metric Format; a duration is its built-in `latency`, in nanoseconds."""
+    """Bencher Metric Format; a duration is its built-in `latency`, in ns."""
     if verdict.head_value is None:
         return "{}\n"
     duration = verdict.unit == "s"
@@ -93,7 +93,7 @@ def bencher(name: str, verdict: Verdict) -> str:
 
 
 def _interval(verdict: Verdict) -> tuple[float | None, float | None]:
-    """The interval of head's value: base's median times the interval of the ratio."""
+    """Interval of head's value: the base's median times the interval of the ratio."""
     found = at_level(verdict.ratio, 0.95)
     if found is None or verdict.base_value is None:
         return None, None
@@ -108,5 +108,5 @@ def _figure(value: float | None) -> str:
 
 
 def _printable(text: str) -> str:
-    """XML has no form for control characters."""
+    """Text without control characters, which XML cannot represent."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,4 +1,4 @@
-"""What the pairs of a gate say, look by look. Pure: the same records give the same answer."""
+"""Verdict on the pairs of a gate, test by test. Pure: equal records give equal verdicts."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ from aferir.statistics.sequential import (
 
 LOOKS = 10
 FEWEST = 8
-"""Pairs before the first look."""
+"""Number of pairs before the first test."""
 
 
 class Values(msgspec.Struct, frozen=True):
-    """A metric of two arms in the same rounds, pair by pair."""
+    """Values of a metric of two arms in the same rounds, pair by pair."""
 
     base: tuple[float, ...]
     head: tuple[float, ...]
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the same program beside itself says of this machine."""
+    """Precision of this machine, from the same program in both arms."""
 
     pairs: int
     ratio: Ratio
     spread: float | None
     """Standard deviation of a pair's log-ratio."""
     visible: float | None
-    """Smallest excess over the limit that the planned rounds find in 19 of 20 cases, 0.01: 1 %."""
+    """Smallest excess over the limit that the planned rounds detect in 19 of 20 cases; 0.01 is 1 %.
+    """
     alarm: bool
-    """It was found to be slower than itself."""
+    """True if the program was found slower than itself."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer, with its ground."""
+    """Verdict with its evidence."""
 
     answer: Answer
     metric: str
@@ -54,22 +55,21 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int
     planned: int
     ratio: Ratio
-    """Ratio of `head` over `base`; where higher is better, of `base` over `head`: above 1 is
-    worse."""
+    """Ratio of `head` over `base`, or the inverse where higher is better: above 1 is worse."""
     look: Look | None
     looks: int
     needed: int | None
-    """Pairs in all that would probably decide; of an undecided one alone."""
+    """Total number of pairs that would probably decide; only if undecided."""
     base_value: float | None = None
     head_value: float | None = None
-    """Medians."""
+    """Median of `head`; `base_value` is that of `base`."""
     unit: str = "s"
 
 
 def values_of(
     records: Iterable[Record], metric: str, arms: tuple[str, str] = (BASE, HEAD)
 ) -> Values:
-    """Pairs of the rounds in which both arms have the metric."""
+    """Pairs from the rounds in which both arms have the metric."""
     found: dict[str, dict[int, float]] = {arm: {} for arm in arms}
     for record in records:
         if record.environment in found and record.group == GROUP and not record.warmup:
@@ -82,13 +82,13 @@ def values_of(
 
 
 def fractions(planned: int) -> tuple[float, ...]:
-    """Shares of the planned pairs at which is looked; the first one has `FEWEST` at least."""
+    """Fractions of the planned pairs at which a test is made; the first has at least `FEWEST`."""
     points = {math.ceil(planned * number / LOOKS) for number in range(1, LOOKS + 1)}
     return tuple(n / planned for n in sorted(points) if n >= min(FEWEST, planned))
 
 
 def due(pairs: int, planned: int) -> int | None:
-    """Number of the look that is made at so many pairs; None: none is."""
+    """Index of the test at that number of pairs; None: no test is due."""
     points = [round(fraction * planned) for fraction in fractions(planned)]
     return points.index(pairs) if pairs in points else None
 
@@ -96,9 +96,9 @@ def due(pairs: int, planned: int) -> int | None:
 def judge(
     values: Values, planned: int, limits: Limits, *, metric: str, better: Better, unit: str
 ) -> Verdict:
-    """The first look that decides, or the last one that can be made with these pairs.
+    """Verdict of the first test that decides, else of the last one that these pairs permit.
 
-    Where fewer pairs than planned could be made, the last look is at those that there are.
+    If fewer pairs than planned could be made, the last test is at those that exist.
     """
     made = len(values.base)
     points = [round(fraction * planned) for fraction in fractions(planned)]
@@ -134,7 +134,7 @@ def judge(
 
 
 def judge_itself(values: Values, planned: int, limits: Limits) -> Seen:
-    """What two arms of the same program say."""
+    """Precision from two arms with the same program."""
     ratio = paired_ratio(values.head, values.base)
     spread = None
     if ratio.log_error is not None:

@@ -1,4 +1,4 @@
-"""The plans of a gate: the same program twice, and the two versions. Pure."""
+"""Plans of a gate: the same program twice, and the two versions. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUP = "program"
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of the program, as the program `command` takes it."""
+    """One version of the program, as parameters of the program `command`."""
 
     parameters: dict[str, Parameter]
 
@@ -36,9 +36,9 @@ def plan_of(
     limit_s: float,
     seed: int = 1,
 ) -> Plan:
-    """Each arm `where` it is to run, as an environment of its name: ratios are of neighbours.
+    """Plan with each arm as an environment of its name, so that ratios are between neighbours.
 
-    The first arm is the baseline.
+    `where` is the environment in which all arms run. The first arm is the baseline.
     """
     specs = tuple(msgspec.structs.replace(where, name=arm) for arm in arms)
     return Plan(

@@ -1,4 +1,4 @@
-"""Two revisions of a git repository, each built in a worktree of its own, which goes in the end."""
+"""Builds two revisions of a git repository in temporary worktrees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Built(msgspec.Struct, frozen=True):
     """A revision that is checked out and built."""
 
     revision: str
-    """Its whole name."""
+    """Full hash of the commit."""
     folder: Path
 
 
@@ -30,9 +30,8 @@ def built(
 ) -> Iterator[tuple[Built, Built]]:
     """Both revisions, each built by the shell command `build` in its worktree.
 
-    They are journalled, so that `aferir clean` removes what a killed run leaves.
-    Errors: UsageError where a revision is not known, ProgramError with what it said where a build
-    fails.
+    Worktrees are journalled, so that `aferir clean` removes what a killed run leaves. Errors:
+    UsageError for an unknown revision, ProgramError with the build's output where a build fails.
     """
     names = [_resolve(repository, revision) for revision in revisions]
     with worktrees.of(repository) as place:
@@ -59,7 +58,7 @@ def _resolve(repository: Path, revision: str) -> str:
 
 
 def _build(one: Built, command: str, limit_s: float, place: Worktrees) -> None:
-    """What it leaves in the background is ended: neither waited for nor there while we measure."""
+    """Build one revision; its background processes are killed, to disturb no measurement."""
     if not command:
         return
     log = one.folder.with_suffix(".log")
@@ -91,7 +90,7 @@ def _build(one: Built, command: str, limit_s: float, place: Worktrees) -> None:
 
 
 def _git(repository: Path, *words: str) -> str:
-    """What git says. Errors: ProgramError, MissingError where there is no git."""
+    """Output of git. Errors: ProgramError, MissingError where git is not installed."""
     return process.run(
         ["git", "-C", str(repository), *words], timeout_s=_GIT_LIMIT_S
     ).stdout.strip()

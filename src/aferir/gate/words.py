@@ -1,4 +1,4 @@
-"""What a gate says, in sentences for people. Pure."""
+"""Formats a gate's verdict as sentences. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aferir.statistics.ratio import at_level
 
 
 def headline(verdict: Verdict) -> str:
-    """The answer in one sentence."""
+    """Verdict in one sentence."""
     limit = _percent(verdict.limits.at_most)
     figures = f"{interval(verdict)}, {verdict.pairs} pairs"
     worse = "worse" if verdict.metric != "duration_s" else "slower"
@@ -25,9 +25,9 @@ def interval(verdict: Verdict) -> str:
 
 
 def details(verdict: Verdict, seen: Seen | None, noisy: Seen | None = None) -> list[str]:
-    """What else a reader wants to know, a sentence each.
+    """Sentences with further information for the reader.
 
-    `noisy` is what the duration of base beside itself gave where CPU time stands in for it.
+    `noisy` is the precision of durations, where CPU time is judged instead.
     """
     said = []
     if noisy is not None and noisy.visible is not None:

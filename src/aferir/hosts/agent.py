@@ -1,7 +1,7 @@
-"""What serves at the other end of a line: `python -m aferir.hosts.agent TOKEN`.
+"""The agent at the other end of a connection: `python -m aferir.hosts.agent TOKEN`.
 
-Requests are carried out one after another. Where the controller has gone, because the line has
-ended or nothing has come over it for a while, what runs is ended and everything is given back.
+Requests are carried out one after another. When the controller is gone, because the connection
+closed or was silent for too long, running programs are ended and everything is released.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from aferir.hosts.requests import Service
 from aferir.linux import journal, scratch
 
 SILENCE_S = 8.0
-"""Without a word from the controller for so long, it is taken to have gone."""
+"""Silence in s after which the controller is considered gone."""
 _AGAIN_S = 0.5
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""A shell has what it starts in the background ignore SIGINT, and Python leaves that so."""
+"""Signals that end the agent; a shell starts background processes with SIGINT ignored, and Python
+keeps that setting.
+"""
 
 
 class Agent:
-    """The loop between a line and what carries requests out."""
+    """Loop that reads requests from a connection and passes them to the service."""
 
     def __init__(self, source: int, sink: int, service: Service) -> None:
         self._reader = frames.Reader(source)
@@ -47,7 +49,7 @@ class Agent:
         self._ending = threading.Event()
 
     def serve(self) -> None:
-        """Carry out requests until the controller has gone; then give everything back."""
+        """Carry out requests until the controller is gone; then release everything."""
         threading.Thread(target=self._listen, daemon=True).start()
         try:
             while (request := self._requests.get()) is not None:
@@ -77,7 +79,7 @@ class Agent:
             frames.write(self._sink, msgspec.msgpack.encode(answer))
 
     def _listen(self) -> None:
-        """Hand on what comes; where nothing does any more, end what runs."""
+        """Thread that queues requests; when the connection ends, it ends the running request."""
         decoder = msgspec.msgpack.Decoder(AnyRequest)
         try:
             while (content := self._reader.message(SILENCE_S)) is not None:
@@ -98,9 +100,9 @@ class Agent:
 
 
 def main(token: str) -> int:
-    """Serve on standard input and output, which no program of ours gets to see.
+    """Serve on standard input and output, which are hidden from all programs that run here.
 
-    What keeps the agent from it is said in the place of `ready`.
+    An error that prevents the agent from starting is reported in place of `ready`.
     """
     sink = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -124,7 +126,10 @@ def _serve(sink: int, token: str) -> int:
 
 
 def _place() -> Path | None:
-    """Where the agent itself was put, which is known to let programs run: /tmp may not."""
+    """Folder into which the agent was copied, if writable: programs can run from it.
+
+    /tmp may be mounted noexec.
+    """
     place = Path(aferir.__file__).parents[2]
     return place if os.access(place, os.W_OK) else None
 

@@ -1,11 +1,10 @@
-"""From a bare shell to an agent, in three steps that each end with a line of their own.
+"""Scripts that turn a shell into an agent, in three steps that each end with a marked line.
 
-1. The shell says what the host is and which Python it has.
-2. That Python says whether it has this very agent, and unpacks it where it has not.
-3. It becomes the agent, and messages begin.
+1. The shell reports the host's architecture and its Python. 2. That Python reports whether the
+agent is there already, and unpacks it if it is not. 3. It becomes the agent, and messages begin.
 
-Nothing is sent before the step before has answered: a shell may read ahead. What the host prints
-of its own, banners and greetings of profiles, is skipped.
+No step is sent before the previous one has answered, because a shell may read ahead. Other output
+of the host, such as banners and greetings of profiles, is skipped.
 """
 
 from __future__ import annotations
@@ -105,24 +104,25 @@ except OSError as error:
 
 
 def shell_script(token: str) -> bytes:
-    """Ask the shell for its machine, a fitting Python, and which one there is besides.
+    """Script that asks the shell for its architecture, a suitable Python, and any other Python.
 
-    One of another version does where it has msgspec of its own; ours is compiled for one version.
+    A Python of another version is suitable if it has msgspec, since ours is compiled for one
+    version.
     """
     return _FIND.format(version=bundle.PYTHON, mark=SHELL, token=token).encode()
 
 
 def start_script(token: str) -> bytes:
-    """Have the shell become that Python, which says that it has started."""
+    """Script that replaces the shell by that Python, which reports that it has started."""
     return _START.format(mark=PYTHON, token=token).encode()
 
 
 def unpack_script(token: str, digest: str) -> bytes:
-    """Have that Python become the agent of this digest."""
+    """Script by which that Python becomes the agent with this digest."""
     code = _UNPACK.format(digest=digest, token=token, mark=PYTHON, version=bundle.PYTHON).encode()
     return f"{len(code)}\n".encode() + code
 
 
 def bundle_bytes(content: bytes) -> bytes:
-    """The archive as the unpacking Python reads it."""
+    """The archive in the form that the unpacking Python reads."""
     return f"{len(content)}\n".encode() + content

@@ -1,4 +1,4 @@
-"""The agent as one archive: our modules, msgspec, and the programs that watch others."""
+"""Packs the agent into one archive: our modules, msgspec, and programs that measure others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aferir.errors import MissingError
 from aferir.programs.kernels import kernel_path
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-"""Version that our msgspec is compiled for; another one needs msgspec of its own."""
+"""Python version for which our msgspec is compiled; other versions need their own msgspec."""
 MACHINE = platform.machine()
 _PROGRAMS = ("core-frequency", "io-account", "launch")
 _ROOT = Path(aferir.__file__).parent
@@ -26,16 +26,16 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """What is sent to a host that does not have it."""
+    """Archive that is sent to a host without it."""
 
     digest: str
-    """SHA-256 of the content, in hexadecimal digits."""
+    """SHA-256 of the content in hexadecimal digits."""
     content: bytes
 
 
 @cache
 def bundle() -> Bundle:
-    """Pack it; the same files give the same bytes. Takes a second or two."""
+    """Pack the archive; equal files give equal bytes. Takes one or two seconds."""
     files = {**_modules(), **_library(), **_programs()}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:

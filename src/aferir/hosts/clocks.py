@@ -1,7 +1,7 @@
-"""How far the clock of another host is ahead of ours, between bounds that hold.
+"""Offset of another host's clock from ours, with a guaranteed error bound.
 
-Whatever a message takes on its way out and back, the clock there was read in between: the offset
-lies within half the round trip (Cristian 1989). The bound grows with the age of that look.
+The clock there is read between the sending of a message and its answer, so the offset is known to
+within half the round-trip time (Cristian 1989). The bound grows with the age of the exchange.
 """
 
 from __future__ import annotations
@@ -11,49 +11,50 @@ import time
 import msgspec
 
 WANDER = 100e-6
-"""Seconds that two clocks may drift apart in a second, at most: of the oscillators of ordinary
-machines, and with the frequency steps that time daemons make (adjtimex(2) allows 500e-6)."""
+"""Largest relative drift of two clocks (s/s): of ordinary oscillators, including the frequency
+adjustments of time daemons (adjtimex(2) permits 500e-6).
+"""
 
 _WORTH_SAYING_S = 1.0
 _UNITS = ((31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "hours"), (1.0, "s"))
 
 
 class Offset(msgspec.Struct, frozen=True):
-    """One look at a clock there."""
+    """Offset measured by one exchange."""
 
     ahead_ns: int
-    """By how much it is ahead of ours; below zero where it is behind."""
+    """Offset in ns by which the clock there is ahead of ours; negative if it is behind."""
     bound_ns: int
-    """The true value is at most so far from that, at that moment."""
+    """Largest error of the offset in ns, at the time of the exchange."""
     at_ns: int
-    """A moment of our monotonic clock."""
+    """Time of the exchange on our monotonic clock, in ns."""
 
     def bound_at(self, now_ns: int) -> int:
-        """How far the truth may be from it at another moment, in ns."""
+        """Largest error of the offset in ns at another time."""
         return self.bound_ns + round(WANDER * abs(now_ns - self.at_ns))
 
 
 def seen(sent_ns: int, there_unix_ns: int) -> Offset:
-    """The look that has just come back, asked for at `sent_ns` of the monotonic clock."""
+    """Offset from an exchange that has just finished, sent at `sent_ns` of the monotonic clock."""
     now_ns, unix_ns = time.monotonic_ns(), time.time_ns()
     return look(sent_ns, there_unix_ns, now_ns, unix_ns)
 
 
 def look(sent_ns: int, there_unix_ns: int, now_ns: int, unix_ns: int) -> Offset:
-    """Offset by one exchange; `now_ns` and `unix_ns` are our two clocks when its answer came."""
+    """Offset from one exchange; `now_ns` and `unix_ns` are our two clocks at its answer."""
     half_ns = (now_ns - sent_ns + 1) // 2
     return Offset(there_unix_ns - (unix_ns - half_ns), half_ns, now_ns)
 
 
 def closer(before: Offset | None, after: Offset) -> Offset:
-    """Which of two looks says more at the moment of the later one."""
+    """The exchange whose bound is smaller at the time of the later one."""
     if before is None or after.bound_ns <= before.bound_at(after.at_ns):
         return after
     return before
 
 
 def told(offset: Offset) -> str:
-    """What is to be said of a clock that is a second or more off; else nothing."""
+    """Sentence about a clock that is off by at least one second; else empty."""
     off_s = abs(offset.ahead_ns) / 1e9
     if off_s < _WORTH_SAYING_S:
         return ""
@@ -63,9 +64,9 @@ def told(offset: Offset) -> str:
 
 
 def in_order(first_ns: int, one: Offset, second_ns: int, other: Offset, now_ns: int) -> bool | None:
-    """Whether the first of two events of two hosts came first; None where the bounds do not tell.
+    """True if the first of two events on two hosts came first; None if the bounds overlap.
 
-    `first_ns` and `second_ns` are of those hosts' own clocks.
+    `first_ns` and `second_ns` are times on those hosts' own clocks.
     """
     apart_ns = (second_ns - other.ahead_ns) - (first_ns - one.ahead_ns)
     if abs(apart_ns) <= one.bound_at(now_ns) + other.bound_at(now_ns):

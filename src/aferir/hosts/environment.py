@@ -1,4 +1,4 @@
-"""Environments of another host, which look like those here."""
+"""Environments on another host, with the same interface as local ones."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from aferir.model.plan import EnvironmentSpec
 
 _PIECE = 4 * 2**20
 _GRACE_S = 60.0
-"""Beyond a program's own time limit, for what its agent does about it."""
+"""Time in s beyond a program's own limit, in which its agent ends it."""
 
 
 class Host:
-    """A host, reached when it is first asked, and again after its line broke."""
+    """A host that is connected at the first request, and again after its connection broke."""
 
     def __init__(self, spec: HostSpec) -> None:
         self.spec = spec
         self._line: Line | None = None
 
     def line(self) -> Line:
-        """The line to it. Errors: MissingError where it cannot be reached."""
+        """Connection to the agent. Errors: MissingError where the host cannot be reached."""
         if self._line is None:
             self._line = Line(self.spec)
         return self._line
 
     def lose(self) -> None:
-        """Forget a line that broke: what was made over it is given back there."""
+        """Drop a broken connection; the agent releases what was made over it."""
         if self._line is not None:
             self._line.close()
             self._line = None
 
     def environment(self, kind: str) -> RemoteEnvironment:
-        """Return that kind of environment there; nothing is made yet."""
+        """That kind of environment on the host; allocates nothing yet."""
         return RemoteEnvironment(self, kind)
 
     def describe(self) -> messages.Host:
-        """What it is and can do."""
+        """Description of the host."""
         return self.line().ask(messages.Describe(), messages.Host)
 
     def clean(self) -> list[str]:
-        """Undo what ended agents left there; what could not be undone, in words."""
+        """Clean up after dead agents there; returns messages about what could not be removed."""
         return self.line().ask(messages.Clean(), list[str])
 
 
@@ -65,7 +65,7 @@ class RemoteEnvironment:
         self._host = host
 
     def check(self) -> list[Finding]:
-        """What that host lacks for it; that it cannot be reached is a finding, too."""
+        """Findings about what the host lacks for it; an unreachable host is a finding too."""
         try:
             found = self._host.line().ask(messages.Check(self.kind), list[Finding])
         except AferirError as error:
@@ -74,11 +74,11 @@ class RemoteEnvironment:
         return [msgspec.structs.replace(one, message=f"{name}: {one.message}") for one in found]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image there; its hash."""
+        """Build or find the image on the host; returns its hash."""
         return self._host.line().ask(messages.Prepare(self.kind, packages), str, within_s=3600.0)
 
     def allocate(self, spec: EnvironmentSpec) -> RemoteInstance:
-        """Make an instance there. Errors: as of the kind itself; the host is reached anew."""
+        """Make an instance there, after reconnecting if needed. Errors: as of the kind itself."""
         request = messages.Allocate(self.kind, msgspec.json.encode(spec))
         try:
             made = self._host.line().ask(request, messages.Allocated)
@@ -91,7 +91,7 @@ class RemoteEnvironment:
 
 
 def by_our_clock(done: Completed, clock: Offset | None) -> Completed:
-    """A run with its start as our clock would have shown it."""
+    """Result with its start time converted to our clock."""
     if clock is None:
         return done
     return msgspec.structs.replace(
@@ -102,7 +102,7 @@ def by_our_clock(done: Completed, clock: Offset | None) -> Completed:
 
 
 class RemoteInstance:
-    """An instance on a host. It measures there, so that nothing crosses the line meanwhile."""
+    """An instance on a host. It is measured there, so that nothing is sent during a run."""
 
     def __init__(self, spec: EnvironmentSpec, line: Line, made: messages.Allocated) -> None:
         self.spec = spec
@@ -127,7 +127,7 @@ class RemoteInstance:
         return by_our_clock(done, self._line.clock)
 
     def measure(self, asked: Asked) -> Measured:
-        """Run a program between two looks of the probes there."""
+        """Run a program between two snapshots of the probes there."""
         request = messages.Measure(
             self._number,
             asked.line,
@@ -143,7 +143,7 @@ class RemoteInstance:
         return msgspec.structs.replace(measured, done=done)
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy a file; its content crosses the line once, however often it is put."""
+        """Copy a file; its content is sent once, however often it is put."""
         content = source.read_bytes()
         digest = hashlib.sha256(content).hexdigest()
         mode = source.stat().st_mode & 0o777
@@ -155,11 +155,11 @@ class RemoteInstance:
         self._line.tell(messages.Put(self._number, digest, str(destination)))
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Fetch a file."""
+        """Copy a file of the instance to this host."""
         destination.write_bytes(self._line.ask(messages.Get(self._number, str(source)), bytes))
 
     def pause(self) -> None:
-        """Keep it from using any CPU."""
+        """Stop the instance from using any CPU."""
         self._line.tell(messages.Pause(self._number))
 
     def resume(self) -> None:
@@ -167,7 +167,7 @@ class RemoteInstance:
         self._line.tell(messages.Resume(self._number))
 
     def release(self) -> float:
-        """Give it back; where the line broke, the agent does so by itself."""
+        """Release it; if the connection is broken, the agent releases it by itself."""
         clock = time.perf_counter()
         try:
             return self._line.ask(messages.Release(self._number), float)

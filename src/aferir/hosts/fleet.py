@@ -1,4 +1,4 @@
-"""A fleet: hosts that are to be alike, by kind, and which of them is not. Pure."""
+"""A fleet: groups of hosts that should be alike, and which of them differs. Pure."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _WORDS = (*_NUMBERS, "eleven", "twelve")
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """Hosts of one kind: the same processor, and as many of them."""
+    """Hosts of one kind: with the same processor model and number of CPUs."""
 
     kind: str
     rounds: int
-    """The rounds in which all of them gave a figure."""
+    """Number of rounds in which every host has a figure."""
     medians: dict[str, float]
     standings: tuple[Standing, ...]
-    """The fastest first, or the one with the least of the metric."""
+    """Standings of the hosts, the fastest or the one with the smallest value first."""
     note: str = ""
-    """Why nobody is named, where nobody can be."""
+    """Reason why no host can be reported; else empty."""
 
 
 def kind_of(facts: Mapping[str, Any]) -> str:
-    """What hosts have in common that are to be alike, in words."""
+    """Properties that hosts must share to be compared, in words."""
     machine = facts.get("machine", {})
     return ", ".join(str(machine[key]) for key in _KIND if machine.get(key))
 
 
 def values_of(plan: Plan, records: Iterable[Record], metric: str) -> dict[str, dict[int, float]]:
-    """Values of each host, by repetition. Errors: ProgramError where nobody gave that metric."""
+    """Values by host and repetition. Errors: ProgramError where no host has that metric."""
     hosts = {spec.name: spec.host for spec in plan.environments}
     found: dict[str, dict[int, float]] = {}
     for record in records:
@@ -58,7 +58,7 @@ def values_of(plan: Plan, records: Iterable[Record], metric: str) -> dict[str, d
 def groups(
     values: Mapping[str, Mapping[int, float]], kinds: Mapping[str, str], *, alpha: float = 0.05
 ) -> tuple[Group, ...]:
-    """Hosts of different kinds are never judged together."""
+    """Hosts grouped by kind; hosts of different kinds are not compared."""
     by_kind: dict[str, list[str]] = {}
     for host in values:
         by_kind.setdefault(kinds.get(host, ""), []).append(host)
@@ -81,7 +81,7 @@ def _group(kind: str, values: Mapping[str, Mapping[int, float]], alpha: float) -
 
 
 def sentences(found: Sequence[Group], metric: str) -> list[str]:
-    """What is to be said of the fleet."""
+    """Sentences about the fleet."""
     said = []
     for group in found:
         named = [one for one in group.standings if one.differs]

@@ -1,4 +1,4 @@
-"""Messages of a line: each a length of four bytes, the most significant first, and its content."""
+"""Messages on a connection: a length of four bytes, big-endian, followed by the content."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import select
 from aferir.errors import ProgramError
 
 LONGEST = 64 * 2**20
-"""Bytes of one message; files go in pieces."""
+"""Largest message in bytes; larger files are sent in pieces."""
 _LENGTH_BYTES = 4
 _PIECE = 2**18
 
 
 class Silence(Exception):
-    """Nothing has come for as long as somebody was willing to wait."""
+    """Nothing was received within the time limit."""
 
 
 def write(descriptor: int, content: bytes) -> None:
-    """Write one message. Errors: OSError where nobody reads any more."""
+    """Write one message. Errors: OSError where the other end is closed."""
     if len(content) > LONGEST:
         raise ProgramError(f"a message of {len(content)} bytes is too long for a line to a host")
     left = memoryview(len(content).to_bytes(_LENGTH_BYTES, "big") + content)
@@ -27,7 +27,7 @@ def write(descriptor: int, content: bytes) -> None:
 
 
 class Reader:
-    """What comes over a line, in lines of text first and in messages then."""
+    """Reads a connection: lines of text at first, messages afterwards."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -36,9 +36,9 @@ class Reader:
         self._kept = bytearray()
 
     def line(self, silence_s: float) -> bytes | None:
-        """Return the next line of text without its end; None where there is none any more.
+        """Next line of text without its end; None where the connection is closed.
 
-        Errors: Silence where nothing comes for `silence_s`.
+        Errors: Silence where nothing arrives within `silence_s`.
         """
         while b"\n" not in self._kept:
             if len(self._kept) > _PIECE or not self._fill(silence_s):
@@ -48,9 +48,9 @@ class Reader:
         return line
 
     def message(self, silence_s: float) -> bytes | None:
-        """Return the next message; None where the line has ended, in the middle of one too.
+        """Next message; None where the connection is closed, even within a message.
 
-        Errors: Silence as of `line`, ProgramError where what comes is no message.
+        Errors: Silence as of `line`, ProgramError where the data is no message.
         """
         head = self._take(_LENGTH_BYTES, silence_s)
         if head is None:
@@ -72,7 +72,7 @@ class Reader:
         return taken
 
     def _fill(self, silence_s: float) -> bool:
-        """Wait for something; False where the line has ended."""
+        """Wait for data; False where the connection is closed."""
         if not self._coming.poll(max(0.0, silence_s) * 1e3):
             raise Silence(f"nothing has come for {silence_s:.0f} s")
         piece = os.read(self._descriptor, _PIECE)

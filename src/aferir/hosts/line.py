@@ -1,4 +1,4 @@
-"""A line to the agent of a host: reached, asked, and ended."""
+"""A connection to the agent of a host: open it, send requests, close it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from aferir.model.host import HostSpec
 
 _Value = TypeVar("_Value")
 STEP_S = 9.0
-"""The longest that a host may say nothing while it is reached."""
+"""Longest silence in s of a host while it is being connected."""
 _SILENCE_S = 15.0
-"""Without a word from the agent, which answers every sign of life, the host is taken to be gone."""
+"""Silence in s after which the host is considered gone; the agent answers every keep-alive message.
+"""
 _UNPACKING_S = 60.0
 _LOOKS = 5
-"""At its clock, of which the fastest counts."""
+"""Number of clock exchanges, of which the fastest counts."""
 _ALIVE_S = 3.0
 _SSH_OPTIONS = (
     *("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"),
@@ -45,24 +46,25 @@ _SAID = (
     (r"sudo: ", "allow sudo without a password there, or leave `sudo` out"),
     (r"not found|No such file|cannot open network namespace", "see the host's `reach`"),
 )
-"""What ssh and others say, and what to do about it."""
+"""Known error messages of ssh and others, with remedies."""
 
 
 class Line:
-    """One agent. Its methods are called from one thread at a time."""
+    """Connection to one agent. Its methods must be called from one thread at a time."""
 
     def __init__(
         self, host: HostSpec, start: Callable[[HostSpec], subprocess.Popen[str]] | None = None
     ) -> None:
-        """Reach the host, by what `start` starts if not its own command.
+        """Connect to the host by its own command, or by the process that `start` starts.
 
         Errors: MissingError with the reason and a remedy.
         """
         self.host = host
         self.broken = False
-        """Nothing can be asked any more; the agent gives everything back by itself."""
+        """True once requests are no longer possible; the agent then releases everything by itself.
+        """
         self.clock: clocks.Offset | None = None
-        """How far the clock there is ahead of ours; None before it has answered once."""
+        """Offset of the clock there; None before the first exchange."""
         self._token = secrets.token_hex(8)
         self._child = (start or _start)(host)
         assert self._child.stdin is not None
@@ -84,7 +86,10 @@ class Line:
         threading.Thread(target=self._stay, daemon=True).start()
 
     def ask(self, request: AnyRequest, answer: type[_Value], *, within_s: float = 600.0) -> _Value:
-        """Ask the agent. Errors: what it answers with, ProgramError where the line has broken."""
+        """Send a request and return its answer.
+
+        Errors: the error that the agent answers with, ProgramError where the connection is broken.
+        """
         if self.broken:
             raise self._broken("it has been given up")
         try:
@@ -101,11 +106,11 @@ class Line:
         return msgspec.msgpack.decode(told.value, type=answer)
 
     def tell(self, request: AnyRequest) -> None:
-        """Ask for something that has no value. Errors: as of `ask`."""
+        """Send a request whose answer has no value. Errors: as of `ask`."""
         self.ask(request, object)
 
     def close(self) -> None:
-        """End the line; the agent gives everything back by itself. Twice is fine."""
+        """Close the connection; the agent releases everything. May be called twice."""
         if hasattr(self, "_ended"):
             self._ended.set()
         if self._child.stdin is not None:
@@ -121,7 +126,7 @@ class Line:
                 stream.close()
 
     def _look_at_its_clock(self) -> None:
-        """Errors: ProgramError where the line has broken."""
+        """Measure the clock's offset once. Errors: ProgramError where the connection is broken."""
         try:
             self._greet()
             content = self._reader.message(_SILENCE_S)
@@ -133,7 +138,7 @@ class Line:
         self.clock = clocks.closer(self.clock, clocks.seen(told.echo, told.unix_ns))
 
     def _answer(self, within_s: float) -> Answer:
-        """Errors: frames.Silence where nothing at all comes, or no answer within that time."""
+        """Answer to the last request. Errors: frames.Silence without one within that time."""
         until_s = time.monotonic() + within_s
         while (content := self._reader.message(_SILENCE_S)) is not None:
             told = msgspec.msgpack.decode(content, type=Answer)
@@ -191,7 +196,7 @@ class Line:
             raise self._refused("it ends at once", "") from None
 
     def _await(self, mark: str, words: int, *, within_s: float = STEP_S) -> list[str]:
-        """What follows that mark and our token; other lines are what the host says of its own."""
+        """Words after that mark and our token; other output of the host is skipped."""
         deadline_s = wait.after(within_s)
         try:
             while (line := self._reader.line(wait.left_s(deadline_s))) is not None:
@@ -224,7 +229,7 @@ class Line:
                 self._said = [*self._said[-50:], line.rstrip("\n")]
 
     def _stay(self) -> None:
-        """Tell the agent every few seconds that we are there."""
+        """Thread that sends keep-alive messages to the agent."""
         while not self._ended.wait(_ALIVE_S):
             with contextlib.suppress(OSError):
                 self._greet()
@@ -236,7 +241,7 @@ class Line:
 
 
 def _start(host: HostSpec) -> subprocess.Popen[str]:
-    """Errors: MissingError where there is no such command here."""
+    """Start the command. Errors: MissingError where it does not exist here."""
     try:
         return process.start(
             _command(host),
@@ -251,7 +256,7 @@ def _start(host: HostSpec) -> subprocess.Popen[str]:
 
 
 def _command(host: HostSpec) -> list[str]:
-    """The command with a shell behind it; ssh is kept from asking and from waiting for long."""
+    """Command that runs a shell on the host; ssh is prevented from prompting and long waits."""
     first, *rest = host.reach
     options = _SSH_OPTIONS if first.rpartition("/")[2] == "ssh" else ()
     shell = ("sudo", "-n", "sh") if host.sudo else ("sh",)

@@ -1,4 +1,4 @@
-"""What a controller asks of an agent, and what the agent answers."""
+"""Requests of a controller to an agent, and the agent's answers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from aferir.model.plan import HostLimits
 
 
 class Request(msgspec.Struct, frozen=True, tag=True):
-    """Anything that is asked."""
+    """Base of all requests."""
 
 
 class Describe(Request, frozen=True, tag=True):
-    """Say what the host is; answered by `Host`."""
+    """Describe the host; answered by `Host`."""
 
 
 class Check(Request, frozen=True, tag=True):
-    """Say what the host lacks for a kind of environment; answered by a list of findings."""
+    """Report what the host lacks for a kind of environment; answered by a list of findings."""
 
     kind: str
 
@@ -37,17 +37,17 @@ class Allocate(Request, frozen=True, tag=True):
 
     kind: str
     spec: bytes
-    """JSON of the kind's own struct."""
+    """Specification as JSON of the kind's own struct."""
 
 
 class Offer(Request, frozen=True, tag=True):
-    """Say whether a file of that SHA-256 has come over this line; answered by true or false."""
+    """Ask whether a file with that SHA-256 was sent already; answered by true or false."""
 
     digest: str
 
 
 class Upload(Request, frozen=True, tag=True):
-    """A piece of a file, in order; the last one is empty."""
+    """A piece of a file, in order; an empty one ends the file."""
 
     digest: str
     mode: int
@@ -63,7 +63,7 @@ class Put(Request, frozen=True, tag=True):
 
 
 class Get(Request, frozen=True, tag=True):
-    """Fetch a file of an instance; answered by its bytes, `frames.LONGEST` at most."""
+    """Read a file of an instance; answered by its bytes, at most `frames.LONGEST`."""
 
     instance: int
     source: str
@@ -80,7 +80,7 @@ class Run(Request, frozen=True, tag=True):
 
 
 class Measure(Request, frozen=True, tag=True):
-    """Run a program between two looks of the probes; answered by `Measured`."""
+    """Run a program between two snapshots of the probes; answered by `Measured`."""
 
     instance: int
     command: tuple[str, ...]
@@ -91,7 +91,7 @@ class Measure(Request, frozen=True, tag=True):
 
 
 class Pause(Request, frozen=True, tag=True):
-    """Keep an instance from using any CPU."""
+    """Stop an instance from using any CPU."""
 
     instance: int
 
@@ -103,20 +103,20 @@ class Resume(Request, frozen=True, tag=True):
 
 
 class Release(Request, frozen=True, tag=True):
-    """Give an instance back; answered by the seconds that it took."""
+    """Release an instance; answered by the duration in s."""
 
     instance: int
 
 
 class Clean(Request, frozen=True, tag=True):
-    """Undo what ended agents have left; answered by what could not be undone, in words."""
+    """Clean up after dead agents; answered by messages about what could not be removed."""
 
 
 class Alive(Request, frozen=True, tag=True):
-    """The controller is there still; answered at once, whatever else is being carried out."""
+    """Keep-alive message of the controller; answered at once, even during another request."""
 
     sent_ns: int
-    """When it was sent, of the controller's monotonic clock."""
+    """Time of sending on the controller's monotonic clock, in ns."""
 
 
 AnyRequest = (
@@ -126,17 +126,17 @@ AnyRequest = (
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """A host as its agent finds it."""
+    """A host as described by its agent."""
 
     limits: HostLimits
     facts: dict[str, object]
-    """JSON of `machine.describe`."""
+    """Facts from `machine.describe`, for JSON."""
     findings: tuple[Finding, ...]
-    """Findings of the doctor there."""
+    """Findings of `aferir doctor` there."""
 
 
 class Allocated(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance as it was made."""
+    """An instance that was made."""
 
     instance: int
     phases: Phases
@@ -145,27 +145,27 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one request: its value, or why there is none."""
+    """Answer to one request: a value or an error."""
 
     value: msgspec.Raw = msgspec.Raw(b"\xc0")
-    """The value in MessagePack; nil where there is nothing to say."""
+    """Value in MessagePack; nil where there is none."""
     error: str = ""
-    """Name of a class of `aferir.errors`."""
+    """Name of the error's class in `aferir.errors`; empty without an error."""
     message: str = ""
     remedy: str = ""
     echo: int = 0
-    """Number of the `Alive` that it answers; 0 where it answers a request."""
+    """`sent_ns` of the `Alive` that it answers; 0 if it answers a request."""
     unix_ns: int = 0
-    """The agent's clock, in the answer to `Alive`."""
+    """Agent's clock in an answer to `Alive`, in ns."""
 
 
 def failure(error: AferirError) -> Answer:
-    """Put an error into words that `raised` understands."""
+    """Encode an error so that `raised` can restore it."""
     return Answer(error=type(error).__name__, message=error.message, remedy=error.remedy)
 
 
 def raised(answer: Answer, host: str) -> AferirError:
-    """Make the error of an answer again, with the host in front."""
+    """Restore the error of an answer, with the host's name added."""
     known = getattr(errors, answer.error, ProgramError)
     kind = known if isinstance(known, type) and issubclass(known, AferirError) else ProgramError
     return kind(f"{host}: {answer.message}", remedy=answer.remedy)

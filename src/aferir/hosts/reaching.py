@@ -1,4 +1,4 @@
-"""Reaching all hosts of an experiment at once, and what they are."""
+"""Connects to all hosts of an experiment concurrently, and asks for their descriptions."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from aferir.model.plan import HostLimits, Plan
 
 _AT_ONCE = 64
 _HANDLES, _OWN_HANDLES = 4, 256
-"""Of each line, with those of its start, and of all else that we do."""
+"""File descriptors of each connection while it starts, and of everything else in this process."""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a host said of itself, or why it did not."""
+    """Description of a host, or the error instead of it."""
 
     found: messages.Host | None = None
     error: str = ""
     remedy: str = ""
     clock: clocks.Offset | None = None
-    """Relation of the host's clock to ours."""
+    """Offset of the host's clock from ours."""
 
 
 class Reached(msgspec.Struct, frozen=True):
-    """Hosts of an experiment, and what they said; one that cannot be used is among them."""
+    """Hosts of an experiment with their descriptions, unusable ones included."""
 
     hosts: dict[str, Host]
     asked: dict[str, Asked]
 
     def limits(self, here: HostLimits) -> HostLimits:
-        """What this host has, with what the others have that answered."""
+        """Resources of this host, with those of the other hosts that answered."""
         others = {name: one.limits for name, one in self._found()}
         return msgspec.structs.replace(here, others=others)
 
     def facts(self) -> dict[str, dict[str, object]]:
-        """Facts of those that answered, by name."""
+        """Facts of the hosts that answered, by name."""
         looks = {name: one.clock for name, one in self.asked.items()}
         return {
             name: {**one.facts, "clock": msgspec.to_builtins(looks[name])}
@@ -55,13 +55,13 @@ class Reached(msgspec.Struct, frozen=True):
             list(pool.map(Host.lose, self.hosts.values()))
 
     def places(self, plan: Plan) -> dict[str, Host | Spread]:
-        """By what `host` of its environments says, which may be several names."""
+        """Hosts by the value of `host` of the environments, which may list several names."""
         several = {spec.host for spec in plan.environments if "," in spec.host}
         spread = {names: Spread([self.hosts[one] for one in names.split(",")]) for names in several}
         return {**self.hosts, **spread}
 
     def notes(self) -> list[str]:
-        """What a user has to know of those that answered."""
+        """Notes for the user about clocks of the hosts that answered."""
         said = {name: clocks.told(one.clock) for name, one in self.asked.items() if one.clock}
         return [
             f"host {name}: {what}: times of its results are told by ours; set it, or run chrony"
@@ -76,27 +76,27 @@ class Reached(msgspec.Struct, frozen=True):
 
 
 def reach(specs: Sequence[HostSpec]) -> Reached:
-    """Reach all of them at once."""
+    """Connect to all hosts concurrently, and ask each for its description."""
     hosts = connect(specs)
     return Reached({host.spec.name: host for host in hosts}, ask(hosts))
 
 
 def ask(hosts: Sequence[Host]) -> dict[str, Asked]:
-    """Ask all of them, several at once; by name, in their order."""
+    """Ask all hosts concurrently; results by name, in their order."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         answers = list(pool.map(_ask, hosts))
     return {host.spec.name: answer for host, answer in zip(hosts, answers, strict=True)}
 
 
 def clean(hosts: Sequence[Host]) -> dict[str, list[str]]:
-    """Undo what ended agents left on each; what could not be undone, by name."""
+    """Clean up after dead agents on each host; returns what could not be removed, by name."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         answers = list(pool.map(_clean, hosts))
     return {host.spec.name: answer for host, answer in zip(hosts, answers, strict=True)}
 
 
 def connect(specs: Sequence[HostSpec]) -> list[Host]:
-    """Hosts that are not reached yet; there is room for handles of so many lines."""
+    """Hosts without a connection yet; raises the limit of open files for that many connections."""
     wanted = _HANDLES * len(specs) + _OWN_HANDLES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:

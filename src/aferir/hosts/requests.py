@@ -1,4 +1,4 @@
-"""How an agent carries requests out: by the code that does the same without a line."""
+"""Carries out an agent's requests, by the code that local runs use."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from aferir.programs.kernels import kernel_path
 
 
 class Made(msgspec.Struct, frozen=True):
-    """An instance and what is known of its kind."""
+    """An instance with its kind."""
 
     instance: Instance
     kind: Kind
     merging: journal.Entry | None = None
-    """Where the kernel merges equal pages for its sake."""
+    """Journal entry of page merging that was enabled for it."""
 
 
 class Service:
@@ -43,7 +43,7 @@ class Service:
         context: Context,
         describe: Callable[[], dict[str, Any]],
     ) -> None:
-        """Files that come over the line are kept in `folder`."""
+        """Files that are received are stored in `folder`."""
         self._folder = folder
         self._kinds = kinds
         self._context = context
@@ -91,7 +91,7 @@ class Service:
                 self._of(number).instance.resume()
 
     def release_all(self) -> None:
-        """Give everything back, whatever becomes of one; what stays is in the journal."""
+        """Release everything even if some releases fail; what is left is in the journal."""
         undo.each(self._release_quietly, tuple(self._made))
 
     def _host(self) -> messages.Host:
@@ -200,14 +200,14 @@ class Service:
         return measure(made.instance, line, request.environment, watch, request.timeout_s)
 
     def _line(self, made: Made, command: tuple[str, ...]) -> tuple[str, ...]:
-        """The command with paths where files are put here."""
+        """Command with the paths of programs on this host."""
         return tuple(
             str(self._here(made, word)) if word.startswith(f"{PROGRAM_FOLDER}/") else word
             for word in command
         )
 
     def _here(self, made: Made, path: str) -> PurePosixPath:
-        """Where programs run on the host itself, ours are in a folder that goes with the agent."""
+        """Path on this host: native programs use a folder that is removed with the agent."""
         given = PurePosixPath(path)
         if made.kind.on_host and given.is_relative_to(PROGRAM_FOLDER):
             return PurePosixPath(self._folder) / "programs" / given.relative_to(PROGRAM_FOLDER)

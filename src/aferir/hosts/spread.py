@@ -1,8 +1,8 @@
-"""One environment over several hosts: ranks of Open MPI on all, other programs on the first.
+"""One environment over several hosts: MPI ranks on all, other programs on the first.
 
-mpirun runs on the first host. Where it would start a daemon by ssh on another one, it starts a
-script of ours, which hands the daemon's command to us; we have that host's agent run it. So hosts
-need no way into one another but the network that ranks talk over.
+mpirun runs on the first host. Instead of ssh it calls a script of ours to start a daemon on another
+host; the script passes the daemon's command to us, and that host's agent runs it. So hosts need no
+login to each other, only the network over which ranks communicate.
 """
 
 from __future__ import annotations
@@ -42,25 +42,26 @@ exit "${code:-1}"
 """
 _THERE = 'export AFERIR_PROGRAMS="${1%/*}"; shift; '
 _RANK = 'exec "$AFERIR_PROGRAMS/${0##*/}" "$@"'
-"""Programs are where each host's agent has put them."""
+"""Shell command of a rank: its program is where the host's agent has put it."""
 _NOBODY = "/bin/false"
-"""What the daemon of another host would start others with: mpirun starts all of them itself."""
+"""Launch command of daemons on other hosts, which is never used: mpirun starts all daemons itself.
+"""
 _STEP_S = 60.0
 
 
 class Spread:
-    """Several hosts as one."""
+    """Several hosts that act as one."""
 
     def __init__(self, hosts: Sequence[Host]) -> None:
         self._hosts = tuple(hosts)
 
     def environment(self, kind: str) -> SpreadEnvironment:
-        """Return the kind over all of them; nothing is made yet."""
+        """That kind of environment over all hosts; allocates nothing yet."""
         return SpreadEnvironment(self._hosts, kind)
 
 
 class SpreadEnvironment:
-    """One kind of environment on all of them."""
+    """One kind of environment on all hosts."""
 
     def __init__(self, hosts: Sequence[Host], kind: str) -> None:
         self.kind = kind
@@ -68,18 +69,21 @@ class SpreadEnvironment:
         self._each = tuple(host.environment(kind) for host in hosts)
 
     def check(self) -> list[Finding]:
-        """What any of them lacks."""
+        """Findings of all hosts."""
         return [finding for one in self._each for finding in one.check()]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image on each; its hash on the first."""
+        """Build or find the image on each host; returns the hash of the first."""
         first, *others = self._each
         for other in others:
             other.prepare(packages)
         return first.prepare(packages)
 
     def allocate(self, spec: EnvironmentSpec) -> SpreadInstance:
-        """An instance on each. Errors: as of any of them; the others are given back then."""
+        """Make an instance on each host; if one fails, the others are released.
+
+        Errors: as of the kind itself.
+        """
         made: list[RemoteInstance] = []
         try:
             made += [one.allocate(spec) for one in self._each]
@@ -91,7 +95,7 @@ class SpreadEnvironment:
 
 
 class SpreadInstance:
-    """Instances of all hosts, and a second line to the first one for each other host."""
+    """Instances on all hosts, and for each other host a second connection to the first one."""
 
     emulated = False
 
@@ -116,7 +120,7 @@ class SpreadInstance:
             raise
 
     def _listen(self, first: Host) -> None:
-        """Put the script there that is started in the place of ssh, and reach who answers it."""
+        """Install the script that replaces ssh, and open the connections that serve it."""
         with tempfile.TemporaryDirectory(prefix="aferir-spread-") as folder:
             path = Path(folder) / "enter"
             path.write_text(_SCRIPT, encoding="utf-8")
@@ -136,7 +140,7 @@ class SpreadInstance:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run it on the first host, by mpirun on all; errors as of one instance."""
+        """Run a command on the first host, or by mpirun on all; errors as of one instance."""
         line = tuple(command)
         if not _launches(line):
             return self._each[0].run(
@@ -148,7 +152,7 @@ class SpreadInstance:
             )
 
     def measure(self, asked: Asked) -> Measured:
-        """As one instance does; the probes are the first host's."""
+        """Measure as one instance does; the probes are those of the first host."""
         for other in self._each[1:]:
             other.resume()
         try:
@@ -163,16 +167,16 @@ class SpreadInstance:
                     other.pause()
 
     def put(self, source: Path, destination: PurePosixPath) -> None:
-        """Copy a file to all of them."""
+        """Copy a file to all hosts."""
         for one in self._each:
             one.put(source, destination)
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Fetch a file of the first."""
+        """Copy a file of the first host's instance to this host."""
         self._each[0].get(source, destination)
 
     def pause(self) -> None:
-        """Keep all of them from using any CPU."""
+        """Stop all of them from using any CPU."""
         for one in self._each:
             one.pause()
 
@@ -182,7 +186,7 @@ class SpreadInstance:
             one.resume()
 
     def release(self) -> float:
-        """Give all of them back; seconds of the slowest."""
+        """Release all of them; returns the longest duration in s."""
         for host, instance in self._beside:
             instance.release()
             host.lose()
@@ -190,7 +194,7 @@ class SpreadInstance:
         return max(one.release() for one in self._each)
 
     def _over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
-        """That mpirun with its ranks on all hosts."""
+        """Command of mpirun with its ranks distributed over all hosts."""
         launcher, *words = line
         ranks = int(words[words.index("-n") + 1])
         each = -(-ranks // len(self._names))
@@ -206,7 +210,7 @@ class SpreadInstance:
 
     @contextmanager
     def _served(self, timeout_s: float | None) -> Iterator[None]:
-        """Daemons are started on the other hosts as mpirun asks for them."""
+        """Start daemons on the other hosts as mpirun requests them, within the block."""
         serving = [
             threading.Thread(target=self._serve, args=(k, timeout_s), daemon=True)
             for k in range(1, len(self._each))

@@ -1,1 +1,1 @@
-"""The userland that containers and guests run: its recipe, its cache, its initramfs."""
+"""The userland of containers and guests: its recipe, its cache, its initramfs."""

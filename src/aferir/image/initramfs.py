@@ -1,4 +1,4 @@
-"""The small archive that a guest's kernel starts from: a shell, and the modules for its disk."""
+"""Initramfs of guests: a shell, and the kernel modules for the disk."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from pathlib import Path
 import msgspec
 
 MODULES = ("virtio_pci", "virtio_blk", "virtio_console")
-"""What a guest needs beyond a kernel with ext4 built in; their dependencies come with them."""
+"""Modules that a guest needs beyond a kernel with built-in ext4; dependencies are added."""
 
 NETWORK_MODULES = (
     *("veth", "bonding", "bridge"),
     *("sch_tbf", "sch_netem", "sch_fq", "tcp_bbr"),
     *("virtio_net", "virtiofs"),
 )
-"""What test networks inside a guest are made of, and what joins guests to one another and to a
-folder of the host; on its disk, loaded when they are wanted."""
+"""Modules for test networks inside a guest, for connections between guests, and for folders of the
+host; stored on its disk and loaded on demand.
+"""
 NETWORK_FOLDER = "lib/aferir-modules"
-"""Where they are, numbered in the order to load them."""
+"""Folder of these modules, numbered in load order."""
 
 BOOTED = "aferir:booted"
-"""On the serial line as soon as the kernel has handed over to the first program."""
+"""Written to the serial line when the kernel has started the first program."""
 AGENT_PORT = "org.qemu.guest_agent.0"
 
 _START = """#!/bin/busybox sh
@@ -55,7 +56,7 @@ while :; do sleep 2147483647 & wait; done
 """
 
 CONTAINER_MARK = "run/aferir-booted"
-"""File, below the container's root, that its first program makes at once."""
+"""File below the container's root that its first program makes at once."""
 CONTAINER_INIT = f"""#!/bin/sh
 # First program of a container: says that it runs, then reaps what others leave behind.
 : > /{CONTAINER_MARK}
@@ -75,7 +76,7 @@ class File(msgspec.Struct, frozen=True):
 def archive(modules: Mapping[str, bytes], busybox: bytes) -> bytes:
     """An uncompressed initramfs: emulated guests copy faster than they decompress.
 
-    `modules` are name to content, in the order in which they are to be loaded.
+    `modules` maps names to contents, in load order.
     """
     start = _START.format(booted=BOOTED, modules=" ".join(modules))
     files = [File(name, 0o755) for name in ("bin", "dev", "disk", "modules", "proc")]
@@ -85,16 +86,16 @@ def archive(modules: Mapping[str, bytes], busybox: bytes) -> bytes:
 
 
 def with_disk(archive: bytes, name: str) -> bytes:
-    """The same archive for a guest whose kernel calls its disk so.
+    """The archive for a guest whose kernel gives its disk that name.
 
-    A later member of a name takes the place of an earlier one (buffer-format.rst).
+    A later member of the same name replaces an earlier one (buffer-format.rst).
     """
     start = member(archive, "init").replace(b"/dev/vda", b"/dev/" + name.encode())
     return archive + cpio([File("init", 0o755, start)])
 
 
 def with_network(archive: bytes) -> bytes:
-    """The same archive for a guest behind QEMU's own network, with the addresses of there."""
+    """The archive for a guest in QEMU's user network, with its addresses."""
     lines = b"""$b ip link set lo up
 $b ip link set eth0 up
 $b ip addr add 10.0.2.15/24 dev eth0
@@ -111,7 +112,7 @@ def cpio(files: list[File]) -> bytes:
 
 
 def member(archive: bytes, path: str) -> bytes:
-    """Content of one file of an archive of ours, the last of that name. Errors: KeyError."""
+    """Content of the last file of that path in an archive of ours. Errors: KeyError."""
     at, found = 0, None
     while at < len(archive):
         size, name_size = (int(archive[at + field : at + field + 8], 16) for field in (54, 94))
@@ -139,16 +140,16 @@ def _padded(data: bytes) -> bytes:
 
 
 def dependencies(module: bytes) -> list[str]:
-    """Modules that a kernel module names as needed in its .modinfo section."""
+    """Dependencies that a kernel module lists in its .modinfo section."""
     found = re.search(rb"(?<!\w)depends=([^\0]*)\0", module)
     names = found[1].decode("ascii", "replace") if found else ""
     return [name.replace("-", "_") for name in names.split(",") if name]
 
 
 def load_order(wanted: tuple[str, ...], needs: Mapping[str, list[str]]) -> list[str]:
-    """`wanted` and all that they need, each after its own needs.
+    """`wanted` and all dependencies, each after its own dependencies.
 
-    A name that `needs` lacks is left out: the kernel has it built in.
+    Names that `needs` lacks are left out: they are built into the kernel.
     """
     order: list[str] = []
 
@@ -165,5 +166,5 @@ def load_order(wanted: tuple[str, ...], needs: Mapping[str, list[str]]) -> list[
 
 
 def has_booted(console: Path) -> bool:
-    """Whether a guest whose serial line goes to the file `console` has said so."""
+    """True if a guest with its serial line in the file `console` has reported its boot."""
     return console.exists() and BOOTED.encode() in console.read_bytes()

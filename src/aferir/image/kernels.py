@@ -1,7 +1,8 @@
-"""The distribution's whole kernel, for guests with hardware that the image's own has no drivers of.
+"""The distribution's full kernel, for guests with hardware that the cloud kernel does not drive.
 
-The image's is the one for clouds, which is small and knows paravirtual hardware. The other one is
-fetched at first use and kept in <cache>/kernels/<package>/, with the drivers that guests may want.
+The image's kernel is the one for clouds, which is small and supports paravirtual hardware. The full
+one is downloaded at first use and stored in <cache>/kernels/<package>/ with the drivers that guests
+may need.
 """
 
 from __future__ import annotations
@@ -27,25 +28,25 @@ _FETCH_S = 600.0
 
 
 class WholeKernel(msgspec.Struct, frozen=True):
-    """A kernel with drivers of its own."""
+    """A kernel with loadable drivers."""
 
     folder: Path
 
     @property
     def program(self) -> Path:
-        """The kernel itself."""
+        """Path of the kernel."""
         return self.folder / "vmlinuz"
 
     def drivers(self) -> dict[str, bytes]:
-        """Content of each module by its name, in the order to load them."""
+        """Content of each module by name, in load order."""
         paths = sorted((self.folder / "modules").iterdir())
         return {path.stem.partition("-")[2]: path.read_bytes() for path in paths}
 
 
 def whole(progress: Progress) -> WholeKernel:
-    """The kernel, fetched where it is not here yet.
+    """The kernel, downloaded if it is not in the cache.
 
-    Errors: MissingError where it cannot be had.
+    Errors: MissingError where it cannot be downloaded.
     """
     package = _package()
     folder = journal.cache_folder() / "kernels" / package
@@ -59,7 +60,7 @@ def whole(progress: Progress) -> WholeKernel:
 
 
 def _package() -> str:
-    """The newest of this release. Errors: MissingError."""
+    """Newest kernel package of this release. Errors: MissingError."""
     done = process.run(["apt-cache", "depends", _META], timeout_s=60.0, check=False)
     found = [
         line.split(": ", 1)[1] for line in done.stdout.splitlines() if ": linux-image-" in line
@@ -73,7 +74,7 @@ def _package() -> str:
 
 
 def _made(package: str, place: Path) -> Path:
-    """Its files, unpacked in `place`."""
+    """Kernel and drivers of a package, unpacked in `place`."""
     sandbox = "APT::Sandbox::User=root"  # the folder is not for apt's own user
     try:
         fetch = ["apt-get", "-q", "-o", sandbox, "download", package]
@@ -93,7 +94,7 @@ def _made(package: str, place: Path) -> Path:
 
 
 def _moved(made: Path, folder: Path) -> None:
-    """In one step; somebody else may have been faster."""
+    """Move a folder into the cache atomically; another process may have done so before."""
     beside = folder.with_name(f"{folder.name}.{os.getpid()}")
     shutil.copytree(made, beside)
     try:
@@ -105,5 +106,5 @@ def _moved(made: Path, folder: Path) -> None:
 
 
 def archive(kernel: WholeKernel, base: bytes) -> bytes:
-    """What a guest with that kernel starts from; `base` is the image's own archive."""
+    """Initramfs for a guest with that kernel; `base` is the image's own archive."""
     return initramfs.archive(kernel.drivers(), initramfs.member(base, "bin/busybox"))

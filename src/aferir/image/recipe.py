@@ -1,8 +1,8 @@
-"""What the one userland of containers and guests is made of, and where its packages come from.
+"""Recipe of the userland of containers and guests, and the sources of its packages.
 
-It is the host's own release, because our programs are built on the host: they find the same C
-library inside. Packages come from the host's own apt sources, so that a local mirror or a
-snapshot is honoured.
+It is the host's own release, because our programs are built on the host and need the same C
+library. Packages come from the host's own apt sources, so that a local mirror or a snapshot is
+used.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from aferir.errors import MissingError
 from aferir.image import initramfs
 
 VERSION = 2
-"""Raise it whenever the building itself changes what comes out."""
+"""Version of the build procedure; increase it when a change of the procedure changes the result."""
 PACKAGES = (
     *("ethtool", "iproute2", "kmod", "libgomp1", "libstdc++6", "mount"),
     *("nginx-light", "qemu-guest-agent"),
 )
 OUT = "aferir-out"
-"""Folder at the root of the tree that is being built, where the hook leaves the kernel."""
+"""Folder at the root of the tree during the build, where the hook stores the kernel."""
 _COMPONENTS = ("main", "universe")
 _ACQUIRE = re.compile(r"^Acquire::(?:https?::|Check-|Retries|ForceIPv)")
 _KERNELS = {
@@ -50,11 +50,11 @@ chmod 755 "$1/sbin/aferir-guest" "$1/sbin/aferir-container"
 """
 
 _MANUALS_HOOK = '--essential-hook=mkdir -p "$1/usr/share/man/man1"'
-"""Alternatives of Java come with links to manual pages, which fail where the folder is excluded."""
+"""Makes a folder that links of Java's alternatives need although manual pages are excluded."""
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """Whatever decides what is in an image."""
+    """Everything that determines the content of an image."""
 
     distribution: str
     suite: str
@@ -65,7 +65,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hash(self) -> str:
-        """The first 16 hexadecimal digits of a SHA-256 over the recipe and our own scripts."""
+        """First 16 hexadecimal digits of a SHA-256 over the recipe and our own scripts."""
         scripts = [
             HOOK,
             initramfs.GUEST_INIT,
@@ -79,9 +79,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def for_host(os_release: Mapping[str, str], machine: str, extra: tuple[str, ...] = ()) -> Recipe:
-    """The recipe for a host, from its os-release(5) and `uname -m`, with `extra` packages.
+    """Recipe for a host, from its os-release(5) and `uname -m`, with `extra` packages.
 
-    Errors: MissingError where the host is no Debian or Ubuntu.
+    Errors: MissingError where the host is neither Debian nor Ubuntu.
     """
     distribution = os_release.get("ID", "")
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
@@ -128,12 +128,12 @@ def command(
 
 
 def apt_options(dump: str) -> list[str]:
-    """Proxies and the like out of `apt-config dump`, which a chroot would not know."""
+    """Options of `apt-config dump` that a chroot would lack, such as proxies."""
     return [line for line in dump.splitlines() if _ACQUIRE.match(line) and not line.endswith('"";')]
 
 
 def one_line_sources(text: str, suite: str) -> str:
-    """The lines of a sources.list(5) that serve `suite`, binary packages of its main part."""
+    """Lines of a sources.list(5) that serve `suite`: binary packages with `main`."""
     kept = []
     for line in text.splitlines():
         found = re.fullmatch(r"\s*deb\s+(\[[^]]*\]\s+)?(\S+)\s+(\S+)\s+([^#]*)(#.*)?", line)
@@ -146,7 +146,7 @@ def one_line_sources(text: str, suite: str) -> str:
 
 
 def deb822_sources(text: str, suite: str) -> str:
-    """The stanzas of a .sources file (deb822 form of sources.list(5)) that serve `suite`."""
+    """Stanzas of a .sources file (deb822 form of sources.list(5)) that serve `suite`."""
     kept = []
     for stanza in re.split(r"\n\s*\n", text):
         fields = _fields(stanza)
@@ -170,7 +170,7 @@ def _suites(suite: str) -> set[str]:
 
 
 def _fields(stanza: str) -> dict[str, str]:
-    """Fields of one stanza, continuation lines (a key in the open, for one) kept as they are."""
+    """Fields of one stanza; continuation lines, e.g. of an inline key, are preserved."""
     fields: dict[str, str] = {"types": ""}
     key = ""
     for line in stanza.splitlines():

@@ -1,7 +1,7 @@
-"""The userland of containers and guests: built once from a recipe, found by its hash after that.
+"""The userland of containers and guests: built once from a recipe, then found by its hash.
 
-An image is a folder that is renamed into place when it is complete, so that nothing half made
-is ever taken for one:
+An image is a folder that is renamed into place when it is complete, so that an incomplete one is
+never used:
 
     <cache>/images/<hash>/metadata.json   recipe, packages with versions, release of the kernel
                           tree/           root of containers (read-only lower layer)
@@ -27,9 +27,9 @@ from aferir.model.finding import Finding
 
 Progress = Callable[[str], None]
 BUILDING = "image"
-"""Kind of the journal's entry while an image is being built."""
+"""Kind of journal entry of an image that is being built."""
 _DISK_SIZE = "4G"
-"""Sparse: what a guest does not write costs nothing."""
+"""Size of the sparse disk: blocks that a guest does not write occupy no space."""
 _TIME_LIMIT_S = 900.0
 _REMEDY = "see whether `apt-get update` reaches this host's package archive"
 _BUSY = "try again when this host and its package archive are less busy"
@@ -37,13 +37,13 @@ _PROGRAMS = ("mmdebstrap", "mke2fs", "dpkg-deb", "tar")
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in an image."""
+    """Contents of an image."""
 
     hash: str
     recipe: recipe.Recipe
     kernel_release: str
     packages: dict[str, str]
-    """Package to version."""
+    """Version of each package."""
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -54,41 +54,41 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def tree(self) -> Path:
-        """Root of its files."""
+        """Root of the image's files."""
         return self.folder / "tree"
 
     @property
     def disk(self) -> Path:
-        """The same as a raw ext4 disk."""
+        """The same files as a raw ext4 disk."""
         return self.folder / "disk.img"
 
     @property
     def kernel(self) -> Path:
-        """Linux, as a boot loader takes it."""
+        """Kernel for guests."""
         return self.folder / "vmlinuz"
 
     @property
     def initramfs(self) -> Path:
-        """The archive that it starts from."""
+        """Initramfs for guests."""
         return self.folder / "initramfs.img"
 
 
 def silent(_: str) -> None:
-    """Tell nobody."""
+    """Discard the message."""
 
 
 def host_recipe(extra: tuple[str, ...] = (), suite: str = "") -> recipe.Recipe:
-    """The recipe for this host, with `extra` packages; MissingError where there is none.
+    """Recipe for this host, with `extra` packages. Errors: MissingError where there is none.
 
-    With `suite` of that release of the host's distribution, for containers: programs that were
-    built here run on later ones.
+    `suite` selects another release of the host's distribution, for containers: programs that were
+    built here run on later releases.
     """
     own = recipe.for_host(facts.os_release(), platform.machine(), extra)
     return msgspec.structs.replace(own, suite=suite) if suite else own
 
 
 def find(wanted: recipe.Recipe) -> Image | None:
-    """The image if it is in our cache, or in root's, which anybody may read."""
+    """The image if it is in our cache, or in root's, which all users may read."""
     for cache in journal.readable_caches():
         folder = cache / "images" / wanted.hash
         try:
@@ -100,7 +100,7 @@ def find(wanted: recipe.Recipe) -> Image | None:
 
 
 def check(extra: tuple[str, ...] = (), suite: str = "") -> list[Finding]:
-    """What is missing to build the image; nothing where it is built or can be."""
+    """Findings about what is missing to build the image; empty if it exists or can be built."""
     try:
         wanted = host_recipe(extra, suite)
     except MissingError as error:
@@ -119,9 +119,9 @@ def check(extra: tuple[str, ...] = (), suite: str = "") -> list[Finding]:
 
 
 def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str = "") -> Image:
-    """The image of this host with `extra` packages, built if it is not in the cache (15 to 60 s).
+    """The image of this host with `extra` packages; built if not in the cache (15 to 60 s).
 
-    Errors: MissingError where `check` finds something missing or building fails.
+    Errors: MissingError where `check` has a finding or the build fails.
     """
     wanted = host_recipe(extra, suite)
     found = find(wanted)
@@ -157,16 +157,16 @@ def ensure(progress: Progress = silent, extra: tuple[str, ...] = (), suite: str 
 
 
 def give_back(entry: journal.Entry) -> None:
-    """Remove what was built of an image by one who did not live to end it."""
+    """Remove an incomplete image whose builder is dead."""
     folder = Path(entry.details["folder"]) / f".building-{entry.id}"
     cleaning.remove_marked_folder(entry, folder)
 
 
 def remove_images(users: Collection[str]) -> list[str]:
-    """Remove all images from the cache; what was removed, in words.
+    """Remove all images from the cache; returns a description of each.
 
-    `users` are kinds of journal entries whose things may read from an image.
-    Errors: UsageError while there are such things of the living.
+    `users` are kinds of journal entries whose things may use an image. Errors: UsageError while
+    such a thing has a living owner.
     """
     orphans = {entry.id for entry in journal.orphans()}
     reading = {BUILDING, *users}
@@ -182,7 +182,7 @@ def remove_images(users: Collection[str]) -> list[str]:
 
 
 def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -> None:
-    """Everything of an image into `folder`."""
+    """Build an image in `folder`."""
     progress(f"building the {wanted.distribution} {wanted.suite} userland, once (about 20 s)")
     tree = folder / "tree"
     _debootstrap(wanted, folder, tree, mark)
@@ -213,9 +213,9 @@ def _build(wanted: recipe.Recipe, folder: Path, mark: str, progress: Progress) -
 
 
 def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> None:
-    """Run mmdebstrap: into a folder as root, by way of a tar otherwise.
+    """Run mmdebstrap: directly into a folder as root, otherwise through a tar archive.
 
-    An ordinary user cannot make files of other users: all belong to that user then, which the
+    An ordinary user cannot make files of other users, so all files belong to that user, which the
     programs in a guest, all run by its root, do not notice.
     """
     root = os.geteuid() == 0
@@ -243,7 +243,7 @@ def _debootstrap(wanted: recipe.Recipe, folder: Path, tree: Path, mark: str) -> 
 
 
 def _quietly(command: list[str], variables: dict[str, str]) -> None:
-    """Run it; an error names its first word alone: all of it fills a screen."""
+    """Run a command; an error names only its first word, since the whole command is long."""
     whole = f"`{' '.join(command)}`"
     try:
         process.run(command, timeout_s=_TIME_LIMIT_S, environment=variables)
@@ -253,9 +253,9 @@ def _quietly(command: list[str], variables: dict[str, str]) -> None:
 
 
 def _write_sources(suite: str, folder: Path) -> list[str]:
-    """The host's own sources for `suite` as files for mmdebstrap.
+    """The host's own apt sources for `suite`, as files for mmdebstrap.
 
-    Of another release of the distribution, they are those for its own: an archive has them all.
+    For another release they are derived from those of the host's own: an archive serves them all.
     """
     apt = Path("/etc/apt")
     own = host_recipe().suite
@@ -285,7 +285,7 @@ def _write_sources(suite: str, folder: Path) -> list[str]:
 
 
 def modules_in(kernel: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
-    """Those modules and all that they need, in the order to load them."""
+    """Those modules and all their dependencies, in load order."""
     found = {
         path.name.removesuffix(".ko").replace("-", "_"): path
         for path in kernel.glob("**/modules/**/*.ko")
@@ -306,7 +306,7 @@ def _put_network_modules(folder: Path, modules: dict[str, bytes]) -> None:
 
 
 def _make_disk(tree: Path, disk: Path) -> None:
-    """The tree as ext4, without the journal and the reserve that a throw-away disk needs not."""
+    """Make an ext4 disk of the tree, without journal and reserved blocks."""
     process.run(
         [
             *("mke2fs", "-q", "-t", "ext4", "-m", "0"),
@@ -320,7 +320,7 @@ def _make_disk(tree: Path, disk: Path) -> None:
 
 
 def installed(status: str) -> dict[str, str]:
-    """Package to version out of dpkg's status file (deb-control(5))."""
+    """Version of each package in dpkg's status file (deb-control(5))."""
     versions: dict[str, str] = {}
     for stanza in status.split("\n\n"):
         fields = dict(

@@ -1,1 +1,1 @@
-"""Linux itself: processes, the journal, control groups, namespaces, affinity, mounts."""
+"""Access to Linux: processes, the journal, control groups, namespaces, affinity, mounts."""

@@ -1,4 +1,4 @@
-"""Which host CPUs an instance gets, and how much of them."""
+"""Selects host CPUs for an instance, and limits them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from aferir.model.plan import EnvironmentSpec
 
 
 def host_cpus() -> tuple[int, ...]:
-    """CPUs that this process may use: what taskset(1) or a container left of the machine's."""
+    """CPUs that this process may use, as restricted by taskset(1) or a container."""
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
 def cpu_set(spec: EnvironmentSpec, host: Sequence[int]) -> tuple[int, ...]:
-    """CPUs for an instance that shares the host's kernel: the first `cpus` of those it may use.
+    """CPUs for an instance that shares the host's kernel: the first `cpus` of the permitted ones.
 
-    A set, and no quota of `cpus` CPUs over all of them: `nproc` and OpenMP count the set, and
-    a program that starts a thread for each CPU is to find as many as it was promised.
-
-    Errors: MissingError where the host has not got them.
+    A CPU set is used instead of a quota over all CPUs: `nproc` and OpenMP count the set, and a
+    program that starts one thread for each CPU should find as many as specified. Errors:
+    MissingError where the host has too few.
     """
     pinned(spec, host)
     chosen = tuple(spec.pin or host)[: spec.cpus]
@@ -33,9 +32,9 @@ def cpu_set(spec: EnvironmentSpec, host: Sequence[int]) -> tuple[int, ...]:
 
 
 def pinned(spec: EnvironmentSpec, host: Sequence[int]) -> tuple[int, ...]:
-    """The CPUs of `spec.pin`, empty where it is not pinned.
+    """CPUs of `spec.pin`; empty where it is not pinned.
 
-    Errors: MissingError where one of them is not ours to use.
+    Errors: MissingError where one of them is not permitted.
     """
     strangers = sorted(set(spec.pin) - set(host))
     if strangers:
@@ -48,5 +47,5 @@ def pinned(spec: EnvironmentSpec, host: Sequence[int]) -> tuple[int, ...]:
 
 
 def cpu_limit(spec: EnvironmentSpec) -> float | None:
-    """CPU seconds per second that the instance may use; None: no limit beyond its CPUs."""
+    """CPU time per second that the instance may use, in s; None: limited by its CPUs alone."""
     return None if spec.cpu_quota is None else spec.cpu_quota * spec.cpus

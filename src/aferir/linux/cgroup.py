@@ -1,4 +1,4 @@
-"""Control groups, version 1 and 2: what the host mounts, limits as files, removal for certain.
+"""Control groups, version 1 and 2: mounted hierarchies, limits, and reliable removal.
 
 Sources: cgroups(7), Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cpusets.rst,
 Documentation/scheduler/sched-bwc.rst of the kernel.
@@ -21,11 +21,13 @@ from aferir.linux import undo
 from aferir.linux.wait import MONOTONIC, Clock, after, until_it_works
 
 _SLICE_US = 5_000
-"""What the kernel hands out of a quota at a time (Documentation/scheduler/sched-bwc.rst). With a
-quota below it, 1.8 of 2 ms, a program was slowed by 45 % instead of 11 %."""
+"""Slice of a quota in us that the kernel assigns at a time (Documentation/scheduler/sched-bwc.rst).
+With a quota below it, 1.8 of 2 ms, a program was slowed by 45 % instead of 11 %.
+"""
 _PERIOD_US = (10_000, 1_000_000)
-"""Shortest and longest period of the CPU quota. The kernel's default is 100 ms, within which a
-program of less than 90 ms does not feel a quota of 0.9 at all; its longest is 1 s."""
+"""Shortest and longest period of the CPU quota in us. With the kernel's default of 100 ms, a
+program shorter than 90 ms is not limited by a quota of 0.9 at all; the kernel's longest is 1 s.
+"""
 _V1 = ("cpu", "cpuacct", "cpuset", "memory", "blkio", "freezer", "devices", "pids")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 _LIVELY = (
@@ -37,19 +39,19 @@ _LIVELY = (
     ("cpu.shares", "262144"),
     ("cpu.weight", "10000"),
 )
-"""Files of both versions and what they are to hold while a group is given up."""
+"""Files of both versions with the values that let members of a group die."""
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Where the host mounts what."""
+    """Mount points of the host's control groups."""
 
     v1: dict[str, Path] = {}
-    """Controller to the root of its hierarchy."""
+    """Root of each version-1 hierarchy, by controller."""
     v2: Path | None = None
     v2_controllers: tuple[str, ...] = ()
 
     def has(self, controller: str) -> bool:
-        """Whether that controller can be used, in either version."""
+        """True if that controller is available, in either version."""
         return controller in self.v1 or controller in self.v2_controllers
 
     def roots(self) -> tuple[Path, ...]:
@@ -58,15 +60,15 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the members of a group may use together; None: no limit."""
+    """Limits of a group for all its members together; None: no limit."""
 
     cpus: float | None = None
-    """CPU seconds per second."""
+    """CPU time per second, in s."""
     memory_bytes: int | None = None
     nice: int | None = None
-    """Beside others, all members together weigh as much as one process of this nice value."""
+    """Weight of all members together: that of one process with this nice value."""
     accounted: bool = False
-    """Groups without a limit, too, where what the members use can be read."""
+    """True if groups are made even without a limit, to read the resource use of the members."""
 
 
 _ACCOUNTS = ("cpuacct", "blkio")
@@ -74,7 +76,7 @@ _PRIVILEGED = "start aferir on the host itself, or in a container with control g
 
 
 def parse_mounts(text: str) -> tuple[dict[str, Path], Path | None]:
-    """Hierarchies in /proc/self/mounts: (v1 controller to root, root of v2)."""
+    """Hierarchies listed in /proc/self/mounts: (root by v1 controller, root of v2)."""
     v1: dict[str, Path] = {}
     v2: Path | None = None
     for line in text.splitlines():
@@ -93,13 +95,13 @@ def parse_mounts(text: str) -> tuple[dict[str, Path], Path | None]:
 
 
 def may_be_made(have: Layout) -> bool:
-    """Whether we may make groups: as root, and not in a container that only sees its own."""
+    """True if we may make groups: as root, and not in a container with read-only groups."""
     roots = have.roots()
     return os.geteuid() == 0 and bool(roots) and all(os.access(root, os.W_OK) for root in roots)
 
 
 def layout() -> Layout:
-    """What this host mounts."""
+    """Hierarchies that this host mounts."""
     v1, v2 = parse_mounts(Path("/proc/self/mounts").read_text(encoding="utf-8"))
     controllers: tuple[str, ...] = ()
     if v2 is not None:
@@ -109,9 +111,9 @@ def layout() -> Layout:
 
 
 def bandwidth_us(cpus: float) -> tuple[int, int]:
-    """Quota and period in microseconds: a period as short as gives the quota a whole slice.
+    """Quota and period in us: the shortest period in which the quota is a whole slice.
 
-    The kernel takes no quota below 1 ms, which a period of at most 1 s reaches at 0.001 CPUs.
+    The kernel refuses quotas below 1 ms, which a period of at most 1 s reaches at 0.001 CPUs.
     """
     shortest, longest = _PERIOD_US
     period = min(max(round(_SLICE_US / cpus), shortest), longest)
@@ -119,9 +121,9 @@ def bandwidth_us(cpus: float) -> tuple[int, int]:
 
 
 def weight_of(nice: int) -> int:
-    """What a process of that nice value weighs, as `cpu.shares`: each step is a fourth more.
+    """Weight (`cpu.shares`) of a process with that nice value: each step is a factor of 1.25.
 
-    Source: sched_prio_to_weight in kernel/sched/core.c, which this is within one of.
+    Source: sched_prio_to_weight in kernel/sched/core.c, from which it differs by at most one.
     """
     return round(1024 / 1.25**nice)
 
@@ -157,9 +159,9 @@ def settings(limits: Limits, have: Layout) -> list[tuple[Path, str, str]]:
 
 
 def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
-    """Make groups called `name` with these limits; controller (or `unified`) to folder.
+    """Make groups called `name` with these limits; returns folders by controller (or `unified`).
 
-    Journal `name` first. Errors: MissingError where it is not allowed or there is no controller.
+    Journal `name` first. Errors: MissingError where it is not permitted or there is no controller.
     """
     wanted = settings(limits, have)
     folders: dict[str, Path] = {}
@@ -189,14 +191,14 @@ def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
 
 
 def _accounts(have: Layout) -> Iterator[tuple[str, Path]]:
-    """Hierarchies that account for their members; version 2 does so for looks at them, too."""
+    """Hierarchies that account for their members; in version 2 also those without a limit."""
     yield from ((name, have.v1[name]) for name in _ACCOUNTS if name in have.v1)
     if have.v2 is not None:
         yield "unified", have.v2
 
 
 def find(name: str, have: Layout, below: Iterable[Path] = ()) -> list[Path]:
-    """Groups called `name` or `name-...` at the roots, below our own group and those of `below`."""
+    """Groups called `name` or `name-...` at the roots, below our own group and below `below`."""
     own = tuple(_own_paths())
     bases = {root / path for root in have.roots() for path in ("", *own)}
     found: list[Path] = []
@@ -206,7 +208,7 @@ def find(name: str, have: Layout, below: Iterable[Path] = ()) -> list[Path]:
 
 
 def members(folder: Path) -> set[int]:
-    """Processes in a group and in those below it."""
+    """Processes in a group and in its descendants."""
     pids: set[int] = set()
     for path in [folder, *_below(folder)]:
         try:
@@ -239,9 +241,9 @@ def remove(
     wait_s: float = 5.0,
     clock: Clock = MONOTONIC,
 ) -> None:
-    """Kill whatever is left in the groups called `name` and remove them; nothing: fine.
+    """Kill all processes in the groups called `name` and remove the groups, if there are any.
 
-    They are where `find` looks. Errors: OSError where one stays.
+    The groups are those that `find` returns. Errors: OSError where one is left.
     """
 
     def removed() -> None:
@@ -261,17 +263,17 @@ def remove(
 
 
 def _remove_empty(folder: Path) -> None:
-    """Errors: OSError where it is not empty."""
+    """Remove a group and its descendants. Errors: OSError where one has members."""
     with contextlib.suppress(FileNotFoundError):
         for path in [*_below(folder), folder]:
             path.rmdir()
 
 
 def let_die(folder: Path) -> None:
-    """Lift what would keep the group's processes from dying of SIGKILL.
+    """Remove what would prevent the group's processes from dying by SIGKILL.
 
-    A frozen one does not before it is thawed (freezer-subsystem.rst), and one that gets no CPU,
-    beside others or for its quota, does not either: ending takes some.
+    A frozen process does not die until it is thawed (freezer-subsystem.rst), nor does one that gets
+    no CPU time because of its weight or quota: exiting takes some.
     """
     for file, value in _LIVELY:
         if (folder / file).exists():
@@ -280,9 +282,10 @@ def let_die(folder: Path) -> None:
 
 
 def _die_elsewhere(folder: Path, name: str, have: Layout) -> None:
-    """Move a group's dying processes to the root, into a group that is found by its name as well.
+    """Move a group's dying processes to a group at the root, whose name `find` matches too.
 
-    Within another that has hardly any weight they would die slowly, whatever their own has.
+    Inside a parent with hardly any weight they would die slowly, whatever the weight of their own
+    group.
     """
     root = next((root for root in have.roots() if root in folder.parents), folder.parent)
     if root == folder.parent or not (pids := members(folder)):
@@ -297,7 +300,7 @@ def _die_elsewhere(folder: Path, name: str, have: Layout) -> None:
 
 
 def _below(folder: Path) -> list[Path]:
-    """Groups below `folder`, the deepest first, as rmdir(2) wants them."""
+    """Groups below `folder`, the deepest first, as rmdir(2) requires."""
     return [Path(path) for path, _, _ in os.walk(folder, topdown=False) if Path(path) != folder]
 
 
@@ -323,7 +326,7 @@ def _v2_root(have: Layout, controller: str) -> Path:
 
 
 def _delegate(root: Path, controller: str) -> None:
-    """Let groups below the root of version 2 use `controller`."""
+    """Enable `controller` in groups below the root of version 2."""
     control = root / "cgroup.subtree_control"
     if controller not in control.read_text(encoding="ascii").split():
         control.write_text(f"+{controller}", encoding="ascii")

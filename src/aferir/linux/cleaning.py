@@ -1,4 +1,4 @@
-"""Undoing what was journalled and did not live to be given back."""
+"""Removes what is journalled and whose owner is dead."""
 
 from __future__ import annotations
 
@@ -22,19 +22,17 @@ from aferir.linux import (
 from aferir.linux.journal import Entry
 
 Cleaner = Callable[[Entry], None]
-"""Removes what an entry announces, then erases the entry.
-
-It is harmless to repeat, and where nothing or only half of it was made. Errors: any, where
-something stays; the entry stays too then.
+"""Removes what an entry announces, then erases the entry. It may be repeated, and handles things
+that were made only partly or not at all. Errors: any, where something is left; then the entry is
+left too.
 """
 
 
 def clean(entries: Sequence[Entry], cleaners: Mapping[str, Cleaner]) -> list[str]:
-    """Undo each entry and erase it; what could not be undone, one sentence each.
+    """Remove what each entry announces and erase it; returns messages about failures.
 
-    `cleaners` are by the kind of entry, in the order in which they are called: what stands on
-    another thing is removed before it. Entries of kinds that have none stay, and so does an entry
-    that could not be undone.
+    `cleaners` are by kind of entry, in the order of the calls: things that depend on others are
+    removed first. Entries whose kind has no cleaner are left, and so are those that failed.
     """
     problems = []
     places = {kind: place for place, kind in enumerate(cleaners)}
@@ -48,7 +46,7 @@ def clean(entries: Sequence[Entry], cleaners: Mapping[str, Cleaner]) -> list[str
 
 
 def remove_process(entry: Entry) -> None:
-    """End one process, by its number and its start time, terminated first and killed then."""
+    """End one process, identified by pid and start time: SIGTERM first, then SIGKILL."""
     pid = int(entry.details["pid"])
     started = int(entry.details["started"])
 
@@ -65,7 +63,7 @@ def remove_process(entry: Entry) -> None:
 
 
 def remove_marked_folder(entry: Entry, folder: Path) -> None:
-    """Kill whoever works for that entry, then remove the folder and what is mounted in it."""
+    """Kill the processes with the entry's mark, then remove the folder and its mounts."""
     undo.kill_marked(entry.id)
     undo.remove_tree(folder)
     journal.erase(entry)
@@ -77,7 +75,7 @@ def _remove_cgroup(entry: Entry) -> None:
 
 
 def _remove_mount(entry: Entry) -> None:
-    """Unmount, and remove the empty folder it was mounted on."""
+    """Unmount, and remove the empty mount point."""
     undo.unmount(Path(entry.details["folder"]))
     with contextlib.suppress(OSError):
         Path(entry.details["folder"]).rmdir()
@@ -94,4 +92,4 @@ LINUX: Mapping[str, Cleaner] = {
     "mount": _remove_mount,
     limited_disk.KIND: limited_disk.give_back,  # last: whoever has files on one is gone then
 }
-"""Undoes what is made of Linux itself, by whatever kind of environment."""
+"""Cleaners of things that are made by Linux itself, for any kind of environment."""

@@ -1,7 +1,7 @@
-"""Waiting for what a process writes to a folder, by events: the moment is known to some 50 us.
+"""Waits for what a process writes to a folder, by events: the time is known to about 50 us.
 
-Asking again and again, as `aferir.linux.wait` does, knows it to within the time between two
-questions, which is a tenth of what a container takes to start.
+Polling, as in `aferir.linux.wait`, has the resolution of its period, which is a tenth of the time
+that a container takes to start.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def until(condition: Callable[[], bool], timeout_s: float, *, folder: Path, pid: int) -> bool:
-    """Wait until `condition` holds; it is asked whenever something changes directly in `folder`.
+    """Wait until `condition` holds; it is checked whenever something changes in `folder`.
 
-    False where the process `pid`, a child of ours, ends before, or `timeout_s` is over.
-    Errors: OSError where the folder is not there.
+    False where the child process `pid` ends first, or after `timeout_s`. Errors: OSError where the
+    folder does not exist.
     """
     deadline_s = wait.after(timeout_s)
     with _watch(folder) as changes, _handle(pid) as end:
@@ -40,7 +40,7 @@ def until(condition: Callable[[], bool], timeout_s: float, *, folder: Path, pid:
 
 @contextlib.contextmanager
 def _watch(folder: Path) -> Iterator[int]:
-    """Handle that can be read when a file in the folder is made or written to (inotify(7))."""
+    """Descriptor that is readable when a file in the folder is made or written (inotify(7))."""
     handle = _libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
     if handle < 0:
         raise _error("inotify_init1")
@@ -55,7 +55,7 @@ def _watch(folder: Path) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _handle(pid: int) -> Iterator[int]:
-    """Handle that can be read when a process has ended (pidfd_open(2))."""
+    """Descriptor that is readable when a process has ended (pidfd_open(2))."""
     handle = os.pidfd_open(pid)
     try:
         yield handle

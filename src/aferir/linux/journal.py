@@ -1,7 +1,7 @@
-"""A journal of everything we make on a machine, so that nothing outlives us.
+"""A journal of everything that we make on a machine, so that nothing outlives us.
 
-An entry is written, and synced, *before* the thing is made and erased after it is gone. What a
-SIGKILL leaves is found at the next start, and by `aferir clean`: entries whose owner is dead.
+An entry is written and synced *before* the thing is made, and erased after it is removed. What a
+SIGKILL leaves is found at the next start and by `aferir clean`: entries whose owner is dead.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from aferir.linux.refusal import home, refusals
 _ROOT_CACHE = Path("/var/cache/aferir")
 _ID_DIGITS, _FAMILY_DIGITS = 12, 6
 _FIRST_NAMESPACE = 0xEFFFFFFC
-"""Number of the first namespace of process numbers (include/linux/proc_ns.h)."""
+"""Inode number of the initial pid namespace (include/linux/proc_ns.h)."""
 _WRITING = ".writing-"
 _ELSEWHERE = "set AFERIR_STATE to a folder that you may write in, on a disk with room"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that exists, or is about to."""
+    """One thing that exists, or is about to be made."""
 
     id: str
     kind: str
-    """Which cleaner undoes it, e.g. `container`, `vm`, `process`."""
+    """Kind of thing, which selects the cleaner, e.g. `container`, `vm`, `process`."""
     owner_pid: int
     owner_started: int
-    """Start time of the owner in clock ticks since boot: a process id alone comes back."""
+    """Start time of the owner in clock ticks since boot, because pids are reused."""
     boot_id: str
     pid_namespace: int = _FIRST_NAMESPACE
-    """The namespace in which the owner's number holds (pid_namespaces(7))."""
+    """Pid namespace in which the owner's pid is valid (pid_namespaces(7))."""
     details: dict[str, str]
     kept_by: str = ""
-    """A file: as long as it names this entry's id, the thing is to outlive its owner."""
+    """Path of a file; while it contains this entry's id, the thing outlives its owner."""
 
 
 def state_folder() -> Path:
-    """Where the journal lives: /var/lib/aferir for root, else under XDG_STATE_HOME."""
+    """Folder of the journal: /var/lib/aferir for root, else under XDG_STATE_HOME."""
     chosen = os.environ.get("AFERIR_STATE")
     if chosen:
         return Path(chosen)
@@ -55,7 +55,7 @@ def state_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Where images are kept: /var/cache/aferir for root, else under XDG_CACHE_HOME."""
+    """Folder of images: /var/cache/aferir for root, else under XDG_CACHE_HOME."""
     chosen = os.environ.get("AFERIR_CACHE")
     if chosen:
         return Path(chosen)
@@ -66,17 +66,17 @@ def cache_folder() -> Path:
 
 
 def readable_caches() -> list[Path]:
-    """Folders to look for images in: our own, and root's too where none was chosen."""
+    """Folders with images: our own, and root's unless AFERIR_CACHE is set."""
     root = [] if os.environ.get("AFERIR_CACHE") else [_ROOT_CACHE]
     return list(dict.fromkeys([cache_folder(), *root]))
 
 
 def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) -> Entry:
-    """Write down that a thing is about to be made, durably, and return its entry.
+    """Write an entry about a thing that is about to be made, durably, and return it.
 
-    With `kept_by` it may outlive us: it is no orphan while that file names the entry's id. Who
-    makes such a thing puts its id there in one step when all of it is made, and takes it out
-    before it is unmade; a kill at any moment then leaves either a thing that is whole or an orphan.
+    With `kept_by` the thing may outlive us: it is no orphan while that file contains the entry's
+    id. Its maker writes the id there atomically once all of it is made, and removes it before the
+    thing is removed; so a kill at any time leaves either a complete thing or an orphan.
     """
     pid = os.getpid()
     entry = Entry(
@@ -96,7 +96,7 @@ def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) ->
 
 
 def amend(entry: Entry, more: dict[str, str]) -> Entry:
-    """Write down what has become known of a thing since it was announced. Errors: RefusedError."""
+    """Add details of a thing to its entry. Errors: RefusedError."""
     amended = msgspec.structs.replace(entry, details={**entry.details, **more})
     path = _folder() / f"{entry.id}.json"
     with refusals(path, "written", remedy=_ELSEWHERE):
@@ -105,12 +105,12 @@ def amend(entry: Entry, more: dict[str, str]) -> Entry:
 
 
 def family(state: Path) -> str:
-    """How ids of all entries in that state folder begin: what is made tells where it belongs."""
+    """Common prefix of all ids in that state folder, by which things show where they belong."""
     return f"{zlib.crc32(os.fsencode(state)):08x}"[:_FAMILY_DIGITS]
 
 
 def read(identity: str) -> Entry | None:
-    """The entry of that id; None where there is none."""
+    """Entry with that id; None where there is none."""
     try:
         content = (_folder() / f"{identity}.json").read_bytes()
         return msgspec.json.decode(content, type=Entry)
@@ -119,12 +119,12 @@ def read(identity: str) -> Entry | None:
 
 
 def erase(entry: Entry) -> None:
-    """The thing is gone."""
+    """Erase the entry of a thing that was removed."""
     (_folder() / f"{entry.id}.json").unlink(missing_ok=True)
 
 
 def entries() -> Iterator[Entry]:
-    """All entries, of the living and of the dead; a file torn by a crash is skipped."""
+    """All entries, whether their owners live or not; damaged files are skipped."""
     for path in sorted(_folder().glob("*.json")):
         try:
             yield msgspec.json.decode(path.read_bytes(), type=Entry)
@@ -133,12 +133,12 @@ def entries() -> Iterator[Entry]:
 
 
 def orphans() -> list[Entry]:
-    """Entries whose owner no longer runs, of what is not kept on purpose."""
+    """Entries whose owner is dead, except those that are kept on purpose."""
     return [entry for entry in entries() if not (owner_lives(entry) or is_kept(entry))]
 
 
 def is_kept(entry: Entry) -> bool:
-    """Whether the thing is to outlive its owner: see `write`."""
+    """True if the thing is to outlive its owner: see `write`."""
     if not entry.kept_by:
         return False
     try:
@@ -148,10 +148,10 @@ def is_kept(entry: Entry) -> bool:
 
 
 def owner_lives(entry: Entry) -> bool:
-    """Whether the process that wrote `entry` still runs, on this boot.
+    """True if the process that wrote `entry` still runs, on this boot.
 
-    That of another namespace of process numbers, as a container has, cannot be seen from here: it
-    is taken to live as long as anybody of its namespace may.
+    A process of another pid namespace, such as that of a container, is not visible from here: it is
+    assumed to live while any process may exist in its namespace.
     """
     if entry.boot_id != boot_id():
         return False
@@ -161,10 +161,10 @@ def owner_lives(entry: Entry) -> bool:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Replace `path` in one step that a crash cannot tear; who may read it is for the umask to say.
+    """Replace `path` atomically and durably; the umask determines its permissions.
 
-    What earlier writers who were killed have left half written beside it is removed.
-    Errors: OSError; then the old content is there, whole.
+    Incomplete files that killed writers left beside it are removed. Errors: OSError; then the old
+    content is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path.parent, _WRITING)
@@ -183,12 +183,12 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def unique(prefix: str) -> str:
-    """A name for what we are about to write; `sweep` finds it once we are dead."""
+    """Unique name for a file that is being written; `sweep` removes it if we die."""
     return f"{prefix}{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
 def sweep(folder: Path, prefix: str) -> None:
-    """Remove what processes that no longer run have begun to write there under `unique` names."""
+    """Remove incomplete files under `unique` names of processes that no longer run."""
     for path in folder.glob(f"{prefix}*"):
         pid = path.name.removeprefix(prefix).partition("-")[0]
         if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
@@ -197,7 +197,7 @@ def sweep(folder: Path, prefix: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, as fsync(2) wants it for what was made there."""
+    """Sync the entries of a folder to the disk, as fsync(2) requires for new files."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -221,9 +221,9 @@ def _folder() -> Path:
 
 
 def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None where it is dead.
+    """Start time of a process in clock ticks since boot; None where it is dead.
 
-    Field 22 of /proc/PID/stat; the command's name may hold spaces and brackets (proc(5)).
+    Field 22 of /proc/PID/stat; the command's name may contain spaces and brackets (proc(5)).
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -234,7 +234,7 @@ def start_time(pid: int) -> int | None:
 
 
 def pid_namespace(pid: str = "self") -> int:
-    """Which namespace of process numbers a process is in; the first where we may not know."""
+    """Pid namespace of a process; the initial one where it may not be read."""
     try:
         return Path(f"/proc/{pid}/ns/pid").stat().st_ino
     except OSError:
@@ -242,7 +242,7 @@ def pid_namespace(pid: str = "self") -> int:
 
 
 def _may_live(namespace: int) -> bool:
-    """Whether somebody may be in that namespace: all are seen from the first one alone."""
+    """True if a process may exist in that namespace; only the initial one sees all."""
     if pid_namespace() != _FIRST_NAMESPACE:
         return True
     everybody = (path.name for path in Path("/proc").iterdir() if path.name.isdecimal())
@@ -250,5 +250,5 @@ def _may_live(namespace: int) -> bool:
 
 
 def boot_id() -> str:
-    """Which boot of the machine this is (random(4)): process numbers hold for one boot only."""
+    """Identifier of this boot of the machine (random(4)): pids are valid for one boot only."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -1,8 +1,8 @@
-"""A block device of our own on a file, as slow as one likes: a loop device and a control group.
+"""A block device on a file with a rate limit, made of a loop device and a control group.
 
-The limit is set at the root of the blkio hierarchy, version 1, so that what the kernel writes back
-later is held to it, too. Groups below know nothing of their root's limits, and have to be told
-theirs (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
+The limit is set at the root of the blkio hierarchy, version 1, so that writeback by the kernel is
+limited too. Child groups do not inherit the root's limits, so they are set there as well
+(Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _WAIT_S = 10.0
 
 
 class Disk(msgspec.Struct, frozen=True):
-    """One that is mounted; `give_back` its entry."""
+    """A mounted device; pass its entry to `give_back`."""
 
     entry: Entry
     device: Path
     folder: Path
     bytes_per_s: int
-    """0: as many as it can."""
+    """Rate limit in B/s; 0: unlimited."""
 
     def hold(self, groups: Mapping[str, Path]) -> None:
-        """Hold the members of an instance's control groups to the rate, too."""
+        """Apply the rate limit to an instance's control groups."""
         if self.bytes_per_s and "blkio" in groups:
             limit(groups["blkio"], self.device, self.bytes_per_s)
 
 
 def mounted(size_bytes: int, bytes_per_s: int) -> Disk:
-    """An empty file system on a device of its own. Errors: MissingError, ProgramError."""
+    """Mount an empty file system on a new device. Errors: MissingError, ProgramError."""
     entry, device = make(size_bytes, bytes_per_s or None)
     try:
         return Disk(entry, device, mount(entry, device), bytes_per_s)
@@ -52,7 +52,7 @@ def mounted(size_bytes: int, bytes_per_s: int) -> Disk:
 
 @contextlib.contextmanager
 def private(disk: Disk) -> Iterator[str]:
-    """Name of a folder on it for one run, which is gone in the end with what is in it."""
+    """Name of a folder on the disk for one run, which is removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=disk.folder))
     try:
         yield folder.name
@@ -61,7 +61,7 @@ def private(disk: Disk) -> Iterator[str]:
 
 
 def make(size_bytes: int, bytes_per_s: int | None = None) -> tuple[Entry, Path]:
-    """A journal's entry, and the device, e.g. /dev/loop3. `give_back` takes it away.
+    """Make a device, e.g. /dev/loop3; returns its journal entry too. `give_back` removes it.
 
     Errors: MissingError without root, a loop device or the controller.
     """
@@ -95,7 +95,7 @@ def make(size_bytes: int, bytes_per_s: int | None = None) -> tuple[Entry, Path]:
 
 
 def mount(entry: Entry, device: Path) -> Path:
-    """An empty file system on it, mounted; `give_back` unmounts it. Errors: ProgramError."""
+    """Mount an empty file system on the device; `give_back` unmounts it. Errors: ProgramError."""
     process.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", str(device)])
     mount_of(entry).mkdir()
     process.run(["mount", str(device), str(mount_of(entry))])
@@ -103,7 +103,7 @@ def mount(entry: Entry, device: Path) -> Path:
 
 
 def limit(root: Path, device: Path, bytes_per_s: int) -> None:
-    """Hold all that reads and writes the device to so many bytes a second; 0: to none."""
+    """Limit reads and writes of the device to that many B/s each; 0: no limit."""
     number = device.stat().st_rdev
     for direction in _DIRECTIONS:
         rule = f"{os.major(number)}:{os.minor(number)} {bytes_per_s}"
@@ -112,7 +112,7 @@ def limit(root: Path, device: Path, bytes_per_s: int) -> None:
 
 @contextlib.contextmanager
 def attached(size_bytes: int) -> Iterator[Path]:
-    """A device without a limit and without files, for as long as the block runs."""
+    """A device without a limit and without a file system, within the block."""
     entry, device = make(size_bytes)
     try:
         yield device
@@ -121,19 +121,19 @@ def attached(size_bytes: int) -> Iterator[Path]:
 
 
 def file_of(entry: Entry) -> Path:
-    """What holds the device's bytes."""
+    """File that backs the device."""
     return Path(entry.details["folder"]) / f"aferir-{entry.id}.img"
 
 
 def mount_of(entry: Entry) -> Path:
-    """Where it is mounted, if it is."""
+    """Mount point of the device."""
     return Path(entry.details["folder"]) / f"aferir-{entry.id}"
 
 
 def give_back(entry: Entry) -> None:
-    """Unmount, lift the limit, detach and remove; what is not there is passed over.
+    """Unmount, remove the limit, detach and delete; parts that do not exist are skipped.
 
-    Errors: OSError where something keeps it.
+    Errors: OSError where something is in use.
     """
     root = cgroup.layout().v1.get("blkio")
     for device in _devices(file_of(entry)):  # before what is still to be written back
@@ -146,7 +146,7 @@ def give_back(entry: Entry) -> None:
 
 
 def _is_detached(root: Path | None, file: Path) -> bool:
-    """Detach what is there still; whether nothing was."""
+    """Detach all devices of the file; True if there was none."""
     devices = _devices(file)
     for device in devices:
         _lift(root, device)

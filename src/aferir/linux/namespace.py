@@ -1,7 +1,7 @@
 """Networks of several hosts on one machine: namespaces joined by a veth pair, or by a bridge.
 
-All of them read one clock, so what is measured between them has a known truth. Nothing of it shows
-in the host's own network: interfaces are made inside the namespaces and go with them.
+All of them read the same clock, so the truth of what is measured between them is known. The host's
+own network is not affected: interfaces are made inside the namespaces and removed with them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from aferir.linux.journal import Entry
 
 KIND = "namespace"
 FOLDER = Path("/run/netns")
-"""Where ip-netns(8) keeps names."""
+"""Folder of the names of ip-netns(8)."""
 _TIME_LIMIT_S = 20.0
 _INTERFACE = "eth0"
 _CLONE_NEWNET = 0x40000000
@@ -27,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """The two ends, by their names below /run/netns, and what they are called there."""
+    """Two namespaces, by their names below /run/netns, with addresses and interface."""
 
     server: str
     client: str
@@ -35,35 +35,34 @@ class Pair(msgspec.Struct, frozen=True):
     client_address: str
     interface: str
     folder: Path
-    """Folder for files of what runs inside; removed with the pair."""
+    """Folder for files of programs inside; removed with the pair."""
     mark: str
-    """A word to be put into the environment of children inside, as `undo.MARK`: ended with the
-    pair."""
+    """Value of `undo.MARK` for processes inside, which are killed when the pair is removed."""
 
 
 class Host(msgspec.Struct, frozen=True):
     """One host of a star."""
 
     name: str
-    """Below /run/netns."""
+    """Name of the namespace below /run/netns."""
     address: str
 
 
 class Star(msgspec.Struct, frozen=True):
-    """Hosts that all hang on one bridge, which has a namespace of its own."""
+    """Hosts on one bridge, which has its own namespace."""
 
     hosts: tuple[Host, ...]
     bridge: str
     interface: str
     folder: Path
-    """Folder for files of what runs inside; removed with the star."""
+    """Folder for files of programs inside; removed with the star."""
     mark: str
-    """As that of a pair."""
+    """Value of `undo.MARK` for processes inside, as for a pair."""
 
 
 @contextmanager
 def star(hosts: int) -> Iterator[Star]:
-    """Make that many hosts on a bridge, and remove them whatever happens. Needs root.
+    """Make that many hosts on a bridge, and always remove them afterwards. Requires root.
 
     Errors: as `veth_pair`.
     """
@@ -85,7 +84,7 @@ def star(hosts: int) -> Iterator[Star]:
 
 
 def star_commands(made: Star) -> list[list[str]]:
-    """What makes the star, one command after the other."""
+    """Commands that make the star, in order."""
     bridge = ["ip", "-n", made.bridge]
     commands = [
         ["ip", "netns", "add", made.bridge],
@@ -108,9 +107,9 @@ def star_commands(made: Star) -> list[list[str]]:
 
 @contextmanager
 def veth_pair() -> Iterator[Pair]:
-    """Make the pair, and remove it whatever happens; journalled first. Needs root.
+    """Make the pair, and always remove it afterwards; journalled first. Requires root.
 
-    Errors: MissingError without ip(8), ProgramError where the kernel refuses (ip's words).
+    Errors: MissingError without ip(8), ProgramError where the kernel refuses (message of ip).
     """
     entry = journal.write(KIND, {})
     try:
@@ -132,7 +131,7 @@ def veth_pair() -> Iterator[Pair]:
 
 
 def commands(pair: Pair) -> list[list[str]]:
-    """What makes the pair, one command after the other."""
+    """Commands that make the pair, in order."""
     ends = ((pair.server, pair.server_address), (pair.client, pair.client_address))
     made = [["ip", "netns", "add", name] for name, _ in ends]
     # Both ends are born where they belong; a moved one would show on the host for a moment.
@@ -148,9 +147,9 @@ def commands(pair: Pair) -> list[list[str]]:
 
 
 def enter(name: str) -> None:
-    """Move the calling thread, and those that it starts from now on, into a namespace.
+    """Move the calling thread, and threads that it starts later, into a namespace.
 
-    Errors: OSError where there is none, or this user may not (setns(2)).
+    Errors: OSError where it does not exist, or this user may not enter it (setns(2)).
     """
     with (FOLDER / name).open("rb") as place:
         if _libc.setns(place.fileno(), _CLONE_NEWNET) != 0:
@@ -159,9 +158,9 @@ def enter(name: str) -> None:
 
 
 def give_back(entry: Entry) -> None:
-    """End what runs inside, remove the names, and with them namespaces and interfaces.
+    """Kill the processes inside, remove the names, and so the namespaces and interfaces.
 
-    Repeating it is harmless, and so is an entry of which nothing, or only half, was made.
+    It may be repeated, and handles entries of which nothing or only a part was made.
     """
     undo.kill_marked(entry.id)
     # Those of containers that have joined the namespaces are called like these.
@@ -174,10 +173,10 @@ def give_back(entry: Entry) -> None:
 
 
 def name_of(entry: Entry, end: str) -> str:
-    """What a namespace of that entry is called below /run/netns."""
+    """Name of a namespace of that entry below /run/netns."""
     return f"aferir-{entry.id}-{end}"
 
 
 def folder_of(entry: Entry) -> Path:
-    """The folder for files of what runs inside."""
+    """Folder for files of the processes inside."""
     return journal.state_folder() / "namespaces" / f"aferir-{entry.id}"

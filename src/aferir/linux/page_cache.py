@@ -1,4 +1,4 @@
-"""Files that are not in memory, as at the first use after a boot; nobody else's are touched."""
+"""Evicts files from the page cache, as after a boot; other files are not affected."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def evict(folder: Path) -> int:
-    """Have the kernel forget the content of every file below `folder`; how many there were.
+    """Evict every file below `folder` from the page cache; returns the number of files.
 
-    What is still to be written, or mapped by a program that runs, stays (posix_fadvise(2)).
+    Dirty pages and pages that a running program maps stay (posix_fadvise(2)).
     """
     count = 0
     for path, _, names in os.walk(folder):

@@ -1,7 +1,7 @@
-"""Huge pages and merged pages: two ways in which the kernel changes what memory costs an instance.
+"""Huge pages and merged pages: two ways in which the kernel changes the cost of memory.
 
-Merging needs the kernel's own thread to run, a setting of the whole host (admin-guide/mm/ksm.rst of
-the kernel's documentation): it is switched on for as long as somebody needs it, and journalled.
+Merging requires a kernel thread that is a setting of the whole host (admin-guide/mm/ksm.rst): it is
+enabled while an instance needs it, and journalled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MERGE = 67
 
 
 def controls(spec: EnvironmentSpec) -> tuple[tuple[int, int], ...]:
-    """Options of prctl(2) for what runs in the instance, or is it."""
+    """Options of prctl(2) for the processes of the instance."""
     made = []
     if not spec.huge_pages:
         made.append((_DISABLE_HUGE_PAGES, 1))
@@ -31,9 +31,9 @@ def controls(spec: EnvironmentSpec) -> tuple[tuple[int, int], ...]:
 
 
 def begin(spec: EnvironmentSpec, switch: Path = SWITCH) -> Entry | None:
-    """Let the kernel merge pages, if the instance is to have that.
+    """Enable page merging, if the instance requests it.
 
-    Errors: MissingError where this kernel cannot, or we may not ask it to.
+    Errors: MissingError where this kernel cannot merge pages, or we may not enable it.
     """
     if not spec.merge_pages:
         return None
@@ -59,7 +59,7 @@ def begin(spec: EnvironmentSpec, switch: Path = SWITCH) -> Entry | None:
 
 
 def give_back(entry: Entry) -> None:
-    """Set the switch to what it was, unless another instance still needs it."""
+    """Restore the host's setting, unless another instance still needs merging."""
     journal.erase(entry)
     switch = Path(entry.details["switch"])
     if not _others(switch) and entry.boot_id == journal.boot_id():

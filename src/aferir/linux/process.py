@@ -1,7 +1,8 @@
 """The only place that starts child processes.
 
-Every child carries `AFERIR_OWNER` in its environment, so that one left over by a SIGKILL can be
-told from other people's (see `aferir.linux.journal`), and dies with us where the kernel allows it.
+Every child has `AFERIR_OWNER` in its environment, so that one left over by a SIGKILL can be
+distinguished from other processes (see `aferir.linux.journal`), and dies with us where the kernel
+permits it.
 """
 
 from __future__ import annotations
@@ -29,17 +30,18 @@ if TYPE_CHECKING:
 
 OWNER_VARIABLE = "AFERIR_OWNER"
 ALONE = ("unshare", "--fork", "--pid", "--kill-child")
-"""Before a command, as root: all that descends from it ends with it, however we end. Not one that
-becomes somebody else by itself (prctl(2), PR_SET_PDEATHSIG)."""
+"""Prefix of a command, as root: all its descendants are killed with it, however we end, except one
+that changes its own credentials (prctl(2), PR_SET_PDEATHSIG).
+"""
 _PR_SET_PDEATHSIG = 1
 _GRACE_S = 2.0
 _LOOK_S, _LOOK_SHARE = 0.5, 0.02
-"""How often a child is looked at: the longer of so many seconds, and this share of its limit."""
+"""Polling period of a child: the larger of this time in s and this share of its time limit."""
 _LONGEST_STOP_S = 24 * 3600.0
 _RULE = re.compile(r"-{70,}")
-"""Around what Open MPI has to say."""
+"""Separator of Open MPI's messages."""
 _LAUNCHER = re.compile(r"\[[\w.-]+:\d+\] |\[warn\] Epoll ")
-"""What Open MPI adds of itself, and its libevent, which may outlive a rank's pipes."""
+"""Prefix of lines by Open MPI and its libevent, which may outlive the pipes of a rank."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -48,15 +50,15 @@ class Completed(msgspec.Struct, frozen=True):
 
     command: tuple[str, ...]
     exit_code: int
-    """Negative: ended by that signal."""
+    """Exit code; negative: ended by that signal."""
     stdout: str
     stderr: str
     started_unix_ns: int
     duration_s: float
     stopped_s: float = 0.0
-    """Of these, in which somebody had stopped it (SIGSTOP), as far as that was seen."""
+    """Part of the duration in s in which it was stopped by SIGSTOP, as far as detected."""
     others: tuple[Completed, ...] = ()
-    """What ran beside it as a tenant of the same environment."""
+    """Results of the other tenants of the same environment."""
 
 
 def run(
@@ -71,11 +73,12 @@ def run(
     controls: Sequence[tuple[int, int]] = (),
     check: bool = True,
 ) -> Completed:
-    """Run `command` to its end and keep what it printed.
+    """Run `command` to its end and capture its output.
 
-    Of `timeout_s` only that counts in which both it and we run: see `aferir.linux.running`.
-    Errors: MissingError where the program does not exist, TimeoutExpired past `timeout_s`,
-    ProgramError (with the last lines it printed) on a non-zero exit when `check` is set.
+    Only time in which both it and we run counts towards `timeout_s`: see `aferir.linux.running`.
+
+    Errors: MissingError where the program does not exist, TimeoutExpired after `timeout_s`,
+    ProgramError (with its last lines of output) on a non-zero exit when `check` is set.
     """
     started = time.time_ns()
     clock = time.perf_counter()
@@ -113,12 +116,12 @@ def run(
 def _communicate(
     child: subprocess.Popen[str], input_text: str | None, timeout_s: float | None
 ) -> tuple[str, str, float]:
-    """What it prints until its end, and how long it was stopped meanwhile.
+    """Output of the child until its end, and the time in s for which it was stopped.
 
-    The wait is made of looks, of which each counts as what it was meant to last: while we are
-    stopped ourselves, or the program is, the time limit waits. Looks are seconds apart at long
-    limits, since whoever looks takes a processor from what is measured.
-    Errors: subprocess.TimeoutExpired once `timeout_s` is used up.
+    It is waited for in intervals, each of which counts at its nominal length: while we or the
+    program are stopped, the time limit does not advance. Intervals are seconds long at long limits,
+    since polling takes CPU time from the measured program. Errors: subprocess.TimeoutExpired after
+    `timeout_s`.
     """
     if timeout_s is None or input_text is not None:
         # Python 3.11 forgets in a second wait what it has still to write.
@@ -152,14 +155,14 @@ def start(
     handles: Sequence[int] = (),
     survives_us: bool = False,
 ) -> subprocess.Popen[str]:
-    """Start `command` in a process group of its own; the caller ends it with `end`.
+    """Start `command` in its own process group; the caller ends it with `end`.
 
-    It runs on `cpus` alone and is a member of the control groups `cgroups` (folders) from
-    before its first instruction on, so that none of its children escapes their limits.
-    `controls` are options of prctl(2) with their values; where the kernel refuses one the child
-    exits with 126. `handles` are open files that it has too, by the same numbers.
-    It is killed when the *thread* that called this ends (prctl(2), PR_SET_PDEATHSIG), unless
-    `survives_us`: call it from the main thread.
+    It runs on `cpus` only and is a member of the control groups `cgroups` (folders) from before its
+    first instruction, so that none of its children escapes their limits. `controls` are options of
+    prctl(2) with their values; where the kernel refuses one the child exits with 126. `handles` are
+    file descriptors that it inherits under the same numbers. It is killed when the *thread* that
+    called this ends (prctl(2), PR_SET_PDEATHSIG), unless `survives_us` is set: call it from the
+    main thread.
     """
     variables = {**os.environ, OWNER_VARIABLE: str(os.getpid()), **(environment or {})}
     try:
@@ -189,10 +192,10 @@ def start(
 
 
 def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:
-    """End a child and its group: interrupt, terminate, each given `grace_s` to work, kill.
+    """End a child and its process group: SIGINT, SIGTERM, each with `grace_s`, then SIGKILL.
 
-    What the child started and left behind in its group is killed as well. A child that had
-    ended before is only waited for: its number may be somebody else's by now.
+    Processes that the child left in its group are killed too. A child that had ended before is only
+    waited for, since its pid may have been reused.
     """
     if child.poll() is None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -207,7 +210,7 @@ def end(child: subprocess.Popen[str], grace_s: float = _GRACE_S) -> int:
 
 
 def _ends_within(pid: int, seconds: float) -> bool:
-    """Wait for a child without taking its exit status, which would free its number."""
+    """Wait for a child without reaping it, which would release its pid."""
 
     def ended() -> bool:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -216,7 +219,7 @@ def _ends_within(pid: int, seconds: float) -> bool:
 
 
 def explain_exit(done: Completed) -> str:
-    """How a child ended in words, with the last lines it printed."""
+    """Sentence about how a child ended, with its last lines of output."""
     how = (
         f"was ended by {signal.Signals(-done.exit_code).name}"
         if done.exit_code < 0
@@ -228,7 +231,7 @@ def explain_exit(done: Completed) -> str:
 
 
 def _of_the_program(lines: Sequence[str]) -> list[str]:
-    """Without what Open MPI adds when a rank gives up: a text between rules, lines of its own."""
+    """Lines of the program itself, without those that Open MPI adds when a rank fails."""
     found, within = [], False
     for line in lines:
         if _RULE.fullmatch(line):
@@ -263,11 +266,11 @@ def _child_setup(
 
 @contextlib.contextmanager
 def workers(count: int) -> Iterator[Executor]:
-    """So many processes that carry out functions of ours beside each other.
+    """Pool of worker processes that run functions of ours concurrently.
 
-    They end with the block, where it fails without beginning what they have not begun, and when we
-    are killed, so that `AFERIR_OWNER` need not tell whose they are. An interrupt is for who waits
-    for them.
+    They end with the block, and when we are killed, so they need no `AFERIR_OWNER`; if the block
+    fails, functions that have not started are not started. Workers ignore SIGINT, which the caller
+    handles.
     """
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - 3 MB that the rest saves
     from multiprocessing import get_context  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""What the operating system refuses, as an error that names the file and what helps.
+"""Turns refusals of the operating system into errors that name the file and a remedy.
 
-A full disk, a missing right, a limit of the shell: none of them is a fault of aferir's own, and
-none of them comes at one place alone. The numbers are those of errno(3).
+A full disk, missing permissions, a limit of the shell: none is an error of aferir, and each may
+occur in many places. The numbers are those of errno(3).
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _REMEDIES = {
 
 
 def is_refusal(reason: OSError) -> bool:
-    """Whether the operating system refused something; else the call itself was wrong."""
+    """True if the operating system refused something; False if the call itself was wrong."""
     return reason.errno in _REMEDIES
 
 
 def refused(
     reason: OSError, path: Path | str | None = None, act: str = "used", *, remedy: str = ""
 ) -> RefusedError:
-    """`PATH cannot be ACT: why`, with the remedy that goes with the reason unless one is given.
+    """Error `PATH cannot be ACT: why`, with the remedy of its errno unless one is given.
 
-    Without `path` it is the file that the reason names.
+    Without `path` it is the file that the exception names.
     """
     named = path if path is not None else reason.filename
     said = reason.strerror or str(reason)
@@ -66,7 +66,7 @@ def refused(
 
 
 def owner_of(path: Path) -> str:
-    """Whose the file, or the nearest folder above it is, in brackets; empty where it is ours."""
+    """Owner of the file, or of its nearest existing parent, in brackets; empty if it is us."""
     for place in (path, *path.absolute().parents):
         try:
             owner = place.stat().st_uid
@@ -84,7 +84,7 @@ def owner_of(path: Path) -> str:
 
 @contextmanager
 def refusals(path: Path | str, act: str, *, remedy: str = "") -> Iterator[None]:
-    """Within it, whatever the operating system refuses is said of `path`: see `refused`."""
+    """Within the block, turn refusals of the operating system into errors about `path`."""
     try:
         yield
     except OSError as reason:
@@ -92,7 +92,7 @@ def refusals(path: Path | str, act: str, *, remedy: str = "") -> Iterator[None]:
 
 
 def home() -> Path:
-    """The user's home folder. Errors: RefusedError where neither HOME nor an account names one."""
+    """Home folder of the user. Errors: RefusedError where neither HOME nor an account names one."""
     try:
         return Path.home()
     except RuntimeError:
@@ -103,9 +103,9 @@ def home() -> Path:
 
 
 def expanded(path: str) -> Path:
-    """A path with `~` as the home folder; as it is where there is none, and then it is not there.
+    """A path with `~` expanded; unchanged where there is no home folder.
 
-    For files that need not be there; whoever wants to write one asks for `home`.
+    Use it for files that may be missing; to write a file, use `home`.
     """
     try:
         return Path(path).expanduser()

@@ -1,8 +1,8 @@
-"""Time in which we, or a program of ours, really ran: what passes while stopped does not count.
+"""Measures the time in which we, or a child, really ran: time while stopped does not count.
 
-A SIGSTOP, Ctrl-Z, a debugger, a control group that is frozen or a virtual machine that is held
-stop a process without telling it, and its monotonic clock goes on meanwhile. The kernel keeps no
-account of that time; whoever looks at the clock often sees it as a gap.
+SIGSTOP, Ctrl-Z, a debugger, a frozen control group or a paused virtual machine stop a process
+without notice, while its monotonic clock advances. The kernel does not account for that time; a
+clock that is read often shows it as a gap.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pathlib import Path
 from aferir.linux.wait import MONOTONIC, Clock
 
 TICK_S = 1.0
-"""How often the clock is looked at."""
+"""Period in s at which the clock is read."""
 _GAP_S = 4 * TICK_S
-"""A longer time between two looks is no busy machine any more: we were stopped."""
+"""Gap in s between two readings from which on we were stopped, rather than on a busy machine."""
 _OWN_FAULT = (signal.SIGTTIN, signal.SIGTTOU)
-"""What stops a program that reads from a terminal or sets it: it would wait for ever."""
+"""Signals that stop a program which uses a terminal in the background: it would wait forever."""
 _STOPPED = "T"
 
 
 class Running:
-    """Implements `aferir.linux.wait.Clock`: seconds since it was made in which we ran."""
+    """Implements `aferir.linux.wait.Clock`: time in s since its creation in which we ran."""
 
     def __init__(self, clock: Clock = MONOTONIC) -> None:
         self._clock = clock
@@ -36,7 +36,7 @@ class Running:
         self._stopped_s = 0.0
 
     def now_s(self) -> float:
-        """Look, and count what has passed since the last look."""
+        """Read the clock, and count the time since the last reading."""
         with self._lock:
             now_s = self._clock.now_s()
             passed_s, self._last_s = now_s - self._last_s, now_s
@@ -46,19 +46,19 @@ class Running:
             return self._ran_s
 
     def sleep(self, seconds: float) -> None:
-        """Return when we have run for so many seconds."""
+        """Return when we have run for that many seconds."""
         until_s = self.now_s() + seconds
         while (left_s := until_s - self.now_s()) > 0:
             self._clock.sleep(min(TICK_S, left_s))
 
     def stopped_s(self) -> float:
-        """Seconds so far that did not count."""
+        """Time in s so far that did not count."""
         self.now_s()
         return self._stopped_s
 
     @contextmanager
     def ticking(self) -> Iterator[None]:
-        """Look every `TICK_S` meanwhile, however long others wait: a gap is then no wait."""
+        """Read the clock every `TICK_S` in the block: without it a long wait looks like a stop."""
         ended = threading.Event()
 
         def look() -> None:
@@ -75,7 +75,7 @@ class Running:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether somebody has stopped that child of ours, or a process that descends from it."""
+    """True if that child of ours, or a descendant of it, is stopped."""
     try:
         told = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:  # it has just ended, and so will never be stopped again
@@ -86,7 +86,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    """Children and theirs (/proc/PID/task/TID/children, proc(5)); itself not."""
+    """Descendants of a process, without itself (/proc/PID/task/TID/children, proc(5))."""
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             children = path.read_text(encoding="ascii").split()

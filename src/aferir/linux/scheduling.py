@@ -13,7 +13,7 @@ _LIBRARY = "lib/libaferir-linux.so"
 
 
 class SchedAttr(ctypes.Structure):
-    """struct sched_attr in its first version, as native/linux/scheduling.h has it."""
+    """struct sched_attr in its first version, as in native/linux/scheduling.h."""
 
     _fields_ = (
         ("size", ctypes.c_uint32),
@@ -28,20 +28,20 @@ class SchedAttr(ctypes.Structure):
 
 
 def get(tid: int) -> SchedAttr:
-    """Read a thread's attributes; 0 is this thread. Errors: OSError, ESRCH where there is none."""
+    """Scheduling attributes of a thread; 0 is the calling thread. Errors: OSError, e.g. ESRCH."""
     found = SchedAttr()
     _raise(library().aferir_scheduling_get(tid, ctypes.byref(found)))
     return found
 
 
 def set_(tid: int, wanted: SchedAttr) -> None:
-    """Set a thread's attributes; 0 is this thread. Errors: OSError as of sched_setattr(2)."""
+    """Set the attributes of a thread; 0 is the calling thread. Errors: OSError."""
     _raise(library().aferir_scheduling_set(tid, ctypes.byref(wanted)))
 
 
 @cache
 def library() -> ctypes.CDLL:
-    """Load the library once. Errors: MissingError where this installation has none."""
+    """The library, loaded once. Errors: MissingError where this installation has none."""
     path = installed(_LIBRARY)
     try:
         return ctypes.CDLL(str(path))

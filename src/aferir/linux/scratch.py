@@ -1,4 +1,4 @@
-"""Folders on the host's own disk, which go away with the run."""
+"""Scratch folders on the host's disk, which are removed after the run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ KIND = "scratch"
 
 
 def folder_of(entry: journal.Entry) -> Path:
-    """The folder that a journal's entry announces."""
+    """Folder of a journal entry."""
     return Path(entry.details["base"]) / f"aferir-{entry.id}"
 
 
 @contextlib.contextmanager
 def private(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The variables of a run whose processes are to be found by their mark.
+    """Environment variables of a run whose processes are found by their mark.
 
-    Where the program wants a folder (`SCRATCH`) it gets one of its own below that. In the end the
-    folder is gone, and so is every process that still carries the mark, and so may write there.
-    Errors: MissingError where no folder can be made there.
+    If the program requests a scratch folder (`SCRATCH`), it gets its own subfolder. Afterwards the
+    folder is removed, and every process that still has the mark is killed, since it may write
+    there. Errors: MissingError where no folder can be made there.
     """
     base = environment.get(SCRATCH)
     if base is None:
@@ -47,7 +47,7 @@ def private(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 @contextlib.contextmanager
 def folder(mode: int = 0o700, base: Path | None = None) -> Iterator[Path]:
-    """A new one in `base`, or where temporary files are, removed in the end or by cleaning."""
+    """A new folder in `base` or the temporary folder; removed afterwards, or by cleaning."""
     entry = journal.write(KIND, {"base": str(base or tempfile.gettempdir())})
     made = folder_of(entry)
     try:
@@ -60,9 +60,9 @@ def folder(mode: int = 0o700, base: Path | None = None) -> Iterator[Path]:
 
 
 def give_back(entry: journal.Entry) -> None:
-    """Kill what still writes there, remove the folder and erase the entry.
+    """Kill the processes that use the folder, remove it and erase the entry.
 
-    Errors: OSError where something stays; the entry stays too then.
+    Errors: OSError where something is left; then the entry is left too.
     """
     undo.kill_marked(entry.id)
     undo.remove_tree(folder_of(entry))

@@ -1,8 +1,8 @@
-"""Which rights the files that we make have, when others than their owner are to use them.
+"""Permissions of files that other users must be able to read.
 
-Trees that programs run in belong to root and are read by every user of them: with a umask of
-027 or 077, which many shells and services hand on, nobody else could load a library there.
-What is to be private is made so by its own mode, and not by the umask.
+Trees in which programs run belong to root and are read by all their users: with a umask of 027 or
+077, which many shells and services set, no other user could load a library there. Private files get
+their own mode, independently of the umask.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ _READABLE = 0o022
 
 
 def everybody_reads() -> None:
-    """From now on all may read what this process and its children make, unless a mode says not.
+    """Set the umask so that all users may read what this process and its children make.
 
-    It stays so: between two threads of which each would give the umask back, one would lose.
+    It is not restored, because two threads that restore it would interfere.
     """
     os.umask(_READABLE)

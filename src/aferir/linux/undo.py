@@ -1,4 +1,4 @@
-"""Steps that undo what a kill left behind; a second time each finds nothing to do."""
+"""Idempotent steps that remove what a killed process left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aferir.errors import AferirError
 from aferir.linux.wait import MONOTONIC, PERIOD_S, Clock, after
 
 MARK = "AFERIR_MARK"
-"""Variable that names the journal's entry which a process belongs to."""
+"""Environment variable with the id of the journal entry to which a process belongs."""
 _One = TypeVar("_One")
 _MNT_DETACH = 2
 _ESCAPE = re.compile(r"\\([0-7]{3})")
@@ -38,10 +38,10 @@ def mounts_below(folder: Path, mountinfo: str) -> list[Path]:
 
 
 def remove_tree(folder: Path) -> None:
-    """Unmount whatever is mounted below `folder` and remove it; nothing there: fine.
+    """Unmount everything below `folder` and remove it, if it exists.
 
-    Errors: OSError, before anything is removed, where something stays mounted: it may be the
-    host's own /dev.
+    Errors: OSError before anything is removed, where something stays mounted: it may be the host's
+    own /dev.
     """
     if folder.is_symlink() or not folder.exists():
         return
@@ -56,7 +56,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def unmount(folder: Path) -> None:
-    """Unmount whatever is mounted at or below `folder`.
+    """Unmount everything at or below `folder`.
 
     Errors: OSError where something stays mounted.
     """
@@ -74,10 +74,10 @@ def kill(
     wait_s: float = 5.0,
     clock: Clock = MONOTONIC,
 ) -> int:
-    """Kill every process whose arguments and environment prove it ours; how many there were.
+    """Kill every process that `proven` accepts by arguments and environment; returns their number.
 
-    Only processes that we may look into count, and never this one.
-    Errors: OSError where one outlives the first kill by `wait_s`.
+    Only processes that we may inspect count, and never this one. Errors: OSError where one survives
+    the first kill by `wait_s`.
     """
     deadline_s = math.inf  # looking alone may take long where the machine is busy
     killed: set[int] = set()
@@ -99,12 +99,12 @@ def kill(
 
 
 def processes(proven: Callable[[list[str], dict[str, str]], bool]) -> list[int]:
-    """Every process but this one whose arguments and environment prove it ours."""
+    """Every process but this one that `proven` accepts by its arguments and environment."""
     return [pid for pid in _processes() if _is(pid, proven)]
 
 
 def each(act: Callable[[_One], object], ones: Iterable[_One]) -> None:
-    """All of them, whatever becomes of one. Errors: the first of any, in the end."""
+    """Call `act` for all, even if some fail. Errors: the first one, raised at the end."""
     errors: list[Exception] = []
     for one in ones:
         try:
@@ -116,7 +116,7 @@ def each(act: Callable[[_One], object], ones: Iterable[_One]) -> None:
 
 
 def kill_marked(mark: str) -> int:
-    """Kill every process of that entry of the journal."""
+    """Kill every process with the mark of that journal entry."""
     return kill(lambda _, variables: variables.get(MARK) == mark)
 
 

@@ -1,9 +1,9 @@
-"""The one way to wait: for a condition, until a moment of a clock that is handed in.
+"""The only way to wait: for a condition, until a deadline on a given clock.
 
     if not wait.until(socket.exists, wait.after(5.0)):
         raise ProgramError(...)
 
-Whoever takes the clock as a parameter can be tested on simulated time, which costs none.
+Code that takes the clock as a parameter can be tested on simulated time, which costs none.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from typing import Protocol, TypeVar
 
 _Value = TypeVar("_Value")
 PERIOD_S = 0.01
-"""How often a condition is asked unless the caller says otherwise."""
+"""Default polling period in s."""
 
 
 class Clock(Protocol):
-    """Seconds since an arbitrary moment, which never run backwards, and a way to let them pass."""
+    """A clock in s from an arbitrary origin that never runs backwards, and a way to wait on it."""
 
     def now_s(self) -> float:
-        """Seconds since the clock's own beginning."""
+        """Time in s since the clock's origin."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Return when so many seconds have passed; at once where there are none."""
+        """Return when that many seconds have passed; at once for 0 or less."""
         ...
 
 
 class Monotonic:
-    """CLOCK_MONOTONIC (clock_gettime(2)): unmoved by a date that is set, or a suspended machine."""
+    """CLOCK_MONOTONIC (clock_gettime(2)): not affected by setting the date or by suspension."""
 
     def now_s(self) -> float:
-        """Seconds that the machine has been awake since it was booted."""
+        """Time in s that the machine has been awake since boot."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Give up the processor for that long."""
+        """Sleep for that many seconds."""
         time.sleep(max(0.0, seconds))
 
 
@@ -45,12 +45,12 @@ MONOTONIC: Clock = Monotonic()
 
 
 def after(seconds: float, clock: Clock = MONOTONIC) -> float:
-    """The moment of `clock` that comes in so many seconds."""
+    """Deadline on `clock` that many seconds from now."""
     return clock.now_s() + seconds
 
 
 def left_s(deadline_s: float, clock: Clock = MONOTONIC) -> float:
-    """Seconds until that moment, 0 once it has come: what a system call that waits is given."""
+    """Time in s until the deadline, 0 once it has passed: the timeout for a blocking call."""
     return max(0.0, deadline_s - clock.now_s())
 
 
@@ -61,11 +61,10 @@ def until(
     *,
     period_s: float = PERIOD_S,
 ) -> _Value:
-    """Ask every `period_s` until the answer is true, or `deadline_s` of `clock` has come.
+    """Poll `condition` every `period_s` until it is true, or until `deadline_s` on `clock`.
 
-    The last answer is returned. The condition is asked at least once, and once more after the
-    deadline: whoever was kept from asking for a while may find that it has come true meanwhile.
-    Errors: whatever `condition` raises.
+    Returns the last value. The condition is polled at least once, and once more after the deadline,
+    since it may have become true while the caller did not run. Errors: whatever `condition` raises.
     """
     while True:
         late = clock.now_s() >= deadline_s
@@ -83,7 +82,7 @@ def until_it_works(
     *,
     period_s: float = PERIOD_S,
 ) -> _Value:
-    """Act every `period_s` until it raises none of `errors`, and return what it returned.
+    """Call `act` every `period_s` until it raises none of `errors`, and return its value.
 
     Errors: that of the first attempt that begins at or after `deadline_s`, and any other at once.
     """

@@ -1,4 +1,4 @@
-"""Worktrees of a git repository, in a folder that goes away with the run.
+"""Worktrees of a git repository, in a folder that is removed after the run.
 
 Source: git-worktree(1), gitrepository-layout(5).
 """
@@ -19,17 +19,17 @@ _LIMIT_S = 600.0
 
 
 class Worktrees(msgspec.Struct, frozen=True):
-    """Where the worktrees of one run are made."""
+    """Worktrees of one run."""
 
     entry: journal.Entry
 
     @property
     def mark(self) -> dict[str, str]:
-        """Variables of what works in them, by which it is found and ended."""
+        """Environment variables of processes in the worktrees, by which they are found."""
         return {undo.MARK: self.entry.id}
 
     def add(self, name: str, revision: str) -> Path:
-        """Check out a revision; its folder. Errors: ProgramError with what git says."""
+        """Check out a revision and return its folder. Errors: ProgramError with git's message."""
         made = _folder(self.entry) / f"aferir-{self.entry.id}-{name}"
         words = ["git", "-C", self.entry.details["repository"], "worktree", "add", "--quiet"]
         words += ["--detach", str(made), revision]
@@ -37,13 +37,16 @@ class Worktrees(msgspec.Struct, frozen=True):
         return made
 
     def end_processes(self) -> None:
-        """End what was started with the mark and still runs."""
+        """Kill the processes that have the mark."""
         undo.kill_marked(self.entry.id)
 
 
 @contextlib.contextmanager
 def of(repository: Path) -> Iterator[Worktrees]:
-    """Journalled, and removed in the end. Errors: ProgramError where there is no repository."""
+    """Worktrees that are journalled and removed afterwards.
+
+    Errors: ProgramError where there is no repository.
+    """
     words = ["git", "-C", str(repository), "rev-parse", "--path-format=absolute"]
     common = process.run([*words, "--git-common-dir"], timeout_s=_LIMIT_S).stdout.strip()
     details = {"base": tempfile.gettempdir(), "common": common, "repository": str(repository)}
@@ -56,10 +59,10 @@ def of(repository: Path) -> Iterator[Worktrees]:
 
 
 def give_back(entry: journal.Entry) -> None:
-    """End what works there, remove the worktrees, and what the repository knows of them.
+    """Kill the processes in the worktrees, remove them, and their records in the repository.
 
-    git itself would keep one whose making was killed: it is locked meanwhile. Errors: OSError
-    where something stays; the entry stays too then.
+    git itself would keep a worktree whose creation was killed, since it is locked meanwhile.
+    Errors: OSError where something is left; then the entry is left too.
     """
     undo.kill_marked(entry.id)
     undo.remove_tree(_folder(entry))

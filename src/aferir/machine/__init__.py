@@ -1,4 +1,4 @@
-"""What this machine is and can do: facts for provenance, findings for `aferir doctor`."""
+"""Describes this machine: facts for the provenance, findings for `aferir doctor`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["describe", "findings", "host_limits"]
 
 
 def findings() -> list[Finding]:
-    """Whatever bears upon the quality of results here, each with the command that mends it."""
+    """Findings that affect the quality of results on this machine, with remedies."""
     return [*privileges.findings(), *capabilities.findings(facts.collect())]
 
 
 def describe() -> dict[str, Any]:
-    """Machine and software as JSON for the provenance of a run: keys `machine`, `software`."""
+    """Machine and software for the provenance of a run, with the keys `machine` and `software`."""
     found: dict[str, Any] = msgspec.to_builtins(
         {"machine": facts.collect(), "software": facts.software()}
     )

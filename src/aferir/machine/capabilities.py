@@ -1,4 +1,4 @@
-"""What in the state of a machine makes results noisier, or cannot be seen: pure judgement."""
+"""Findings about a machine's state that adds noise to results or cannot be observed. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _NO_QUOTA = "start the container around aferir without --cpus, or the service wi
 _NO_SET = "start the container around aferir without --cpuset-cpus, or aferir without taskset"
 _NO_MEMORY_LIMIT = "start the container around aferir without --memory, or with more of it"
 _BUSY_PER_CPU = 0.3
-"""Runnable tasks per CPU, a minute's average, above which others clearly take part."""
+"""One-minute load average per CPU above which other programs clearly compete."""
 
 
 def findings(machine: MachineFacts) -> list[Finding]:
-    """What it can do: virtualisation, clock, frequency, load, steal, page merging, groups."""
+    """Findings about virtualisation, clock, frequency, load, steal, page merging and groups."""
     return [
         _virtualisation(machine),
         _clock(machine),
@@ -92,7 +92,7 @@ def _own_group(machine: MachineFacts) -> list[Finding]:
 
 
 def limits(machine: MachineFacts) -> list[Finding]:
-    """What a container, or whoever made the control groups around us, keeps from all we run."""
+    """Findings about limits that control groups around aferir impose on all programs."""
     found = []
     if len(machine.allowed_cpus) < machine.cpus:
         numbers = ", ".join(map(str, machine.allowed_cpus))

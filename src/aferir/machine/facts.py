@@ -1,4 +1,4 @@
-"""What this machine is, for the provenance of every result."""
+"""Facts about this machine, for the provenance of every result."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ _CPU = Path("/sys/devices/system/cpu")
 
 
 class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine as it was when a run was made. Text is empty where the kernel does not say."""
+    """A machine as it was when a run was made.
+
+    Text is empty where the kernel does not report it.
+    """
 
     cpu_model: str
     cpus: int
-    """CPUs that are online."""
+    """Number of online CPUs."""
     allowed_cpus: tuple[int, ...]
-    """Those that this process may use."""
+    """Numbers of the CPUs that this process may use."""
     threads_per_core: int
     caches: tuple[parse.Cache, ...]
     memory_bytes: int
@@ -46,31 +49,31 @@ class MachineFacts(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str
     architecture: str
     virtualisation: str
-    """`none`, or who virtualises, in the words of systemd-detect-virt(1)."""
+    """`none`, or the hypervisor as named by systemd-detect-virt(1)."""
     clock_source: str
     frequency_governor: str
-    """Empty: no cpufreq, so the frequency is out of sight."""
+    """Frequency governor; empty: no cpufreq, so the frequency cannot be read."""
     turbo: str
     mitigations: dict[str, str]
     cgroups: str
-    """`v1`, `v2`, `hybrid` or `none`."""
+    """Version of control groups: `v1`, `v2`, `hybrid` or `none`."""
     own_group: str
-    """The control group that holds this process back, and how; empty: none does."""
+    """Control group that limits this process, and how; empty: there is none."""
     limits: Limits = Limits()
-    """What the control groups around us leave us of all this, e.g. those of a container."""
+    """Limits of control groups around us, e.g. those of a container."""
     transparent_huge_pages: str
     ksm: bool
-    """Whether the kernel merges equal pages: it hides memory that guests use."""
+    """True if the kernel merges equal pages, which hides memory that guests use."""
     load: tuple[float, float, float]
     steal_s: float
-    """CPU seconds that a hypervisor took away since boot, all CPUs."""
+    """CPU time in s that a hypervisor took since boot, over all CPUs."""
     uptime_s: float
     boot_id: str
     host_name: str
 
 
 class Software(msgspec.Struct, frozen=True, kw_only=True):
-    """What measured: versions, command line, revision, start."""
+    """Software that measured: versions, command line, revision, start time."""
 
     aferir: str
     python: str
@@ -78,12 +81,12 @@ class Software(msgspec.Struct, frozen=True, kw_only=True):
     tools: dict[str, str]
     command_line: tuple[str, ...]
     git_revision: str
-    """Revision of the source tree that aferir runs from; empty where it is installed."""
+    """Revision of the source tree from which aferir runs; empty for an installed one."""
     started_unix_ns: int
 
 
 def collect() -> MachineFacts:
-    """Read them all; never fails for a file that is missing."""
+    """Facts about this machine; missing files never cause an error."""
     cpu = parse.processor(_read("/proc/cpuinfo"))
     meminfo = _read("/proc/meminfo")
     return MachineFacts(
@@ -120,7 +123,7 @@ def collect() -> MachineFacts:
 
 
 def host_limits() -> HostLimits:
-    """What this process may use of the machine."""
+    """Resources of the machine that this process may use."""
     around = own_group.limits(*_groups(), _read)
     return HostLimits(
         cpus=tuple(sorted(os.sched_getaffinity(0))),
@@ -130,7 +133,7 @@ def host_limits() -> HostLimits:
 
 
 def software(command_line: Sequence[str] = ()) -> Software:
-    """What measures here and now; `command_line` is ours where none is given."""
+    """Software of this process; `command_line` defaults to our own."""
     return Software(
         aferir=aferir.__version__,
         python=platform.python_version(),
@@ -143,7 +146,7 @@ def software(command_line: Sequence[str] = ()) -> Software:
 
 
 def tool_version(name: str) -> str:
-    """The first line that `--version` of one of our tools prints; empty where it is missing."""
+    """First line of a tool's `--version`; empty where it is not installed."""
     try:
         done = process.run(list(_TOOLS[name]), timeout_s=20, check=False)
     except AferirError:
@@ -152,12 +155,12 @@ def tool_version(name: str) -> str:
 
 
 def os_release() -> dict[str, str]:
-    """os-release(5) of this host."""
+    """Values of this host's os-release(5)."""
     return parse.key_values(_read("/etc/os-release") or _read("/usr/lib/os-release"))
 
 
 def usable_memory_bytes() -> int:
-    """Memory of this machine, or what a control group around us leaves of it."""
+    """Memory in bytes of this machine, or the limit of a control group around us."""
     total = parse.meminfo_bytes(_read("/proc/meminfo"))
     limit = own_group.limits(*_groups(), _read).memory_bytes
     return total if limit is None else min(total, limit)
@@ -168,7 +171,7 @@ def _groups() -> tuple[str, str]:
 
 
 def _read(path: str | Path) -> str:
-    """A text file without its last newline; empty where it cannot be read."""
+    """Content of a text file without final newlines; empty where it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace").strip("\n")
     except OSError:
@@ -176,7 +179,7 @@ def _read(path: str | Path) -> str:
 
 
 def last_level_caches_bytes() -> int:
-    """All caches of the last level together, each once however many CPUs share it; 0: not told."""
+    """Total size of all last-level caches in bytes, shared ones counted once; 0: not reported."""
     found: dict[tuple[int, str], int] = {}
     for folder in _CPU.glob("cpu[0-9]*/cache/index*"):
         if _read(folder / "type") != "Instruction":
@@ -211,7 +214,7 @@ def _virtualisation(*, hypervisor: bool) -> str:
 
 
 def _container() -> str:
-    """What the manager of a container told its first program (systemd's container interface)."""
+    """Container manager, as told to process 1 (systemd's container interface); else empty."""
     for pair in _read("/proc/1/environ").split("\0"):
         if pair.startswith("container="):
             return pair.partition("=")[2]

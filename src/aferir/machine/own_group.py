@@ -1,8 +1,8 @@
-"""The control groups that this process runs in, and what they take from it: pure reading of text.
+"""Limits of the control groups in which this process runs, from text files. Pure.
 
-Of a container around us only its own groups are seen: they are where the hierarchies are mounted.
-Sources: cgroups(7), proc_pid_mountinfo(5), Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/
-memory.rst and scheduler/sched-bwc.rst.
+Inside a container only its own groups are visible, at the mount points of the hierarchies. Sources:
+cgroups(7), proc_pid_mountinfo(5), Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst and
+scheduler/sched-bwc.rst.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 _USUAL = (("cpu.shares", 1024), ("cpu.weight", 100))
-"""What a group has unless somebody sets it, in version 1 and 2."""
+"""Default weights of a group, in version 1 and 2."""
 _LARGEST = 2**60
-"""A limit of memory beyond that is none: version 1 writes what fits into its counter."""
+"""Memory limit in bytes from which on there is none: version 1 writes its largest counter."""
 
 Read = Callable[[Path], str]
-"""The text of a file, empty where there is none."""
+"""Reads the text of a file; empty where there is none."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What all that runs in our control groups may use together; None: no limit."""
+    """Limits on everything in our control groups together; None: no limit."""
 
     cpus: float | None = None
-    """CPU time for each second, by the smallest quota of the groups above."""
+    """CPU time per second in s, by the smallest quota among the group and its ancestors."""
     memory_bytes: int | None = None
 
 
 class _Group(msgspec.Struct, frozen=True):
     path: PurePosixPath
-    """Below where the hierarchy is mounted; empty: that is it."""
+    """Path below the mount point of the hierarchy; empty: the mount point itself."""
     folder: Path
 
 
 def held_back(memberships: str, mounts: str, read: Read) -> str:
-    """The nearest group around a process that ranks low or has a quota, and how; empty: none.
+    """Nearest group around a process with a low weight or a quota, and how; empty: none.
 
-    A group at the top of what is mounted is not told: others that we start are in it too.
-    `memberships`: text of /proc/PID/cgroup; `mounts`: of /proc/PID/mountinfo.
+    The topmost visible group is not reported, because programs that we start are in it too.
+    `memberships` is the text of /proc/PID/cgroup, `mounts` that of /proc/PID/mountinfo.
     """
     for group in _groups(memberships, mounts, "cpu"):
         if group.path.name and (how := _how(group.folder, read)):
@@ -49,7 +49,7 @@ def held_back(memberships: str, mounts: str, read: Read) -> str:
 
 
 def limits(memberships: str, mounts: str, read: Read) -> Limits:
-    """The smallest limits of our own groups and all above that can be seen."""
+    """Smallest limits among our own groups and their visible ancestors."""
     quotas = [_quota(group.folder, read) for group in _groups(memberships, mounts, "cpu")]
     sizes = [_memory(group.folder, read) for group in _groups(memberships, mounts, "memory")]
     return Limits(
@@ -59,7 +59,7 @@ def limits(memberships: str, mounts: str, read: Read) -> Limits:
 
 
 def _groups(memberships: str, mounts: str, controller: str) -> Iterator[_Group]:
-    """Our group of each hierarchy that can have the controller, then all above it."""
+    """Our group in each hierarchy that may have the controller, followed by its ancestors."""
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
         _, _, _, root, point, *_ = [*fields.split(" "), "", "", "", "", ""]
@@ -80,14 +80,14 @@ def _path(memberships: str, controller: str) -> PurePosixPath:
 
 
 def _below(path: PurePosixPath, root: PurePosixPath) -> PurePosixPath:
-    """A group as seen from the one that is mounted; empty where it is that, or out of sight."""
+    """Path of a group relative to the mounted one; empty where it is that, or not visible."""
     if path.is_relative_to(root) and ".." not in path.parts:
         return path.relative_to(root)
     return PurePosixPath()
 
 
 def _plain(field: str) -> str:
-    r"""A space is written as \040, and so on."""
+    r"""A field with octal escapes decoded, e.g. \040 to a space."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), field)
 
 
@@ -103,7 +103,7 @@ def _how(group: Path, read: Read) -> str:
 
 
 def _quota(group: Path, read: Read) -> float | None:
-    """CPUs that a group may use; None: all of them."""
+    """CPUs that a group may use by its quota; None: unlimited."""
     version_1 = f"{read(group / 'cpu.cfs_quota_us')} {read(group / 'cpu.cfs_period_us')}"
     quota, _, period = (read(group / "cpu.max") or version_1).partition(" ")
     if quota.isdecimal() and period.isdecimal() and int(period) > 0:

@@ -1,4 +1,4 @@
-"""Which Debian package gives which program, and the command line that installs it."""
+"""Maps programs to Debian packages, and composes the commands that install them."""
 
 from __future__ import annotations
 
@@ -42,32 +42,32 @@ PACKAGE_OF = {
     "unshare": "util-linux",
 }
 _KEYRING = "debian-archive-keyring"
-"""Comes with mmdebstrap: without it apt trusts no Debian mirror."""
+"""Package that mmdebstrap needs: without it apt trusts no Debian mirror."""
 
 
 _INSTALL = re.compile(r"apt-get install((?: --?[a-z-]+)*(?: (?!then\b)[a-z0-9][a-z0-9.+-]*)+)")
 
 
 def named_in(remedy: str) -> tuple[str, ...]:
-    """Packages of the command lines of apt in a remedy; none where it is another one."""
+    """Packages in the apt commands of a remedy; empty for other remedies."""
     words = [word for found in _INSTALL.findall(remedy) for word in found.split()]
     return tuple(word.rstrip(".") for word in words if not word.startswith("-"))
 
 
 def search_path() -> str:
-    """PATH with the folders of system programs, which an ordinary user's may lack."""
+    """PATH with the folders of system programs added, which an ordinary user's may lack."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
 def missing(programs: Sequence[str]) -> list[str]:
-    """Those programs that are not on this machine."""
+    """Programs that are not installed on this machine."""
     return [name for name in programs if shutil.which(name, path=search_path()) is None]
 
 
 def install_command(programs: Sequence[str]) -> str:
-    """What to type to get those programs, or what kind of host would have them.
+    """Command that installs those programs, or a sentence about hosts that have them.
 
-    Reads whether there is an apt-get or a dnf, and whether we are root.
+    Checks for apt-get and dnf, and whether we are root.
     """
     wanted = sorted({PACKAGE_OF.get(name, name) for name in programs})
     if "mmdebstrap" in wanted:
@@ -77,7 +77,7 @@ def install_command(programs: Sequence[str]) -> str:
 
 
 def command(wanted: Sequence[str], sudo: str, *, has_apt: bool, has_dnf: bool) -> str:
-    """The command line for those Debian packages."""
+    """Command that installs those Debian packages."""
     names = " ".join(wanted)
     if has_apt:
         return f"{sudo}apt-get install --no-install-recommends -y {names}"

@@ -1,4 +1,4 @@
-"""Pure readers of the kernel's text files: text in, values out."""
+"""Parses the kernel's text files: pure functions."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 class Processor(msgspec.Struct, frozen=True):
-    """What /proc/cpuinfo says of the first CPU."""
+    """First CPU of /proc/cpuinfo."""
 
     model: str
     hypervisor: bool
-    """The flag that a hypervisor sets for its guests (CPUID leaf 1, ECX bit 31)."""
+    """True if the CPU flag of hypervisors is set (CPUID leaf 1, ECX bit 31)."""
     flags: tuple[str, ...]
 
 
 class Cache(msgspec.Struct, frozen=True):
-    """One level of one CPU's caches."""
+    """One cache of a CPU."""
 
     level: int
     kind: str
     size_bytes: int
     shared_by: int
-    """CPUs that share it."""
+    """Number of CPUs that share it."""
 
 
 def processor(cpuinfo: str) -> Processor:
-    """The first block of /proc/cpuinfo; on ARM the model is its implementer and part."""
+    """First block of /proc/cpuinfo; on ARM the model is composed of implementer and part."""
     fields: dict[str, str] = {}
     for line in cpuinfo.split("\n\n", 1)[0].splitlines():
         key, separator, value = line.partition(":")
@@ -43,19 +43,19 @@ def processor(cpuinfo: str) -> Processor:
 
 
 def meminfo_bytes(meminfo: str, key: str = "MemTotal") -> int:
-    """One line of /proc/meminfo in bytes; 0 where it is missing."""
+    """Value of one line of /proc/meminfo in bytes; 0 where it is missing."""
     found = re.search(rf"^{re.escape(key)}:\s*(\d+)(?: kB)?$", meminfo, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
 
 
 def size_bytes(text: str) -> int:
-    """`32K`, `1M` of sysfs in bytes; 0 where it cannot be read."""
+    """A size of sysfs such as `32K` or `1M` in bytes; 0 where it cannot be parsed."""
     found = re.fullmatch(r"(\d+)([KMG]?)", text.strip())
     return int(found[1]) * _SIZES[found[2]] if found else 0
 
 
 def cpu_list(text: str) -> tuple[int, ...]:
-    """`0-3,8` as the kernel writes sets of CPUs (cpuset(7), list format)."""
+    """CPUs of a list such as `0-3,8` (cpuset(7), list format)."""
     cpus: set[int] = set()
     for part in text.strip().split(","):
         found = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
@@ -66,7 +66,7 @@ def cpu_list(text: str) -> tuple[int, ...]:
 
 
 def key_values(text: str) -> dict[str, str]:
-    """A file of shell assignments such as os-release(5)."""
+    """Values of a file of shell assignments such as os-release(5)."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         key, separator, value = line.strip().partition("=")
@@ -76,13 +76,16 @@ def key_values(text: str) -> dict[str, str]:
 
 
 def chosen(text: str) -> str:
-    """`madvise` out of `always [madvise] never`; the text itself where nothing is chosen."""
+    """Selected word, e.g.
+
+    `madvise` of `always [madvise] never`; the text itself if there is none.
+    """
     found = re.search(r"\[([^]]*)\]", text)
     return found[1] if found else text.strip()
 
 
 def steal_s(stat: str, ticks_per_s: int) -> float:
-    """CPU time that the hypervisor gave to others, all CPUs, since boot (proc(5), /proc/stat)."""
+    """CPU time in s that the hypervisor took since boot, over all CPUs (proc(5), /proc/stat)."""
     fields = stat.split("\n", 1)[0].split()
     if fields[:1] != ["cpu"] or len(fields) < 9 or not fields[8].isdigit():
         return 0.0
@@ -90,7 +93,7 @@ def steal_s(stat: str, ticks_per_s: int) -> float:
 
 
 def load(loadavg: str) -> tuple[float, float, float]:
-    """The three averages of /proc/loadavg; zeros where it cannot be read."""
+    """Load averages of /proc/loadavg; zeros where it cannot be parsed."""
     try:
         one, five, fifteen = (float(field) for field in loadavg.split()[:3])
     except ValueError:
@@ -99,11 +102,11 @@ def load(loadavg: str) -> tuple[float, float, float]:
 
 
 def virtualisation(dmi: str, *, hypervisor: bool, container: str, kvm_clock: bool) -> str:
-    """Who virtualises this machine, as systemd-detect-virt(1) would call it; `none` else.
+    """Hypervisor of this machine, as named by systemd-detect-virt(1); else `none`.
 
-    `dmi` is vendor and product from /sys/class/dmi/id, `container` the variable of that name in
-    the environment of process 1. A machine without DMI and with the paravirtual clock of KVM
-    (Firecracker, microvm) is `kvm`.
+    `dmi` is vendor and product from /sys/class/dmi/id, `container` the variable of that name in the
+    environment of process 1. A machine without DMI but with KVM's paravirtual clock (Firecracker,
+    microvm) is `kvm`.
     """
     if container:
         return container
@@ -133,5 +136,5 @@ _VENDORS: tuple[tuple[str, str], ...] = (
 
 
 def unique_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
-    """Caches in order of level, each kind once."""
+    """Caches sorted by level, without duplicates."""
     return tuple(sorted(set(caches), key=lambda cache: (cache.level, cache.kind)))

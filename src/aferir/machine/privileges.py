@@ -1,4 +1,4 @@
-"""What we are allowed to do here."""
+"""Permissions of this process."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from aferir.model.finding import Finding
 
 
 def is_root() -> bool:
-    """Whether we may make containers and control groups."""
+    """True if we may make containers and control groups."""
     return os.geteuid() == 0
 
 
 def as_root_command() -> str:
-    """The command line of this program, to be typed again with sudo(8)."""
+    """Command line of this program, to be repeated with sudo(8)."""
     program = Path(sys.argv[0]).name
     if program != "aferir" and not program.startswith("aferir"):
         return "sudo aferir ..."
@@ -24,9 +24,9 @@ def as_root_command() -> str:
 
 
 def user_namespaces() -> bool:
-    """Whether an ordinary user may make a user namespace (user_namespaces(7)).
+    """True if an ordinary user may make a user namespace (user_namespaces(7)).
 
-    The second file is Debian's, the third Ubuntu's; either may forbid what the kernel can do.
+    The second file is Debian's, the third Ubuntu's; either may forbid it.
     """
     if not Path("/proc/self/ns/user").exists():
         return False
@@ -39,7 +39,7 @@ def user_namespaces() -> bool:
 
 
 def kvm_device() -> str:
-    """`absent`, `forbidden` or `open`. An open one need not work: a guest must be booted."""
+    """`absent`, `forbidden` or `open`; only booting a guest shows whether an open one works."""
     device = Path("/dev/kvm")
     if not device.exists():
         return "absent"
@@ -47,7 +47,7 @@ def kvm_device() -> str:
 
 
 def findings() -> list[Finding]:
-    """Root, user namespaces and the right to use KVM."""
+    """Findings about root, user namespaces and access to KVM."""
     found = []
     if is_root():
         found.append(Finding("privileges", "ok", "running as root"))

@@ -1,4 +1,4 @@
-"""How CPUs hang together: which are threads of one core, and which memory is near to them."""
+"""Topology of CPUs: threads of the same core, and NUMA nodes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _NODE = re.compile(r"node(\d+)")
 
 
 class Processor(msgspec.Struct, frozen=True, kw_only=True):
-    """One CPU as the kernel numbers them: a core, or one of its threads (SMT)."""
+    """One CPU in the kernel's numbering: a core, or one of its hardware threads (SMT)."""
 
     number: int
     core: int
-    """The same for all threads of one: the number of the first of them."""
+    """Identifier shared by all threads of a core: the number of its first thread."""
     package: int = 0
     memory: int = 0
-    """Its NUMA node."""
+    """NUMA node of the CPU."""
 
 
 def read(numbers: Iterable[int], folder: Path = _FOLDER) -> tuple[Processor, ...]:
-    """Those CPUs; one whose place the kernel does not tell is a core of its own.
+    """Topology of those CPUs; one whose topology is unknown is its own core.
 
     Source: Documentation/ABI/stable/sysfs-devices-system-cpu.
     """
@@ -44,9 +44,9 @@ def _read(number: int, folder: Path) -> Processor:
 
 
 def _core(topology: Path, number: int) -> int:
-    """A core by the threads that share it.
+    """Core of a CPU, identified by its first thread.
 
-    Numbers of cores come again in other dies and clusters.
+    Core ids are not used, because they repeat in other dies and clusters.
     """
     for name in ("core_cpus_list", "thread_siblings_list"):
         if threads := parse.cpu_list(_text(topology / name)):

@@ -1,4 +1,4 @@
-"""Run folders: written as the run goes, so that a crash at any moment loses one repetition at most.
+"""Run folders: written during the run, so that a crash loses at most one repetition.
 
 A run is one folder:
 
@@ -11,8 +11,8 @@ A run is one folder:
     complete.json      only once the run is done, with the number of its records
     lock               held by the process that writes
 
-What is reported of it is written beside these, see `reported`; `records.damaged-1.jsonl` is what
-was there before a run went on whose records had been damaged.
+Reports are written into the same folder, see `reported`; `records.damaged-1.jsonl` is a copy of
+damaged records from before the run was continued.
 """
 
 from __future__ import annotations

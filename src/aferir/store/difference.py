@@ -1,7 +1,7 @@
-"""Whether two plans are the same experiment, and if not, where they differ first. Pure.
+"""Decides whether two plans are the same experiment, and finds their first difference. Pure.
 
-What nothing that is measured depends on may differ: words for the reader, the time limit of the
-run, and a few kilobytes of memory, which differ with the kernel and with what a balloon has taken.
+Differences that affect no measurement are permitted: titles, the time limit of the run, and up to 1
+% of memory, which varies with the kernel and with balloon drivers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _FREE = ("title", "time_limit_s", "metric")
 
 
 def difference(kept: Mapping[str, Any], wanted: Plan) -> str:
-    """The first thing that matters, as `what was A and is B`; empty: one experiment.
+    """First relevant difference, as `what was A and is B`; empty: the same experiment.
 
-    `kept` is a plan as a run's folder has it: with the own keys of all kinds of environment.
+    `kept` is a plan as stored in a run folder, with the keys of all kinds of environment.
     """
     new = msgspec.to_builtins(wanted)
     sizes = {spec["name"]: spec["memory_bytes"] for spec in kept["environments"]}
@@ -28,7 +28,7 @@ def difference(kept: Mapping[str, Any], wanted: Plan) -> str:
 
 
 def carried_over(earlier: Plan, wanted: Plan) -> Plan:
-    """The plan to go on with: as it began, with the words and the time limit that are asked now."""
+    """Plan to continue with: the earlier one with the present title and time limit."""
     sizes = {spec.name: spec.memory_bytes for spec in earlier.environments}
     environments = tuple(
         msgspec.structs.replace(spec, memory_bytes=sizes.get(spec.name, spec.memory_bytes))
@@ -38,7 +38,7 @@ def carried_over(earlier: Plan, wanted: Plan) -> Plan:
 
 
 def _essence(plan: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
-    """A plan without what does not matter; memory that is nearly that in `sizes` is that."""
+    """A plan without irrelevant parts; memory close to that in `sizes` is replaced by it."""
     environments = [
         {**spec, "memory_bytes": _nearly(spec["memory_bytes"], sizes.get(spec["name"]))}
         for spec in plan["environments"]
@@ -72,7 +72,7 @@ def _is_list(value: object) -> bool:
 
 
 def _named(items: object) -> dict[str, object]:
-    """The members of a list by the names they carry, or by their places."""
+    """Members of a list by their id or name, or by position."""
     assert isinstance(items, Sequence)
     return {
         str((item.get("id") or item.get("name")) if isinstance(item, Mapping) else place): item

@@ -1,4 +1,4 @@
-"""Samples of runs as one tidy table: a Parquet file, or SQL over many runs."""
+"""Exports the samples of runs as one tidy table: to Parquet, or for SQL queries."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ COLUMNS = {
     "warnings": "VARCHAR",
     "failure": "VARCHAR",
 }
-"""Name and SQL type of each column. `factors` is JSON, `warnings` codes joined by commas; a
-failed repetition is one row without a metric. Values of a series have the name of what they lie
-along in `along`, and their place in `at` (a number) or `category` (a word)."""
+"""Name and SQL type of each column. `factors` is JSON, `warnings` are codes joined by commas; a
+failed repetition is one row without a metric. Values of a series have the quantity of their places
+in `along`, and the place in `at` (a number) or `category` (a word).
+"""
 
 
 def rows(run: Run) -> Iterator[dict[str, object]]:
-    """One row a sample or a value of a series, in the order of the records."""
+    """One row for each sample and each value of a series, in the order of the records."""
     for record in run.records:
         common = _common(run, record)
         for sample in record.samples:
@@ -69,9 +70,9 @@ def rows(run: Run) -> Iterator[dict[str, object]]:
 
 
 def export_parquet(runs: Sequence[Run], path: Path) -> int:
-    """Write all samples of `runs` to one Parquet file; how many rows it has.
+    """Write all samples of `runs` to one Parquet file; returns the number of rows.
 
-    Errors: UsageError where the file cannot be written; then one that was there is as it was.
+    Errors: UsageError where the file cannot be written; an earlier file then stays unchanged.
     """
     beside = path.with_name(unique(".writing-"))
     with _table(runs) as connection:
@@ -106,7 +107,7 @@ def query(sql: str, runs: Sequence[Run]) -> tuple[tuple[str, ...], list[tuple[ob
 
 
 def _table(runs: Sequence[Run]) -> duckdb.DuckDBPyConnection:
-    """A database in memory whose one table is `samples`."""
+    """In-memory database with the single table `samples`."""
     connection = duckdb.connect()
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as stream:
         for run in runs:

@@ -1,4 +1,4 @@
-"""Records as lines of JSON, and what a crash may have left of the last one. Pure."""
+"""Encodes records as lines of JSON, and handles lines that a crash left incomplete. Pure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import msgspec
 from aferir.model.record import Record
 
 Key = tuple[str, int, bool]
-"""Cell, repetition, warm-up: what occurs once in a run."""
+"""Cell, repetition, warm-up: unique within a run."""
 
 
 def key_of(record: Record) -> Key:
-    """What identifies a record within its run."""
+    """Key that identifies a record within its run."""
     return (record.cell, record.repetition, record.warmup)
 
 
 def encode_line(record: Record) -> bytes:
-    """One line, its newline included. ValueError for a sample that JSON cannot hold."""
+    """One line with its newline. Errors: ValueError for a value that JSON cannot represent."""
     for sample in record.samples:
         if not math.isfinite(sample.value):
             raise ValueError(f"{sample.metric} of {record.cell} is {sample.value}")
@@ -31,11 +31,11 @@ def encode_line(record: Record) -> bytes:
 
 
 def decode_lines(content: bytes) -> tuple[list[Record], int]:
-    """All whole records, and how many bytes they take.
+    """All complete records, and the number of bytes that they occupy.
 
-    Each line was synced before the next was begun, so that only the last one can be torn: one
-    without its newline, or one that is unreadable with nothing after it, never happened.
-    Errors: ValueError naming the line where one before the last is unreadable or comes twice.
+    Each line is synced before the next one is written, so only the last one can be incomplete: if
+    it lacks its newline, or is unreadable, it is ignored. Errors: ValueError with the line's number
+    where an earlier line is unreadable or a key occurs twice.
     """
     lines = [line + b"\n" for line in content.split(b"\n")[:-1]]
     records: list[Record] = []
@@ -54,9 +54,9 @@ def decode_lines(content: bytes) -> tuple[list[Record], int]:
 
 
 def salvage(content: bytes) -> tuple[bytes, list[str]]:
-    """All lines that are whole and come for the first time, and what is wrong with each other.
+    """All valid lines with new keys, and a message about each of the others.
 
-    A torn last line never happened, and is no damage: see `decode_lines`.
+    An incomplete last line is ignored and not reported: see `decode_lines`.
     """
     kept: list[bytes] = []
     problems: list[str] = []

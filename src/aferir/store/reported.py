@@ -1,4 +1,4 @@
-"""Which files a report consists of, and whether they tell of the run as it is."""
+"""Files of a report, and whether they describe the present state of the run."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ FORMS = {
     "summary": "summary.csv",
     "json": "report.json",
 }
-"""Form to file, in the order of writing: whoever finds the last one finds all of them written."""
+"""File of each form, in the order of writing: if the last one exists, all of them do."""
 
 
 class _Export(msgspec.Struct, frozen=True):
-    """As much of `report.json` as tells of which state of the run it is."""
+    """Part of `report.json` that identifies the state of the run."""
 
     provenance: Provenance | None = None
 
 
 def is_reported(folder: Path) -> bool:
-    """Whether every form is there, and none from before the run was done."""
+    """True if every form exists and was written after the run was complete."""
     if not all((folder / name).is_file() for name in FORMS.values()):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What `aferir run FILE` does with the runs that are there: go on, report, or begin anew."""
+"""Decides what `aferir run FILE` does with existing runs: continue, report, or start anew."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from aferir.store.run import (
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do, and what the user should know of it."""
+    """Decision, with notes for the user."""
 
     step: Literal["begin", "continue", "report"]
     folder: Path | None = None
-    """The run to go on with, or to report."""
+    """Run to continue or to report."""
     notes: tuple[str, ...] = ()
-    """Runs of this experiment that are left as they are, and why, a sentence each."""
+    """One sentence for each run of this experiment that cannot be continued, with the reason."""
 
 
 def choose(
@@ -48,11 +48,11 @@ def choose(
     *,
     reports: bool = False,
 ) -> Choice:
-    """Look for a run of the same plan, on the same processor, that wants something.
+    """Find a run of the same plan on the same processor that is to be continued or reported.
 
-    The newest unfinished one is continued. Where there is none, `reports` are wanted, and the
-    newest complete one has none because its writer was killed or failed, that is written. Runs of
-    this experiment that are newer than its last complete one and cannot be continued are named
+    The newest unfinished one is continued. If there is none and `reports` is set, the newest
+    complete one is reported if its report is missing, because the writer was killed or failed. Runs
+    of this experiment that are newer than its last complete one and cannot be continued are listed
     with the reason.
     """
     notes: list[str] = []
@@ -77,18 +77,18 @@ def choose(
 
 
 def compatible(first: str, second: str) -> bool:
-    """Whether two versions measure alike: same major, and same minor before 1.0 (semver.org)."""
+    """True if two versions measure alike: same major, and before 1.0 same minor (semver.org)."""
     a, b = first.split("."), second.split(".")
     return a[0] == b[0] and (a[0] != "0" or a[1:2] == b[1:2])
 
 
 def _is_of(summary: RunSummary, plan: Plan) -> bool:
-    """Whether it is a run of that experiment, by what its manifest or else its folder is called."""
+    """True if it is a run of that experiment, by the name in its manifest or of its folder."""
     return summary.name == plan.name or summary.folder.name.startswith(f"{plan.name}-2")
 
 
 def _obstacle(summary: RunSummary, plan: Plan, version: str, facts: Mapping[str, Any]) -> str:
-    """Why the run cannot be gone on with, or reported; empty: it can."""
+    """Reason why the run cannot be continued or reported; empty: it can."""
     if summary.status == "unreadable":
         return summary.note
     try:
@@ -99,13 +99,13 @@ def _obstacle(summary: RunSummary, plan: Plan, version: str, facts: Mapping[str,
 
 
 def _kept(folder: Path) -> dict[str, Any]:
-    """The plan of a run as it is kept. Errors: UsageError where that is none."""
+    """Stored plan of a run. Errors: UsageError where it is not valid."""
     read_json(folder / PLAN, Plan)
     return read_json(folder / PLAN, dict[str, Any])
 
 
 def _unlike(folder: Path, plan: Plan, version: str, facts: Mapping[str, Any]) -> str:
-    """Why figures of that run and of this plan, here and now, do not belong together."""
+    """Reason why that run and this plan, on this machine, cannot be combined; else empty."""
     manifest = read_manifest(folder)
     if not compatible(manifest.version, version):
         return f"aferir {manifest.version} measured it, and this is {version}"
@@ -119,7 +119,7 @@ def _unlike(folder: Path, plan: Plan, version: str, facts: Mapping[str, Any]) ->
 
 
 def _beyond_repair(summary: RunSummary) -> str:
-    """What is wrong besides lines of records that can be measured again; empty: nothing."""
+    """Damage other than in lines of records, which can be measured again; else empty."""
     folder = summary.folder
     if summary.status == "damaged":
         # Done, by what it says itself: under which conditions the rest was measured, nobody knows.

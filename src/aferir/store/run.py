@@ -1,4 +1,4 @@
-"""Reading run folders."""
+"""Reads run folders."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Value = TypeVar("_Value")
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run folder is."""
+    """Content of a run's manifest."""
 
     format: int
     version: str
@@ -40,14 +40,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """That a run is done."""
+    """Marks a run as complete."""
 
     ended_unix_ns: int
     records: int
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One run as it stands on the disk."""
+    """One run as stored on the disk."""
 
     folder: Path
     manifest: Manifest
@@ -66,11 +66,11 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["complete", "unfinished", "damaged", "unreadable"]
     records: int
     note: str = ""
-    """Why it is called damaged, or unreadable."""
+    """Reason why it is damaged or unreadable."""
 
 
 def open_run(folder: Path) -> Run:
-    """Read a whole run, one that is being written too.
+    """Read a whole run, even while it is being written.
 
     Errors: UsageError where the folder is no run, or is damaged; RefusedError where it may not be
     read. Both name the file.
@@ -89,9 +89,9 @@ def open_run(folder: Path) -> Run:
 
 
 def is_complete(folder: Path, records: int) -> bool:
-    """Whether the run is done; `records` is how many it has.
+    """True if the run is complete; `records` is the number of records found.
 
-    Errors: UsageError where it was done with more or fewer of them: some are lost.
+    Errors: UsageError where it was completed with another number of them, so that some are lost.
     """
     path = folder / COMPLETE
     if not exists(path):
@@ -105,7 +105,7 @@ def is_complete(folder: Path, records: int) -> bool:
 
 
 def exists(path: Path) -> bool:
-    """Whether the file is there. Errors: RefusedError where the folder does not let us see."""
+    """True if the file exists. Errors: RefusedError where the folder is not accessible."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -116,9 +116,9 @@ def exists(path: Path) -> bool:
 
 
 def list_runs(folder: Path) -> list[RunSummary]:
-    """All runs in a folder of runs, the newest first; other things in it are passed over.
+    """All runs in a folder of runs, the newest first; other entries are skipped.
 
-    A run that is damaged, or may not be read, is one of them and says so.
+    Damaged and unreadable runs are listed as such.
     """
     try:
         inside = sorted(folder.iterdir()) if exists(folder) else []
@@ -133,7 +133,7 @@ def list_runs(folder: Path) -> list[RunSummary]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What the folder is. Errors: UsageError where it is no run or a later version's."""
+    """Manifest of a run. Errors: UsageError where it is no run, or of a later version."""
     if not exists(folder / MANIFEST):
         what = "is no run" if folder.is_dir() else "is no folder"
         raise UsageError(
@@ -149,7 +149,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_records(folder: Path) -> tuple[list[Record], int]:
-    """All whole records and the bytes they take; a torn last line is left out."""
+    """All complete records and the number of their bytes; an incomplete last line is left out."""
     path = folder / RECORDS
     try:
         return decode_lines(content_of(path))
@@ -162,9 +162,9 @@ def read_records(folder: Path) -> tuple[list[Record], int]:
 
 
 def content_of(path: Path) -> bytes:
-    """All of a run's file. A pipe in its place is not waited for.
+    """Content of a file of a run; does not block on a pipe in its place.
 
-    Errors: OSError; UsageError where something else than a file has that name.
+    Errors: OSError; UsageError where it is not a regular file.
     """
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
@@ -174,7 +174,7 @@ def content_of(path: Path) -> bytes:
 
 
 def read_json(path: Path, kind: type[_Value]) -> _Value:
-    """One file of a run. Errors: UsageError where it is missing or damaged."""
+    """Decoded content of a file of a run. Errors: UsageError where it is missing or damaged."""
     try:
         return msgspec.json.decode(content_of(path), type=kind)
     except FileNotFoundError as reason:
@@ -186,7 +186,7 @@ def read_json(path: Path, kind: type[_Value]) -> _Value:
 
 
 def _summary(folder: Path) -> RunSummary | None:
-    """What is known of a run; None: it is none."""
+    """Summary of a run; None: the folder is no run."""
     name, created, count = folder.name, 0, 0
     try:
         if not exists(folder / MANIFEST):
@@ -213,7 +213,7 @@ def _summary(folder: Path) -> RunSummary | None:
 
 
 def damaged(path: Path, reason: str) -> UsageError:
-    """The error for a file of a run that is not as it was written."""
+    """Error about a damaged file of a run."""
     return UsageError(
         f"{path} is damaged: {reason}",
         remedy="restore it from a copy, or move the run's folder away and run it again",

@@ -1,4 +1,4 @@
-"""Writing one run: locked against a second writer, every record synced before the next."""
+"""Writes one run: locked against a second writer, every record synced before the next."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _GOES_ON = "and run again: the run goes on where it stopped"
 
 
 class Writer:
-    """The one writer of a run; use it as a context manager so that the lock is given back."""
+    """The only writer of a run; use it as a context manager so that the lock is released."""
 
     def __init__(self, folder: Path, lock: int) -> None:
-        """Take over a locked run folder and drop what a crash tore."""
+        """Open a locked run folder and truncate a record that a crash left incomplete."""
         self.folder = folder
         self._lock = lock
         records, used = read_records(folder)
@@ -63,10 +63,10 @@ class Writer:
             sync_folder(folder)
 
     def append(self, record: Record) -> None:
-        """Keep a record for good: it is on the disk when this returns.
+        """Append a record durably: it is on the disk when this returns.
 
-        Errors: RefusedError where the disk is full, and then nothing of it is kept. A record that
-        is there already, or that holds no finite number, is our own mistake: ValueError.
+        Errors: RefusedError where the disk is full; then no part of it is stored. ValueError for a
+        record that exists already or has a value that is not finite, which is an internal error.
         """
         if key_of(record) in self._keys:
             raise ValueError(f"repetition {record.repetition} of {record.cell} is recorded already")
@@ -83,15 +83,15 @@ class Writer:
         self.records.append(record)
 
     def write_provenance(self, provenance: Provenance) -> None:
-        """Replace the conditions of the run."""
+        """Replace the provenance of the run."""
         self._write(PROVENANCE, _pretty(provenance))
 
     def write_plan(self, plan: Plan) -> None:
-        """Replace the plan by one that differs in nothing that is measured: see `difference`."""
+        """Replace the plan by one that differs in nothing relevant: see `difference`."""
         self._write(PLAN, _pretty(plan))
 
     def finish(self) -> None:
-        """Mark the run as done: it will not be resumed."""
+        """Mark the run as complete, so that it is not resumed."""
         ending = Ending(ended_unix_ns=time.time_ns(), records=len(self.records))
         self._write(COMPLETE, _pretty(ending))
 
@@ -107,7 +107,7 @@ class Writer:
             raise going_on(refused(reason, self.folder / name, "written")) from None
 
     def close(self) -> None:
-        """Give the lock back. May be called twice."""
+        """Release the lock. May be called twice."""
         if self._lock >= 0:
             os.close(self._handle)
             os.close(self._lock)
@@ -128,7 +128,7 @@ class Writer:
 def create_run(runs: Path, plan: Plan, experiment: bytes, provenance: Provenance) -> Writer:
     """Make a new run folder, named after the experiment and the time.
 
-    Errors: UsageError where `runs` cannot be written, or names no folder; nothing stays of it.
+    Errors: UsageError where `runs` cannot be written or is no folder; then nothing is left of it.
     """
     created = time.time_ns()
     try:
@@ -167,12 +167,12 @@ def create_run(runs: Path, plan: Plan, experiment: bytes, provenance: Provenance
 
 
 def continue_run(folder: Path) -> tuple[Writer, Run, tuple[str, ...]]:
-    """Go on with an unfinished run; what is wrong with lines of its records, a sentence each.
+    """Open an unfinished run for writing; returns messages about damaged records too.
 
-    A torn last line is dropped. So are lines that are damaged or come twice, whose repetitions are
-    measured again: what was there before is kept beside.
-    Errors: UsageError where it is complete, damaged otherwise, or being written by another process;
-    RefusedError where it may not be written.
+    An incomplete last line is dropped. So are lines that are damaged or have a duplicate key; their
+    repetitions are measured again, and the old file is copied. Errors: UsageError where the run is
+    complete, damaged otherwise, or locked by another process; RefusedError where it is not
+    writable.
     """
     read_manifest(folder)
     if exists(folder / COMPLETE):
@@ -188,7 +188,7 @@ def continue_run(folder: Path) -> tuple[Writer, Run, tuple[str, ...]]:
 
 
 def _mend(folder: Path) -> tuple[str, ...]:
-    """Leave out damaged lines of the records, and say which."""
+    """Remove damaged lines from the records; returns a message about each."""
     path = folder / RECORDS
     if not exists(path):
         return ()
@@ -208,7 +208,7 @@ def _mend(folder: Path) -> tuple[str, ...]:
 
 
 def content_hash(experiment: bytes) -> str:
-    """The hash of an experiment file: the same content is the same experiment."""
+    """SHA-256 of an experiment file: equal content is the same experiment."""
     return hashlib.sha256(experiment).hexdigest()
 
 
@@ -227,7 +227,7 @@ def _new_folder(runs: Path, name: str, created_unix_ns: int) -> Path:
 
 
 def _take_lock(folder: Path) -> int:
-    """flock(2) is given back by the kernel when we end, however we end."""
+    """Lock the folder by flock(2), which the kernel releases when this process ends."""
     with refusals(folder / LOCK, "written"):
         handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
@@ -249,13 +249,13 @@ def _take_lock(folder: Path) -> int:
 
 
 def going_on(error: RefusedError) -> RefusedError:
-    """The same with the word that nothing of what was measured is lost."""
+    """The same error, with the addition that all recorded repetitions are preserved."""
     remedy = error.remedy or "mend that"
     return RefusedError(error.message, remedy=f"{remedy}, {_GOES_ON}")
 
 
 def _write_all(handle: int, content: bytes, offset: int) -> None:
-    """A disk that is nearly full takes a part first and refuses the rest at the next write."""
+    """Write all bytes, in several calls if needed: a nearly full disk accepts only a part."""
     while content:
         written = os.pwrite(handle, content, offset)
         content, offset = content[written:], offset + written

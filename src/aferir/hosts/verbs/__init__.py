@@ -1,4 +1,4 @@
-"""Other hosts of an experiment: what they are, and what was left on them.
+"""Describe the other hosts of an experiment, or clean up on them.
 
 Hosts are the [[host]] tables of an experiment file, or of a file with nothing else in it.
 """
@@ -23,5 +23,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what the chosen verb does."""
+    """Execute the chosen verb."""
     return int(options.execute_verb(options))

@@ -1,4 +1,4 @@
-"""Reach every host and say what it is, side by side, and what differs between them."""
+"""Connect to every host and describe all of them side by side, with their differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Exit code 3 where a host cannot be used."""
+    """Returns exit code 3 where a host cannot be used."""
     import msgspec
 
     from aferir.hosts import reaching
@@ -73,7 +73,7 @@ def _show(asked: Mapping[str, Asked]) -> None:
 
 
 def _findings(asked: Mapping[str, Asked]) -> dict[tuple[str, str], list[str]]:
-    """What the doctor says of each, by its words: the hosts that it says it of."""
+    """Hosts by the findings of their doctors."""
     where: dict[tuple[str, str], list[str]] = {}
     for name, one in asked.items():
         for finding in one.found.findings if one.found is not None else ():

@@ -1,4 +1,4 @@
-"""Undo on every host what a controller that ended left there."""
+"""Remove from every host what ended controllers left there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Exit code 1 where something stays."""
+    """Returns exit code 1 where something could not be removed."""
     from aferir.hosts import reaching
 
     hosts = reaching.connect(chosen(options))

@@ -1,9 +1,9 @@
-"""Run one command on hosts that are to be alike, rank them, and name the one that differs.
+"""Run one command on hosts that should be alike, rank them, and report those that differ.
 
-All hosts of --hosts run it natively in the same rounds, one after another in an order that changes.
-Hosts are judged among those with the same processor and number of CPUs alone, by how much the
-others differ from one another; whoever is named differs from them by more, and the chance to
-name anybody where all are alike is 5 % at most.
+All hosts of --hosts run it natively in the same rounds, one after another in a changing order.
+Hosts are compared only with those that have the same processor and number of CPUs, and are judged
+by how much these differ from one another. If all hosts are alike, the probability of reporting any
+is at most 5 %.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Measure, rank, name; exit code 1 where a host differs or gave no figure."""
+    """Measure, rank and report; returns exit code 1 where a host differs or has no figure."""
     import msgspec
 
     from aferir import config, machine, probes, registry, runner

@@ -1,4 +1,4 @@
-"""Which hosts a verb is about."""
+"""Options that select hosts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """Declare the file with the hosts, and names to choose some of them."""
+    """Declare the file of hosts, and names that select some of them."""
     parser.add_argument("file", type=Path, metavar="FILE", help="a file with [[host]] tables")
     parser.add_argument("names", nargs="*", metavar="HOST", help="these alone (default: all)")
 
 
 def chosen(options: argparse.Namespace) -> tuple[HostSpec, ...]:
-    """Hosts of the file. Errors: UsageError where it has none, or not those."""
+    """Selected hosts of the file. Errors: UsageError where it lacks them."""
     from aferir import config
 
     known = config.hosts_of(config.read_bytes(options.file), source=str(options.file))
