@@ -1,8 +1,8 @@
-"""The command line: one verb a file; the only folder that prints and exits.
+"""The command line: one verb a file; with the chapters' verbs the only code that prints and exits.
 
-Exit codes: 0 fine; 1 it ran, but a target was missed or a cell failed; 2 the experiment file or
-the command line is wrong, nothing was started; 3 this machine lacks or refuses something that was
-asked for; 4 a program that we ran failed; 70 a fault of aferir's own; 130 interrupted.
+Exit codes: 0 success; 1 it ran, but a target was missed or a cell failed; 2 the experiment file or
+the command line is wrong, and nothing was started; 3 this machine lacks or refuses something that
+was requested; 4 a program that we ran failed; 70 an error in aferir itself; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ exit codes: 0 fine, 1 a target missed or a cell failed, 2 wrong file or command 
 
 
 def entry() -> None:
-    """Console script."""
+    """Entry point of the console script."""
     streams.install()
     try:
         code = main(sys.argv[1:])
@@ -98,7 +98,7 @@ def entry() -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one verb and give its exit code; no traceback reaches a user."""
+    """Run one verb and return its exit code; users never see a traceback."""
     options = parser().parse_args(colocate.separate(mpirun.separate(arguments)))
     try:
         return int(options.execute(options)) or _untold(options)
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _unexpected(options: argparse.Namespace, error: Exception) -> int:
-    """What nobody has foreseen: the operating system's doing, or our own fault."""
+    """Report an unexpected error: a refusal of the operating system, or an error in aferir."""
     if isinstance(error, OSError) and is_refusal(error):
         return _complain(options, refused(error))
     # A library that finds no room for its code is told by words alone.
@@ -123,9 +123,9 @@ def _unexpected(options: argparse.Namespace, error: Exception) -> int:
 
 
 def _untold(options: argparse.Namespace) -> int:
-    """The exit code where all went well but the answer could not be written.
+    """Exit code of a successful command whose answer could not be written.
 
-    What a run has measured and a report's files are on the disk all the same.
+    Results of a run and files of a report are on the disk in any case.
     """
     reason = streams.lost()
     if reason is None:
@@ -137,7 +137,7 @@ def _untold(options: argparse.Namespace) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Make the parser of all verbs; options are declared when their verb is chosen."""
+    """Parser of all verbs; the options of a verb are declared when it is chosen."""
     made = argparse.ArgumentParser(
         prog="aferir",
         description=_DESCRIPTION,
@@ -150,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _complain(options: argparse.Namespace, error: AferirError) -> int:
-    """Say what is wrong, for people and where it was asked for as JSON; its exit code."""
+    """Print an error for people, and as JSON if requested; returns its exit code."""
     message, remedy, code = error.message, error.remedy, error.exit_code
     if getattr(options, "json", False):
         print(json.dumps({"error": {"message": message, "remedy": remedy, "exit_code": code}}))
@@ -165,7 +165,7 @@ class _OwnFault(AferirError):
 
 
 def _own_fault(options: argparse.Namespace, error: Exception) -> int:
-    """Keep the traceback for whoever mends it, in a file and not in the user's face."""
+    """Write the traceback to a file for the developers, and print a short message."""
     import traceback
 
     from aferir.linux.journal import state_folder

@@ -1,9 +1,9 @@
-"""Measure an installed aferir: how fast it starts, what it costs, what a kill leaves, its kernels.
+"""Measure an installed aferir: start-up time, overhead, kill and resume, kernels.
 
-Without a name: the benches there are. Every bench prints one shape: for each figure its name,
-value, unit, n, interval, target and whether it holds, the peer's figure and the ratio.
-Exit code 1 when a target is missed. What compares aferir with its peers, kills and faults it is
-in `benchmarks/` of a clone.
+Without a name: list the benches. Every bench prints the same columns: for each figure its name,
+value, unit, n, interval, target and whether it holds, the peer's figure and the ratio. Exit code 1
+when a target is missed. Benches that compare aferir with its peers, or kill and fault it, are in
+`benchmarks/` of a clone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HELP = "measure aferir itself, beside its peers"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what every bench is told."""
+    """Declare the options that all benches share."""
     parser.add_argument("bench", nargs="?", metavar="NAME", help="which one; none: list them")
     parser.add_argument("--quick", action="store_true", help="end within 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -54,7 +54,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def choose(options: argparse.Namespace, benches: Mapping[str, ModuleType]) -> int:
-    """Run the bench that `options` name, or list `benches`. Errors: UsageError."""
+    """Run the bench that `options` select, or list `benches`. Errors: UsageError."""
     if options.bench is None:
         for name, module in benches.items():
             print(f"{name:10} {module.HELP}")
@@ -106,7 +106,7 @@ def _peers(given: list[str], known: tuple[str, ...]) -> dict[str, Path]:
 
 
 class _Line:
-    """Progress on standard error: a bar on a terminal, a line a step elsewhere."""
+    """Progress on standard error: a bar on a terminal, one line for each step elsewhere."""
 
     def __init__(self, *, quiet: bool) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -134,7 +134,7 @@ class _Line:
         self._bar.stop()
 
     def show(self, text: str, share: float) -> None:
-        """Say what is under way; `share` of the whole is done."""
+        """Show the present step, and the completed share of the whole."""
         if self._lines:
             print(f"[{share:4.0%}] {text}", file=sys.stderr)
         self._bar.update(self._task, description=text, completed=share)

@@ -1,7 +1,7 @@
-"""Remove everything that a killed run left behind: containers, guests, mounts, control groups.
+"""Remove everything that a killed run left: containers, guests, mounts, control groups.
 
-What belongs to a run that is still going is left alone, and so are clusters: they are kept on
-purpose. In clouds that were used it looks for instances of ours that no entry tells of, too.
+Things of a run that is still active are not touched, nor are clusters, which are kept on purpose.
+In clouds that were used, instances of ours without a journal entry are removed too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Undo every journal entry whose owner is dead; exit code 1 where something resisted."""
+    """Clean up every journal entry whose owner is dead; exit code 1 where something is left."""
     import json
 
     from aferir import registry

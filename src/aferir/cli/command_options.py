@@ -1,4 +1,4 @@
-"""What the verbs that run any command have in common: how the command is given."""
+"""Options of the verbs that run any command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aferir.errors import UsageError
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that say what runs, and how its figures and its answer are found."""
+    """Declare the options of the command, of its figures and of the check of its output."""
     add = parser.add_argument
     add("--script", metavar="TEXT", help="a script for sh in place of the command")
     add("--files", action="append", default=[], metavar="PATH", help="file or folder taken along")
@@ -38,7 +38,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 
 def seconds(option: str, text: str) -> float:
-    """A duration that an option says. Errors: UsageError."""
+    """Duration of an option in s. Errors: UsageError."""
     from aferir.model.units import parse_duration
 
     try:
@@ -48,7 +48,7 @@ def seconds(option: str, text: str) -> float:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that was asked for. Errors: UsageError where that cannot be done."""
+    """Write a file that the user requested. Errors: UsageError where it cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -56,7 +56,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def parameters(options: argparse.Namespace) -> dict[str, object]:
-    """The keys of `program = "command"` that the options say."""
+    """Keys of `program = "command"` from the options."""
     if bool(options.command) == bool(options.script):
         raise UsageError(
             "there is nothing to measure" if not options.script else "there are two commands",
@@ -83,7 +83,7 @@ def parameters(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _named(words: list[str], files: list[str]) -> list[str]:
-    """Words of the command that are files here, but for the program itself and system files."""
+    """Words of the command that name files here, without the program itself and system files."""
     covered = {Path(name).resolve() for name in files}
     found = []
     for word in dict.fromkeys(words[1:]):

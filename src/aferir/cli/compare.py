@@ -1,9 +1,9 @@
-"""Say what differs between runs: the same environments and workloads, side by side.
+"""Compare runs: the same environments and workloads, side by side.
 
-The runs were not measured side by side in time, so differences of the machine's state are in the
+The runs were not measured at the same time, so changes of the machine's state are part of the
 ratios; intervals treat them as independent samples. One run of each side shows how these two runs
-differ; with several of each, how much runs of the same thing differ is in the interval. Other
-programs, parameters and kinds of environment are not compared, other machines are named.
+differ; with several of each, the interval includes the variation between runs. Other programs,
+parameters and kinds of environment are not compared; differences of the machines are listed.
 """
 
 from __future__ import annotations

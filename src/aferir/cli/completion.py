@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Declare every verb, and write them down in the shell's language."""
+    """Declare every verb, and print the completions in the shell's language."""
     import shtab
 
     from aferir.cli import parser

@@ -1,4 +1,4 @@
-"""Where text goes that is for people: standard error for progress, standard output for answers."""
+"""Output for people: progress on standard error, answers on standard output."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 _WIDTH, _NARROWEST = 160, 20
-"""Columns of a table that goes into a file or a pipe; and the fewest that anything fits into."""
+"""Width in columns of a table in a file or a pipe, and the smallest width of a terminal."""
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Make a console that is wide, and keeps quiet about colours, where there is no terminal."""
+    """A console; outside a terminal it is wide and prints no colours."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -26,5 +26,5 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def status(text: str) -> AbstractContextManager[Any]:
-    """Show that something is under way, on a terminal alone."""
+    """Show that something is in progress, on a terminal only."""
     return console(stderr=True).status(text) if sys.stderr.isatty() else nullcontext()

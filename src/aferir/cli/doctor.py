@@ -1,6 +1,7 @@
-"""Say what this machine can run, what is missing, and the command that mends it.
+"""Show what this machine can run, what is missing, and the command that installs it.
 
-A virtual machine is judged by booting one: a /dev/kvm that opens may still hang every guest.
+Whether virtual machines work is tested by booting one: a /dev/kvm that opens may still hang every
+guest.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Collect the findings of the machine, each environment and each program."""
+    """Collect and print findings about the machine, each environment and each program."""
     from aferir import machine, registry
     from aferir.cli.console import status
     from aferir.cli.overview import sections
@@ -92,7 +93,10 @@ def _say_more(findings: Sequence[Finding]) -> None:
 
 
 def _fix(findings: Sequence[Finding], chosen: Sequence[str], *, ask: bool) -> int:
-    """Errors: UsageError for what is neither a chapter nor a subject, or has nobody to ask."""
+    """Install missing packages.
+
+    Errors: UsageError for an unknown chapter or subject, or where the user cannot be asked.
+    """
     import sys
 
     from aferir.cli.overview import CHAPTERS, to_install

@@ -1,10 +1,10 @@
-"""Say why an environment costs a program what it costs: each of its features taken away.
+"""Explain the cost of an environment for a program, by removing each of its features.
 
-Features are what its kind declares: filter of system calls, network, overlay, limits ... They are
-taken away alone and together, in the arms of a fractional factorial design, so that each cause is
-told from every other and from what two of them do together. All arms run side by side in every
-round, between the two ends: the baseline, and the environment with everything. Where two causes
-act together and the arms cannot tell which two, twice as many arms are run afterwards.
+Features are what the environment's kind declares: filter of system calls, network, overlay, limits
+... They are removed alone and together, in the arms of a fractional factorial design, so that each
+cause is separated from every other one and from the interactions of two. All arms run side by side
+in every round, together with the two ends: the baseline, and the environment with all features.
+Where two causes interact and the arms cannot tell which two, twice as many arms are run afterwards.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Plan, run, say what it gave; 1 where an arm gave no figure."""
+    """Plan, run and print the causes; returns 1 where an arm has no figure."""
     _share(options.within)
     seconds("--time", options.time)
     document = _document(options)
@@ -141,9 +141,9 @@ def _plan(document: Mapping[str, object]) -> Plan:
 
 
 def _kept(document: Mapping[str, Any], plan: Plan) -> dict[str, object]:
-    """Features that cannot be taken away on this host, for `[explain]`; empty: all can.
+    """Features that cannot be removed on this host, as keys of `[explain]`; empty: all can.
 
-    Errors: those of the environment as a whole, or where it fails without several of them alone.
+    Errors: those of the environment as a whole, or where every feature fails on its own.
     """
     assert plan.design is not None
     _try(plan, plan.design.environment)
@@ -168,7 +168,7 @@ def _kept(document: Mapping[str, Any], plan: Plan) -> dict[str, object]:
 
 
 def _try(plan: Plan, name: str) -> None:
-    """Make an instance and give it back. Errors: those of its kind."""
+    """Allocate an instance and release it. Errors: those of its kind."""
     from aferir import registry
 
     spec = next(one for one in plan.environments if one.name == name)
@@ -208,7 +208,7 @@ def _run(
 
 
 def _precise(plan: Plan, budget_s: float, within: float) -> Enough:
-    """No more rounds once every cause is known so well, or the time is over."""
+    """Stopping rule: every cause is known precisely, or the time is used up."""
     from aferir.report.explain import explain
 
     begun: list[float] = []
@@ -232,7 +232,7 @@ def _precise(plan: Plan, budget_s: float, within: float) -> Enough:
 
 
 def _share(text: str) -> float:
-    """`1%`. Errors: UsageError."""
+    """Parse a percentage such as `1%`. Errors: UsageError."""
     try:
         share = float(text.strip().removesuffix("%")) / 100
     except ValueError:

@@ -1,7 +1,7 @@
-"""Fetch what experiments run or search in, with Maven and apt as they are set up on this machine.
+"""Download programs or texts for experiments, with Maven and apt as configured on this machine.
 
-Java programs are pinned by version and checksum. `texts` is documentation of Debian's packages
-for the search engines, some 300 MB to download, which is unpacked and not installed.
+Java programs are pinned by version and checksum. `texts` is documentation of Debian's packages for
+the search engines, about 300 MB to download, which is unpacked and not installed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print where each archive is."""
+    """Print the path of each archive."""
     from aferir.cli.console import status
     from aferir.colocation.trials import texts
     from aferir.errors import UsageError

@@ -1,10 +1,9 @@
-"""Say whether a change made a program slower, in continuous integration: two versions side by side.
+"""Fail if a change made a program slower, for continuous integration: two versions side by side.
 
-Two revisions of a git repository (each built in a worktree of its own, which goes in the end), two
-commands, or two runs that are there already. First base runs beside itself, which tells what this
-machine can see; then base and head, pair by pair, until the answer is clear or the time is over.
-
-Exit codes: 0 head is within the limit; 1 it is beyond it; 5 undecided; others as of any verb.
+Two revisions of a git repository (each built in a temporary worktree), two commands, or two
+existing runs. First base runs beside itself, which shows the precision of this machine; then base
+and head run in pairs until the answer is clear or the time is used up. Exit codes: 0 head is within
+the limit; 1 it is beyond it; 5 undecided; others as of any verb.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Judge, write what is asked for, and give the exit code of the answer."""
+    """Judge the two versions, write the requested files, and return the verdict's exit code."""
     from aferir.statistics.sequential import Limits
 
     limits = Limits(at_most=_share(options.at_most))
@@ -117,7 +116,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _share(text: str) -> float:
-    """`3%` or `3 %`. Errors: UsageError."""
+    """Parse a percentage such as `3%` or `3 %`. Errors: UsageError."""
     try:
         share = float(text.strip().removesuffix("%")) / 100
     except ValueError:
@@ -156,7 +155,7 @@ def _of_commands(options: argparse.Namespace, limits: Limits) -> tuple[Verdict, 
 
 
 def _arm(options: argparse.Namespace, line: str, folder: Path) -> dict[str, Parameter]:
-    """On the host it runs in its folder, elsewhere with a copy of what is there."""
+    """Parameters of one version: on the host it runs in its folder, elsewhere in a copy of it."""
     from aferir import registry
     from aferir.cli.gate_runs import where
 
@@ -172,7 +171,7 @@ def _measured(
     base: Mapping[str, Parameter],
     head: Mapping[str, Parameter],
 ) -> tuple[Verdict, Itself]:
-    """Base beside itself, then base beside head until it is decided."""
+    """Measure base beside itself, then base beside head until the verdict is clear."""
     from aferir.cli.gate_runs import Ask, beside_itself, side_by_side, where
 
     given = {

@@ -1,4 +1,4 @@
-"""The runs of a gate: base beside itself, base beside head, and two that are there already."""
+"""Runs of a gate: base beside itself, base beside head, or two existing runs."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ from aferir.statistics.sequential import Limits, look
 from aferir.store import Run, open_run
 
 ITSELF_SHARE = 0.2
-"""Share of the time that base gets beside itself."""
+"""Share of the time in which base runs beside itself."""
 ITSELF_PAIRS = 30
 AUTO, DURATION, CPU, QUEUED = "auto", "duration_s", "cpu_s", "queued_s"
 _LEAST_S = 1.0
 _FINE = 0.005
-"""An excess over the limit that may always go unseen."""
+"""Excess over the limit that need not be detected: 0.5 %."""
 _COMPUTING = 0.8
-"""Share of its duration that a program computes, or waits for a processor, of which CPU time tells
-enough."""
+"""Share of its duration in which a program must compute, or wait for a processor, for its CPU time
+to be judged instead.
+"""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be judged, and within which time."""
+    """What to judge, and the time for it."""
 
     base: dict[str, Parameter]
     head: dict[str, Parameter]
@@ -50,20 +51,20 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Itself(msgspec.Struct, frozen=True, kw_only=True):
-    """What base beside itself gave."""
+    """Result of base beside itself."""
 
     metric: str
-    """What is compared."""
+    """Metric that is compared."""
     seen: Seen
     planned: int
-    """Pairs that there is time for."""
+    """Number of pairs that fit in the remaining time."""
     noisy: Seen | None = None
-    """What was seen of the duration, where it is too noisy here and CPU time stands in for it."""
+    """Precision of the duration, where it is too noisy and CPU time is judged instead."""
     spent_s: float
 
 
 def where(line: str, packages: str) -> EnvironmentSpec:
-    """The environment that a line of `--in` describes, with those packages in its image.
+    """Environment that a value of `--in` describes, with those packages in its image.
 
     Errors: UsageError.
     """
@@ -86,7 +87,7 @@ def where(line: str, packages: str) -> EnvironmentSpec:
 
 
 def beside_itself(ask: Ask) -> Itself:
-    """Base against the same. Errors: ProgramError where it does not run, or lacks the metric."""
+    """Run base beside itself. Errors: ProgramError where it fails, or lacks the metric."""
     arms = {BASE: Arm(parameters=ask.base), AGAIN: Arm(parameters=ask.base)}
     rounds = min(ITSELF_PAIRS, ask.most)
     budget_s = max(_LEAST_S, ITSELF_SHARE * ask.budget_s)
@@ -109,7 +110,7 @@ def beside_itself(ask: Ask) -> Itself:
 
 
 def _quieter(run: Run, durations: Values, found: Itself, limits: Limits) -> Itself:
-    """CPU time instead, where the duration is too noisy and a processor is all the program uses."""
+    """CPU time instead, if the duration is too noisy and the program mostly computes."""
     enough = found.seen.visible is None or found.seen.visible <= max(_FINE, limits.at_most / 2)
     times, queued = (values_of(run.records, name, (BASE, AGAIN)) for name in (CPU, QUEUED))
     if enough or not len(times.base) == len(queued.base) == len(durations.base):
@@ -124,7 +125,7 @@ def _quieter(run: Run, durations: Values, found: Itself, limits: Limits) -> Itse
 
 
 def side_by_side(ask: Ask, itself: Itself) -> Verdict:
-    """Base and head in pairs until a look decides or the time is over."""
+    """Run base and head in pairs until a test decides or the time is used up."""
     arms = {BASE: Arm(parameters=ask.base), HEAD: Arm(parameters=ask.head)}
     left_s = max(_LEAST_S, ask.budget_s - itself.spent_s)
     planned, metric = itself.planned, itself.metric
@@ -149,9 +150,9 @@ def side_by_side(ask: Ask, itself: Itself) -> Verdict:
 
 
 def of_two_runs(base: Path, head: Path, metric: str, limits: Limits) -> tuple[Verdict, str]:
-    """Runs that were made one after the other: one look, as of independent samples.
+    """Verdict on runs that were made one after another, with a single test of independent samples.
 
-    Errors: ProgramError where they have no cell in common with the metric, or several.
+    Errors: ProgramError where they do not have exactly one common cell with the metric.
     """
     metric = DURATION if metric == AUTO else metric
     first, second = (_by_cell(open_run(path), metric) for path in (base, head))
@@ -220,7 +221,7 @@ def _by_cell(run: Run, metric: str) -> dict[str, tuple[float, ...]]:
 
 
 def _said_of(records: Iterable[Record], metric: str) -> tuple[Better, str]:
-    """Direction and unit of a metric, as the samples have them."""
+    """Direction and unit of a metric, from its samples."""
     for record in records:
         for sample in record.samples:
             if sample.metric == metric:

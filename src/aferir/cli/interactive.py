@@ -1,8 +1,8 @@
-"""Time from the request for an instance to the first output of the first command in it.
+"""Measure the time from the request for an instance to the output of its first command.
 
-Its parts add up: the files are there, its first program runs, a command can be run, the command has
-answered. Requests come one after the other, or some at once (--at-once), or so long after each
-other (--every). A request that fails counts as one, and is told.
+It consists of: the files exist, the first program runs, a command can be run, the command has
+answered. Requests follow one another, or start together (--at-once), or at an interval (--every).
+Failed requests are counted and reported.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Make all requests of each environment; 1 where one of them failed."""
+    """Make all requests of each environment; returns 1 where one of them failed."""
     from aferir import registry
     from aferir.cli.console import status
 
@@ -121,7 +121,7 @@ def _print_json(found: dict[str, Outcome]) -> None:
 
 
 def _print(name: str, outcome: Outcome) -> None:
-    """A table of quantiles, a row for each part."""
+    """Print quantiles, one row for each part."""
     import numpy as np
     from rich.markup import escape
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""List the runs that are kept, the newest first, and whether each is complete."""
+"""List the stored runs, the newest first, with their status."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_hosts(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print one line a run."""
+    """Print one line for each run."""
     import msgspec
 
     from aferir.store import list_runs

@@ -1,9 +1,9 @@
-"""Measure any command natively against environments, side by side and in rounds.
+"""Measure any command natively and in environments, side by side and in rounds.
 
-Everything after `--` is the command as it stands: it is started without a shell, in a new folder
-that holds the files it names (and those of --files), timed inside each environment from its
-execution to its end. The bare name of a program is looked up in each environment; what images lack
-of it is installed there, once. The first environment is what the others are compared with.
+Everything after `--` is the command: it is started without a shell, in a new folder with the files
+that it names (and those of --files), and timed inside each environment from exec to exit. A program
+without a path is looked up in each environment; packages that images lack for it are installed
+there once. The first environment is the baseline.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Make the experiment, run it, say what it gave; 1 where an environment gave no figure."""
+    """Plan, run and print the result; returns 1 where an environment has no figure."""
     from aferir import config, machine, probes, registry, runner
     from aferir.cli.run import report_run
     from aferir.cli.running import carry_out, host_tables, reached
@@ -118,7 +118,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _within(budget_s: float, least: int) -> Enough:
-    """No more rounds than fit into the time, but so many at least."""
+    """Stopping rule: no more rounds fit in the time, and the least number is reached."""
     begun: list[float] = []
 
     def enough(_: History, turn: Round) -> bool:

@@ -1,7 +1,7 @@
-"""Run an MPI program so that MPI_Wtime is one time for all its ranks.
+"""Run an MPI program so that MPI_Wtime is the same time on all its ranks.
 
-Everything after the options below goes to mpirun as it stands; the program needs neither to be
-changed nor to be built again. What is guaranteed, and what is not: docs/reference/mpi.md.
+Everything after the options below is passed to mpirun unchanged; the program need neither be
+changed nor rebuilt. What is guaranteed, and what is not: docs/reference/mpi.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def separate(arguments: Sequence[str]) -> list[str]:
-    """Put `--` before what is mpirun's own, for argparse would take its options for ours."""
+    """Insert `--` before the arguments of mpirun, which argparse would take for ours."""
     given = list(arguments)
     if given[:1] != [NAME]:
         return given
@@ -55,7 +55,7 @@ def separate(arguments: Sequence[str]) -> list[str]:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Become mpirun: its exit code, its signals and its terminal are the user's."""
+    """Replace this process by mpirun, so that exit code, signals and terminal are mpirun's."""
     if not options.arguments:
         raise UsageError("nothing to run", remedy="e.g. aferir mpirun -n 8 ./program")
     from aferir.programs.mpi import find_launcher, find_library
@@ -69,7 +69,7 @@ def execute(options: argparse.Namespace) -> int:
 def launch_command(
     launcher: Launcher, library: Path, arguments: Sequence[str], *, report: bool
 ) -> list[str]:
-    """Put the ranks' environment before what the user gave; the launcher's own stays as it is."""
+    """Command of mpirun with the ranks' environment variables before the user's arguments."""
     from aferir.programs.mpi import preloaded, variable_options
 
     variables = preloaded(library, report=report)

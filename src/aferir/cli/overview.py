@@ -1,4 +1,4 @@
-"""Findings of a machine as people read them: what is well in a line, each remedy once. Pure."""
+"""Groups the findings of a machine for people: one line for what works, each remedy once. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aferir.model.finding import Finding, Status
 
 FIRST_KINDS = ("native", "container", "vm")
 FIRST_PROGRAMS = ("npb", "memory-bandwidth")
-"""What `make run`, that is experiments/this-machine.toml, asks for."""
+"""Programs and environments of experiments/this-machine.toml, which `make run` runs."""
 CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "run": (*FIRST_KINDS, *FIRST_PROGRAMS),
     "hpc": (
@@ -27,18 +27,18 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "elastic": ("elastic-allocation", "elastic-capacity", "elastic-movie", "cloud"),
     "colocation": ("colocation",),
 }
-"""Subjects of findings by what a user wants to do."""
+"""Subjects of findings by chapter."""
 
 
 class Section(msgspec.Struct, frozen=True):
-    """Findings that belong together."""
+    """Findings under one heading."""
 
     title: str
     findings: tuple[Finding, ...]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """Findings that read as one."""
+    """Findings that are printed as one line."""
 
     status: Status
     subjects: tuple[str, ...]
@@ -51,7 +51,7 @@ def sections(
     kinds: Mapping[str, Iterable[Finding]],
     programs: Mapping[str, Iterable[Finding]],
 ) -> list[Section]:
-    """What the first run needs comes first; findings that two things share are said once."""
+    """Sections: what the first run needs comes first; repeated findings are printed once."""
     first = [
         *machine,
         *(one for name in FIRST_KINDS for one in kinds.get(name, ())),
@@ -73,10 +73,10 @@ def sections(
 
 
 def lines(findings: Sequence[Finding], *, every: bool = False) -> list[Line]:
-    """One line for each finding, or, unless `every`, for those that read as one.
+    """One line for each finding; unless `every` is set, related findings share a line.
 
-    What is well is one line. Of the rest, findings of one subject are one line, and so are those
-    of several that one remedy mends.
+    All that works is one line. Of the rest, findings with the same subject share a line, and so do
+    those with the same remedy.
     """
     if every:
         return [Line(one.status, (one.subject,), one.message, one.remedy) for one in findings]
@@ -92,7 +92,7 @@ def lines(findings: Sequence[Finding], *, every: bool = False) -> list[Line]:
 
 
 def to_install(findings: Iterable[Finding], chosen: Sequence[str] = ()) -> tuple[str, ...]:
-    """Debian packages that remedies name, of all findings or of chapters and subjects."""
+    """Debian packages in the remedies of all findings, or of selected chapters and subjects."""
     wanted = {subject for name in chosen for subject in CHAPTERS.get(name, (name,))}
     names = {
         package

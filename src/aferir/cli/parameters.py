@@ -1,4 +1,4 @@
-"""The options of a command line that are the parameters of a program."""
+"""Turns the parameters of a program into options of a command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def add_options(
     *,
     leave: Collection[str] = (),
 ) -> None:
-    """Declare an option for each parameter but those to be left; what is not given is not set."""
+    """Declare an option for each parameter except those in `leave`.
+
+    An option that is not given leaves its parameter unset.
+    """
     for field in fields(struct):
         if field.key in leave:
             continue
@@ -45,7 +48,7 @@ def add_options(
 
 
 def add_document(parser: argparse.ArgumentParser) -> None:
-    """Declare `--parameters`, by which a program of an experiment says all of them at once."""
+    """Declare `--parameters`, by which an experiment passes all parameters at once."""
     parser.add_argument(
         "--parameters",
         metavar="JSON",
@@ -58,9 +61,9 @@ def read_options(
     options: argparse.Namespace,
     given: Mapping[str, object] | None = None,
 ) -> _Values:
-    """The parameters that the options, and those that are `given` besides, describe.
+    """Parameters from the options, and from `given` in addition.
 
-    Errors: UsageError with all that is wrong with them.
+    Errors: UsageError with all errors in them.
     """
     chosen = vars(options)
     if chosen.get("parameters") is not None:
@@ -77,7 +80,7 @@ def read_options(
 
 
 def complain(wrong: Sequence[Wrong]) -> None:
-    """Errors: UsageError where something is wrong between parameters."""
+    """Raise the errors in combinations of parameters, if any. Errors: UsageError."""
     if wrong:
         raise _refusal(wrong)
 
@@ -97,17 +100,17 @@ def _read_document(struct: type[_Values], document: str) -> _Values:
 
 
 def words(struct: type[msgspec.Struct], key: str) -> tuple[str, ...]:
-    """What a parameter may be, for one that stands on the command line without its name."""
+    """Permitted words of a parameter, for a positional argument."""
     return next(tuple(map(str, field.words)) for field in fields(struct) if field.key == key)
 
 
 def option(key: str) -> str:
-    """How a parameter is written on a command line."""
+    """Option of a parameter."""
     return f"--{key.replace('_', '-')}"
 
 
 def _value(field: Field, text: object) -> object:
-    """What stands in a file where `text` stands on a command line."""
+    """Value that a file would have for this text of a command line."""
     if not isinstance(text, str):
         return text
     if field.form == "list" and field.item is not None:

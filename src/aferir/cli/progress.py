@@ -1,4 +1,4 @@
-"""A run's progress on standard error: a bar on a terminal, a plain line a minute elsewhere."""
+"""Progress of a run on standard error: a bar on a terminal, a line a minute elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RunProgress:
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, *, budget_s: float = math.inf
     ) -> None:
-        """The time left is never more than what is left of `budget_s` since the first round."""
+        """The estimated time left is capped at what remains of `budget_s`."""
         self._clock = clock
         self._budget_s = budget_s
         self._begun_s: float | None = None
@@ -57,18 +57,18 @@ class RunProgress:
         self._bar.stop()
 
     def preparing(self, text: str) -> None:
-        """Something is under way that may take seconds."""
+        """Show a step that may take seconds."""
         self._bar.update(self._task, description=text)
         if not self._terminal:
             self._line(text)
 
     def round_started(self, number: int, total: int, warmup: bool) -> None:
-        """Remember the round for the lines that follow, and when the first one began."""
+        """Store the round for later lines, and the time of the first one."""
         self._begun_s = self._clock() if self._begun_s is None else self._begun_s
         self._round = f"warm-up {number}" if warmup else f"round {number} of at most {total}"
 
     def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
-        """Show the cell, how far the run is, and the time left."""
+        """Show the cell, the progress of the run, and the estimated time left."""
         begun_s = self._clock() if self._begun_s is None else self._begun_s
         budget_s = max(0.0, self._budget_s - (self._clock() - begun_s))
         left = "" if eta_s is None else f"about {_span(min(eta_s, budget_s))} left"
@@ -84,7 +84,7 @@ class RunProgress:
             self._line(f"[{index}/{total}] {self._round}: {cell.id}  {left}".rstrip())
 
     def cell_finished(self, record: Record) -> None:
-        """Say what failed, each reason once; what went well needs no words."""
+        """Report a failure, each reason once; successes are not reported."""
         if record.failure is not None and record.failure.message not in self._said:
             self._said.add(record.failure.message)
             self._line(f"{record.cell}: {record.failure.message}")
@@ -92,7 +92,7 @@ class RunProgress:
                 self._line(f"  remedy: {record.failure.remedy}")
 
     def note(self, text: str) -> None:
-        """Something that the user should know now."""
+        """Show a message for the user."""
         self._line(text)
 
     def _line(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Write the report of a run: all forms whole, or the old ones stay."""
+"""Writes the report of a run: all forms completely, or none."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _WRITING = ".report-"
 
 
 def evaluate(run: Run) -> Evaluation:
-    """The evaluation of what is recorded so far."""
+    """Evaluation of the records so far."""
     from aferir.report.analyse import analyse
 
     return analyse(run.plan, run.records)
 
 
 def write_all(run: Run, evaluation: Evaluation, folder: Path | None = None) -> dict[str, Path]:
-    """Write every form into `folder`, by default beside the records; the path of each by its form.
+    """Write every form into `folder`, by default that of the run; returns the paths by form.
 
-    Errors: RefusedError naming the file that cannot be written; then all are as they were.
+    Errors: RefusedError that names the file; then the old files are unchanged.
     """
     from aferir.linux.journal import sync_folder
     from aferir.linux.refusal import refusals
@@ -69,7 +69,7 @@ def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:
 
 @contextmanager
 def _staging(target: Path) -> Iterator[Path]:
-    """A folder on the same file system, gone in the end; the killed ones of others go too."""
+    """Temporary folder on the same file system; those of killed writers are removed too."""
     from aferir.linux.journal import sweep, unique
     from aferir.linux.refusal import refusals
 

@@ -1,7 +1,7 @@
-"""Write the report of a run: HTML, Markdown, CSV, JSON, and Parquet when asked for.
+"""Write the report of a run: HTML, Markdown, CSV, JSON, and Parquet if requested.
 
-It is written beside the records, or with --to into another folder, e.g. where somebody else made
-the run. A run whose folder may not be written is reported into a folder of its name here.
+It is written into the run's folder, or with --to into another one, e.g. for a run of another user.
+A run whose folder is not writable is reported into a folder of its name here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Evaluate what is recorded so far and write the files."""
+    """Evaluate the records so far and write the files."""
     from aferir.cli.publish import evaluate, write_all
     from aferir.report.write.json import document
     from aferir.runner.interrupts import ending_signals
@@ -55,7 +55,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _place(folder: Path) -> Path | None:
-    """The run's own folder, or one of its name where we are; None: neither may be written."""
+    """The run's own folder, or one of its name here; None: neither is writable."""
     if os.access(folder, os.W_OK | os.X_OK):
         return folder
     here = Path(folder.resolve().name)

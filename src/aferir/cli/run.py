@@ -1,8 +1,8 @@
-"""Carry out an experiment file, and write the report.
+"""Run the experiments of a file, and write the report.
 
-Run again after an interruption, a crash or a SIGKILL, it goes on where it stopped: with the next
-repetition, or with the report alone. What this machine cannot run is left out and said, with the
-command that would add it.
+After an interruption, a crash or a SIGKILL, the same command continues where it stopped: with the
+next repetition, or with the report. What this machine cannot run is left out and reported, with the
+command that would install it.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def execute(options: argparse.Namespace) -> int:
 def report_run(
     run: Run, *, json: bool, ignored: Collection[str] = (), more: Collection[str] = ()
 ) -> int:
-    """Say what a run gave, and write the report; 1 where a cell failed in all its repetitions.
+    """Print the result of a run and write its report; returns 1 where a cell always failed.
 
-    `ignored` are codes of warnings that need not be said, `more` what is to be said besides. The
-    answer comes before the report's charts are drawn.
+    `ignored` are codes of warnings that are not printed, `more` are further lines. The result is
+    printed before the report's charts are drawn.
     """
     from aferir.cli.publish import evaluate, write_all
     from aferir.errors import RefusedError
@@ -104,7 +104,7 @@ def report_run(
 
 
 def print_verdict(run: Run, evaluation: Evaluation, ignored: Collection[str] = ()) -> None:
-    """What the report opens with, and what was left out."""
+    """Print the opening of the report, and what was left out."""
     from aferir.report.opening import opening
 
     for line in opening(evaluation):

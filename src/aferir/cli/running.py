@@ -1,4 +1,4 @@
-"""Carrying out a plan with everything that a user's run has around it."""
+"""Carries out a plan with progress, probes and hosts, as the verbs need it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def host_tables(path: Path) -> list[dict[str, object]]:
-    """The [[host]] tables of a file. Errors: UsageError where it has others, or wrong ones."""
+    """The [[host]] tables of a file. Errors: UsageError where it has other tables, or errors."""
     import tomllib
 
     from aferir import config
@@ -31,7 +31,7 @@ def host_tables(path: Path) -> list[dict[str, object]]:
 
 
 def reached(specs: Sequence[HostSpec]) -> Reached:
-    """Hosts as they answer; what a user has to know of them is said at once."""
+    """Connect to the hosts, and print notes about them."""
     from aferir.hosts import reaching
 
     found = reaching.reach(specs)
@@ -52,11 +52,11 @@ def carry_out(
     budget_s: float = math.inf,
     others: Reached | None = None,
 ) -> Run:
-    """Run it with progress on standard error, or go on with an unfinished run of the same content.
+    """Run a plan with progress on standard error, or continue an unfinished run of it.
 
-    `watch` is everything that there is to be looked at, unless it is given; `reports`: the caller
-    reports the run; `enough` ends it after about `budget_s`; `others` are the hosts that its
-    environments are on. Errors: as of `runner.run`.
+    `watch` defaults to all probes; `reports` is set if the caller writes the report; `enough` ends
+    the run after about `budget_s`; `others` are the hosts of its environments. Errors: as of
+    `runner.run`.
     """
     from aferir import machine, probes, registry, runner
     from aferir.cli.progress import RunProgress

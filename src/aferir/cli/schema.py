@@ -1,12 +1,12 @@
-"""Print what an experiment file may say, for editors and other programs: a JSON Schema.
+"""Print the JSON Schema of experiment files, for editors and other programs.
 
-It is of this installation, with the kinds of environment and the programs that other packages add.
+It includes the kinds of environment and the programs that other packages add to this installation.
 
 examples:
-  aferir schema > experiment.schema.json
-  aferir schema --markdown                  every parameter of every program, as a page
-  aferir schema --markdown environments     every key of every kind of environment
-  aferir schema --markdown sections         every key of the other tables of a file
+    aferir schema > experiment.schema.json
+    aferir schema --markdown                  every parameter of every program, as a page
+    aferir schema --markdown environments     every key of every kind of environment
+    aferir schema --markdown sections         every key of the other tables of a file
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print it."""
+    """Print the schema or the page."""
     import json
 
     from aferir import registry

@@ -1,8 +1,8 @@
-"""Standard output and error that may go away at any moment without ending what is measured.
+"""Standard output and error that may fail at any time without ending a measurement.
 
-Whoever reads our output may leave (`aferir run … | head`), the terminal may hang up, the disk
-behind `>` may be full, or there may be nothing at all behind a number (`>&-`). A write then says
-nothing, and the command ends with its own exit code; `lost` tells what became of standard output.
+The reader of our output may exit (`aferir run … | head`), the terminal may hang up, the disk behind
+`>` may be full, or a descriptor may be closed (`>&-`). Writes then do nothing, and the command ends
+with its own exit code; `lost` returns the error of standard output.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import sys
 from typing import Any, TextIO
 
 _GONE = (errno.EPIPE, errno.EBADF)
-"""Nobody wants to read it: that is the reader's own affair."""
+"""Errors that mean that nobody reads the output, which is not reported."""
 
 
 class Lasting(io.FileIO):
-    """A file descriptor that takes whatever is written, and forgets it once that fails."""
+    """A file descriptor that accepts all writes, and discards them once one has failed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number, "wb", closefd=False)
         self.lost: OSError | None = None
 
     def write(self, content: Any, /) -> int:
-        """All of it, waiting where the other side takes its time."""
+        """Write all of it, and wait where the other side is slow."""
         while self.lost is None:
             try:
                 written = super().write(content)
@@ -40,10 +40,10 @@ class Lasting(io.FileIO):
 
 
 def install() -> None:
-    """Put such streams in the place of `sys.stdout` and `sys.stderr`, open ones whatever happened.
+    """Replace `sys.stdout` and `sys.stderr` by such streams, and open closed descriptors.
 
-    A number that is closed would be given to the next file that is opened, and a library or a
-    child that prints would write into that file.
+    A closed descriptor would be reused for the next file that is opened, and a library or a child
+    that prints would write into that file.
     """
     for number in range(3):
         try:
@@ -56,7 +56,7 @@ def install() -> None:
 
 
 def lost() -> OSError | None:
-    """Why standard output could not be written, if it could not and somebody wanted to read it."""
+    """Error of standard output, unless its reader has exited; None without an error."""
     sys.stdout.flush()
     sys.stderr.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
@@ -65,7 +65,7 @@ def lost() -> OSError | None:
 
 
 def _stream(number: int, before: TextIO | None) -> TextIO:
-    """A stream with the encoding that Python has found; what it lacks is written by its number."""
+    """A stream with Python's encoding; characters that it lacks are escaped."""
     raw = Lasting(number)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),

@@ -1,4 +1,4 @@
-"""Verbs, and verbs below a verb: `aferir run`, `aferir clock read`."""
+"""Declares verbs and sub-verbs: `aferir run`, `aferir clock read`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import ModuleType
 
 
 class _Verb(argparse.ArgumentParser):
-    """A parser whose options are declared when its verb is chosen: others cost nothing.
+    """A parser whose options are declared only when its verb is chosen.
 
-    Options that are made of a program's parameters import that program.
+    Options made from a program's parameters import that program, which takes time.
     """
 
     declare: Callable[[argparse.ArgumentParser], None] | None = None
@@ -18,7 +18,7 @@ class _Verb(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override] # of the overloads, only what argparse itself calls
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Declare what there is, and parse."""
+        """Declare the options, and parse."""
         if self.declare is not None:
             declare, self.declare = self.declare, None
             declare(self)
@@ -26,7 +26,7 @@ class _Verb(argparse.ArgumentParser):
 
 
 def declare_all(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of every verb below, too, for what lists them all."""
+    """Declare the options of all verbs below, for tools that list them."""
     if isinstance(parser, _Verb) and parser.declare is not None:
         declare, parser.declare = parser.declare, None
         declare(parser)
@@ -39,7 +39,7 @@ def declare_all(parser: argparse.ArgumentParser) -> None:
 def add_verbs(
     parser: argparse.ArgumentParser, verbs: Sequence[ModuleType], *, act: str = "execute_verb"
 ) -> None:
-    """Declare each module as a verb; `act` of the parsed options is what the chosen one does."""
+    """Declare each module as a verb; attribute `act` of the options is the verb's function."""
     children = parser.add_subparsers(
         title="verbs", metavar="VERB", required=True, parser_class=_Verb
     )

@@ -1,6 +1,6 @@
-"""What `aferir-clock-bench` measures on this machine: starting it, and reading its lines.
+"""Runs `aferir-clock-bench` on this machine, and parses its output.
 
-It prints one JSON object a line; `bench` names what the line is about.
+It prints one JSON object on each line; `bench` is the type of the line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _INVARIANCES = ("none", "claimed", "trusted", "given")
 
 
 class ReadCost(msgspec.Struct, frozen=True, tag_field="bench", tag="read_cost"):
-    """One way of reading a clock, over rounds that alternate with those of the others."""
+    """Cost of reading one clock, over rounds that alternate with those of other clocks."""
 
     clock: str
     rounds: int
@@ -31,7 +31,7 @@ class ReadCost(msgspec.Struct, frozen=True, tag_field="bench", tag="read_cost"):
 
 
 class Ecp(msgspec.Struct, frozen=True, tag_field="bench", tag="ecp"):
-    """How often a reading was not greater than the one before it in causal order."""
+    """Number of readings that were not greater than the previous one in causal order."""
 
     case: Literal["migrations", "hand_overs"]
     reads: int
@@ -41,13 +41,13 @@ class Ecp(msgspec.Struct, frozen=True, tag_field="bench", tag="ecp"):
 
 
 class Sync(msgspec.Struct, frozen=True, tag_field="bench", tag="one_shot_sync"):
-    """One-shot synchronisations between ends that read one clock; no figures where all failed."""
+    """One-shot synchronisations between ends that read the same clock; no figures if all failed."""
 
     runs: int
     failures: int
     outside_bound: int
     stamped_by_kernel: int
-    """Runs of which nearly all exchanges had the kernel's time stamps."""
+    """Number of runs in which nearly all exchanges had time stamps of the kernel."""
     median_error_ns: float | None = None
     p90_error_ns: float | None = None
     p99_error_ns: float | None = None
@@ -59,7 +59,7 @@ class Sync(msgspec.Struct, frozen=True, tag_field="bench", tag="one_shot_sync"):
 
 
 class Bound(msgspec.Struct, frozen=True, tag_field="bench", tag="bound"):
-    """A clock of an injected rate that was compared with the truth again and again."""
+    """A clock with an injected rate, compared with the truth many times."""
 
     path: str
     injected_ppm: float
@@ -72,12 +72,12 @@ class Bound(msgspec.Struct, frozen=True, tag_field="bench", tag="bound"):
 
 
 class Counter(msgspec.Struct, frozen=True, tag_field="bench", tag="counter"):
-    """What `rvec_info` says (docs/reference/clock.md)."""
+    """Properties of the counter as `rvec_info` reports them (docs/reference/clock.md)."""
 
     counter: str
     frequency_hz: float
     uncertainty_ppb: float
-    """Half of the interval that holds the rate, against CLOCK_MONOTONIC_RAW."""
+    """Half-width of the interval of the rate against CLOCK_MONOTONIC_RAW, in ppb."""
     invariance: int
     cores: int
     cores_checked: int
@@ -87,19 +87,19 @@ class Counter(msgspec.Struct, frozen=True, tag_field="bench", tag="counter"):
 
     @property
     def trust(self) -> str:
-        """Trust in a word: `none` (a fallback is in use), `claimed`, `trusted` or `given`."""
+        """Trust in the counter: `none` (a fallback is in use), `claimed`, `trusted` or `given`."""
         known = 0 <= self.invariance < len(_INVARIANCES)
         return _INVARIANCES[self.invariance] if known else "none"
 
 
 class CoreOffset(msgspec.Struct, frozen=True, tag_field="bench", tag="core_offset"):
-    """A core's counter less that of core 0, in ticks."""
+    """Counter of a core minus that of core 0, in ticks."""
 
     core: int
     offset_ticks: int
     uncertainty_ticks: int
     applied: bool
-    """It exceeds its uncertainty and is taken out of readings."""
+    """True if it exceeds its uncertainty and readings are corrected by it."""
 
 
 Line = ReadCost | Ecp | Sync | Bound | Counter | CoreOffset
@@ -114,9 +114,9 @@ def measure(
     timeout_s: float,
     environment: Mapping[str, str] | None = None,
 ) -> list[Line]:
-    """Let the program measure one part; what the counter is comes with it.
+    """Run the program for one part; returns its lines, with the counter's properties.
 
-    Errors: ProgramError where it says nothing that can be read, TimeoutExpired.
+    Errors: ProgramError where its output cannot be parsed, TimeoutExpired.
     """
     done = process.run(
         [str(program), part, *options], timeout_s=timeout_s, environment=environment, check=False
@@ -132,7 +132,7 @@ def measure(
 
 
 def parse(text: str) -> list[Line]:
-    """All lines. Errors: ProgramError where one is not of this program."""
+    """All lines of the output. Errors: ProgramError where one cannot be parsed."""
     decoder = msgspec.json.Decoder(Line, strict=False)
     found: list[Line] = []
     for line in text.splitlines():
@@ -144,10 +144,10 @@ def parse(text: str) -> list[Line]:
 
 
 def of(lines: Sequence[Line], kind: type[_L]) -> list[_L]:
-    """The lines of one kind."""
+    """Lines of one type."""
     return [line for line in lines if isinstance(line, kind)]
 
 
 def cost_of(lines: Sequence[Line], clock: str) -> ReadCost | None:
-    """What reading that clock costs; None where this machine has no such clock."""
+    """Cost of reading that clock; None where this machine has no such clock."""
     return next((line for line in of(lines, ReadCost) if line.clock == clock), None)

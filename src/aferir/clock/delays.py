@@ -1,8 +1,8 @@
-"""Delays of datagrams: a floor for each direction, jitter above it, rare long delays, loss.
+"""Model of datagram delays: a floor for each direction, jitter, rare long delays, loss.
 
-The floor is what the path takes when nothing is in the way; the two directions of one node
-differ by a constant that no exchange of messages can reveal. Above it stands a lognormal body
-(queues, interrupts) and, now and then, a Pareto tail (a scheduler that ran somebody else).
+The floor is the delay of an idle path; the two directions of one node differ by a constant that no
+exchange of messages can reveal. Above it is a lognormal body (queues, interrupts) and occasionally
+a Pareto tail (the scheduler ran another process).
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
-"""Delays above the floor: microseconds to seconds, where single precision is 0.1 ps and 0.1 us."""
+"""Delays above the floor, us to s, where single precision is between 0.1 ps and 0.1 us."""
 
 
 class Network(msgspec.Struct, frozen=True, kw_only=True):
-    """What a datagram meets on its way. The default is the gigabit Ethernet of Dutra 2015, 7.3.
+    """Parameters of a path; the defaults are the gigabit Ethernet of Dutra 2015, 7.3.
 
-    Half a round trip took 44.5 us there; jitter is set so that the exchange ends after the 30
+    Half a round trip took 44.5 us there; the jitter is set so that the exchange ends after the 30
     messages of section 7.4, and then it takes the 2.9 ms of that section too.
     """
 
     floor_s: float = 44e-6
-    """One way, mean of both directions."""
+    """One-way delay in s, the mean of both directions."""
     asymmetry_s: float = 2e-6
-    """Half-width: a node's floors are `floor + a` and `floor - a`, with a uniform in this."""
+    """Half-width in s: a node's floors are `floor + a` and `floor - a`, with uniform a."""
     jitter_s: float = 0.65e-6
-    """Median of the lognormal body."""
+    """Median of the lognormal body in s."""
     jitter_sigma: float = 0.7
     """Standard deviation of the body's logarithm."""
     tail_probability: float = 0.01
     tail_scale_s: float = 10e-6
-    """Smallest delay of the Pareto tail; it is added to the body."""
+    """Smallest delay of the Pareto tail in s, which is added to the body."""
     tail_shape: float = 1.5
-    """Below 2 the variance is infinite."""
+    """Shape of the tail; below 2 the variance is infinite."""
     loss: float = 1e-5
-    """Probability for each datagram."""
+    """Probability that a datagram is lost."""
     timeout_s: float = 10e-3
-    """What the client waits before it takes an exchange as lost."""
+    """Time in s after which the client considers an exchange lost."""
     cold_s: float = 50e-6
-    """The first exchange takes this much longer, the second half of it, and so on."""
+    """Additional duration in s of the first exchange; each later one has half of the previous."""
 
     def __post_init__(self) -> None:
-        """Refuse what no network does."""
+        """Errors: ValueError for values that no network has."""
         times = (self.floor_s, self.jitter_s, self.tail_scale_s, self.timeout_s, self.cold_s)
         if min(times) < 0 or not 0 <= self.asymmetry_s <= self.floor_s:
             raise ValueError("delays are not negative, and asymmetry_s is at most floor_s")
@@ -65,12 +65,12 @@ NETWORKS = {
 
 
 def draw_asymmetries(rng: np.random.Generator, network: Network, nodes: int) -> Array:
-    """Forward floor minus the mean floor of each node's path, shape (nodes,)."""
+    """Forward floor minus the mean floor of each node's path in s, shape (nodes,)."""
     return rng.uniform(-network.asymmetry_s, network.asymmetry_s, nodes)
 
 
 def draw_jitter(rng: np.random.Generator, network: Network, shape: tuple[int, int]) -> Single:
-    """Delays above the floor, in seconds. Single precision halves the time that this takes."""
+    """Delays above the floor, in s. Single precision halves the time to draw them."""
     if network.jitter_s > 0:
         delays = rng.standard_normal(shape, dtype=np.float32)
         delays *= np.float32(network.jitter_sigma)
@@ -87,10 +87,10 @@ def draw_jitter(rng: np.random.Generator, network: Network, shape: tuple[int, in
 
 
 def draw_losses(rng: np.random.Generator, network: Network, answered: NDArray[np.int64]) -> Array:
-    """Exchanges that were lost before so many others were answered, of the same shape.
+    """Number of exchanges lost before that many were answered, of the same shape.
 
     Losses are independent of delays, so their number is negative binomial and their order is
-    of no interest: they only cost time.
+    irrelevant: they only take time.
     """
     lost = 1 - (1 - network.loss) ** 2
     if lost == 0:

@@ -1,12 +1,10 @@
 """The RGAP exchange for many nodes at once (Dutra 2015, 6.2, 6.3 and 7.3).
 
-A client sends, the server answers with its reading, the client takes the round-trip time. The
-first D exchanges are discarded; the loop ends when the standard deviation of the 20 smallest
-round trips falls below K, or at a bound of messages; the exchange with the smallest round trip is
-kept. Beside it each direction's own minimum is kept: jitter of the way back then no longer
-spoils a good way out.
-
-Nothing is drawn here: delays come from a function that the caller hands in.
+A client sends, the server answers with its reading, the client measures the round-trip time. The
+first D exchanges are discarded; the loop ends when the standard deviation of the 20 smallest round
+trips is below K, or at a limit of messages; the exchange with the smallest round trip is used. The
+minimum of each direction is stored too: then jitter on the way back does not spoil a good way out.
+No random numbers are drawn here: delays come from a function that the caller passes.
 """
 
 from __future__ import annotations
@@ -21,22 +19,22 @@ from aferir.clock.delays import Array, Single
 
 Index = NDArray[np.int64]
 Draw = Callable[[Index, int], tuple[Single, Single]]
-"""Delays above the floor, forward and back, each of shape (count, nodes), for these nodes."""
+"""Draws delays above the floor for those nodes: forward and back, each of shape (count, nodes)."""
 
 
 class StopRule(msgspec.Struct, frozen=True, kw_only=True):
-    """When an exchange ends; the values are those of Dutra 2015, 6.3 and 7.3."""
+    """End of an exchange; the values are those of Dutra 2015, 6.3 and 7.3."""
 
     discard: int = 5
     smallest: int = 20
     deviation_s: float = 500e-9
     messages: int = 10_000
-    """Exchanges that are answered, those that are discarded among them."""
+    """Largest number of answered exchanges, discarded ones included."""
     gap_s: float = 1e-6
-    """Between two exchanges, so that the network is not flooded."""
+    """Pause in s between two exchanges, which limits the load of the network."""
 
     def __post_init__(self) -> None:
-        """Refuse a rule that could never be met."""
+        """Errors: ValueError for a rule that could never be met."""
         if self.smallest < 2 or self.discard < 0:
             raise ValueError("a standard deviation needs two round trips, and discard is >= 0")
         if self.messages < self.discard + self.smallest:
@@ -44,9 +42,9 @@ class StopRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """What each node keeps of its exchange; all arrays have shape (nodes,).
+    """Result of each node's exchange; all arrays have shape (nodes,).
 
-    Delays stand above the floor. Places count from the first exchange that is not discarded.
+    Delays are in s above the floor. Places count from the first exchange that is not discarded.
     """
 
     forward_s: Array
@@ -54,20 +52,20 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     back_s: Array
     place: Index
     least_forward_s: Array
-    """Least forward delay of all exchanges, each direction on its own."""
+    """Smallest forward delay of all exchanges, independently of the way back."""
     least_back_s: Array
     forward_place: Index
     back_place: Index
     deviation_s: Array
     """Standard deviation of the smallest round trips."""
     sum_s: Array
-    """Sum of all delays, those that were discarded among them."""
+    """Sum of all delays, discarded exchanges included."""
     messages: Index
-    """Exchanges that were answered, those that were discarded among them."""
+    """Number of answered exchanges, discarded ones included."""
 
 
 def exchange(draw: Draw, nodes: int, rule: StopRule) -> Exchange:
-    """Let every node exchange messages until its stop rule holds."""
+    """Run the exchange of every node until its stop rule holds."""
     everyone = np.arange(nodes)
     total = np.zeros(nodes)
     if rule.discard:
@@ -105,8 +103,8 @@ def exchange(draw: Draw, nodes: int, rule: StopRule) -> Exchange:
 class _Smallest:
     """The smallest round trips of each node, shape (nodes, count), and their deviation.
 
-    Sums are kept up to date in double precision about each node's first round trip, since a new
-    round trip replaces one of twenty. A row is a node, so that what is replaced lies together.
+    Sums are updated in double precision relative to each node's first round trip, since a new round
+    trip replaces one of twenty. Each row is a node, for locality in memory.
     """
 
     def __init__(self, trips: Single) -> None:
@@ -119,9 +117,9 @@ class _Smallest:
         self._largest = trips.max(axis=0)
 
     def take(self, nodes: Index, trips: Single) -> Index:
-        """Put one new round trip a node in the place of its largest, where it is smaller.
+        """Replace the largest stored round trip of each node by a new one, where that is smaller.
 
-        Returns the places in `nodes` of those where it was.
+        Returns the positions in `nodes` where it was.
         """
         better = np.flatnonzero(trips < self._largest[nodes])
         if better.size:
@@ -138,7 +136,7 @@ class _Smallest:
         return better
 
     def deviations(self, nodes: Index) -> Array:
-        """Sample standard deviation for these nodes."""
+        """Sample standard deviation of these nodes' round trips."""
         count = self._trips.shape[1]
         squares = self._squares[nodes] - self._sum[nodes] ** 2 / count
         deviations: Array = np.sqrt(np.maximum(squares, 0) / (count - 1))
@@ -146,7 +144,7 @@ class _Smallest:
 
 
 class _State(msgspec.Struct, kw_only=True):
-    """Best so far; the arrays are updated in place."""
+    """Best exchanges so far; the arrays are updated in place."""
 
     forward: Single
     back: Single

@@ -1,6 +1,6 @@
-"""A few nodes followed closely: readings of two clocks, estimates from them, and many checks.
+"""Simulates a few nodes in detail: readings of two clocks, estimates from them, many checks.
 
-Unlike `simulate`, which carries errors, this takes time stamps as a client would and hands them
+Unlike `simulate`, which propagates errors, this takes time stamps as a client would and passes them
 to `estimate`, so that it shows whether a clock stays inside its own bound.
 """
 
@@ -26,34 +26,34 @@ from aferir.clock.looks import Filter, jitter_source, time_taken
 from aferir.clock.oscillator import Oscillators, phases, wander
 
 STEP_S = 60.0
-"""Between two draws of the wander; in between the rate is linear."""
+"""Step in s between two draws of the wander, between which the rate is linear."""
 
 
 class Following(msgspec.Struct, frozen=True, kw_only=True):
-    """What is followed; the defaults are a day on gigabit Ethernet."""
+    """Settings; the defaults are a day on gigabit Ethernet."""
 
     rates: tuple[float, ...]
-    """One node for each nominal rate."""
+    """Nominal rate of each node."""
     network: Network = Network()
     oscillators: Oscillators = Oscillators()
     rule: StopRule = StopRule()
     keep: Filter = "round-trip"
     rate_limit: float = 200e-6
     interval_s: float = 10.0
-    """Time from the first look to the second."""
+    """Time in s between the two exchanges."""
     duration_s: float = 86_400.0
     checks: int = 10_000
     server_offset_s: float = 0.0
-    """What the server's clock shows at the beginning."""
+    """Reading of the server's clock at the beginning, in s."""
 
 
 class Followed(msgspec.Struct, frozen=True, kw_only=True):
-    """Errors of global time, against what its clock claims; arrays have shape (checks, nodes)."""
+    """Errors of global time with the bounds that the clocks claim; shape (checks, nodes)."""
 
     times_s: Array
-    """True time of each check, shape (checks,)."""
+    """True time of each check in s, shape (checks,)."""
     error_s: Array
-    """Two looks, or one before there was a second."""
+    """Error in s, after two exchanges or, earlier, after one."""
     bound_s: Array
     first: Line
     second: Line
@@ -65,15 +65,15 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _ClientClocks(msgspec.Struct, frozen=True):
-    """Readings of all clients: `offset + t + phase(t)`."""
+    """Clocks of all clients: `offset + t + phase(t)`."""
 
     offsets_s: Array
     rates: Array
-    """On the grid, shape (steps + 1, nodes)."""
+    """Rates on the grid, shape (steps + 1, nodes)."""
     phases_s: Array
 
     def read(self, true_s: Array) -> Array:
-        """Readings at true times of shape (nodes,) or (times, nodes)."""
+        """Readings at true times of shape (nodes,) or (times, nodes), in s."""
         nodes = np.arange(self.offsets_s.size)
         step = np.clip((true_s // STEP_S).astype(np.int64), 0, self.rates.shape[0] - 2)
         inside = true_s - step * STEP_S
@@ -85,7 +85,7 @@ class _ClientClocks(msgspec.Struct, frozen=True):
 
 
 def follow(following: Following, rng: np.random.Generator) -> Followed:
-    """Two looks of each node, then checks at random times; reproducible by the generator."""
+    """Two exchanges of each node, then checks at random times; reproducible by the generator."""
     nodes = len(following.rates)
     clocks = _draw_clocks(following, rng)
     asymmetries = draw_asymmetries(rng, following.network, nodes)
@@ -126,10 +126,10 @@ class _Stamps(msgspec.Struct, frozen=True, kw_only=True):
     bound_s: Array
     gap_s: Array
     least_s: Array
-    """These two without the clocks' drift within an exchange, some 0.2 us at most."""
+    """`gap_s` and `least_s` exclude the clocks' drift within an exchange, at most about 0.2 us."""
     deviation_s: Array
     done_s: Array
-    """True time at which the exchange has ended."""
+    """True time in s at the end of the exchange."""
 
 
 def _take(
@@ -139,7 +139,7 @@ def _take(
     asymmetries_s: Array,
     start_s: Array,
 ) -> _Stamps:
-    """One exchange of every node, with the readings that its client keeps."""
+    """One exchange of every node, with the readings that its client uses."""
 
     def draw(nodes: Index, count: int) -> tuple[Single, Single]:
         forward, back = jitter_source(rng, following.network, nodes, count)
@@ -210,7 +210,7 @@ def _by_directions(
     back_s: Array,
     rate_limit: float,
 ) -> tuple[Array, Array, Array]:
-    """`out_s` and `home_s`: when the requests of the two kept exchanges were sent."""
+    """Estimate from two exchanges, whose requests were sent at `out_s` and `home_s`."""
     answered = home_s + forward_s
     pre, post = clocks.read(out_s), clocks.read(answered + back_s)
     offset, bound = offset_of_directions(

@@ -1,6 +1,6 @@
-"""The key that a cluster's clocks share, in a file: one line of hexadecimal digits.
+"""The shared key of a cluster's clocks, in a file: one line of hexadecimal digits.
 
-Who has it can claim any time, so nobody but its owner may read the file.
+Whoever has the key can serve any time, so only its owner may read the file.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from aferir.errors import UsageError
 
 _BYTES = 32
 _FEWEST_BYTES = 16
-"""As RFC 2104 would have it: no shorter than the code that is sent."""
+"""Shortest key in bytes (RFC 2104): not shorter than the authentication code that is sent."""
 
 
 def create_key(path: Path) -> bytes:
-    """Draw a key and write it to a new file that only its owner may read.
+    """Generate a key and write it to a new file that only its owner may read.
 
-    Errors: UsageError where there is a file, or none can be made.
+    Errors: UsageError where the file exists or cannot be made.
     """
     key = secrets.token_bytes(_BYTES)
     try:
@@ -36,7 +36,7 @@ def create_key(path: Path) -> bytes:
 
 
 def read_key(path: Path) -> bytes:
-    """Read a key. Errors: UsageError where it is missing, open to others, or no key."""
+    """Key in a file. Errors: UsageError where it is missing, readable by others, or no key."""
     try:
         with path.open(encoding="ascii", errors="replace") as file:
             about = os.fstat(file.fileno())

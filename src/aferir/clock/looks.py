@@ -1,8 +1,8 @@
-"""Exchanges of a million nodes, in chunks: errors of their offsets, not readings of their clocks.
+"""Exchanges of a million nodes, in chunks: errors of offsets instead of readings of clocks.
 
-Every node's clock started at a moment of its own, and what an estimate gets wrong depends on
-delays and rates alone. So errors are computed directly; `follow` computes readings and estimates
-for a few nodes, and a test holds the two together.
+Every node's clock starts at a different time, and the error of an estimate depends on delays and
+rates alone. So errors are computed directly; `follow` computes readings and estimates for a few
+nodes, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from aferir.clock.estimate import offset_of_directions
 from aferir.clock.exchange import Exchange, Index, StopRule, exchange
 
 CHUNK = 1 << 15
-"""Nodes whose delays are in memory at a time: some 3 MB for each direction."""
+"""Number of nodes whose delays are in memory at a time: about 3 MB for each direction."""
 
 Filter = Literal["round-trip", "directions"]
-"""Keep the smallest round trip (Dutra 2015), or each direction's own least delay."""
+"""Which delays are used: the smallest round trip (Dutra 2015), or each direction's smallest."""
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True):
     """One exchange of every node; all arrays have shape (nodes,)."""
 
     error_s: Array
-    """Error of the offset, estimate minus truth, against the parent's clock."""
+    """Error of the offset in s, estimate minus truth, against the parent's clock."""
     bound_s: Array
     deviation_s: Array
-    """Standard deviation of the smallest round trips."""
+    """Standard deviation of the smallest round trips, in s."""
     gap_s: Array
-    """What the kept exchange took beyond the least delays."""
+    """Duration of the used exchange beyond the smallest delays, in s."""
     least_s: Array
-    """Sum of both directions' least delays."""
+    """Sum of both directions' smallest delays, in s."""
     duration_s: Array
     age_s: Array
-    """Time from the kept exchange to the end of the last."""
+    """Time in s from the used exchange to the end of the last one."""
     messages: Index
 
 
@@ -51,7 +51,7 @@ def draw_looks(
     keep: Filter,
     rate_limit: float,
 ) -> Looks:
-    """Let all nodes synchronise, each with a server that is free for it."""
+    """One exchange of all nodes, each with a server that is free for it."""
     parts = [
         _looks(
             rng,
@@ -76,7 +76,7 @@ def jitter_source(rng: np.random.Generator, network: Network, nodes: Index, coun
 def time_taken(
     rng: np.random.Generator, network: Network, rule: StopRule, found: Exchange
 ) -> Array:
-    """How long each node's exchange lasts, with what was lost and what was cold."""
+    """Duration in s of each node's exchange, with losses and cold caches."""
     cold = network.cold_s * (2 - 2.0 ** (1 - rule.discard)) if rule.discard else 0.0
     answered = found.messages * (2 * network.floor_s + rule.gap_s) + found.sum_s
     lost = draw_losses(rng, network, found.messages) * (network.timeout_s + rule.gap_s)
@@ -133,5 +133,5 @@ def _looks(
 
 
 def _of_trip(forward_s: Array, back_s: Array) -> tuple[Array, Array]:
-    """Error and bound of an offset whose kept exchange had these delays."""
+    """Error and bound of an offset in s, by the delays of the used exchange."""
     return (forward_s - back_s) / 2, (forward_s + back_s) / 2

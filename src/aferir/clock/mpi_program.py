@@ -1,9 +1,9 @@
-"""What MPI_Wtime is to the ranks of one host: the MPI's own, and one time set by RGAP.
+"""Compares MPI_Wtime among the ranks of one host: MPI's own, and one set by RGAP.
 
-Three jobs of the same program, one after the other: with the MPI's own clock, with the library
-preloaded (ranks of a host share a clock), and with the library where each rank takes itself for a
-host, so that all of them are set over MPI's messages. All ranks are on this host, whose counter
-they share: so the true difference between their clocks is known.
+Three jobs run the same program one after another: with the MPI's own clock, with the library
+preloaded (ranks of a host share a clock), and with the library where each rank acts as a separate
+host, so that all are synchronised by MPI messages. All ranks are on this host and read the same
+counter, so the true difference between their clocks is known.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ ARMS = ("own", "rgap", "rgap-hosts")
 _REPORT = "aferir-mpi: "
 _RANK_BYTES = 64 * 2**20
 _EACH_A_HOST = ("/bin/sh", "-c", 'AFERIR_MPI_JOB=$$ exec "$0" "$@"')
-"""Ranks of one host find one another by the name of their job."""
+"""Wrapper that gives each rank its own job name, by which ranks of one host find each other."""
 
 
 _Kind = TypeVar("_Kind")
 
 
 class _Order(msgspec.Struct, frozen=True):
-    """Time-stamped messages: how many, and how many of their stamps are not in order."""
+    """Time-stamped messages: their number, and the number of stamps out of order."""
 
     messages: int
     stamps: int
@@ -46,7 +46,7 @@ class _Order(msgspec.Struct, frozen=True):
 
 
 class _Figures(msgspec.Struct, frozen=True):
-    """What the program prints."""
+    """Output of the program."""
 
     program: str
     init_s: float
@@ -57,7 +57,7 @@ class _Figures(msgspec.Struct, frozen=True):
 
 
 class _Report(msgspec.Struct, frozen=True):
-    """What the library says of one rank."""
+    """Report of the library about one rank."""
 
     rank: int
     added_ns: int = -1
@@ -66,19 +66,19 @@ class _Report(msgspec.Struct, frozen=True):
 
 
 class _Job(msgspec.Struct, frozen=True):
-    """One arm's job."""
+    """Job of one arm."""
 
     figures: _Figures
     reports: list[_Report]
 
     @property
     def error_s(self) -> float:
-        """Largest difference between the clocks of any two ranks."""
+        """Largest difference in s between the clocks of any two ranks."""
         return max(self.figures.offsets_s) - min(self.figures.offsets_s)
 
 
 class MpiClockParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of three jobs alike."""
+    """Parameters that the three jobs share."""
 
     processes: Processes = 2
     mpi: WhichMpi | None = None
@@ -88,22 +88,22 @@ class MpiClockParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MpiClock(Program[MpiClockParameters]):
-    """Three jobs, one after the other."""
+    """Program that runs three jobs one after another."""
 
     name = PROGRAM
     parameters = MpiClockParameters
     kinds = ("native",)
 
     def memory_bytes(self, parameters: MpiClockParameters) -> int:
-        """Bytes of the ranks' MPI, which is all that grows."""
+        """Memory in bytes of MPI in the ranks, which dominates."""
         return _RANK_BYTES * parameters.processes
 
     def check(self) -> list[Finding]:
-        """Whether an MPI and our program for it are installed."""
+        """Findings about an MPI and our program for it."""
         return check_mpi(PROGRAM, (_NATIVE,))
 
     def command(self, parameters: MpiClockParameters) -> Command:
-        """A shell that runs the three jobs. Errors: MissingError."""
+        """Shell command that runs the three jobs. Errors: MissingError."""
         lines = []
         for arm in ARMS:
             job = launch(
@@ -119,10 +119,7 @@ class MpiClock(Program[MpiClockParameters]):
         return Command(Path("/bin/sh"), ("-ec", "\n".join(lines)))
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """`duration_s` is that of MPI_Init with the library, of the slowest rank.
-
-        Errors: as in `Workload.parse`.
-        """
+        """Figures of the jobs; `duration_s` is MPI_Init with our library."""
         jobs = {arm: _read_job(arm, text) for arm, text in _by_arm(stdout).items()}
         if set(jobs) != set(ARMS):
             raise ProgramError(f"of the jobs {', '.join(ARMS)} only {', '.join(jobs)} ended")
@@ -177,13 +174,13 @@ def _added_s(job: _Job) -> float:
 
 
 def _out_of_order(job: _Job) -> float:
-    """Share of messages, of both kinds, with a stamp outside of the moments it was made between."""
+    """Share of messages, of both kinds, with a stamp outside the interval in which it was taken."""
     messages = sum(order.messages for order in job.figures.orders)
     return sum(order.violations for order in job.figures.orders) / messages
 
 
 def _by_arm(stdout: str) -> dict[str, str]:
-    """What each job printed."""
+    """Output of each job, by arm."""
     parts: dict[str, list[str]] = {}
     current: list[str] = []
     for line in stdout.splitlines():
@@ -194,7 +191,7 @@ def _by_arm(stdout: str) -> dict[str, str]:
 
 
 def _read_job(arm: str, text: str) -> _Job:
-    """Errors: ProgramError, UnverifiedError."""
+    """Parse the output of one job. Errors: ProgramError, UnverifiedError."""
     reports = [_decode(line[len(_REPORT) :], _Report) for line in _starting(text, _REPORT)]
     reports = [report for report in reports if report.added_ns >= 0]
     lines = _starting(text, '{"program"')
@@ -225,7 +222,7 @@ def _decode(line: str, kind: type[_Kind]) -> _Kind:
 
 
 def _in_shell(job: Command) -> str:
-    """The job's line; what the library reports joins what the program prints."""
+    """Command of the job in a shell; the library's reports are merged into the output."""
     return shlex.join([str(job.program), *job.arguments]) + " 2>&1"
 
 

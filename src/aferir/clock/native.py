@@ -1,4 +1,4 @@
-"""The compiled half of `rvec` and `rgap`: that it is there, and its failures as our errors."""
+"""The compiled part of `rvec` and `rgap`, with its failures as errors of aferir."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ RGAP_REMEDIES: Mapping[int, str] = {
 
 @contextmanager
 def failures_as_errors(what: str, remedies: Mapping[int, str]) -> Iterator[None]:
-    """Raise ClockError, with a remedy, for a failure of the library within."""
+    """Raise ClockError with a remedy for a failure of the library in the block."""
     try:
         yield
     except _native.Failed as failed:

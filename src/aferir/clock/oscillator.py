@@ -1,10 +1,10 @@
-"""Oscillators: a rate that is wrong from the start, and wanders.
+"""Oscillators: a constant error of the rate, and wander.
 
-A node's clock shows `offset + t + integral of (rate + wander)` at true time t. The wander is
-either a random walk of the rate, as temperature makes it, or flicker, approximated by one
-Ornstein-Uhlenbeck process for each decade of time constants (as Barnes and Jarvis approximate it
-by a cascade of filters, NASA TN D-6490, 1971). Both are reflected at a hard limit: an error bound
-can only promise what some limit promises.
+A node's clock shows `offset + t + integral of (rate + wander)` at true time t. The wander is either
+a random walk of the rate, as temperature causes it, or flicker, approximated by one
+Ornstein-Uhlenbeck process for each decade of time constants (as Barnes and Jarvis approximate it by
+a cascade of filters, NASA TN D-6490, 1971). Both are reflected at a hard limit, since an error
+bound can only be guaranteed under some limit.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ TIME_CONSTANTS_S = (1.0, 1e1, 1e2, 1e3, 1e4, 1e5)
 
 
 class Oscillators(msgspec.Struct, frozen=True, kw_only=True):
-    """A population of oscillators; measured ones differ by 5 to 10 ppm and wander by 0.1."""
+    """A population of oscillators; measured ones differ by 5 to 10 ppm and wander by 0.1 ppm."""
 
     rate_spread: float = 10e-6
     """Half-width of the rates, which are uniform around the reference's."""
     wander: float = 0.1e-6
-    """The rate never leaves its nominal value by more than this."""
+    """Largest deviation of the rate from its nominal value."""
     process: Process = "random-walk"
     walk_per_root_s: float = 1e-9
-    """Random walk only: the rate's change has this standard deviation after one second."""
+    """Standard deviation of the rate's change in 1 s; for the random walk only."""
 
 
 def draw_rates(rng: np.random.Generator, oscillators: Oscillators, nodes: int) -> Array:
-    """Nominal rates against the reference, shape (nodes,)."""
+    """Nominal rates relative to the reference, shape (nodes,)."""
     return rng.uniform(-oscillators.rate_spread, oscillators.rate_spread, nodes)
 
 
@@ -54,8 +54,8 @@ def wander(
 ) -> Iterator[Array]:
     """Wander at the beginning and after each step, each of shape (nodes,).
 
-    Between two values the rate is taken as linear: the phase gained in a step is the mean of its
-    two ends times its length.
+    The rate is linear between two values: the phase gained in a step is the mean of its two ends
+    times its length.
     """
     walks = oscillators.process == "random-walk"
     return (_random_walk if walks else _flicker)(rng, oscillators, nodes, steps_s)
@@ -87,7 +87,7 @@ def _flicker(
 
 
 def phases(rates: Array, steps_s: Array) -> Array:
-    """Integral of rates that are linear between grid points.
+    """Integral of rates that are linear between grid points, in s.
 
     `rates`: (steps + 1, nodes), `steps_s`: (steps,). Returns (steps + 1, nodes), beginning at 0.
     """

@@ -30,7 +30,7 @@ _USUALLY_BUSY_S = 5e-4
 
 
 class ClockParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of one study; what is not given is as the program has it for that study."""
+    """Parameters of one study; those that are not set have the program's default for the study."""
 
     study: Annotated[
         Literal["ecp", "cost", "stability", "ntp", "order", "noise"], told("what is measured")
@@ -122,7 +122,7 @@ STUDIES: Mapping[str, tuple[str, ...]] = {
     "order": ("messages", "seconds", "interval_s", "rate_ppm", "offset_s", "correction"),
     "noise": ("quanta", "quantum_s", "priority", "noise_period_s", "noise_busy_s"),
 }
-"""Each study with the parameters that it knows; defaults are the program's."""
+"""Parameters of each study; defaults are the program's."""
 
 
 class _Value(msgspec.Struct, frozen=True):
@@ -144,13 +144,13 @@ class _Figures(msgspec.Struct, frozen=True):
 
 
 class Clock(Program[ClockParameters]):
-    """One study, chosen by `study`; the other parameters are those of that study."""
+    """Program with one study, selected by `study`; the other parameters are those of that study."""
 
     name = "clock"
     parameters = ClockParameters
 
     def validate(self, parameters: ClockParameters) -> list[Wrong]:
-        """A parameter of another study is a mistake."""
+        """Errors for parameters of other studies."""
         known = STUDIES[parameters.study]
         wrong = [
             Wrong(
@@ -164,22 +164,22 @@ class Clock(Program[ClockParameters]):
         return wrong or _out_of_step(parameters)
 
     def memory_bytes(self, parameters: ClockParameters) -> int:
-        """The program, and what it keeps of each moment or quantum."""
+        """Memory in bytes of the program and of its stored samples."""
         return _MEMORY + 24 * (parameters.quanta or 0)
 
     def check(self) -> list[Finding]:
-        """Whether the program is installed."""
+        """Findings about the program."""
         return check_kernels(self.name, (PROGRAM,))
 
     def command(self, parameters: ClockParameters) -> Command:
-        """Errors: MissingError where the program was not built."""
+        """Command of the study. Errors: MissingError where the program was not built."""
         words = options(parameters, STUDIES[parameters.study])
         return Command(kernel_path(PROGRAM), (parameters.study, *words))
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
-        """`duration_s`, the study's samples and series, and what it doubts.
+        """`duration_s`, with the study's samples, series and warnings.
 
-        Errors: as in `Workload.parse`.
+        Errors: as in `Program.parse`.
         """
         line = read_figures(stdout, PROGRAM)
         duration = Sample("duration_s", positive(line, "duration_s"), "s")

@@ -1,4 +1,4 @@
-"""What a simulation gives back: frozen values, ready for JSON."""
+"""Results of a simulation: frozen values, ready for JSON."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ import msgspec
 from aferir.clock.topology import Topology
 
 Moment = Literal["set", "all-set", "rated", "held", "held-unrated"]
-"""When a node's clock is judged: as it is set by its first look; when the last node is set; as it
-has had its second look; some time after the last second look; and then, with the first look
-alone, which is the clock of Dutra 2015."""
+"""Time at which a node's clock is judged: `set`: after its first exchange; `all-set`: when the last
+node is set; `rated`: after its second exchange; `held`: some time after the last second exchange;
+`held-unrated`: the same with the first exchange only, which is the clock of Dutra 2015.
+"""
 
 
 class Errors(msgspec.Struct, frozen=True, kw_only=True):
-    """Absolute errors of clocks against the reference at one moment, in seconds."""
+    """Absolute errors of clocks against the reference at one time, in s."""
 
     moment: Moment
     median_s: float
     p99_s: float
     max_s: float
     bound_median_s: float
-    """Median of the bounds that the clocks claim for themselves."""
+    """Median of the bounds that the clocks claim for themselves, in s."""
     inside: float
     """Share of clocks whose error is within their own bound."""
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes that are as many exchanges away from the reference."""
+    """Nodes at the same distance from the reference, in exchanges."""
 
     level: int
     nodes: int
     ready_s: float
-    """When the last of them is set."""
+    """Time in s at which the last of them is synchronised."""
     errors: tuple[Errors, ...]
 
 
@@ -45,22 +46,22 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     hold_s: float
     ready_s: float
-    """When the last node is set: the time to synchronise."""
+    """Time in s at which the last node is synchronised."""
     published_ready_s: float
-    """The same with 1 ms for every node, as Dutra 2015, 7.3.1, assumes."""
+    """The same if every node takes 1 ms, as Dutra 2015, 7.3.1, assumes."""
     rated_s: float
-    """When the last node has had its second look."""
+    """Time in s at which the last node has completed its second exchange."""
     node_mean_s: float
-    """Time of one node's exchange."""
+    """Mean duration of one node's exchange, in s."""
     messages_mean: float
     messages_max: int
     errors: tuple[Errors, ...]
     """Errors of all nodes."""
     levels: tuple[Level, ...]
     progress: tuple[tuple[float, int], ...]
-    """Times and how many nodes are set by then."""
+    """Times in s, with the number of nodes synchronised by then."""
     published_progress: tuple[tuple[float, int], ...]
 
     def at(self, moment: Moment) -> Errors:
-        """The errors of all nodes at a moment."""
+        """Errors of all nodes at a time."""
         return next(errors for errors in self.errors if errors.moment == moment)

@@ -22,26 +22,26 @@ from aferir.clock.native import RGAP_REMEDIES, failures_as_errors
 from aferir.clock import _native  # isort: skip - `native` says what to do where it is missing
 
 PORT = 3617
-"""Unless told otherwise."""
+"""Default UDP port."""
 
 
 class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a global clock rests on; `struct rgap_facts`."""
+    """State of a global clock; `struct rgap_facts`."""
 
     last_status: int
-    """Status of the last look: 0, or an `enum rgap_status`."""
+    """Status of the last exchange: 0, or an `enum rgap_status`."""
     looks: int
-    """That the present time rests on: 1 (offset alone) or 2 (rate too)."""
+    """Number of exchanges that the present time rests on: 1 (offset alone) or 2 (rate too)."""
     level: int
-    """Steps from the reference node: 1 under it."""
+    """Distance from the reference node: 1 directly below it."""
     timeline: int
     offset_ns: int
-    """Global less local time at the last look."""
+    """Global minus local time at the last exchange, in ns."""
     rate_ppm: float
-    """Global against local time; 0 while not told from 0."""
+    """Rate of global against local time in ppm; 0 while not distinguishable from 0."""
     rate_doubt_ppm: float
     half_width_ns: int
-    """Half the width of the interval that held the offset at the last look."""
+    """Half-width in ns of the interval that contained the offset at the last exchange."""
     min_rtt_ns: int
     spread_ns: float
     exchanges: int
@@ -54,29 +54,29 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server has done; `struct rgap_server_facts`."""
+    """Statistics of a server; `struct rgap_server_facts`."""
 
     port: int
     timeline: int
     answered: int
     malformed: int
     foreign: int
-    """Packets of another key, or with a cookie that is not ours or too old."""
+    """Packets with another key, or with a cookie that is not ours or expired."""
     replayed: int
     busy: int
-    """New sessions turned away."""
+    """New sessions that were refused."""
 
     @property
     def dropped(self) -> int:
-        """Datagrams that got no answer."""
+        """Number of datagrams without an answer."""
         return self.malformed + self.foreign + self.replayed + self.busy
 
 
 class GlobalClock(_native.GlobalClock):
-    """The time of a reference node, read here; any thread may.
+    """The time of a reference node, read here; safe to use from any thread.
 
-    `now()` gives (time_ns, bound_ns): the reference's time and what it is off by at most. `at` does
-    the same for a reading of `rvec.now_ns`. Neither is a system call.
+    `now()` returns (time_ns, bound_ns): the reference's time and the largest error. `at` does the
+    same for a reading of `rvec.now_ns`. Neither is a system call.
     """
 
     @classmethod
@@ -89,38 +89,38 @@ class GlobalClock(_native.GlobalClock):
         deadline_s: float = 2.0,
         background: bool = True,
     ) -> Self:
-        """Take a first look at the server, in about a millisecond.
+        """Synchronise with the server once, in about 1 ms.
 
-        With `background` a thread takes the second one a second later, which gives the rate;
-        otherwise `poll` does, when it is called. Errors: ClockError.
+        With `background` a thread synchronises a second time 1 s later, which gives the rate;
+        otherwise `poll` does so when it is called. Errors: ClockError.
         """
         with failures_as_errors(f"{address} port {port}", RGAP_REMEDIES):
             return cls(address, port, key, deadline_s, background)
 
     def look(self) -> None:
-        """Look at the server again, now: the more time lies between, the better the rate.
+        """Synchronise again now: the longer ago the first time, the better the rate.
 
-        Errors: ClockError; the clock goes on as before.
+        Errors: ClockError; the clock continues as before.
         """
         with failures_as_errors("another look at the server", RGAP_REMEDIES):
             super().look()
 
     def poll(self) -> None:
-        """Take the second look if it is due, else do nothing. Errors: as `look`."""
+        """Synchronise the second time if it is due, else do nothing. Errors: as `look`."""
         with failures_as_errors("the second look at the server", RGAP_REMEDIES):
             super().poll()
 
     def info(self) -> ClockInfo:
-        """Say what the clock rests on."""
+        """State of the clock."""
         return msgspec.convert(self.facts(), ClockInfo)
 
 
 class Server(_native.Server):
     """Serves this process's clock, or a global one to the next level of a tree, in a thread.
 
-    `address` None: every one of this machine's; `port` 0: any that is free (`info().port`). The
-    time that is served begins as the system's clock stands now (`origin` "unix") and is never set
-    or slewed afterwards, or is `rvec.now_ns` itself ("process"). Errors: ClockError.
+    `address` None: all addresses of this machine; `port` 0: any free one (`info().port`). The
+    served time begins at the system clock's present time (`origin` "unix") and is never set or
+    slewed afterwards, or is `rvec.now_ns` itself ("process"). Errors: ClockError.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Server(_native.Server):
         self.stop()
 
     def info(self) -> ServerInfo:
-        """Say what has been answered and what dropped. Errors: ValueError once it is stopped."""
+        """Statistics of answered and dropped requests. Errors: ValueError once it is stopped."""
         facts = self.facts()
         if not facts:
             raise ValueError("the server is stopped")

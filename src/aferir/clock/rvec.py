@@ -54,41 +54,43 @@ _INVARIANCES: tuple[Invariance, ...] = ("none", "claimed", "trusted", "given")
 
 
 class CoreOffset(msgspec.Struct, frozen=True):
-    """A core's counter less that of core 0, in ticks."""
+    """Counter of a core minus that of core 0, in ticks."""
 
     core: int
     offset_ticks: int
     uncertainty_ticks: int
     applied: bool
-    """It exceeds its uncertainty and is taken out of readings."""
+    """True if it exceeds its uncertainty and readings are corrected by it."""
 
 
 class Info(msgspec.Struct, frozen=True, kw_only=True):
-    """What the clock rests on."""
+    """State of the clock."""
 
     counter: str
     """`tsc (rdtscp)`, `cntvct_el0`, or the fallback `clock_monotonic`."""
     frequency_hz: float
     uncertainty_ppb: float
-    """Half-width of the interval that holds the rate, against CLOCK_MONOTONIC_RAW."""
+    """Half-width of the interval of the rate against CLOCK_MONOTONIC_RAW, in ppb."""
     invariance: Invariance
-    """`trusted`: the kernel keeps time by it; `claimed`: the processor says so; `none`: neither."""
+    """`trusted`: the kernel keeps time by it; `claimed`: only the processor claims it; `none`:
+    neither.
+    """
     cores: int
     cores_checked: int
     jumps: int
-    """Jumps of the counter, folded in so far: suspend, restore, live migration."""
+    """Jumps of the counter that were corrected so far: suspend, restore, live migration."""
     rate_changes: int
     doubt_ns: int
-    """What the folded jumps may have been misjudged by, in sum."""
+    """Total uncertainty of the corrected jumps, in ns."""
     offsets: tuple[CoreOffset, ...]
     """Offsets of the cores that were checked."""
 
 
 def info(*, check_cores: bool = False) -> Info:
-    """Say what the clock rests on, as of now.
+    """Present state of the clock.
 
-    `check_cores` measures each core's counter against core 0's first, which takes some
-    milliseconds a core. Errors: ClockError where this process may not run on every core.
+    `check_cores` first measures each core's counter against core 0's, which takes some ms for each
+    core. Errors: ClockError where this process may not run on every core.
     """
     if check_cores:
         with failures_as_errors("offsets of the cores", RVEC_REMEDIES):
@@ -100,7 +102,7 @@ def info(*, check_cores: bool = False) -> Info:
 
 
 def refine() -> None:
-    """Take the rate from all the time since the import, now; by itself it is done now and then.
+    """Determine the rate over the whole time since the import; it is also done automatically.
 
     Errors: ClockError where counter and CLOCK_MONOTONIC_RAW no longer agree on a rate.
     """
@@ -109,5 +111,5 @@ def refine() -> None:
 
 
 def elapsed_ns(start_ticks: int, end_ticks: int) -> int:
-    """Nanoseconds between two values of `ticks`, right over one wrap of the counter."""
+    """Time in ns between two values of `ticks`, correct across one wrap of the counter."""
     return ticks_to_ns((end_ticks - start_ticks) % 2**64)

@@ -1,12 +1,12 @@
-"""A whole cluster synchronised once: how long it takes, and how wrong the clocks are.
+"""Simulates the synchronisation of a whole cluster: its duration, and the clocks' errors.
 
-Dutra 2015, figure 7.13, gives the time for three topologies when every node takes 1 ms; here
-every node runs its exchange, and errors are carried down the tree. Three waves: every node looks
-at its parent once; a second look at least `interval_s` later gives its rate; then the clocks are
-left alone for `hold_s`.
+Dutra 2015, figure 7.13, gives the time for three topologies when every node takes 1 ms; here every
+node runs its exchange, and errors propagate down the tree. There are three phases: every node
+synchronises with its parent once; a second exchange at least `interval_s` later gives its rate;
+then the clocks run freely for `hold_s`.
 
-A child takes the rate against its parent's oscillator, not against its parent's idea of global
-time, which had no rate yet when the child looked first; the parent hands its own rate down.
+A child measures the rate against its parent's oscillator, not against its parent's estimate of
+global time, which had no rate yet at the child's first exchange; the parent passes its own rate on.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from aferir.clock.results import Errors, Level, Moment, Simulation
 from aferir.clock.topology import Topology, Tree, build_tree, ready_times
 
 PUBLISHED_NODE_S = 1e-3
-"""One node's synchronisation in Dutra 2015, 7.3.1."""
+"""Duration in s of one node's synchronisation in Dutra 2015, 7.3.1."""
 HOLD_STEPS = 24
-"""The wander is drawn at so many moments while the clocks are left alone."""
+"""Number of times at which the wander is drawn while the clocks run freely."""
 PROGRESS_POINTS = 128
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What is simulated; the defaults are the gigabit Ethernet of Dutra 2015, held for a day."""
+    """Settings; the defaults are the gigabit Ethernet of Dutra 2015, and a free run of one day."""
 
     nodes: int
     topology: Topology = "tree"
@@ -44,14 +44,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rule: StopRule = StopRule()
     keep: Filter = "round-trip"
     rate_limit: float = 200e-6
-    """Two clocks differ by at most this before anything is known: two crystals of 100 ppm."""
+    """Largest rate between two clocks before any measurement: two crystals of 100 ppm each."""
     interval_s: float = 10.0
-    """Between the beginnings of the two waves of looks, or more if the first takes longer."""
+    """Time in s between the starts of the two phases of exchanges; longer if the first takes
+    longer.
+    """
     hold_s: float = 86_400.0
 
 
 class _Clocks(msgspec.Struct, frozen=True):
-    """Errors of global time at a moment of each node's own, and claimed bounds; (nodes + 1,)."""
+    """Errors of global time at a time of each node's own, and claimed bounds; (nodes + 1,)."""
 
     at_s: Array
     error_s: Array
@@ -60,18 +62,18 @@ class _Clocks(msgspec.Struct, frozen=True):
     rate_bound: Array
 
     def later(self, elapsed_s: Array, wandered_s: Array | float = 0.0) -> tuple[Array, Array]:
-        """Error and bound after some time; `wandered_s` is what the wander has added."""
+        """Error and bound after some time; `wandered_s` is the phase added by the wander."""
         error = self.error_s + self.rate_error * elapsed_s + wandered_s
         return error, self.bound_s + self.rate_bound * elapsed_s
 
 
 class _Wanders(msgspec.Struct, frozen=True):
-    """Wander against the reference, (nodes + 1,): mean between looks, at the second, held."""
+    """Wander against the reference, (nodes + 1,): mean between exchanges, at the second, held."""
 
     mean: Array
     second: Array
     held_s: Array
-    """Phase gained while the clocks are left alone."""
+    """Phase in s gained while the clocks run freely."""
 
 
 def simulate(settings: Settings, rng: np.random.Generator) -> Simulation:
@@ -150,12 +152,12 @@ def _draw(
 
 
 def _with_reference(values: NDArray[np.float64]) -> Array:
-    """Node 0 is the reference: it takes no time and is never wrong."""
+    """Values with that of node 0 prepended: the reference takes no time and has no error."""
     return np.concatenate([[0.0], values])
 
 
 def _draw_wanders(settings: Settings, rng: np.random.Generator, between_s: float) -> _Wanders:
-    """Draw the wander in chunks of nodes. The short waits in a wave count as no time here."""
+    """Wander of all nodes, drawn in chunks; short waits within a phase are neglected."""
     steps = [between_s, *[settings.hold_s / HOLD_STEPS] * HOLD_STEPS]
     parts: list[tuple[Array, Array, Array]] = []
     for begin in range(0, settings.nodes, CHUNK):
@@ -177,7 +179,7 @@ def _summed(values: Iterator[Array], steps_s: list[float]) -> tuple[Array, Array
 def _first_clocks(
     tree: Tree, looks: Looks, ready_s: Array, rates: Array, rate_limit: float
 ) -> _Clocks:
-    """One look each: a parent's clock has drifted while its earlier children were served."""
+    """Clocks after one exchange: a parent's clock has drifted while it served earlier children."""
     at = ready_s - _with_reference(looks.age_s)
     error, bound = _with_reference(looks.error_s), _with_reference(looks.bound_s)
     limits = np.full_like(rates, rate_limit)
@@ -197,9 +199,9 @@ def _second_clocks(
     wanders: _Wanders,
     oscillators: Oscillators,
 ) -> _Clocks:
-    """Two looks each: rates against the parent, and the parent's own handed down.
+    """Clocks after two exchanges: rates against the parent, to which its own rate is added.
 
-    `times_s`: when the first look was taken, and when the second was done.
+    `times_s` are the times of the first exchange and of the end of the second.
     """
     first, second = looks
     at = times_s[1] - _with_reference(second.age_s)
@@ -226,7 +228,7 @@ def _second_clocks(
 
 
 def _held(clocks: _Clocks, until_s: float, hold_s: float, wanders: _Wanders) -> tuple[Array, Array]:
-    """Left alone from the end of the second wave on."""
+    """Errors and bounds after running freely since the end of the second phase."""
     wandered = wanders.held_s - wanders.second * hold_s
     return clocks.later(until_s + hold_s - clocks.at_s, wandered)
 
@@ -234,7 +236,7 @@ def _held(clocks: _Clocks, until_s: float, hold_s: float, wanders: _Wanders) -> 
 def _held_unrated(
     clocks: _Clocks, until_s: float, hold_s: float, wanders: _Wanders
 ) -> tuple[Array, Array]:
-    """The same with the first look alone: rates are counted in full."""
+    """The same with the first exchange only: rates count in full."""
     wandered = wanders.held_s - wanders.mean * hold_s
     return clocks.later(until_s + hold_s - clocks.at_s, wandered)
 
@@ -259,7 +261,7 @@ def _judge(moment: Moment, size: Array, bound: Array) -> Errors:
 
 
 def _progress(ready_s: Array) -> tuple[tuple[float, int], ...]:
-    """Evenly spread over the logarithm of the number of nodes, as figure 7.13 is read."""
+    """Points evenly spaced over the logarithm of the number of nodes, as in figure 7.13."""
     ordered = np.sort(ready_s)
     counts = np.unique(np.geomspace(1, ordered.size, PROGRESS_POINTS).round().astype(np.int64))
     return tuple((float(ordered[count - 1]), int(count)) for count in counts)

@@ -1,10 +1,10 @@
-"""Who synchronises with whom, in which order, and when each node is ready.
+"""Topologies: who synchronises with whom, in which order, and when each node is ready.
 
-A node that is synchronised serves its own children one after another, in order of arrival (Dutra
-2015, 6.2 and 7.3.1). One level: the reference serves all. Two levels: those that the reference
-serves first have time to serve more (equation 7.1: 1000 + 999 + ... + 1 nodes in 1000 rounds).
-Tree: every node serves as long as there are nodes left, so that their number doubles each round
-(expression 7.2), or a fixed number of children each.
+A synchronised node serves its own children one after another, in order of arrival (Dutra 2015, 6.2
+and 7.3.1). One level: the reference serves all. Two levels: those that the reference serves first
+have time to serve more (equation 7.1: 1000 + 999 + ... + 1 nodes in 1000 rounds). Tree: every node
+serves as long as there are nodes left, so that their number doubles each round (expression 7.2), or
+a fixed number of children each.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ Nodes = NDArray[np.int64]
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """Nodes numbered level by level from the reference, 0; siblings stand in order of service."""
+    """Nodes numbered level by level from the reference, 0; siblings are in order of service."""
 
     parents: Nodes
-    """Shape (nodes + 1,); siblings stand together. The reference is its own parent."""
+    """Parent of each node, shape (nodes + 1,); siblings are adjacent. The reference is its own
+    parent.
+    """
     levels: tuple[slice, ...]
-    """Numbers of the nodes of each level; the first is the reference alone."""
+    """Range of node numbers of each level; the first is the reference alone."""
 
     @property
     def nodes(self) -> int:
-        """Nodes to be synchronised: all but the reference."""
+        """Number of nodes to synchronise: all but the reference."""
         return self.parents.size - 1
 
 
 def build_tree(topology: Topology, nodes: int, arity: int | None = None) -> Tree:
-    """Lay `nodes` nodes out below a reference; `arity` is for trees, None doubles each round."""
+    """Tree of `nodes` nodes below a reference; `arity` is for trees, None doubles each round."""
     if nodes < 1:
         raise ValueError("there must be at least one node to synchronise")
     if arity is not None and (topology != "tree" or arity < 2):
@@ -51,16 +53,16 @@ def build_tree(topology: Topology, nodes: int, arity: int | None = None) -> Tree
 
 
 def rounds_of_two_levels(nodes: int) -> int:
-    """Least r with r + (r - 1) + ... + 1 >= nodes (Dutra 2015, equation 7.1)."""
+    """Smallest r with r + (r - 1) + ... + 1 >= nodes (Dutra 2015, equation 7.1)."""
     rounds = (math.isqrt(8 * nodes + 1) - 1) // 2
     return rounds if rounds * (rounds + 1) // 2 >= nodes else rounds + 1
 
 
 def ready_times(tree: Tree, durations_s: Array, start_s: float = 0.0) -> Array:
-    """When each node is synchronised, shape (nodes + 1,).
+    """Time in s at which each node is synchronised, shape (nodes + 1,).
 
-    `durations_s` has the same shape: how long the node's own exchange with its parent takes. A
-    node begins when its parent is ready and has served all siblings that come before it.
+    `durations_s` has the same shape and contains the duration of each node's exchange with its
+    parent. A node begins when its parent is ready and has served all earlier siblings.
     """
     ready = np.full(durations_s.shape, start_s)
     for level in tree.levels[1:]:
@@ -100,7 +102,7 @@ def _fixed_arity(nodes: int, arity: int) -> Tree:
 
 
 def _doubling(nodes: int) -> Tree:
-    """Binomial tree: in round r node i < 2^r synchronises node i + 2^r, if there is one."""
+    """Binomial tree: in round r node i < 2^r synchronises node i + 2^r, if it exists."""
     plain = np.arange(nodes + 1)
     highest = np.zeros_like(plain)
     for power in range(nodes.bit_length()):

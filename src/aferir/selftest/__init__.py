@@ -1,4 +1,4 @@
-"""aferir measured, beside its peers where they are at hand: one file per bench.
+"""Benches of an installed aferir, with its peers where they are available: one file each.
 
-A bench is a module with HELP, PEERS (names that `--peer` takes) and `run(options, note)`.
+A bench is a module with HELP, PEERS (names that `--peer` accepts) and `run(options, note)`.
 """

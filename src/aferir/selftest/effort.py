@@ -1,8 +1,8 @@
-"""How often a bench runs two programs in turns before it judges the ratio of their speeds.
+"""Decides how often a bench alternates two programs before it judges their ratio.
 
-Runs of some milliseconds scatter by more than the few percent that are asked for, and runs of a
-minute leave no doubt after three. So rounds go on until the ratio is known well, or clearly above
-or below what is asked for, or the time is used up.
+Runs of a few ms vary by more than the few percent that the targets permit, and runs of a minute are
+conclusive after three. So rounds continue until the ratio is known precisely, or is clearly above
+or below the target, or the time is used up.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import msgspec
 from aferir.statistics.ratio import Ratio, at_level
 
 _CLEAR = 0.99
-"""Level of an interval that leaves no doubt; looked at after each round, so more than is usual."""
+"""Level of the interval for a clear ratio; high, because it is tested after each round."""
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
-    """How long is gone on: at least so many rounds, then until it is enough."""
+    """Limits of a comparison: at least `least` rounds, then until it is precise or clear."""
 
     least: int
     most: int
@@ -24,10 +24,10 @@ class Effort(msgspec.Struct, frozen=True, kw_only=True):
     target: float
     """Target of the ratio."""
     width: float = 0.05
-    """Width of the ratio's 95 % interval, relative to the ratio, at which it is known."""
+    """Relative width of the ratio's 95 % interval at which it is known precisely."""
 
     def is_enough(self, rounds: int, used_s: float, ratio: Ratio | None) -> bool:
-        """Whether so many rounds in that time, which gave that ratio, do."""
+        """True if that many rounds and that time suffice for the ratio."""
         if rounds < self.least:
             return False
         if rounds >= self.most or used_s >= self.seconds:

@@ -1,8 +1,8 @@
-"""What a bench, and nobody else, leaves on this machine: the proof that a clean-up was complete.
+"""Finds what a bench has left on this machine, to prove that cleaning was complete.
 
-A bench works in a state folder of its own. What it makes bears that folder's mark: its path, or the
-beginning that all ids of its journal share. So what other work makes meanwhile is never taken for
-the bench's, and nothing of the bench's has to be guessed from before and after.
+A bench uses its own state folder. What it makes carries that folder's mark: its path, or the common
+prefix of all ids in its journal. So things of other programs are never attributed to the bench, and
+no comparison of before and after is needed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _LINKS = ("cwd", "root", "exe")
 
 @contextlib.contextmanager
 def own_state() -> Iterator[Path]:
-    """A state folder while the block runs; the user's instances are none of the bench's business.
+    """Own state folder within the block, so that a user's instances are not affected.
 
-    Temporary files of programs go below it, too. What is left in the end is undone.
+    Temporary files of programs go below it too. Anything left afterwards is cleaned up.
     """
     given = {name: os.environ.get(name) for name in (_STATE, _TEMPORARY)}
     state = Path(tempfile.mkdtemp(prefix="aferir-bench-"))
@@ -46,7 +46,7 @@ def own_state() -> Iterator[Path]:
 
 
 def leftovers(state: Path) -> list[str]:
-    """Whatever stands that was made for that state folder, each in words; this process apart."""
+    """Descriptions of everything that was made for that state folder, except this process."""
     mark = _mark(state)
     return [
         *(f"process {pid}" for pid in _processes(mark)),
@@ -61,7 +61,7 @@ def leftovers(state: Path) -> list[str]:
 
 
 def judge_leftovers(name: str, left: Sequence[str], n: int) -> Figure:
-    """Anything that is left is too much."""
+    """Figure for leftovers, whose target is 0."""
     return Figure(
         name=name,
         value=float(len(left)),
@@ -84,7 +84,7 @@ def _temporary(state: Path) -> Path:
 
 
 def _processes(mark: re.Pattern[bytes]) -> Iterator[int]:
-    """Those with the mark in their arguments, variables, control groups or open files."""
+    """Processes with the mark in arguments, environment, control groups or open files."""
     for folder in Path("/proc").glob("[0-9]*"):
         pid = int(folder.name)
         ours = pid != os.getpid() and any(mark.search(trace) for trace in _traces(folder))
@@ -109,7 +109,7 @@ def _marked_lines(file: Path, mark: re.Pattern[bytes]) -> Iterator[str]:
 
 
 def _control_groups(mark: re.Pattern[bytes]) -> Iterator[Path]:
-    """Others' groups come and go meanwhile, which os.walk passes over."""
+    """Control groups with the mark; groups that vanish meanwhile are skipped."""
     for root in cgroup.layout().roots():
         for folder, names, _ in os.walk(root):
             yield from (Path(folder, name) for name in names if mark.search(os.fsencode(name)))
@@ -123,10 +123,7 @@ def _loop_devices(mark: re.Pattern[bytes]) -> Iterator[str]:
 
 
 def _files(state: Path, mark: re.Pattern[bytes]) -> Iterator[Path]:
-    """Files of instances and programs.
-
-    The journal and what is remembered beside it are no leftovers.
-    """
+    """Files of instances and programs; the journal and caches are no leftovers."""
     yield from _temporary(state).glob("*")
     shared = {*map(Path, _SHARED_FOLDERS), journal.cache_folder() / "images"}
     for folder in (*sorted(shared), *state.glob("*/")):

@@ -1,9 +1,9 @@
-"""Our NPB kernels: verified, and beside the public C++ port where its binaries are at hand.
+"""Our NPB kernels: verified, and beside the public C++ port if its binaries are available.
 
-The peer is GMAP/NPB-CPP, built with its own flags; `--peer npb-cpp=FOLDER` names the folder that
-holds `ep.S`, `cg.A` and so on. Ours and the peer's run alternately, so that the noise of the
-machine hits both alike, and each round gives one ratio of operations per second. By itself ours
-runs as often as a peer would at most.
+The peer is GMAP/NPB-CPP, built with its own flags; `--peer npb-cpp=FOLDER` names the folder with
+`ep.S`, `cg.A` and so on. Our program and the peer's alternate, so that noise of the machine affects
+both alike, and each round gives one ratio of operations per second. Without a peer, ours runs as
+often as with one at most.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ _QUICK_ROUNDS = {"S": 7, "W": 3, "A": 1}
 _QUICK_LONG_ROUNDS = {"S": 7, "W": 1, "A": 0}
 _TIME_LIMIT_S = 600.0
 _PATIENCE = 30.0
-"""How many times as long as ours the peer may take: where its threads wait for each other by
-spinning, more of them than processors may not end within an hour."""
+"""Factor over our duration after which the peer is ended: if its threads spin while they wait for
+each other, and outnumber the processors, it may not end within an hour.
+"""
 _LEAST_PATIENCE_S = 60.0
 _LEAST_ROUNDS = 3
 _GEOMETRIC_MEAN_TARGET = 1.5
@@ -55,7 +56,7 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it is called, for example `cg.A.2`."""
+        """Name of the case, for example `cg.A.2`."""
         return f"{self.kernel}.{self.problem_class}.{self.threads}"
 
 
@@ -67,17 +68,17 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One case. Of each pair the peer's run is there, as long as it had not been given up."""
+    """Runs of one case. The peer's runs end when it has been given up."""
 
     ours: tuple[Timing, ...] = ()
     theirs: tuple[Timing, ...] = ()
     given_up_s: float = 0.0
-    """After which the peer was ended; 0: it never was."""
+    """Time limit in s at which the peer was ended; 0: never."""
     problem: str = ""
 
     @property
     def ratio(self) -> Ratio | None:
-        """The ratio of operations per second, ours over the peer's."""
+        """Ratio of operations per second, ours over the peer's."""
         if not self.theirs:
             return None
         beside = self.ours[: len(self.theirs)]
@@ -238,7 +239,7 @@ def _figures(case: Case, measured: Measured) -> list[Figure]:
 
 
 def _geometric_mean(ratios: list[Ratio]) -> Figure:
-    """Over all cases; the errors of their logarithms add as those of independent samples."""
+    """Geometric mean over all cases, whose errors of logarithms are independent."""
     logs = [math.log(r.estimate) for r in ratios if r.estimate]
     error = math.sqrt(sum((r.log_error or 0.0) ** 2 for r in ratios)) / len(logs)
     centre = sum(logs) / len(logs)

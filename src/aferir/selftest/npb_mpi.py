@@ -1,8 +1,8 @@
-"""NPB by message passing beside NPB by threads, on one host: what the messages cost.
+"""NPB by MPI beside NPB by threads, on one host: the cost of messages.
 
-Processes and threads run alternately, as many of the one as of the other, so that the noise of the
-machine hits both alike, and each round gives one ratio of operations per second. Four processes
-are more than many machines have processors for: they show a ratio and have no target.
+Processes and threads alternate in equal numbers, so that noise of the machine affects both alike,
+and each round gives one ratio of operations per second. Many machines have fewer than four
+processors: four processes have a ratio but no target.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LONG_CLASS = "A"
 
 
 class MpiCase(msgspec.Struct, frozen=True):
-    """One kernel, class and number of processes, or of threads."""
+    """One kernel, class and number of processes (or of threads)."""
 
     kernel: str
     problem_class: str
@@ -51,12 +51,12 @@ class MpiCase(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it is called, for example `mpi.cg.A.2`."""
+        """Name of the case, for example `mpi.cg.A.2`."""
         return f"mpi.{self.kernel}.{self.problem_class}.{self.processes}"
 
 
 def mpi_cases(options: BenchOptions) -> list[MpiCase]:
-    """The cases that the options ask for; none where no MPI is here."""
+    """Cases that the options select; none where no MPI is installed."""
     if not any(finding.status == "ok" for finding in NPB_MPI.check()):
         return []
     classes = _QUICK_CLASSES if options.quick else _CLASSES
@@ -79,7 +79,7 @@ def mpi_figures(cases: Sequence[MpiCase], options: BenchOptions, note: Note) -> 
 
 
 def effort_for(case: MpiCase, *, quick: bool) -> Effort:
-    """How often a case is to be run."""
+    """Limits of the rounds of a case."""
     if quick:
         return _QUICK_EFFORT
     if case.processes not in _JUDGED:
@@ -114,7 +114,7 @@ def _figure(case: MpiCase, effort: Effort) -> Figure:
 
 
 def _run_in_pairs(case: MpiCase, effort: Effort) -> list[tuple[float, float]]:
-    """Operations per second by messages and by threads. Errors: as the programs give them."""
+    """Operations per second by messages and by threads. Errors: those of the programs."""
     common: dict[str, Parameter] = {"kernel": case.kernel, "class": case.problem_class}
     pairs: list[tuple[float, float]] = []
     begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""What every bench is told."""
+"""Options that all benches share."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 
 Note = Callable[[str, float], None]
-"""Called with what is under way and the share that is done, 0 to 1."""
+"""Receives the present step and the completed share, 0 to 1."""
 
 
 class BenchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the command line asks for."""
+    """Options from the command line."""
 
     quick: bool = False
-    """End within 60 s: fewer classes, rounds and trials, and `note` says which."""
+    """True to end within 60 s: with fewer classes, rounds and trials, which `note` reports."""
     peers: dict[str, Path] = {}
     only: tuple[str, ...] = ()
-    """Run only cases whose names begin with one of these; all where there is none."""
+    """Prefixes of the names of cases to run; empty: all."""
     seed: int = 1

@@ -1,12 +1,11 @@
-"""What a container costs EP and CG, and whether a planted difference is seen and none is invented.
+"""Overhead of a container on EP and CG, and tests with planted differences of 10 % and 0 %.
 
-A trial is an experiment in small: rounds in which two containers run next to each other, their
-ratio, and the verdict that a report would give. The planted slowdown is work: in one of them the
-program does 10 % more of it. A quota would plant nothing while others hold the processor, since a
-program that waits for its turn is not throttled; and the kernel shares a busy processor among
-control groups, so that a native program and one in a container do not get the same of it. A busy
-machine takes more rounds: a trial goes on until the interval of the ratio is narrow, whatever the
-ratio is.
+A trial is a small experiment: rounds in which two containers run side by side, their ratio, and the
+verdict that a report would have. The planted slowdown is work: in one of them the program does 10 %
+more of it. A quota would not slow a program while others use the processor, since a waiting program
+is not throttled; and the kernel divides a busy processor among control groups, so that a native
+program and one in a container get different shares. A busy machine needs more rounds: a trial
+continues until the interval of the ratio is narrow, whatever the ratio is.
 """
 
 from __future__ import annotations
@@ -44,24 +43,28 @@ _RATIO_ROUNDS, _QUICK_RATIO_ROUNDS = 40, 15
 _TRIALS, _QUICK_TRIALS = 20, 4
 _TRIAL_ROUNDS, _MOST_TRIAL_ROUNDS = 12, 100
 _NARROW = 0.03
-"""Half-width of the ratio's 95 % interval at which a trial has seen enough."""
+"""Half-width of the ratio's 95 % interval at which a trial ends."""
 _TRIAL_S = 60.0
-"""A trial that lasts so long is judged by what it has: all of them take at most 40 minutes."""
+"""Time limit of a trial in s, after which it is judged by its rounds so far: at most 40 minutes for
+all trials.
+"""
 _PLANTED_ROUNDS = {10: 54, 0: 49}
-"""Rounds of `peak-flops` in the second container, of about 1 ms for each instruction-set level,
-after an untimed one that takes as long; the first one has as many as where nothing is planted."""
+"""Rounds of `peak-flops` in the second container, about 1 ms for each instruction-set level, after
+an untimed part of the same length; the first container has the number for 0 %.
+"""
 _MARGIN = 0.03
 _WORKLOADS: dict[str, dict[str, Parameter]] = {
     "ep": {"kernel": "ep", "class": "W", "threads": 1},
     "cg": {"kernel": "cg", "class": "W", "threads": 1},
 }
-"""Runs of tenths of a second: long against a turn of the scheduler, short against drift."""
+"""Workloads of tenths of a second: long against a time slice of the scheduler, short against drift.
+"""
 _PLANTED = {f"planted_{planted}_percent": planted for planted in _PLANTED_ROUNDS}
 _CASES = (*_WORKLOADS, *_PLANTED)
 
 
 class _Work(msgspec.Struct, frozen=True):
-    """A program with its arguments, and how its output is read."""
+    """A program with its arguments, and the parser of its output."""
 
     command: Command
     parse: Callable[[str], tuple[Sample, ...]]
@@ -85,7 +88,7 @@ class _Pair(msgspec.Struct, frozen=True):
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Allocate one native instance and two containers, and run programs in two by turns.
+    """Allocate one native instance and two containers, and alternate programs in two of them.
 
     Errors: UsageError where `--only` names no case; MissingError where no container starts.
     """
@@ -136,7 +139,7 @@ def _trials(
     draw: random.Random,
     tell: Note,
 ) -> int:
-    """The number of them in which the one with more work was called slower."""
+    """Number of trials in which the container with more work was found slower."""
     less, more = _peak(_PLANTED_ROUNDS[0]), _peak(_PLANTED_ROUNDS[planted])
     detected = 0
     for k in range(trials):
@@ -189,7 +192,7 @@ def _measure(
     rounds: int,
     draw: random.Random,
 ) -> _Pair:
-    """Each round runs both, in a random order."""
+    """Durations of both in each round, in a random order."""
     durations: list[tuple[float, float]] = []
     for _ in range(rounds):
         first = draw.random() < 0.5

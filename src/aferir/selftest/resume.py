@@ -1,4 +1,4 @@
-"""SIGKILL at random moments: every cell once, and nothing left behind."""
+"""Kills a run by SIGKILL at random times: every cell must occur once, and nothing be left."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ memory = "512 MiB"
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Kill and restart the same run; a guest takes part unless `--quick`."""
+    """Kill and restart the same run; a virtual machine is included unless `--quick` is set."""
     kinds: list[EnvironmentKind] = ["native", "container"]
     if not options.quick:
         kinds.append("vm")
@@ -117,7 +117,7 @@ def _kill_again_and_again(command: list[str], draw: random.Random, note: Note) -
 
 
 def _count(runs: Path, kinds: list[EnvironmentKind]) -> tuple[int, int, int]:
-    """Cells missing, cells that occur twice, and run folders."""
+    """Number of missing cells, of duplicate cells, and of run folders."""
     folders = list_runs(runs)
     counts: Counter[tuple[str, int]] = Counter()
     for folder in folders:

@@ -1,4 +1,4 @@
-"""How quickly the command line answers, and what it leaves unimported until it is needed."""
+"""Response time of the command line, and heavy modules that it must not import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TARGET_S = 0.3
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Start a new interpreter again and again; the median counts, the target is the user's."""
+    """Start a new interpreter repeatedly; the median is compared with the target."""
     n = 7 if options.quick else 21
     times = []
     for k in range(n):

@@ -1,4 +1,4 @@
-"""One time for a whole cluster: what its clocks can do, here and simulated."""
+"""Clocks of this machine, and one time for a whole cluster, real or simulated."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what the chosen verb does."""
+    """Execute the chosen verb."""
     return int(options.execute_verb(options))

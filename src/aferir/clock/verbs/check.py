@@ -1,4 +1,4 @@
-"""Say what this machine's counter is: how trustworthy, how fast, how alike on all cores.
+"""Show the properties of this machine's counter: trust, frequency, offsets between cores.
 
 Calibrates for 0.1 s. Exit code 1 where there is no counter of constant rate and the clocks fall
 back to the system's.
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Ask the program, and print what it says."""
+    """Run the program, and print its results."""
     from aferir.cli.console import status
     from aferir.clock.bench_program import PROGRAM, CoreOffset, Counter, measure, of
     from aferir.programs.kernels import kernel_path
@@ -50,7 +50,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def document(counter: Counter, offsets: Sequence[CoreOffset]) -> dict[str, object]:
-    """What `--json` prints; offsets in seconds, against core 0."""
+    """Document of `--json`; offsets are in s, against core 0."""
     tick_s = 1 / counter.frequency_hz
     return {
         "counter": counter.counter,

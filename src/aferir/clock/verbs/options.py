@@ -1,4 +1,4 @@
-"""What the verbs that talk to other clocks have in common."""
+"""Options of the verbs that communicate with other clocks."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 
 def key_path() -> Path:
-    """Give the file of the key unless another is named. Errors: RefusedError without a home."""
+    """Default path of the key. Errors: RefusedError without a home folder."""
     settings = os.environ.get("XDG_CONFIG_HOME") or home() / ".config"
     return Path(settings) / "aferir" / "clock.key"
 
 
 def add_common(parser: argparse.ArgumentParser, *, interval_s: float) -> None:
-    """Declare what both ends are told."""
+    """Declare the options that client and server share."""
     parser.add_argument(
         "--key",
         type=Path,
@@ -51,7 +51,7 @@ def add_common(parser: argparse.ArgumentParser, *, interval_s: float) -> None:
 
 
 def add_port(parser: argparse.ArgumentParser, option: str, *, any_is_0: bool) -> None:
-    """Declare a port, of ours where 0 is any that is free."""
+    """Declare a port; `any_is_0` permits 0 for any free one."""
     zero = "; 0: any" if any_is_0 else ""
     said = f"UDP (default: %(default)s{zero})"
     parser.add_argument(option, type=_port, default=PORT, metavar="N", help=said)
@@ -72,7 +72,7 @@ def _seconds(text: str) -> float:
 
 
 def require_counter(options: argparse.Namespace) -> None:
-    """Refuse a machine without a counter of constant rate, unless told to fall back."""
+    """Refuse a machine without a counter of constant rate, unless `--fallback` is set."""
     from aferir.clock import rvec
 
     if rvec.info().invariance == "none" and not options.fallback:
@@ -84,14 +84,14 @@ def require_counter(options: argparse.Namespace) -> None:
 
 
 def print_line(document: dict[str, object]) -> None:
-    """Print one JSON object, at once: somebody may be waiting for it."""
+    """Print one JSON object and flush, since another program may wait for it."""
     print(json.dumps(document), flush=True)
 
 
 def print_serving(
     options: argparse.Namespace, address: str, info: ServerInfo, about: dict[str, object]
 ) -> None:
-    """Print where a server serves, with what else is to be known of it in JSON."""
+    """Print where a server serves; in JSON with further data."""
     if options.json:
         begun = {"event": "serving", "address": address, "timeline": info.timeline}
         print_line({**begun, **about, **server_document(info)})
@@ -100,7 +100,7 @@ def print_serving(
 
 
 def server_document(info: ServerInfo) -> dict[str, object]:
-    """What is printed of a server."""
+    """Statistics of a server for JSON."""
     return {
         "port": info.port,
         "answered": info.answered,
@@ -112,7 +112,7 @@ def server_document(info: ServerInfo) -> dict[str, object]:
 
 
 def server_words(info: ServerInfo) -> str:
-    """Say the same in a line."""
+    """The same as one line of text."""
     return (
         f"{info.answered} answered; dropped: {info.malformed} malformed, {info.foreign} foreign, "
         f"{info.replayed} replayed, {info.busy} busy"
@@ -121,7 +121,7 @@ def server_words(info: ServerInfo) -> str:
 
 @contextmanager
 def endings_held() -> Iterator[None]:
-    """Keep SIGINT and SIGTERM for `turns`; threads that are started within do not get them."""
+    """Block SIGINT and SIGTERM for `turns`; threads started within inherit the mask."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
     try:
         yield
@@ -130,6 +130,6 @@ def endings_held() -> Iterator[None]:
 
 
 def turns(interval_s: float) -> Iterator[None]:
-    """Come round every so often until a signal asks to end, which is then taken."""
+    """Yield at that interval until SIGINT or SIGTERM arrives, which is consumed."""
     while signal.sigtimedwait(_ENDINGS, interval_s) is None:
         yield

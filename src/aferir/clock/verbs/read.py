@@ -1,7 +1,7 @@
-"""Say what reading each clock of this machine costs, side by side.
+"""Measure the cost of reading each clock of this machine, side by side.
 
-The clocks take turns every thousand reads, so that noise hits all alike. The best round counts
-where a machine is shared, the median is what a program gets.
+The clocks alternate every thousand reads, so that noise affects all alike. On a shared machine the
+best round is meaningful; the median is what a program gets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PROPERTIES = {
     "rvec_process_now": "strict in causal order over all threads",
     "rvec_core_read": "one core's clock from any core, strict",
 }
-"""What a reading of each is good for."""
+"""Properties of a reading of each clock."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Measure, and print the quickest first."""
+    """Measure, and print the fastest clock first."""
     from aferir.cli.console import status
     from aferir.clock.bench_program import PROGRAM, ReadCost, measure, of
     from aferir.programs.kernels import kernel_path

@@ -1,8 +1,8 @@
-"""Be the reference node: serve this machine's time to others until SIGINT or SIGTERM.
+"""Run as reference node: serve this machine's time to others until SIGINT or SIGTERM.
 
-What is served begins as Unix time and then follows the counter alone: no daemon steps or slews it.
-On the loopback unless --address says otherwise; `::` serves IPv6 and IPv4 on every address. The key
-is made where there is none yet: copy it to the other nodes, where `aferir clock sync` wants it.
+The served time begins as Unix time and then follows the counter alone: no daemon steps or slews it.
+It listens on the loopback unless --address is set; `::` serves IPv6 and IPv4 on every address. A
+key is generated if there is none yet: copy it to the other nodes for `aferir clock sync`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Serve, and say now and then what was answered and what dropped."""
+    """Serve, and print statistics at intervals."""
     from aferir.clock.key import create_key, read_key
     from aferir.clock.rgap import Server
 
@@ -67,7 +67,7 @@ def _begin(options: argparse.Namespace, key: Path, info: ServerInfo, *, is_new: 
 
 
 def _report(options: argparse.Namespace, server: Server) -> None:
-    """A line at every turn; on paper only where something has happened since the last."""
+    """Print a line at every interval; as text only if something has happened since the last."""
     shown = server.info()
     for _ in turns(options.interval):
         now = server.info()

@@ -1,7 +1,7 @@
-"""Simulate a cluster that is synchronised once: how long it takes, how wrong its clocks are.
+"""Simulate the synchronisation of a cluster: its duration, and the clocks' errors.
 
 Every node runs the exchange of Dutra 2015 over a network with jitter, rare long delays, loss and
-unequal directions, looks again at least 10 s later for its rate, and is then left alone.
+asymmetry, exchanges again at least 10 s later for its rate, and then runs freely.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Simulate each topology that was asked for, print it, and draw it."""
+    """Simulate, print and draw each requested topology."""
     _check(options)
     if options.picture is not None:
         from aferir.report.write.picture import check_picture_path
@@ -171,7 +171,7 @@ def _row(level: Level, shown: tuple[Moment, ...]) -> tuple[str, ...]:
 
 
 def _three(errors: Errors) -> str:
-    """Median, 99 % and largest in one unit."""
+    """Median, 99 % quantile and maximum in one unit."""
     from aferir.report.formatting import number, scale
 
     factor, unit = scale(errors.max_s, "s")

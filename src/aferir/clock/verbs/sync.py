@@ -1,8 +1,8 @@
-"""Ask a server for its time: the offset at once, the rate after a second, the bound of the error.
+"""Synchronise with a server: the offset at once, the rate after 1 s, and a bound of the error.
 
-HOST runs `aferir clock serve`, or `aferir clock sync --serve`: so trees of any depth are made. No
-clock of this machine is touched. `offset` is what this machine's system clock lacks of the
-server's time. With --watch or --serve it goes on until SIGINT or SIGTERM.
+HOST runs `aferir clock serve`, or `aferir clock sync --serve`, which makes trees of any depth. No
+clock of this machine is set. `offset` is the server's time minus this machine's system time. With
+--watch or --serve it continues until SIGINT or SIGTERM.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAME = "sync"
 HELP = "ask a server for its time: offset, rate, and a bound of the error"
 
 _SECOND_LOOK_S = 1.0
-"""librgap's own least time between the looks that give a rate."""
+"""Shortest time in s between the exchanges that librgap needs for a rate."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Look once or twice, print what was found, and go on where that is asked for."""
+    """Synchronise once or twice, print the result, and continue if requested."""
     from aferir.clock.key import read_key
     from aferir.clock.rgap import GlobalClock, Server
 
@@ -73,7 +73,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _waited() -> bool:
-    """Wait until the second look is due; False where a signal ends it."""
+    """Wait until the second exchange is due; False where a signal interrupts it."""
     return next(turns(_SECOND_LOOK_S + 0.01), _ENDED) is not _ENDED
 
 
@@ -81,7 +81,7 @@ _ENDED = object()
 
 
 def _offset_ns(clock: GlobalClock) -> tuple[int, int]:
-    """Global less system time, and the bound."""
+    """Global minus system time, and its bound, in ns."""
     from aferir.clock import rvec
 
     local = rvec.now_ns()
