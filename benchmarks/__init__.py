@@ -1,4 +1,4 @@
-"""aferir measured beside its peers, killed and faulted; not part of the installed package.
+"""Measure aferir beside its peers, kill it and inject faults; not part of the installed package.
 
-From a clone: `python -m benchmarks`, `python -m benchmarks clock --quick --json`.
+The benches run from a clone: `python -m benchmarks`, `python -m benchmarks clock --quick --json`.
 """

@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME`: one bench, judged by its targets; without a name, the list."""
+"""Run one bench and judge it by its targets; without a name, list the benches."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BENCHES = {
 
 
 def main() -> int:
-    """Give the bench's exit code: 0 when all its targets hold."""
+    """Return the bench's exit code, which is 0 when all its targets hold."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     cli.configure(parser)
     try:

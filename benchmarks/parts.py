@@ -1,4 +1,4 @@
-"""A bench of several parts, one after another: they would disturb each other."""
+"""Run a bench of several parts one after another, because they would disturb each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Part = Callable[[BenchOptions, Note], Sequence[Figure]]
 def run_parts(
     bench: str, parts: Mapping[str, Part], options: BenchOptions, note: Note
 ) -> BenchResult:
-    """All parts, or those that `--only` names the beginning of, or a case of (`PART.CASE`).
+    """Run all parts, or those that `--only` names by a prefix or by a case (`PART.CASE`).
 
     Each gets an equal share of the progress that is shown. Errors: UsageError where there is no
     such part.

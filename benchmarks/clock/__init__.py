@@ -1,1 +1,1 @@
-"""Clocks beside their targets, chronyd and ptp4l."""
+"""Measure the clocks and compare them with their targets, with chronyd and with ptp4l."""

@@ -1,7 +1,7 @@
-"""Our clocks: what a reading costs, whether it ever goes back, how exact one look is.
+"""Measure what a clock reading costs, whether it ever decreases, and how exact one look is.
 
-The program measures; here it is asked, in pieces so that progress shows, and judged. What is a
-ratio is measured side by side: contenders alternate every thousand reads.
+A native program measures. This module calls it in pieces, so that progress can be shown, and judges
+what it prints. Ratios are measured side by side: contenders alternate every thousand reads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TIME_LIMIT_S = 900.0
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """All parts, one after another: they would disturb each other."""
+    """Run all parts one after another, because they would disturb each other."""
     program = kernel_path(PROGRAM)
     figures = [
         *_costs(program, options, note),
@@ -72,7 +72,7 @@ def _ecp(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _sync(program: Path, options: BenchOptions, note: Note) -> list[Figure]:
-    """Over the veth pair, with the peers on the same one."""
+    """Synchronise over a veth pair, and run the peers on the same pair."""
     note("one-shot synchronisation", 0.5)
     if os.geteuid() != 0:
         return judge.no_sync("network namespaces need root: run it as root")

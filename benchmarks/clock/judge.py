@@ -1,4 +1,4 @@
-"""Figures of the clock bench from what was measured; no measuring here."""
+"""Compute and judge the figures of the clock bench; this module measures nothing itself."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _AGAINST = (
 
 
 class PeerErrors(msgspec.Struct, frozen=True, kw_only=True):
-    """Offsets that a peer reported on the same pair, where the truth is 0, in nanoseconds."""
+    """Offsets in nanoseconds that a peer reported on the same pair, where the true offset is 0."""
 
     offsets_ns: tuple[float, ...]
     problem: str = ""
 
 
 def costs(runs: Sequence[Sequence[Line]]) -> list[Figure]:
-    """The strict read over each rival: the ratio of best rounds, one for each run."""
+    """Compare the strict read with each rival: one ratio of best rounds for each run."""
     return [_cost(runs, clock, name, limit) for clock, name, limit in _AGAINST]
 
 
@@ -64,7 +64,7 @@ def _cost(runs: Sequence[Sequence[Line]], clock: str, name: str, limit: float) -
 
 
 def ecp(found: Sequence[Ecp]) -> list[Figure]:
-    """Violations, counted; one figure for each way of provoking them."""
+    """Count violations of strict order; there is one figure for each way of provoking them."""
     figures = []
     cases = {"migrations": "through forced migrations", "hand_overs": "through hand-overs"}
     for case, words in cases.items():
@@ -89,7 +89,7 @@ def ecp(found: Sequence[Ecp]) -> list[Figure]:
 
 
 def sync(found: Sync, peers: Mapping[str, PeerErrors]) -> list[Figure]:
-    """Errors and time of one-shot synchronisation, and what peers report on the same pair."""
+    """Judge errors and time of one-shot synchronisation beside the reports of peers."""
     failed = f"{found.failures} of {found.runs + found.failures} failed" if found.failures else ""
     stamped = f"{found.stamped_by_kernel} of {found.runs} by the kernel's stamps"
     note = ", ".join(filter(None, (failed, stamped)))
@@ -124,7 +124,7 @@ def sync(found: Sync, peers: Mapping[str, PeerErrors]) -> list[Figure]:
 
 
 def _peer(name: str, errors: PeerErrors, ours: Sync) -> Figure:
-    """Ours beside a peer's: the median of absolute offsets that the peer itself reports."""
+    """Compare our error with the median of the absolute offsets that the peer itself reports."""
     sizes = sorted(abs(offset) for offset in errors.offsets_ns)
     value = ours.median_error_ns
     if not sizes or value is None:
@@ -146,7 +146,7 @@ def _peer(name: str, errors: PeerErrors, ours: Sync) -> Figure:
 
 
 def no_sync(why: str) -> list[Figure]:
-    """The figures of synchronisation where there could be none."""
+    """Return figures without a value, because no synchronisation could be measured."""
     targets = {
         "median_error": f"<= {MEDIAN_ERROR_NS * 1e-9:g}",
         "p99_error": f"<= {P99_ERROR_NS * 1e-9:g}",
@@ -159,7 +159,7 @@ def no_sync(why: str) -> list[Figure]:
 
 
 def bound(found: Sequence[Bound], seconds: int) -> list[Figure]:
-    """Clocks of injected rates against their own bounds, and the rate invented where is none."""
+    """Judge clocks of injected rates by their own bounds, and the rate estimated where none is."""
     checks = sum(line.checks for line in found)
     outside = sum(line.outside for line in found)
     rates = sorted({line.injected_ppm for line in found})

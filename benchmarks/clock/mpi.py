@@ -1,6 +1,6 @@
-"""MPI_Wtime as one time for all ranks, on one host and on several that are namespaces.
+"""Measure MPI_Wtime as one time for all ranks, on one host and on hosts that are namespaces.
 
-Several hosts share one clock here, so every offset is an error. Ours and HCA3 (Hunold and
+These hosts share one clock, so every offset is an error. Our method and HCA3 (Hunold and
 Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018; offsets only, 20 exchanges
 each) take turns in one job.
 """
@@ -32,7 +32,7 @@ ADDED_S = 0.3e-3
 OURS, RIVAL = "aferir", "hca3-offset-20"
 
 _RANKS: Mapping[int, int] = {2: 11, 8: 11, 32: 11}
-"""Jobs with so many ranks."""
+"""Number of jobs by number of ranks."""
 _QUICK_RANKS: Mapping[int, int] = {2: 3}
 _HOSTS = (4, 8)
 _JOBS, _QUICK_JOBS = 5, 1
@@ -43,22 +43,24 @@ _REPORT = "aferir-mpi: "
 
 
 class OneHost(msgspec.Struct, frozen=True):
-    """A job on one host."""
+    """Figures of one job on one host."""
 
     ranks: int
     added_cpu_s: float
-    """Of a core's time, to MPI_Init, by the rank that it costs most."""
+    """CPU time in seconds that MPI_Init takes longer, on the rank where that is most."""
     added_s: float
-    """On the wall, to MPI_Init, of the slowest rank: with it what others kept it from its core."""
+    """Wall time in seconds that MPI_Init takes longer on the slowest rank, waits for a core
+    included.
+    """
     added_median_s: float
     spread_s: float
-    """Between the ranks' MPI_Wtime at one moment."""
+    """Largest difference in seconds between the ranks' MPI_Wtime at one moment."""
     read_s: float
     is_global: bool
 
 
 class Method(msgspec.Struct, frozen=True):
-    """One way of synchronising hosts, over the rounds of a job."""
+    """Figures of one method of synchronising hosts, over the rounds of a job."""
 
     method: str
     n: int
@@ -68,7 +70,7 @@ class Method(msgspec.Struct, frozen=True):
 
 
 def measure_mpi(options: BenchOptions, note: Note) -> list[Figure]:
-    """All figures; what cannot be measured here has no value, and says why."""
+    """Return all figures; one that cannot be measured here has no value and says why."""
     figures = []
     for mpi in MPIS:
         note(f"MPI_Wtime, {mpi}", 0.97)
@@ -80,7 +82,7 @@ def measure_mpi(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def parse_one_host(stdout: str, stderr: str) -> OneHost:
-    """What the program and the library's report say. Errors: ProgramError."""
+    """Parse the output of the program and the report of the library. Errors: ProgramError."""
     # mpirun may put two ranks' lines together, or a library's warning before one.
     parts = stderr.split(_REPORT)[1:]
     try:
@@ -101,7 +103,7 @@ def parse_one_host(stdout: str, stderr: str) -> OneHost:
 
 
 def parse_methods(stdout: str) -> dict[str, Method]:
-    """The methods of a job, by name. Errors: ProgramError."""
+    """Parse the results of a job's methods, by name. Errors: ProgramError."""
     try:
         lines = [line for line in stdout.splitlines() if line.startswith("{")]
         found = {m.method: m for m in (msgspec.json.decode(line, type=Method) for line in lines)}
@@ -113,7 +115,7 @@ def parse_methods(stdout: str) -> dict[str, Method]:
 
 
 def judge_one_host(mpi: str, jobs: Sequence[OneHost]) -> list[Figure]:
-    """What our library adds to MPI_Init, and what ranks of a host differ by."""
+    """Judge what our library adds to MPI_Init, and how far the ranks of a host differ."""
     counts = sorted({job.ranks for job in jobs})
     medians = {c: median(job.added_s for job in jobs if job.ranks == c) for c in counts}
     typical = {c: median(job.added_median_s for job in jobs if job.ranks == c) for c in counts}
@@ -149,7 +151,7 @@ def judge_one_host(mpi: str, jobs: Sequence[OneHost]) -> list[Figure]:
 
 
 def judge_hosts(hosts: int, jobs: Sequence[Mapping[str, Method]]) -> list[Figure]:
-    """Time and error of ours over HCA3's, the median of the ratios of jobs."""
+    """Judge time and error of our method over HCA3's: the median of the jobs' ratios."""
     outside = sum(job[OURS].outside_doubt for job in jobs)
     figures = []
     for name, unit, field in (
@@ -198,7 +200,7 @@ def _job(mpi: Mpi, ranks: int) -> OneHost:
 
 
 def _bindings(mpi: Mpi) -> Figure:
-    """How many of C, mpif.h, `use mpi` and `use mpi_f08` get global time."""
+    """Count which of C, mpif.h, `use mpi` and `use mpi_f08` see global time."""
     name = f"mpi.bindings.{mpi}"
     try:
         seen = int(_job(mpi, 2).is_global)
@@ -236,7 +238,7 @@ def _fortran(mpi: Mpi, name: str, folder: Path) -> bool:
 
 
 def _hosts(jobs: int, rounds: int) -> list[Figure]:
-    """Jobs of 4 and of 8 hosts by turns, over Open MPI's TCP."""
+    """Run jobs of 4 and of 8 hosts in turn, over Open MPI's TCP."""
     names = [f"mpi.hosts_{n}.{what}_over_hca3" for n in _HOSTS for what in ("duration", "error")]
     if os.geteuid() != 0:
         return _unmeasured(names, "network namespaces need root: run it as root")
@@ -260,10 +262,10 @@ def _hosts(jobs: int, rounds: int) -> list[Figure]:
 
 
 def across(made: Star, agent: Path, mpirun: str, hosts: int) -> list[str]:
-    """Start one rank on each of the first hosts, over TCP, from the first.
+    """Return the command that starts one rank on each of the first hosts, over TCP.
 
-    Ranks outnumber cores, so both methods get `mpi_yield_when_idle`, as Open MPI itself would have
-    it where it knows.
+    Ranks outnumber cores, so both methods run with `mpi_yield_when_idle`, which Open MPI would set
+    itself if it could see that.
     """
     addresses = [host.address for host in made.hosts[:hosts]]
     settings = {
@@ -283,7 +285,7 @@ def across(made: Star, agent: Path, mpirun: str, hosts: int) -> list[str]:
 
 
 def _write_agent(made: Star) -> Path:
-    """Write what stands for ssh: it enters the host of that address, which gets a name."""
+    """Write the script that Open MPI calls instead of ssh: it enters a host's namespace."""
     prefix = made.hosts[0].name.removesuffix("1")
     agent = made.folder / "agent"
     lines = [

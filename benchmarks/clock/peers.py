@@ -1,8 +1,8 @@
-"""chronyd and ptp4l on the same veth pair: what they report where the truth is 0.
+"""Run chronyd and ptp4l on the same veth pair and read what they report; the truth is 0.
 
-Neither touches a clock: `chronyd -x`, and ptp4l with `free_running`. Both take the kernel's
-software time stamps, as ours does. Both keep on exchanging messages: what they report is the
-estimate of a daemon that has been running for seconds, ours is that of one look.
+Neither adjusts a clock: `chronyd -x`, and ptp4l with `free_running`. Both use the kernel's software
+time stamps, as ours does. Both keep exchanging messages: they report the estimate of a daemon that
+has been running for seconds, while ours is the estimate of one look.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PEERS = ("chronyd", "ptp4l")
 
 _WATCH_S, _QUICK_WATCH_S = 20.0, 5.0
 _SETTLE_S = 2.0
-"""Left out at the beginning; a daemon needs it to find its server."""
+"""Seconds left out at the beginning: a daemon needs them to find its server."""
 
 _CHRONYD_SERVER = """
 local stratum 1
@@ -62,7 +62,7 @@ uds_address {folder}/{end}.uds
 def measure_peers(
     pair: Pair, peers: Mapping[str, Path], *, quick: bool, note: Note
 ) -> dict[str, PeerErrors]:
-    """What each peer that was named reports; a peer that fails says why."""
+    """Measure each peer that was named; a peer that fails says why."""
     found = {}
     watch_s = _QUICK_WATCH_S if quick else _WATCH_S
     for name, program in peers.items():
@@ -78,13 +78,13 @@ def measure_peers(
 
 
 def parse_chronyd(text: str) -> list[float]:
-    """Estimated offsets of its statistics.log in nanoseconds (chrony.conf(5), `log`)."""
+    """Parse the estimated offsets of statistics.log, in nanoseconds (chrony.conf(5), `log`)."""
     line = r"^[-\d]+ [:\d]+ +\S+ +\S+ +(-?\d\.\d+e[+-]\d+) "
     return [float(offset) * 1e9 for offset in re.findall(line, text, re.MULTILINE)]
 
 
 def parse_ptp4l(text: str) -> list[float]:
-    """Offsets from the master in nanoseconds; one that summarises gives root mean squares."""
+    """Parse offsets from the master in nanoseconds; summaries hold root mean squares instead."""
     return [float(offset) for offset in re.findall(r"\b(?:offset|rms) +(-?\d+) ", text)]
 
 
@@ -115,12 +115,12 @@ def _ptp4l(pair: Pair, program: Path, folder: Path, watch_s: float) -> tuple[flo
 
 
 def _settled(offsets: list[float], share: float) -> tuple[float, ...]:
-    """Without what came before it had settled."""
+    """Leave out the share of offsets that were reported before the daemon had settled."""
     return tuple(offsets[int(len(offsets) * share) :])
 
 
 def _watch(pair: Pair, commands: list[list[str]], watch_s: float) -> tuple[str, float]:
-    """Let server and client run; what the client printed, and the share of time to settle."""
+    """Run server and client; return what the client printed, and the share of time to settle."""
     children: list[subprocess.Popen[str]] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
         try:

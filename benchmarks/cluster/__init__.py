@@ -1,1 +1,1 @@
-"""Virtual clusters: life, network and what runs on them, beside peers."""
+"""Measure virtual clusters: life cycle, network and programs, beside peers."""

@@ -1,4 +1,4 @@
-"""Virtual clusters: their life, their network and what runs on them, each beside its peer."""
+"""Measure the life cycle, the network and the programs of virtual clusters beside their peers."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ _PARTS = {
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """All parts, or those that `--only` names."""
+    """Run all parts, or those that `--only` names."""
     return run_parts("cluster", _PARTS, options, note)

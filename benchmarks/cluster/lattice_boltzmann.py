@@ -1,8 +1,8 @@
-"""Lattice Boltzmann: known permeabilities, and speed beside the RRZE's kernels on one geometry.
+"""Compute known permeabilities, and compare the speed with the RRZE's kernels on one geometry.
 
-The peer is RRZE-HPC/lbm-benchmark-kernels, its kernel `list-aa-pv-soa` in double precision;
-`--peer lbm-benchmark-kernels=PROGRAM` names its `lbmbenchk-...`. Ours and the peer's run
-alternately, so that the noise of the machine hits both alike, and each round gives one ratio.
+The peer is RRZE-HPC/lbm-benchmark-kernels, its kernel `list-aa-pv-soa` in double precision; `--peer
+lbm-benchmark-kernels=PROGRAM` names its `lbmbenchk-...`. Ours and the peer's run alternately, so
+that the noise of the machine affects both alike, and each round gives one ratio.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _THREADS = (1, 2)
 
 
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
-    """Permeabilities first, then speeds by geometry and number of threads."""
+    """Return the permeabilities, then the speeds by geometry and number of threads."""
     known = [name for name in _KNOWN if not options.quick or name not in _LONG]
     beside = [(name, threads) for name in _BESIDE for threads in _THREADS]
     beside = beside[: len(_THREADS)] if options.quick else beside
@@ -66,7 +66,7 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def read_peer(stdout: str) -> float:
-    """Million updates a second. Errors: ProgramError."""
+    """Parse the peer's speed in million updates a second. Errors: ProgramError."""
     found = re.search(r"^P: +([0-9.]+) MFLUP/s .* kernel: (\S+) .* dp$", stdout, re.MULTILINE)
     if found is None or found[2] != _KERNEL or float(found[1]) <= 0:
         raise ProgramError(f"the peer printed no figure of {_KERNEL}: {stdout[-200:]!r}")
@@ -159,7 +159,10 @@ def _run_ours(parameters: Mapping[str, Parameter]) -> dict[str, float]:
 
 
 def run_peer(program: Path, geometry: str, threads: int) -> float:
-    """Million updates a second; it writes files into the folder that it is started in."""
+    """Run the peer and return its speed in million updates a second.
+
+    It writes files into its working directory, which is therefore a temporary one.
+    """
     with tempfile.TemporaryDirectory(prefix="aferir-lbm-") as folder:
         done = process.run(
             [

@@ -1,7 +1,7 @@
-"""The life of a cluster: made, scaled, healed, destroyed, and gone without a trace.
+"""Create, scale, heal and destroy clusters, and check that nothing is left of them.
 
-Of containers and of guests; by the command line, as a user would, in a state folder of the bench's
-own.
+The clusters consist of containers or of guests. The bench uses the command line, as a user would,
+with a state folder of its own.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     kind: NodeKind
     nodes: int
     more: int = 0
-    """To scale to and back from; 0: it is not scaled."""
+    """Number of nodes that a cluster is scaled to and back from; 0: it is not scaled."""
     lives: int
     creations: int
     targets_s: Mapping[str, float]
     slow: frozenset[str] = frozenset()
-    """What a quick bench leaves out."""
+    """Names of the steps that a quick bench leaves out."""
 
 
 _CONTAINERS = Plan(
@@ -70,12 +70,12 @@ _GUESTS = Plan(
 
 
 def containers(options: BenchOptions, note: Note) -> list[Figure]:
-    """Times of some lives, and what many creations leave behind."""
+    """Measure the times of some life cycles, and what many creations leave behind."""
     return _figures(_CONTAINERS, options, note)
 
 
 def guests(options: BenchOptions, note: Note) -> list[Figure]:
-    """The same of guests, which QEMU may have to emulate."""
+    """Measure the same with guests, which QEMU may have to emulate."""
     return _figures(_GUESTS, options, note)
 
 
@@ -118,7 +118,7 @@ def _figures(plan: Plan, options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def judge(plan: Plan, seconds: Lives) -> list[Figure]:
-    """The longest of each, against what a user may wait for."""
+    """Judge the longest time of each step by what a user may wait for."""
     means = {
         "first_mpi": f"from `create` of {plan.nodes} nodes to the end of the first MPI program",
         "scale": f"to {plan.more} nodes and back to {plan.nodes}",
@@ -176,7 +176,7 @@ def _timed(seconds: Lives, name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _job() -> Iterator[subprocess.Popen[str]]:
-    """One on all nodes, which has started, and would run for long."""
+    """Run a job on all nodes while the context lasts; it has started when the context begins."""
     command = [sys.executable, "-m", "aferir", "cluster", "run", _NAME, "--", *_JOB]
     job = process.start(command, stderr=subprocess.PIPE)
     try:
@@ -208,7 +208,7 @@ def _cluster(*words: str) -> str:
 
 
 def _runs_on(nodes: int) -> None:
-    """Errors: ProgramError unless MPI puts a rank on each of so many nodes."""
+    """Run MPI on the cluster. Errors: ProgramError unless each of so many nodes gets a rank."""
     seen = set(_cluster("run", _NAME, "--", "mpirun", "-N", "1", "hostname").split())
     if len(seen) != nodes:
         raise ProgramError(f"MPI ran on {len(seen)} nodes of {nodes}")
@@ -219,7 +219,7 @@ def _until(works: Callable[[], None]) -> None:
 
 
 def _kill(name: str) -> None:
-    """As a node dies that was not asked to."""
+    """Kill the node's first process, as if the node had died by itself."""
     state = storing.read(_NAME)
     node = next(node for node in state.nodes if node.name == name)
     entry = journal.read(node.entry)

@@ -1,8 +1,8 @@
-"""b_eff beside itself, and our ping-pong and rings beside those of the HPC Challenge.
+"""Compare b_eff with itself, and our ping-pong and rings with those of the HPC Challenge.
 
 Both run under one mpirun with the same options, alternately, and each pair of neighbouring runs
-gives one ratio: where the processors change between two speeds for seconds at a time, a quantile of
-all runs says which program had more of its runs in the fast seconds.
+gives one ratio. Processors change between two speeds for seconds at a time, so a quantile of all
+runs would only say which program had more of its runs in the fast seconds.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ HPL.out
 0
 20
 """
-"""What hpcc reads, a value a line in the order of the HPL's input file."""
+"""Template of hpcc's input file: one value a line, in the order of the HPL's input file."""
 
 
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
-    """Agreement with the HPC Challenge, then whether b_eff gives the same again."""
+    """Judge the agreement with the HPC Challenge, then whether b_eff can be reproduced."""
     try:
         found = _agreement(options, note)
     except AferirError as error:
@@ -100,7 +100,7 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def read_challenge(text: str) -> dict[str, float]:
-    """Figures of the summary that hpcc writes, by our names. Errors: ProgramError."""
+    """Parse the summary that hpcc writes; the keys are our names. Errors: ProgramError."""
     found = {}
     for key, (name, scale) in _NAMES.items():
         match = re.search(rf"^{key}=(\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*$", text, re.MULTILINE)
@@ -113,7 +113,7 @@ def read_challenge(text: str) -> dict[str, float]:
 
 
 def judge(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Figure:
-    """One figure of both programs: ours[k] ran right before or after theirs[k]."""
+    """Judge one figure of both programs: ours[k] ran right before or right after theirs[k]."""
     found = paired_ratio(ours, theirs)
     itself = paired_ratio(*_next_to_each_other(theirs))
     apart, noise = (
@@ -140,13 +140,17 @@ def judge(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Figure:
 
 
 def _next_to_each_other(runs: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
-    """Who goes second alternates, so that the second and third run are neighbours, and so on."""
+    """Pair runs of one program that were neighbours.
+
+    The second place of a pair alternates, so that the second and third run are neighbours, and so
+    on.
+    """
     later = runs[2::2]
     return later, runs[1::2][: len(later)]
 
 
 def judge_reproducible(values: Sequence[float]) -> Figure:
-    """The largest difference of any run from their median."""
+    """Judge the largest difference of any run from the median of the runs."""
     middle = median(values)
     apart = 100 * max(abs(value / middle - 1) for value in values)
     return Figure(
@@ -185,7 +189,7 @@ def _agreement(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _run_hpcc(words: Sequence[str]) -> dict[str, float]:
-    """It reads and writes files of fixed names in the folder that it is started in."""
+    """Run hpcc in a temporary folder, because it reads and writes files of fixed names."""
     with tempfile.TemporaryDirectory(prefix="aferir-hpcc-") as name:
         folder = Path(name)
         text = _INPUT.format(processes=_PROCESSES)
@@ -195,10 +199,11 @@ def _run_hpcc(words: Sequence[str]) -> dict[str, float]:
 
 
 def _reproducible(options: BenchOptions, note: Note) -> Figure:
-    """Each run is the median of short ones, and the runs take turns.
+    """Judge whether b_eff can be reproduced: each run is the median of short ones, which alternate.
 
-    One after the other, five runs of a minute and a half each told how the memory of the machine,
-    which others use too, changed meanwhile: 8 % here, whatever the best of was taken.
+    Five runs of a minute and a half, one after the other, mostly showed how the speed of the
+    machine's memory, which others use too, changed meanwhile: by 8 % here, even for the best value
+    of each.
     """
     parameters = EffectiveBandwidthParameters(
         processes=_PROCESSES,

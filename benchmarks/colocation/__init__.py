@@ -1,1 +1,1 @@
-"""Batch work beside a service: every policy beside the others, and kills."""
+"""Measure batch work beside a service: every policy beside the others, and kills."""

@@ -1,4 +1,4 @@
-"""Co-location: SLA and batch work on a real service, the controller's cost, what SIGKILL leaves."""
+"""Measure SLA and batch work on a real service, the controller's cost, and what SIGKILL leaves."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ _PARTS: Mapping[str, Part] = MappingProxyType(
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """All parts, or those that `--only` names. Errors: MissingError without the privileges."""
+    """Run all parts, or those that `--only` names. Errors: MissingError without the privileges."""
     privileges.check()
     return run_parts("colocate", _PARTS, options, note)

@@ -1,4 +1,4 @@
-"""Cells of service x load x batch program x threads, by names as `sla.nginx.50.xz.4`."""
+"""Name the cells of service x load x batch program x threads, for example `sla.nginx.50.xz.4`."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ SLAS: Mapping[str, Sla] = MappingProxyType(
         "opensearch": Sla(0.95, 0.2),
     }
 )
-"""Of each service, as in experiments/colocation.toml."""
+"""Service level of each service, as in experiments/colocation.toml."""
 _LOADS = (25, 50, 75)
 _THREADS = (1, 2, 4, 6)
 
 
 class Named(msgspec.Struct, frozen=True):
-    """One cell."""
+    """One cell: a service at one load beside one batch program."""
 
     service: str
     load_percent: int
-    """Of the highest rate that meets the service level alone."""
+    """Load in percent of the highest rate at which the service alone meets its service level."""
     program: str
     threads: int
 
     @property
     def name(self) -> str:
-        """For example `sla.nginx.50.xz.4`."""
+        """The cell's name, for example `sla.nginx.50.xz.4`."""
         return f"{PART}.{self.service}.{self.load_percent}.{self.program}.{self.threads}"
 
 
@@ -46,9 +46,9 @@ _QUICK = (Named("nginx", 50, "xz", 4),)
 
 
 def chosen(only: Iterable[str], *, quick: bool) -> list[Named]:
-    """All cells that a name of `only` is, or is the beginning of; a few where it names none.
+    """Select the cells whose name equals or begins with a name of `only`; without one, a few cells.
 
-    Errors: UsageError where a name begins like one of a cell, and none begins so.
+    Errors: UsageError if a name has the prefix of a cell's name but selects no cell.
     """
     names = [name for name in only if name.startswith(f"{PART}.")]
     if not names:
@@ -69,6 +69,6 @@ def _begins(cell: Named, name: str) -> bool:
 
 
 def by_service(cells: Sequence[Named]) -> Iterator[tuple[str, list[Named]]]:
-    """Those of one service together: it is started, and its highest rate found, once."""
+    """Group the cells by service, which is started, and its highest rate found, only once."""
     for service, those in groupby(cells, key=lambda cell: cell.service):
         yield service, list(those)

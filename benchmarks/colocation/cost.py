@@ -1,4 +1,4 @@
-"""What the controller of a co-location costs: CPU time at ten decisions a second, and memory."""
+"""Measure the CPU time of a controller that decides ten times a second, and its memory."""
 
 from __future__ import annotations
 
@@ -48,13 +48,15 @@ with open(sys.argv[1], "a", buffering=1) as log:
         k += 1
         log.write('{"t": %d}\\n' % (10 + k * 37 % 90))
 """
-"""82 threads, 20 of which work and are critical; 100 answers a second of 10 to 99 ms in its log,
-and an answer to whoever asks."""
+"""Source of a service with 82 threads, 20 of which work and are critical.
+
+It logs 100 responses a second of 10 to 99 ms, and responds to every request.
+"""
 _ASKS = "request-clients"
 
 
 def figures(note: Note, *, quick: bool) -> list[Figure]:
-    """CPU share by sensor, the median of six windows, and the most memory that was resident."""
+    """Return the CPU share by sensor, the median of six windows, and the largest memory."""
     seconds = (_QUICK_SECONDS if quick else _SECONDS) / _WINDOWS
     found, most = [], 0.0
     with scratch.folder() as folder, _serving(folder / "answers") as (pid, port):
@@ -88,7 +90,7 @@ def figures(note: Note, *, quick: bool) -> list[Figure]:
 
 
 def _share(sensor: str, shares: list[float]) -> Figure:
-    """Of windows in order."""
+    """Judge the median of the shares, which are sorted."""
     share = shares[len(shares) // 2]
     return Figure(
         name="controller.cpu" if sensor == "log" else f"controller.cpu.{sensor}",
@@ -104,7 +106,7 @@ def _share(sensor: str, shares: list[float]) -> Figure:
 
 @contextmanager
 def _serving(log: Path) -> Iterator[tuple[int, int]]:
-    """The service's process and its port."""
+    """Run the service; yield its process ID and its port."""
     log.touch()
     served = process.start([sys.executable, "-c", _SERVICE, str(log)], stdout=subprocess.PIPE)
     try:
@@ -116,7 +118,10 @@ def _serving(log: Path) -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def _running(service: int, latency: str) -> Iterator[tuple[int, ...]]:
-    """The controller beside it, settled: its process, and that of what asks for it if any does."""
+    """Run the controller beside the service; yield the process IDs to be measured once it settled.
+
+    These are the controller's, and that of the process that sends requests for it, if there is one.
+    """
     child = process.start(
         [
             *(sys.executable, "-m", "aferir", "colocate", "--service", f"pid:{service}"),
@@ -132,7 +137,7 @@ def _running(service: int, latency: str) -> Iterator[tuple[int, ...]]:
 
 
 def _asking_for(pid: int) -> list[int]:
-    """Children of the controller that ask the service (proc(5), children)."""
+    """List the children of the controller that send requests to the service (proc(5), children)."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return [int(one) for one in children if Path(f"/proc/{one}/comm").read_text()[:-1] == _ASKS]

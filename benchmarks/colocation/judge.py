@@ -1,7 +1,8 @@
-"""Whether batch work beside a service is enough: ours beside every other arm of a cell.
+"""Judge whether our policy lets batch work do enough beside a service, beside every other arm.
 
-A look at each arm once says who is to be compared, and where ours seems to do too little, pairs of
-runs next to each other say how much: as many as it takes until that is known, or clear.
+One run of each arm selects the arm to compare with. Where ours seems to do too little, pairs of
+runs next to each other measure the ratio, until its interval is narrow enough or clear of the
+target.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ OURS = "aferir"
 _NEAR = 0.95
 _OF_IDLE = 0.8
 _LEAST_RATIO = 0.001
-"""Who does nothing at all has one too, which a logarithm needs."""
+"""Smallest ratio: an arm that does no batch work needs one above 0 for its logarithm."""
 _LEAST_CPUS = 0.01
 _FEWEST_PAIRS, MOST_PAIRS = 6, 12
 _MOST_S = 300.0
-"""For pairs beside one arm."""
+"""Longest time in seconds for the pairs beside one arm."""
 _OF_IDLE_NOTE = (
     "of what plain SCHED_IDLE gives the batch; where that breaks the SLA, of as many CPUs as the "
     "service leaves idle alone; of all of it {:.2f}"
@@ -35,30 +36,34 @@ _OF_IDLE_NOTE = (
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """Ours and another arm, next to each other."""
+    """One run of our policy and one of another arm, next to each other."""
 
     sla: Sla
     ours: Arm
     other: Arm
     alone: Arm | None = None
-    """The service at the same time, where the other arm breaks the SLA. What breaks the SLA itself,
-    because the machine has become slower, tells nothing of the others."""
+    """The service alone at the same time, run where the other arm breaks the SLA.
+
+    If it breaks the SLA itself, the machine has become slower, and the pair says nothing of the
+    others.
+    """
 
     @property
     def speed(self) -> float:
-        """Of the machine, over all of them."""
+        """Mean speed of the machine over all runs of the pair."""
         return same_speed.mean_speed([one for one in (self.ours, self.other, self.alone) if one])
 
     @property
     def ratio(self) -> float:
-        """Of batch work."""
+        """Our batch work over the other arm's, at the same speed of the machine."""
         return _ratio_of(self.ours, self.other, self.speed)
 
     @property
     def due(self) -> float:
         """Share of the other arm's batch work that the service can do without.
 
-        All of it where the SLA is kept; else at most as many CPUs as the service leaves idle alone.
+        It is all of it where the SLA is kept; else at most as many CPUs as the service leaves idle
+        alone.
         """
         if self.alone is None or self.other.meets(self.sla):
             return 1.0
@@ -68,29 +73,29 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def is_fair(self) -> bool:
-        """Whether the service alone, where it was looked at, kept its SLA at that time."""
+        """Whether the service alone kept its SLA at that time; true where it was not run alone."""
         return self.alone is None or self.alone.meets(self.sla)
 
 
 Again = Callable[[str], Iterable[Pair]]
-"""Pairs of ours and the arm of that name, in a cell that has been tried; as many as are taken."""
+"""Function that runs pairs of ours and the named arm in a cell, as many as its caller consumes."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a cell. None where the service alone breaks its SLA there."""
+    """What is known of a cell; fields are None where the service alone breaks its SLA there."""
 
     words: str
     met: bool | None = None
     near: float | None = None
-    """Batch work, of the most that any arm does which keeps the SLA."""
+    """Our batch work over the most that any arm does which keeps the SLA."""
     of_idle: float | None = None
-    """Of what plain SCHED_IDLE gives the batch, without what the service needed."""
+    """Our batch work over that of plain SCHED_IDLE, less what the service needed of it."""
     of_idle_whole: float | None = None
-    """Of all that plain SCHED_IDLE gives the batch."""
+    """Our batch work over all of that of plain SCHED_IDLE."""
 
 
 def judge(name: str, sla: Sla, arms: Sequence[Arm], again: Again, most: int = MOST_PAIRS) -> Judged:
-    """One cell, of which every arm has been tried once; `most`: pairs beside another arm."""
+    """Judge one cell, each arm of which ran once; `most` limits the pairs beside another arm."""
     words = f"{name}: {_told(sla, arms)}"
     by_name = {arm.policy: arm for arm in arms}
     alone, ours, idle = by_name[ALONE], by_name[OURS], by_name["idle"]
@@ -116,9 +121,10 @@ def judge(name: str, sla: Sla, arms: Sequence[Arm], again: Again, most: int = MO
 def _beside_the_best(
     sla: Sla, ours: Arm, arms: Sequence[Arm], again: Again, most: int
 ) -> tuple[float | None, list[str]]:
-    """Its ratio to the arm that does most of those which keep the SLA, in the first pairs as well.
+    """Compare ours with the arm that does most batch work of those that keep the SLA.
 
-    And what there is to tell.
+    The arm has to keep the SLA in the first pairs as well. The second result is what there is to
+    tell.
     """
     words: list[str] = []
     speed = same_speed.mean_speed(arms)
@@ -135,9 +141,9 @@ def _beside_the_best(
 
 
 def _taken(pairs: Iterable[Pair], target: float, most: int) -> list[Pair]:
-    """Until their ratio is known, or clear; or the other arm breaks the SLA in one of the first.
+    """Run pairs until the ratio is known or clear, or the other arm breaks the SLA early.
 
-    Later ones are not held against it: more looks would find more arms that break it at times.
+    Later violations are not held against it: with more pairs, more arms would break the SLA in one.
     """
     least = min(_FEWEST_PAIRS, most)
     effort = Effort(least=least, most=most, seconds=_MOST_S, target=target)
@@ -157,7 +163,7 @@ def _breaks(pair: Pair) -> bool:
 
 
 def _ratio(ratios: Iterable[float]) -> Ratio:
-    """Of pairs, at one place of all of them."""
+    """Compute the ratio of the pairs, as if all had been one cell."""
     found = [max(ratio, _LEAST_RATIO) for ratio in ratios]
     return paired_ratio(found, [1.0] * len(found))
 
@@ -176,7 +182,7 @@ def _told_of_pairs(other: Arm, pairs: Sequence[Pair]) -> str:
 
 
 def figures(cells: Sequence[Judged]) -> list[Figure]:
-    """What is to hold in every cell where the service alone meets its SLA."""
+    """Return the figures that have to hold in every cell where the service alone meets its SLA."""
     met = [cell.met for cell in cells if cell.met is not None]
     near = [cell.near for cell in cells if cell.near is not None]
     of_idle = [cell.of_idle for cell in cells if cell.of_idle is not None]
@@ -224,5 +230,5 @@ def _told(sla: Sla, arms: Iterable[Arm]) -> str:
 
 
 def listed(ratios: Iterable[float]) -> str:
-    """In the order of the pairs."""
+    """Format the ratios in the order of the pairs."""
     return " ".join(f"{ratio:.2f}" for ratio in ratios)

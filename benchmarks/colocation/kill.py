@@ -1,7 +1,7 @@
-"""SIGKILL of controller, guard, service or batch program at random moments of a co-location.
+"""SIGKILL controller, guard, service or batch program at random moments of a co-location.
 
-Afterwards everything must be as before, within a second: scheduling attributes and CPUs of every
-thread of the service, control groups, the kernel's account of deadline bandwidth.
+Afterwards everything must be as before within a second: scheduling attributes and CPUs of every
+thread of the service, control groups, and the kernel's account of deadline bandwidth.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from aferir.selftest.options import Note
 
 Victim = Literal["controller", "guard", "service", "batch", "both"]
 VICTIMS: tuple[Victim, ...] = ("controller", "guard", "service", "batch", "both")
-"""`both`: controller and guard at once, after which `aferir clean` is run."""
+"""Processes to kill; `both` is controller and guard at once, after which `aferir clean` is run."""
 POLICIES = ("deadline", "fifo", "service-nice", "cpuset", "aferir")
 WITHIN_S = 1.0
 _TRIALS = 100
@@ -36,9 +36,9 @@ _STARTING_S = 30.0
 _PATIENCE_S = 10.0
 _LONGEST_S = 1.0
 _LOW = 0.5
-"""Share of the trials whose service is in a control group of little weight."""
+"""Share of the trials whose service is in a control group of low weight."""
 _BEGUN = 0.75
-"""Share of the kills that come while the batch program runs; the others while all starts, too."""
+"""Share of the kills that come while the batch program runs; the others may come at the start."""
 _POLL_S = 0.005
 _SERVICE = """
 import threading, time
@@ -51,24 +51,24 @@ for _ in range(4):
     threading.Thread(target=work).start()
 print("ready", flush=True)
 """
-"""Four threads that stay, and short-lived ones that inherit what they are started with."""
+"""Source of a service with four lasting threads, and short-lived ones that inherit attributes."""
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What one SIGKILL did."""
+    """Outcome of one SIGKILL."""
 
     victim: Victim
     policy: str
     restored_s: float | None
-    """Until all was as before; None: it never was."""
+    """Seconds until everything was as before; None: it never was."""
     different: tuple[str, ...] = ()
-    """What was not, at the end."""
+    """What still differed at the end."""
     service_stopped: bool = False
-    """By somebody else than the one who was to be killed."""
+    """Whether the service stopped although it was not the process to be killed."""
 
 
 def figures(seed: int, note: Note, *, quick: bool) -> list[Figure]:
-    """Of 100 kills, victims in turn (10 when `quick`)."""
+    """Return the figures of 100 kills (10 when `quick`), with the victims in turn."""
     draw = random.Random(seed)  # noqa: S311 - not cryptography
     trials = []
     count = _QUICK_TRIALS if quick else _TRIALS
@@ -81,7 +81,7 @@ def figures(seed: int, note: Note, *, quick: bool) -> list[Figure]:
 
 
 def summary(trials: Sequence[Trial]) -> list[Figure]:
-    """The longest time to restore by victim, what was never restored, services that stopped."""
+    """Summarise the longest time to restore by victim, what stayed, and stopped services."""
     found = []
     for victim in VICTIMS:
         own = [trial for trial in trials if trial.victim == victim]
@@ -117,7 +117,7 @@ def _holds(victim: Victim, times: Sequence[float], lost: Sequence[str]) -> bool:
 
 
 def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> Trial:
-    """One co-location, one SIGKILL at a random moment of it, or of its time under way (`begun`).
+    """Run one co-location; send one SIGKILL at a random moment, or while it runs (`begun`).
 
     Errors: MissingError without the privileges.
     """
@@ -156,7 +156,7 @@ def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> T
 
 
 class _Before:
-    """How everything was, and what of it is otherwise now."""
+    """State before the co-location, against which the present state is compared."""
 
     def __init__(self, served: subprocess.Popen[str]) -> None:
         self._pid = served.pid
@@ -169,7 +169,7 @@ class _Before:
         self._names: set[str] = set()
 
     def different(self, controller: int) -> tuple[str, ...]:
-        """In words."""
+        """Describe what differs from the state before."""
         entries = _entries(controller)
         self._names |= {f"aferir-{entry}" for entry in entries}
         return (
@@ -194,7 +194,7 @@ class _Before:
 
 @contextmanager
 def _group(*, low: bool) -> Iterator[list[Path]]:
-    """Of little weight, if it is to be `low`: the batch's group is then made within it."""
+    """Make a control group of low weight if `low`; the batch's group is then made within it."""
     have = cgroup.layout()
     root = have.v1.get("cpu") or have.v2
     if not low or root is None:
@@ -240,7 +240,7 @@ def _start(pid: int, policy: str, answers: Path) -> subprocess.Popen[str]:
 def _choose(
     victim: Victim, served: subprocess.Popen[str], controller: subprocess.Popen[str]
 ) -> list[int]:
-    """Processes to kill; guard and batch program once they are there, the others at any moment."""
+    """Choose the processes to kill; wait for guard and batch program, but not for others."""
     if victim == "service":
         return [served.pid]
     if victim == "controller":
@@ -258,7 +258,7 @@ def _choose(
 
 
 def _guards(controller: int) -> list[int]:
-    """Children of the controller that are guards."""
+    """List the children of the controller that are guards."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         fields = attributes.stat_fields(f"{path}/stat")
@@ -269,13 +269,13 @@ def _guards(controller: int) -> list[int]:
 
 
 def _batch(controller: int) -> list[int]:
-    """Processes in the groups that it has journalled."""
+    """List the processes in the groups that the controller has journalled."""
     names = {f"aferir-{entry}" for entry in _entries(controller)}
     return sorted({pid for group in groups_everywhere(names) for pid in cgroup.members(group)})
 
 
 def groups_everywhere(names: set[str]) -> list[Path]:
-    """All of these names, wherever they are: not only where aferir itself looks for them."""
+    """List all groups of these names in every hierarchy, not only where aferir searches."""
     return [
         Path(folder, name)
         for root in (cgroup.layout().roots() if names else ())
@@ -285,7 +285,7 @@ def groups_everywhere(names: set[str]) -> list[Path]:
 
 
 def _end_under_another(controller: subprocess.Popen[str], killed: int) -> float:
-    """Wait until another guard is there, and have the controller end; when that was.
+    """Wait for another guard, terminate the controller, and return when that was.
 
     A controller that has not begun yet ends by itself: it does not begin without a guard.
     """
@@ -315,7 +315,7 @@ def _wait_restored(
 
 
 def _entries(controller: int) -> list[str]:
-    """Entries of the journal that are of a controller."""
+    """List the journal entries of a controller."""
     kind = remembered.KIND
     return [one.id for one in journal.entries() if (one.kind, one.owner_pid) == (kind, controller)]
 

@@ -1,8 +1,8 @@
-"""What arms of a co-location would have given on a machine of the same speed.
+"""Estimate what the arms of a co-location would have done on a machine of the same speed.
 
-Arms run one after the other, and hosts with other guests change their speed between them. Work
-takes as many more seconds of CPU time as the machine is slower, the service's as well as the
-batch's; and what the service then takes more, it takes from what idles and from the batch.
+Arms run one after the other, and hosts with other guests change their speed between them. On a
+slower machine, work of the service and of the batch takes more CPU time in proportion. The CPU time
+that the service then needs more, it takes from idle time and from the batch.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from statistics import fmean
 from aferir.colocation.trials.arm import Arm
 
 _HUNGRY = 0.05
-"""Of the machine: a batch that leaves less than that idle could have used more."""
+"""Share of the machine: a batch that leaves less than this idle could have used more."""
 _STEP = 0.8
 _STILL = 1e-6
-"""Squares of logarithms: below it the speed did not change."""
+"""Sum of squared logarithms below which the speed counts as unchanged."""
 
 
 def mean_speed(arms: Sequence[Arm]) -> float:
-    """Of all of them; 0 where it is not known of one."""
+    """Return the mean speed of all arms, or 0 if that of one is not known."""
     found = [arm.speed for arm in arms]
     return fmean(found) if found and all(found) else 0.0
 
 
 def stepwise(now: float, then: float) -> float:
-    """How much faster the machine is than then, in steps of a fifth; 1 where either is unknown.
+    """Return how much faster the machine is than then, in steps of a fifth; 1 if one is unknown.
 
-    So that what is asked of it at another speed falls into few cells.
+    Steps let requests at another speed fall into few cells.
     """
     return _STEP ** round(math.log(now / then, _STEP)) if now > 0 and then > 0 else 1.0
 
 
 def idle_cpus(arm: Arm, speed: float) -> float:
-    """That nobody would have used at that speed, where there is no batch; below 0: too few."""
+    """Return the CPUs that would be idle at that speed without a batch; below 0: too few."""
     return arm.idle_cpus - _needed(arm, speed)
 
 
 def batch_cpus(arm: Arm, speed: float) -> float:
-    """That the batch would have had at that speed; at least 0."""
+    """Return the CPUs that the batch would have had at that speed, at least 0."""
     needed = _needed(arm, speed)
     if arm.idle_cpus >= _HUNGRY * arm.cpus:
         needed = max(needed - arm.idle_cpus, 0.0)
@@ -48,7 +48,7 @@ def batch_cpus(arm: Arm, speed: float) -> float:
 
 
 def batch_per_s(arm: Arm, speed: float) -> float:
-    """Pieces of batch work a second that it would have done at that speed."""
+    """Return the pieces of batch work a second that would have been done at that speed."""
     if not (speed and arm.speed and arm.batch_cpus):
         return arm.batch_per_s
     per_cpu = arm.batch_per_s / arm.batch_cpus * speed / arm.speed
@@ -56,7 +56,7 @@ def batch_per_s(arm: Arm, speed: float) -> float:
 
 
 def _needed(arm: Arm, speed: float) -> float:
-    """CPUs that the service and the rest would have used more; less than 0 on a faster machine."""
+    """Return the CPUs that all but the batch would have used more; below 0 on a faster machine."""
     if not (speed and arm.speed):
         return 0.0
     rest = max(arm.cpus - arm.idle_cpus - arm.batch_cpus, 0.0)
@@ -64,10 +64,10 @@ def _needed(arm: Arm, speed: float) -> float:
 
 
 def slope(groups: Sequence[Sequence[tuple[float, float]]]) -> float:
-    """Change of the logarithm of a value by that of the speed, common to the groups.
+    """Fit the change of a value's logarithm by that of the speed, common to all groups.
 
     The groups are arms, with (speed, value) of each run: the within-group slope of an analysis of
-    covariance. 0 where the speed is not known or did not change.
+    covariance. It is 0 where the speed is not known or did not change.
     """
     over = under = 0.0
     for group in groups:

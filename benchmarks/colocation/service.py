@@ -1,7 +1,7 @@
-"""Co-location on a real service: every arm beside the others, the bars of the policy `aferir`.
+"""Co-locate with a real service: compare all arms, and judge the policy `aferir` by its targets.
 
 Machines change their speed while a cell's arms run one after the other. So arms are compared as if
-they had met the same speed (`aferir.bench.same_speed`).
+they had run at the same speed (`benchmarks.colocation.same_speed`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from benchmarks.colocation.judge import MOST_PAIRS, OURS, Judged, Pair, figures,
 
 _SLA = SLAS["nginx"]
 _THREADS = 4
-"""Of the batch program beside SCHED_FIFO and in load steps."""
+"""Threads of the batch program beside SCHED_FIFO and in load steps."""
 _QUICK_ARMS = (ALONE, "default", "idle", "cpu-idle", "fifo", OURS)
 _TIMES, _QUICK_TIMES = Times(2.0, 6.0), Times(1.5, 3.5)
 _QUICK_CAPACITY = Times(0.5, 2.0)
@@ -41,12 +41,12 @@ _MOST_RATIO = 1.2
 _MOST_SYSTEM_S = 0.05
 _MOST_STEP_S = 2.0
 _LOWER = 0.9
-"""Of the load, where the service alone breaks its SLA in a step: the machine has become slower."""
+"""Factor for the load where the service alone breaks its SLA: the machine has become slower."""
 _TRIES = 6
 
 
 def sla(options: BenchOptions, note: Note) -> list[Figure]:
-    """Cells of an evaluation: SLA kept, batch work done."""
+    """Measure the cells of an evaluation: whether the SLA is kept, and the batch work done."""
     wanted = chosen(options.only, quick=options.quick)
     judged: list[Judged] = []
     for name, cells in by_service(wanted):
@@ -64,7 +64,7 @@ def sla(options: BenchOptions, note: Note) -> list[Figure]:
 def _judged(
     service: Running, named: Named, rate: float, seed: int, tell: Tell, *, quick: bool
 ) -> Judged:
-    """`rate`: the highest that meets the service level alone."""
+    """Judge one cell; `rate` is the highest rate at which the service alone meets its SLA."""
     cell = Cell(
         load=named.load_percent / 100,
         batch=Batch(named.program, named.threads),
@@ -101,10 +101,10 @@ def _note_at(note: Note, done: float, said: str) -> None:
 
 
 def fifo(options: BenchOptions, note: Note) -> list[Figure]:
-    """Pairs of both arms next to each other, in turn the one and the other first.
+    """Run pairs of both arms next to each other, alternating which is first.
 
-    At half of the highest load: a machine that has become slower since that was found is asked for
-    as much less.
+    The load is half of the highest. If the machine has become slower since that was found, the rate
+    is reduced by as much.
     """
     pairs = _QUICK_FIFO_PAIRS if options.quick else _FIFO_PAIRS
     times = _QUICK_TIMES if options.quick else _TIMES
@@ -130,7 +130,7 @@ def fifo(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def quantiles(cells: Sequence[Sequence[tuple[Arm, Arm]]], load: str) -> Figure:
-    """The ratio at the same speed, of which latency is a power within a cell.
+    """Judge the ratio at the same speed, on which latency depends by a power within a cell.
 
     `cells`: pairs at the same rate of requests.
     """
@@ -179,10 +179,10 @@ def _system(answers: Sequence[float], theirs: float | None) -> Figure:
 
 
 def step(options: BenchOptions, note: Note) -> list[Figure]:
-    """From 25 to 75 % of the highest load, and how long the SLA is broken after it.
+    """Step from 25 to 75 % of the highest load, and judge how long the SLA is broken after it.
 
-    Each time the service alone is to answer the same step first, without breaking its SLA. Where
-    ours took too long, what the service alone takes right after is told, and changes nothing.
+    Each time the service alone has to meet the SLA in the same step first. Where ours took too
+    long, the service alone runs again right after; its time is reported, and changes no judgement.
     """
     count = _QUICK_STEPS if options.quick else _STEPS
     settled: list[float] = []
@@ -219,7 +219,10 @@ def step(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _stepped(policy: str, service: Running, rate: float, seed: int) -> float:
-    """Seconds. Moments in the log count from the beginning of the load, warm-up included."""
+    """Return the seconds until the SLA holds again after the step.
+
+    Times in the log count from the beginning of the load, warm-up included.
+    """
     times = Times(2.0, 2 * _STEP_S)
     at = times.warm_up_s + _STEP_S
     rates = f"0:{rate / 4:.1f},{at:g}:{3 * rate / 4:.1f}"

@@ -1,1 +1,1 @@
-"""ElasticMovie: simulation, viewers, hosts and faults."""
+"""Measure ElasticMovie: simulation, viewers, hosts and faults."""

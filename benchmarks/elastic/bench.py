@@ -1,4 +1,4 @@
-"""ElasticMovie's parts: the simulation, and the viewers beside the server that they watch."""
+"""Measure ElasticMovie's parts: the simulation, and the viewers beside the server they watch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """One part after the other."""
+    """Run one part after the other."""
     figures = [
         _million(options, note),
         *_published(options, note),
@@ -122,7 +122,7 @@ def _viewers(options: BenchOptions, note: Note) -> list[Figure]:
 def _watched(
     program: Path, node: Node, streams: int, watch_s: int
 ) -> tuple[dict[str, object], float]:
-    """What the viewers found, and the CPU time that NGINX's worker took to serve them."""
+    """Return what the viewers measured, and the CPU time that NGINX's worker took to serve them."""
     before = _cpu_s(node.pid)
     done = process.run(
         [

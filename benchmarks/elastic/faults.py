@@ -1,4 +1,4 @@
-"""ElasticMovie on simulated hosts while things go wrong: nobody is lost, and nothing leaks."""
+"""Inject faults into ElasticMovie on simulated hosts: no viewer is lost, and nothing leaks."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _VIEWERS = 12
 _INTERVAL_S = 0.2
 _VIDEO_S = 5.0
 _OVERDUE_S = 2.0
-"""At least; an allocation is overdue after four times what one takes here and now."""
+"""Shortest limit in seconds; an allocation is overdue after four times its usual time here."""
 _LATER_S = 1.0
-"""By so much longer viewers wait, and an allocation that hangs takes."""
+"""Seconds that viewers wait longer than that limit, and that a hanging allocation takes longer."""
 _SLOW_S = 1.0
 _STREAMS_S = 0.3
 _FAULTS_EACH = 2
@@ -49,17 +49,17 @@ _BURSTS_S = 3.0
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One sequence."""
+    """Outcome of one sequence of faults."""
 
     faults: tuple[Fault, ...]
     events: dict[str, int]
     accounted: bool
-    """Every viewer has one outcome, and so has every client in the books of Front."""
+    """Whether every viewer has one outcome, and so has every client in the ledger of Front."""
     leaks: tuple[str, ...]
 
 
 class FaultyCloud:
-    """Simulated hosts, two places on each of two, whose allocations fail or hang on demand."""
+    """Simulated cloud of two hosts with two places each; allocations fail or hang on demand."""
 
     provider = "faulty"
 
@@ -70,11 +70,11 @@ class FaultyCloud:
         self._cloud = cloud
 
     def check(self) -> list[Finding]:
-        """Checked before."""
+        """Return no findings: the simulated cloud has been checked before."""
         return []
 
     def create(self) -> Server:
-        """As well as the next fault allows."""
+        """Allocate an instance, unless the next fault is that this fails or hangs."""
         fault = self.next.pop() if self.next else None
         if fault == "fail":
             raise ProgramError("a planted failure")
@@ -85,27 +85,27 @@ class FaultyCloud:
         return server
 
     def delete(self, name: str) -> float:
-        """As usual."""
+        """Release the instance in the simulated cloud."""
         self.made.pop(name, None)
         return self._cloud.delete(name)
 
     def delete_all(self) -> None:
-        """As usual."""
+        """Release all instances of the simulated cloud."""
         self.made.clear()
         self._cloud.delete_all()
 
     def sent_bytes(self) -> int:
-        """As usual."""
+        """Return the bytes that the simulated cloud has sent."""
         return self._cloud.sent_bytes()
 
     def victim(self, chance: random.Random) -> Instance | None:
-        """One of those that serve, if there is one."""
+        """Choose one of the instances that serve; None if there is none."""
         names = sorted(self.made)
         return self._cloud.instance(chance.choice(names)) if names else None
 
 
 def sequences(count: int, seed: int, note: Callable[[int], None] = lambda _: None) -> list[Outcome]:
-    """So many random sequences of faults, on containers. Needs root.
+    """Run `count` random sequences of faults, on containers. This needs root.
 
     Errors: as `aferir.environments.simulated.simulated_cloud`.
     """
@@ -186,7 +186,7 @@ async def _play(
 
 
 async def _victim(cloud: FaultyCloud, chance: random.Random) -> Instance | None:
-    """One that streams, as soon as there is one; None where none comes."""
+    """Choose an instance that streams, once there is one; None if none appears."""
     for _ in range(100):
         if (victim := cloud.victim(chance)) is not None:
             await asyncio.sleep(_STREAMS_S)
@@ -196,7 +196,7 @@ async def _victim(cloud: FaultyCloud, chance: random.Random) -> Instance | None:
 
 
 def _harm(victim: Instance, fault: Fault) -> None:
-    """Kill it, or stop it for a moment; it may be gone by itself meanwhile."""
+    """Kill the instance, or stop it for a moment; it may have ended by itself meanwhile."""
     with contextlib.suppress(AferirError, OSError):
         if fault == "kill":
             os.kill(victim.accounting.processes[0], signal.SIGKILL)
@@ -209,7 +209,7 @@ def _harm(victim: Instance, fault: Fault) -> None:
 
 
 def _leaks() -> tuple[str, ...]:
-    """Containers that we have journalled and not given back."""
+    """List the containers that this process has journalled and not released."""
     ours = os.getpid()
     return tuple(
         entry.id
@@ -219,7 +219,7 @@ def _leaks() -> tuple[str, ...]:
 
 
 def summary(outcomes: list[Outcome]) -> str:
-    """How often what was counted, over all sequences."""
+    """Format how often each event was counted, over all sequences."""
     counted: Counter[str] = Counter()
     for one in outcomes:
         counted.update(one.events)

@@ -1,4 +1,4 @@
-"""ElasticMovie on real instances: the short experiment, its phases, and faults."""
+"""Run ElasticMovie on real instances: the short experiment, its phases, and faults."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LIMIT_S = 1800.0
 
 
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
-    """Those that this machine can give; else one that says what is missing."""
+    """Return the figures that this machine can measure, or one that says what is missing."""
     for finding in (*simulated.check("container"), *ALLOCATION.check()):
         if finding.status == "missing":
             said = f"{finding.message}; {finding.remedy}"
@@ -43,7 +43,7 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _phases(options: BenchOptions, note: Note) -> Figure:
-    """How far the sum of the phases is from a stopwatch around the call, at worst."""
+    """Judge the largest difference between the sum of phases and a stopwatch around the call."""
     differences = []
     for k in range(_QUICK_ALLOCATIONS if options.quick else _ALLOCATIONS):
         note("allocation, phase by phase", 0.55 + 0.005 * k)
@@ -85,7 +85,7 @@ def _faults(options: BenchOptions, note: Note) -> Figure:
 
 
 def _movie(note: Note) -> list[Figure]:
-    """The short experiment, as a user runs it."""
+    """Run the short experiment as a user does."""
     if not _EXPERIMENT.exists():
         said = f"{_EXPERIMENT} is not here; run the bench where the sources are"
         return [Figure(name="movie.duration", value=None, unit="s", n=0, note=said)]

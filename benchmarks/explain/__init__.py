@@ -1,1 +1,1 @@
-"""Causes that were planted, found again by `aferir explain`; and none where nothing was planted."""
+"""Plant causes that `aferir explain` has to find, and compare environments without a cause."""

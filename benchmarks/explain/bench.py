@@ -1,4 +1,4 @@
-"""Whether `aferir explain` names the cause that was planted, and none where there is none."""
+"""Judge whether `aferir explain` names the planted cause, and none where there is none."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _BUDGET, _QUICK_BUDGET = "100s", "20s"
 _RIGHT, _EXPLAINED = 0.9, 0.9
 _CASE_LIMIT_S = 900.0
 _NICE = -19
-"""Of what is measured: where neighbours have the CPUs for most of the time, no quota is felt."""
+"""Nice value of what is measured: a quota has no effect while neighbours hold the CPUs."""
 _ALIKE = 3
-"""Real environments beside themselves."""
+"""Number of real environments that are compared with themselves."""
 _CAUSES = ("seccomp filter", "network", "overlay", "memory limit")
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Simulated environments by the thousand, ten planted causes, a few environments alike."""
+    """Run thousands of simulated environments, ten planted causes, and equal environments."""
     parts = {"simulated": _simulated, "planted": _planted, "itself": _itself}
     return run_parts("explain", parts, options, note)
 
 
 def _simulated(options: BenchOptions, note: Note) -> list[Figure]:
-    """Through the functions that explain a real run, with the noise of a shared machine."""
+    """Explain simulated runs, with a shared machine's noise, by the product's functions."""
     trials = _QUICK_TRIALS if options.quick else _TRIALS
     rng = np.random.default_rng(options.seed)
     plan = _plan()
@@ -93,7 +93,7 @@ def _heavy(rng: np.random.Generator, count: int) -> Array:
 
 
 def _disturbed(rng: np.random.Generator, count: int) -> Array:
-    """One repetition in eight takes up to twice as long."""
+    """Draw logarithms of durations, of which one in eight is up to twice as long."""
     spoilt = np.where(rng.random(count) < 0.125, rng.uniform(0.1, 0.7, count), 0.0)
     return np.asarray(rng.normal(0, 0.03, count) + spoilt)
 
@@ -135,7 +135,7 @@ def _holds(one: Explanation, costs: dict[str, float]) -> bool:
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What a real case came to."""
+    """Outcome of a real case."""
 
     first: str
     """The largest cause that is claimed; empty: none."""
@@ -145,7 +145,7 @@ class _Answer(msgspec.Struct, frozen=True):
     said: str
 
     def explained(self) -> bool:
-        """Whether its interval allows that nine tenths of the cost are explained."""
+        """Whether the interval allows that nine tenths of the cost are explained."""
         return self.rest_low <= (1 - _EXPLAINED) * self.total
 
 
@@ -235,7 +235,7 @@ def _failed(case: Case, error: AferirError) -> Figure:
 
 
 def _itself(options: BenchOptions, note: Note) -> list[Figure]:
-    """Environments whose features cost their program nothing."""
+    """Explain environments whose features cost their program nothing."""
     claimed = 0
     with tempfile.TemporaryDirectory() as name, prepared(Path(name)) as ground:
         case = next(one for one in cases(ground) if not one.cause)

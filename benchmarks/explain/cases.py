@@ -1,4 +1,4 @@
-"""Ten environments with a cause that is known, each with a program that suffers from it."""
+"""Define ten environments with a known cause, each with a program that it slows down."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from aferir.errors import MissingError
 from aferir.linux import process
 
 _RULES = 900
-"""Of the planted filter: each is compared with the call's arguments, and the kernel remembers no
-answer for a call whose arguments are looked at (seccomp(2), SECCOMP_RET_ALLOW caches)."""
+"""Number of rules of the planted filter, each of which compares arguments of the call.
+
+The kernel caches no answer for a call whose arguments are compared (seccomp(2), SECCOMP_RET_ALLOW).
+"""
 
 
 _MANY_FILES = "i=0; while [ $i -lt 500 ]; do echo text > small-$i; i=$((i+1)); done"
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """One environment, in words of `--in`, and what it does to a command."""
+    """One environment, in the syntax of `--in`, and the command that runs in it."""
 
     name: str
     environment: str
@@ -30,12 +32,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     cause: str
     """The feature that costs most; empty: none costs anything."""
     others: tuple[str, ...]
-    """Features that are taken away too, and cost nothing or next to nothing."""
+    """Features that are removed too, and cost nothing or next to nothing."""
     prepare: str = ""
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cases need that is not in them."""
+    """Program, filter and addresses that all cases share."""
 
     program: Path
     filter: Path
@@ -44,13 +46,13 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cases(ground: Ground) -> tuple[Case, ...]:
-    """All ten."""
+    """Return all ten cases."""
     program = str(ground.program)
     return (*_of_isolation(ground, program), *_of_resources(program))
 
 
 def _of_isolation(ground: Ground, program: str) -> tuple[Case, ...]:
-    """Walls around the program."""
+    """Return the cases whose environments isolate the program."""
     return (
         Case(
             name="seccomp filter",
@@ -92,7 +94,7 @@ def _of_isolation(ground: Ground, program: str) -> tuple[Case, ...]:
 
 
 def _of_resources(program: str) -> tuple[Case, ...]:
-    """Less of the machine than it could use."""
+    """Return the cases whose environments limit the resources of the program."""
     return (
         Case(
             name="quota 0.9",
@@ -136,7 +138,7 @@ def _of_resources(program: str) -> tuple[Case, ...]:
 
 @contextlib.contextmanager
 def prepared(folder: Path) -> Iterator[Ground]:
-    """Build the program, write the filter, have a socket on the host. Errors: MissingError."""
+    """Build the program, write the filter, open a socket on the host. Errors: MissingError."""
     program = folder / "planted"
     source = Path(__file__).with_name("planted.c")
     process.run(["cc", "-O2", "-static", "-o", str(program), str(source)], timeout_s=120)
@@ -150,7 +152,7 @@ def prepared(folder: Path) -> Iterator[Ground]:
 
 
 def _filter() -> dict[str, object]:
-    """All is allowed, but for writing to files with numbers that nobody has."""
+    """Return a filter that allows everything but writes to descriptors of numbers that none has."""
     rules = [
         {
             "names": ["write"],
@@ -163,7 +165,7 @@ def _filter() -> dict[str, object]:
 
 
 def _address() -> str:
-    """One of this host's own that is no loopback: what goes there does not leave the host."""
+    """Return an address of this host that is no loopback: packets to it do not leave the host."""
     words = process.run(["hostname", "-I"]).stdout.split()
     found = [word for word in words if "." in word]
     if not found:

@@ -1,1 +1,1 @@
-"""The gate against slower programs, and the first answer of `aferir measure`."""
+"""Measure the gate against slower programs, and the first answer of `aferir measure`."""

@@ -1,4 +1,4 @@
-"""How often a gate is wrong, how long it takes, and how soon `aferir measure` answers."""
+"""Measure how often a gate is wrong, how long it takes, and how soon `aferir measure` answers."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ SELECTABLE = True
 _LIMITS = Limits(at_most=0.01)
 _PLANTED = 0.02
 _PAIRS = 400
-"""Pairs of a program of 0.2 s that fit into five minutes, with what is around them."""
+"""Pairs of a program of 0.2 s that fit into five minutes, overhead included."""
 _SPREAD = 0.03
 _TRIALS, _QUICK_TRIALS = 20, 1
 _BUDGET_S, _QUICK_BUDGET_S = 300.0, 40.0
 _FIRST_ANSWER_S = 15.0
 _STEPS = 4_000_000
-"""Rounds of a loop of awk that takes about 0.2 s."""
+"""Iterations of an awk loop that takes about 0.2 s."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Simulated gates by the thousand, real ones beside a busy neighbour, and a first answer."""
+    """Run thousands of simulated gates, real ones beside a busy neighbour, and a first answer."""
     parts = {"simulated": _simulated, "planted": _planted, "itself": _itself, "answer": _answer}
     return run_parts("gate", parts, options, note)
 
 
 def _simulated(options: BenchOptions, note: Note) -> list[Figure]:
-    """Heavy-tailed noise, drift, and pairs of which one side was disturbed."""
+    """Simulate gates with heavy-tailed noise, drift, and pairs of which one side was disturbed."""
     trials = 400 if options.quick else 4000
     rng = np.random.default_rng(options.seed)
     note("simulated gates", 0.0)
@@ -148,7 +148,10 @@ def _busy_neighbour() -> Iterator[None]:
 
 
 def _answer(options: BenchOptions, note: Note) -> list[Figure]:
-    """The images are there: the first run of all is not counted."""
+    """Measure the time to the first answer with the images in place.
+
+    The very first run, which makes the images, is left out.
+    """
     line = [sys.executable, "-m", "aferir", "measure", "--new", "--json"]
     for name in ("native", "container", "podman"):
         line += ["--in", name]
@@ -177,7 +180,7 @@ def _answer(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _ratios(stdout: str) -> int:
-    """Environments that have a ratio to native."""
+    """Count the environments that have a ratio to native."""
     try:
         cells = json.loads(stdout)["evaluation"]["cells"]
     except (ValueError, KeyError, TypeError):

@@ -1,1 +1,1 @@
-"""Many hosts at once, real ones in namespaces and simulated ones by the thousand."""
+"""Measure many hosts at once: real agents in namespaces, and simulated ones by the thousand."""

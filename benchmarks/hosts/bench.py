@@ -1,4 +1,4 @@
-"""How long many hosts take, what they cost the controller, and whether that grows linearly."""
+"""Measure how long many hosts take, their cost to the controller, and whether it is linear."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _CHECKED, _QUICK_CHECKED = 100, 10
 _CHECK_S = 30.0
 _FLEETS = (125, 250, 500, 1000)
 _LINEAR = 1.3
-"""Times four that four times as many hosts may take, and hold in memory."""
+"""A fleet four times as large may take four times this factor in time and in memory."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Every part by itself."""
+    """Run every part by itself."""
     parts = {"checked": _checked, "simulated": _simulated, "fleet": _fleet}
     return run_parts("hosts", parts, options, note)
 
 
 def _checked(options: BenchOptions, note: Note) -> list[Figure]:
-    """Real agents, each in a namespace of the network, with a state folder of its own."""
+    """Check real agents, each in a network namespace with a state folder of its own."""
     count = _QUICK_CHECKED if options.quick else _CHECKED
     note(f"{count} hosts in namespaces", 0.0)
     if os.geteuid() != 0:
@@ -89,7 +89,7 @@ def _checked(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _simulated(options: BenchOptions, note: Note) -> list[Figure]:
-    """One controller each, in a process of its own, so that its memory is its own."""
+    """Measure each controller in a process of its own, so that its memory is its own."""
     fleets = _FLEETS[:2] if options.quick else _FLEETS
     found: list[tuple[int, float, float, float]] = []
     for place, count in enumerate(fleets):
@@ -127,7 +127,7 @@ def _simulated(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _drive(count: int) -> tuple[float, float, float]:
-    """CPU seconds to reach all, MiB that they cost, and CPU seconds to ask each ten times."""
+    """Return the CPU seconds to connect to all, their MiB, and the CPU seconds of ten calls."""
     reaching.connect([HostSpec(name="x", reach=("x",))] * count)
     with agents() as start:
         warm = Line(HostSpec(name="warm", reach=("x",)), start)
@@ -166,7 +166,7 @@ def _resident_mib() -> float:
 
 
 def _fleet(options: BenchOptions, note: Note) -> list[Figure]:
-    """Simulated fleets: rounds that drift, heavy tails, one value in twenty disturbed."""
+    """Simulate fleets: rounds that drift, heavy tails, one value in twenty disturbed."""
     trials = 200 if options.quick else 1000
     rng = np.random.default_rng(options.seed)
     figures = []
@@ -198,7 +198,7 @@ def _fleet(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _named(rng: np.random.Generator, hosts: int, effect: float) -> bool:
-    """Whether anybody is named; with an effect, whether the first host is."""
+    """Return whether any host is named; with an effect, whether the first one is."""
     own = rng.normal(0.0, 0.005, hosts)
     own[0] += np.log1p(effect)
     noise = 0.02 / np.sqrt(2.0) * rng.standard_t(4, (hosts, 20))

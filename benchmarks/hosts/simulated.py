@@ -1,4 +1,4 @@
-"""A thousand agents in one process: each answers as a real one does, and does nothing."""
+"""Simulate a thousand agents in one process: each answers like a real one, and runs nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PIECE = 2**18
 
 
 class _Served:
-    """One agent: what came of its line, and how far it is."""
+    """One agent: the bytes that it has received, and the step that it has reached."""
 
     def __init__(self, line: socket.socket, described: bytes) -> None:
         self._line = line
@@ -110,7 +110,7 @@ def _serve(path: str, described: bytes) -> None:
 
 
 class Connected:
-    """What looks like the child of a line."""
+    """Stand in for the child process of a line."""
 
     def __init__(self, path: Path) -> None:
         self._line = socket.socket(socket.AF_UNIX)
@@ -120,7 +120,7 @@ class Connected:
         self.stderr = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
 
     def wait(self, _: float) -> int:
-        """The line ends."""
+        """Close the line."""
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)
         self._line.close()
@@ -129,7 +129,7 @@ class Connected:
 
 @contextmanager
 def agents() -> Iterator[Callable[[HostSpec], subprocess.Popen[str]]]:
-    """What starts a line to another simulated agent."""
+    """Start the simulated agents; yield a function that opens a line to another one of them."""
     described = Host(
         limits=machine.host_limits(), facts=machine.describe(), findings=tuple(machine.findings())
     )

@@ -1,1 +1,1 @@
-"""Time to interactive of every kind of environment, part by part."""
+"""Measure the time to interactive of every kind of environment, part by part."""

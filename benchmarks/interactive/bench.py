@@ -1,4 +1,4 @@
-"""Time to interactive: its parts add up, and 5 ms planted in one of them are found in that one."""
+"""Judge that the parts of the time to interactive add up, and that 5 ms are found where planted."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PLANTED_S = 0.005
 _KINDS = ("chroot", "bubblewrap", "nspawn", "charliecloud", "container", "oci", "uml")
 _MEMORY = 2**28
 _LOW = 0.1
-"""Quantile that arms are compared by: what else the machine does only ever adds."""
+"""Quantile by which arms are compared: the machine's other work only ever adds time."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """Every kind that is here, and the planted delays in the plainest of them."""
+    """Measure every kind that is available, and planted delays in the simplest one."""
     figures = []
     for k, kind in enumerate(_KINDS):
         note(f"requests for {kind}", k / 2 / len(_KINDS))
@@ -68,7 +68,7 @@ def _adds_up(kind: str, requests: int) -> list[Figure]:
 
 
 def _planted(pairs: int, note: Note) -> list[Figure]:
-    """With a delay in one part and without in turn; by how much each part has grown."""
+    """Alternate runs with and without a delay in one part; judge how much each part has grown."""
     environment, spec = registry.by_kind("chroot"), _spec("chroot")
     figures = []
     for k, (part, plant) in enumerate(_PLANTS.items()):

@@ -1,1 +1,1 @@
-"""The accounts of I/O against what is known, and the programs of the study."""
+"""Judge the accounts of I/O by known values, and run the programs of the study."""

@@ -1,4 +1,4 @@
-"""The accounts of I/O against what is known: cycles, mixes of user and system time, splits, costs.
+"""Judge the accounts of I/O by known cycles, mixes of user and system time, splits and costs.
 
 `account-known` spends a known number of cycles, or user and system time in a mix that it measures
 itself at every change from one to the other; `io-account` and the probes have to find the same.
@@ -38,24 +38,24 @@ KNOWN = "account-known"
 _MEGACYCLES, _QUICK_MEGACYCLES = 40_000, 10_000
 _WINDOW_S, _QUICK_WINDOW_S = 10, 6
 _MIXES = ((10, 4000), (30, 700), (50, 4000), (50, 1500), (70, 4000), (90, 700))
-"""Percent of system time, and microseconds of a phase: 4,000 keep step with a tick of 250 Hz."""
+"""Percent of system time, and microseconds of a phase: 4,000 coincide with a tick of 250 Hz."""
 _METER_TRIES = 10
 _IDLE_BAR, _CONTENTION_BAR, _POINTS_BAR, _COST_BAR = 0.02, 0.05, 2.0, 0.01
 
 
 class _Spent(msgspec.Struct, frozen=True):
-    """What a known program said, and what the accounts say of it."""
+    """Output of a known program, and what the accounts measured of it."""
 
     said: dict[str, object]
     user_s: float
     system_s: float
     found: account.Account
     meters: tuple[float, ...]
-    """Hz before and after."""
+    """Processor frequency in hertz before and after."""
 
 
 def cycles(options: BenchOptions, note: Note) -> list[Figure]:
-    """Loops of known cycles, alone and while every processor has another program to run."""
+    """Run loops of known cycles, alone and while every processor has another program to run."""
     runs = 2 if options.quick else 8
     figures = []
     for place, (name, bar) in enumerate((("idle", _IDLE_BAR), ("contention", _CONTENTION_BAR))):
@@ -81,7 +81,7 @@ def cycles(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def mixes(options: BenchOptions, note: Note) -> list[Figure]:
-    """Known mixes of user and system time over windows of 10 s."""
+    """Run known mixes of user and system time over windows of 10 s."""
     chosen = _MIXES[2:3] if options.quick else _MIXES
     seconds = _QUICK_WINDOW_S if options.quick else _WINDOW_S
     ours, ticks, bounds = [], [], []
@@ -114,7 +114,7 @@ def mixes(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def split(options: BenchOptions, note: Note) -> list[Figure]:
-    """States of the whole machine, which have to close to 100 %."""
+    """Judge that the states of the whole machine add up to 100 %."""
     windows = 3 if options.quick else 10
     sums = []
     ratios = []
@@ -143,7 +143,7 @@ def split(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def cost(options: BenchOptions, note: Note) -> list[Figure]:
-    """What all probes together take of one core, and what a program loses to them."""
+    """Measure the share of one core that all probes take, and how much they slow a program down."""
     pairs = 2 if options.quick else 8
     shares, with_them, without = [], [], []
     for k in range(pairs):
@@ -175,7 +175,7 @@ def _cycle_words(*, quick: bool, chain: str = "multiply") -> tuple[str, ...]:
 
 
 def _cycle_error(*, quick: bool, chain: str) -> float:
-    """Relative error of CPU time x frequency."""
+    """Return the relative error of CPU time x frequency."""
     spent = _spend(*_cycle_words(quick=quick, chain=chain))
     found = spent.found
     hertz = found.frequency.mean_hz if found.frequency.looks else statistics.mean(spent.meters)
@@ -183,7 +183,7 @@ def _cycle_error(*, quick: bool, chain: str) -> float:
 
 
 def _against_counters() -> Figure:
-    """The hardware's own count beside it, through perf, where there are counters."""
+    """Compare with the hardware's own count, through perf, where there are counters."""
     name = "cycles.perf_stat.error"
     words = _cycle_words(quick=True)
     command, variables = perf_stat.command(
@@ -204,7 +204,7 @@ def _against_counters() -> Figure:
 
 
 def _spend(*arguments: str) -> _Spent:
-    """Run the known program in a group of its own, watched. Errors: MissingError without root."""
+    """Run the known program in a control group, and watch it. Errors: MissingError without root."""
     with _instance() as instance, watching(_watcher(), instance.accounting) as watched:
         before = _meter()
         first = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,4 +1,4 @@
-"""Cycles and joules of I/O: the accounts against what is known, and the programs of the study."""
+"""Judge cycles and joules of I/O: the accounts by known values, and the programs of the study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTS = {
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """All parts, or those that `--only` names, and how long they took together."""
+    """Run all parts, or those that `--only` names, and measure how long they took together."""
     clock = time.monotonic()
     result = run_parts("io", _PARTS, options, note)
     spent = programs.duration("duration", time.monotonic() - clock, 1)

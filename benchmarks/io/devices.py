@@ -1,4 +1,4 @@
-"""Block operations against the tracepoint's count, and readings of power that cannot be true."""
+"""Compare block operations with the tracepoint's count, and reject impossible power readings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NONSENSE = (
 
 
 def blocks(options: BenchOptions, note: Note) -> list[Figure]:
-    """Direct writes, and reads of them, on a loop device of our own, which goes afterwards."""
+    """Write and read a loop device of our own directly, and remove it afterwards."""
     count = _QUICK_OPERATIONS if options.quick else _OPERATIONS
     try:
         with limited_disk.attached(count * _BLOCK) as device:
@@ -47,7 +47,7 @@ def blocks(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def nonsense(_: BenchOptions, note: Note) -> list[Figure]:
-    """Every reading of a UPS that cannot be true has to be refused, and a true one kept."""
+    """Judge that every impossible reading of a UPS is refused, and a possible one accepted."""
     note("readings that cannot be true", 0.5)
     refused = sum(bool(refusal(one.power_w, one, _UPS)) for one in _NONSENSE)
     kept = not refusal(285.0, Reading(power_w=285.0, apparent_va=300.0), _UPS)
@@ -65,7 +65,7 @@ def nonsense(_: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _difference(device: Path, count: int, note: Note, *, write: bool) -> Figure:
-    """How far tracepoint and the device's own statistics are from what was done."""
+    """Compare the tracepoint and the device's own statistics with the operations that were done."""
     word = "writes" if write else "reads"
     note(f"direct {word}", 0.0 if write else 0.5)
     program = kernel_path(account.PROGRAM)
@@ -96,7 +96,7 @@ def _difference(device: Path, count: int, note: Note, *, write: bool) -> Figure:
 
 
 def _move(device: Path, count: int, *, write: bool) -> None:
-    """So many blocks one after the other past the page cache, from memory that is aligned."""
+    """Read or write so many blocks in sequence past the page cache, from aligned memory."""
     file = os.open(device, os.O_DIRECT | (os.O_WRONLY if write else os.O_RDONLY))
     try:
         with mmap.mmap(-1, _BLOCK) as page:
@@ -110,6 +110,6 @@ def _move(device: Path, count: int, *, write: bool) -> None:
 
 
 def _statistics(device: Path, *, write: bool) -> int:
-    """Finished requests (Documentation/block/stat.rst)."""
+    """Read the number of finished requests (Documentation/block/stat.rst)."""
     fields = Path(f"/sys/block/{device.name}/stat").read_text(encoding="ascii").split()
     return int(fields[4 if write else 0])

@@ -1,6 +1,7 @@
-"""The programs of I/O in their short form: run natively and in a container, verified, cleaned up.
+"""Run the short form of the I/O programs natively and in a container; verify and clean up.
 
-Whatever is registered in `aferir.registry` and has `short_io` takes part; nothing is listed here.
+Every program that is registered in `aferir.registry` and has `short_io` takes part; there is no
+list here.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from aferir.selftest.leftovers import judge_leftovers, leftovers, own_state
 from aferir.selftest.options import BenchOptions, Note
 
 LIMIT_S = 3600.0
-"""All of them together, in both environments."""
+"""Longest time in seconds of all programs together, in both environments."""
 _CELL_LIMIT_S = 900.0
 _MOST_MEMORY = 16 * 2**30
 
 
 def marked() -> dict[str, Program[Any]]:
-    """Programs that have a short form, by their name in an experiment file."""
+    """Return the programs that have a short form, by their name in an experiment file."""
     known = registry.all_programs()
     return {name: one for name, one in known.items() if one.short_io}
 
 
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
-    """One figure a program and environment, and how long all took. Quick: the first form alone."""
+    """Return one figure for each program and environment, and the total time.
+
+    A quick bench runs the first form of each program alone.
+    """
     if not marked():
         return [_none()]
     plan = plan_of(marked(), quick=options.quick, seed=options.seed)
@@ -60,7 +64,7 @@ def figures(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def duration(name: str, seconds: float, n: int) -> Figure:
-    """By the clock on the wall, images and instances included."""
+    """Return the wall time as a figure, the making of images and instances included."""
     return Figure(
         name=name,
         value=seconds,
@@ -72,7 +76,7 @@ def duration(name: str, seconds: float, n: int) -> Figure:
 
 
 def plan_of(programs: Mapping[str, Program[Any]], *, quick: bool, seed: int) -> Plan:
-    """Every short form once in each environment; quick: the first form of each."""
+    """Plan every short form once in each environment; quick: the first form of each."""
     limits = machine.host_limits()
     native = EnvironmentSpec(
         name="native", kind="native", cpus=len(limits.cpus), memory_bytes=limits.memory_bytes
@@ -107,13 +111,13 @@ def plan_of(programs: Mapping[str, Program[Any]], *, quick: bool, seed: int) -> 
 
 
 class _Noted(Silent):
-    """Says which cell is under way."""
+    """Report which cell is being measured."""
 
     def __init__(self, note: Note) -> None:
         self._note = note
 
     def cell_started(self, cell: Cell, index: int, total: int, eta_s: float | None) -> None:
-        """With the share of cells that are done."""
+        """Report the cell, with the share of cells that are finished."""
         self._note(cell.id, (index - 1) / total)
 
 

@@ -1,1 +1,1 @@
-"""aferir killed at any moment of its work with any program."""
+"""Kill aferir at any moment of its work with any program."""

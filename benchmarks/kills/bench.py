@@ -1,4 +1,4 @@
-"""SIGKILL at random moments of `aferir measure` and `aferir gate`: nothing is left."""
+"""SIGKILL `aferir measure` and `aferir gate` at random moments: nothing is left."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "uml": ("uml", ""),
     "vm": ("vm", ""),
 }
-"""Kind and keys of each."""
+"""Kind and keys of each environment."""
 _SERVICE = "(exec setsid sleep 86400) & echo up; exec sleep 86400"
 _LOAD = "(exec setsid sleep 86400) & seq 1000 > numbers; sleep 0.2"
 _BUILD = "(exec setsid sleep 86400) & cp bench built; sleep 0.5"
-"""Each leaves something running that is nobody's child any more."""
+"""Shell commands, each of which leaves a process running that has lost its parent."""
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """One part for each kind of environment, and one for the gate."""
+    """Run one part for each kind of environment, and one for the gate."""
     parts = {name: partial(_measured, name) for name in _PLACES} | {"gate": _gated}
     return run_parts("kills", parts, options, note)
 
 
 def _measured(name: str, options: BenchOptions, note: Note) -> list[Figure]:
-    """A service and its load in one kind of environment."""
+    """Kill the measurement of a service and its load in one kind of environment."""
     kind, keys = _PLACES[name]
     environment = registry.by_kind(kind)
     if why := _lacking(environment, keys):
@@ -71,7 +71,7 @@ def _measured(name: str, options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _lacking(environment: Environment, keys: str) -> str:
-    """Why it is left out; empty where it is here."""
+    """Return why the environment is left out; empty where it is available."""
     findings = environment.check()
     missing = [one.message for one in findings if one.status == "missing"]
     if "runsc" in keys and packages.missing(["runsc"]):
@@ -83,7 +83,7 @@ def _lacking(environment: Environment, keys: str) -> str:
 
 
 def _gated(options: BenchOptions, note: Note) -> list[Figure]:
-    """Two revisions that are built; what the repository knows of worktrees is looked at, too."""
+    """Kill a gate that builds two revisions, and check the repository's worktrees as well."""
 
     def prepared(state: Path) -> list[str]:
         repository = state / "temporary" / "repository"
@@ -116,7 +116,7 @@ def _killed(
     *,
     more: Callable[[Path], list[str]] = lambda _: [],
 ) -> Figure:
-    """What is left after kills at moments that are spread over all of a whole run."""
+    """Count what is left after kills at moments that are spread over a whole run."""
     draw = random.Random(f"{options.seed} {name}")  # noqa: S311 - not cryptography
     kills = _QUICK_KILLS if options.quick else _KILLS
     left: list[str] = []
@@ -139,13 +139,13 @@ def _things(state: Path) -> list[str]:
 
 
 def _is_left(thing: str, state: Path) -> bool:
-    """The bench's own folders are in the state folder as well."""
+    """Whether the thing is left over, and is not one of the bench's own folders."""
     kept = (state / "temporary" / "runs", state / "temporary" / "repository")
     return thing not in {f"file {path}" for path in kept}
 
 
 def _of_podman(state: Path) -> list[str]:
-    """Containers and images that are named after what that state folder's journal makes."""
+    """List the containers and images named after what this state folder's journal makes."""
     if packages.missing(["podman"]):
         return []
     mark = re.compile(f"aferir-{journal.family(state)}")
@@ -157,7 +157,7 @@ def _of_podman(state: Path) -> list[str]:
 
 
 def _until(line: Sequence[str], limit_s: float) -> float:
-    """Run it, and kill it at that moment if it still runs; how long it took."""
+    """Run the command, kill it at that moment if it still runs, and return how long it took."""
     begun = time.monotonic()
     child = process.start(list(line), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,1 +1,1 @@
-"""Network measurements beside the programs that are trusted for them."""
+"""Compare network measurements with those of established programs."""

@@ -1,6 +1,7 @@
-"""Network links used as one: what each method of this kernel carries, and that nothing is left.
+"""Measure what each method of using several links as one carries, and that nothing is left.
 
-All in namespaces, methods interleaved; bonding has a guest of its own, see `bonding`.
+Everything runs in namespaces, with the methods interleaved; bonding has a guest of its own, see
+`bonding`.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from benchmarks.network.bonding import bonding
 from benchmarks.network.cut import cut
 
 MPTCP_LINKS = 3.6
-"""Times one link that MPTCP has to carry over 4, for one connection of an unmodified program."""
+"""Throughput, in links, that MPTCP has to reach over 4 links with one unmodified connection."""
 MULTIPATH_LINKS = 3.2
-"""The same for 16 connections over routes: a hash deals out connections, not bytes."""
+"""The same for 16 connections over routes: a hash distributes connections, not bytes."""
 _RATE = 100_000_000
 _RUNS, _QUICK_RUNS = 5, 3
 _RAILS: tuple[tuple[int, Method], ...] = ((1, Single()), (4, MultiRail()))
@@ -62,7 +63,7 @@ _Part = Callable[[BenchOptions, Note], list[Figure]]
 
 
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
-    """All figures; with `quick` those of this kernel alone. What cannot be measured says why."""
+    """Return all figures, with `quick` those of this kernel alone; an unmeasured one says why."""
     found: list[Figure] = []
     here: tuple[_Part, ...] = (_speed, _cut_here, _leftovers)
     long: tuple[_Part, ...] = () if options.quick else (_rails, bonding)
@@ -80,7 +81,7 @@ def _or_why(part: _Part, options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _speed(options: BenchOptions, note: Note) -> list[Figure]:
-    """iperf3, unmodified: one connection alone, by MPTCP, and 16 over routes."""
+    """Run iperf3, unmodified: one connection alone, one over MPTCP, and 16 over routes."""
     if absent := packages.missing(["iperf3", "mptcpize"]):
         said = f"{', '.join(absent)} missing: {packages.install_command(absent)}"
         return [Figure(name="aggregation.speed", value=None, unit="1", n=0, note=said)]
@@ -108,7 +109,7 @@ def _speed(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _rails(_: BenchOptions, note: Note) -> list[Figure]:
-    """Open MPI's own use of several links, one rank a host, beside one link."""
+    """Measure Open MPI's own use of several links, one rank a host, beside one link."""
     rates: tuple[list[float], list[float]] = ([], [])
     with place("namespaces", kernel_path(PROGRAM)) as here:
         for run in range(_QUICK_RUNS):
@@ -149,7 +150,7 @@ def _cut_here(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _leftovers(options: BenchOptions, note: Note) -> list[Figure]:
-    """Measurements killed at drawn moments; what `aferir clean` leaves of them.
+    """Kill measurements at random moments, and count what `aferir clean` leaves of them.
 
     Errors: MissingError where there is nothing to measure with, and so nothing to leave.
     """

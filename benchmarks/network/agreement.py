@@ -1,11 +1,11 @@
-"""Whether our sweep over MPI and NetPIPE say the same of one network.
+"""Judge whether our sweep over MPI and NetPIPE agree on one network.
 
 Both run under one mpirun with the same options, the same sizes and the same number of round trips,
-by turns and many times. NetPIPE reports the best of its three trials, and so does ours.
+alternately and many times. NetPIPE reports the best of its three trials, and so does ours.
 
-Of a hundred sizes a few are apart by chance, NetPIPE and itself as much as the two. Where either
-is, both measure again as often as before, and all runs count: a real difference stays, and where
-NetPIPE does not agree with itself in the end, nothing is said to agree.
+Of a hundred sizes a few differ by chance, NetPIPE from itself as often as the two from each other.
+Where either happens, both measure again as often as before, and all runs count: a real difference
+stays. If NetPIPE does not agree with itself in the end, no agreement is claimed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from benchmarks.network.sizes import PEER, Curve, Range, Turn, around, judge, no
 
 PEERS = (PEER,)
 _AGAIN = 8
-"""Times at most that sizes which are apart are measured again."""
+"""Largest number of times that sizes which differ are measured again."""
 _TIME_LIMIT_S = 300.0
 _RATE = "1gbit"
 
@@ -56,16 +56,16 @@ _QUICK = (Range(1, 4096, 50, 8), Range(16384, 98304, 20, 4))
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """A network that two ranks are on."""
+    """A network that two ranks communicate over."""
 
     name: str
     command: tuple[str, ...]
-    """mpirun with all its options, up to the program."""
+    """The command of mpirun with all its options, without the program."""
     variables: dict[str, str] = {}
 
 
 def figures(options: BenchOptions, note: Note) -> list[Figure]:
-    """Over loopback, and over a pair of namespaces whose link is shaped to 1 Gbit/s."""
+    """Compare over loopback, and over a pair of namespaces whose link is shaped to 1 Gbit/s."""
     found: list[Figure] = []
     networks = (("loopback", _loopback, _LOOPBACK), ("veth_1gbit", _shaped_pair, _VETH))
     for place, (name, made, ranges) in enumerate(networks):
@@ -108,7 +108,7 @@ def _compare(
 
 
 class _Both:
-    """The two programs, by turns."""
+    """Run the two programs alternately."""
 
     def __init__(self, wire: Wire, peer: Path) -> None:
         self.turns: list[Turn] = []
@@ -117,7 +117,7 @@ class _Both:
         self._program = kernel_path(f"{MPI_PROGRAM}-openmpi")
 
     def measure(self, ranges: Sequence[Range], note: Note) -> None:
-        """Each range as often as it says."""
+        """Measure each range as often as it says."""
         parts = [part for part in ranges for _ in range(part.turns)]
         for done, part in enumerate(parts):
             note(f"{self._wire.name}, {part.least} to {part.most} bytes", done / len(parts))
@@ -169,7 +169,7 @@ def _mpirun(bound: str) -> list[str]:
 
 
 def _two_cpus() -> tuple[int, int]:
-    """One for each rank: one that the scheduler moves beside the other sees another network."""
+    """Choose a CPU for each rank: ranks that the scheduler moves see another network."""
     cpus = sorted(os.sched_getaffinity(0))
     return cpus[0], cpus[-1]
 
@@ -184,7 +184,7 @@ def _loopback() -> Iterator[Wire]:
 
 @contextmanager
 def _shaped_pair() -> Iterator[Wire]:
-    """Two namespaces as two hosts: mpirun runs in one and starts its daemon in the other."""
+    """Use two namespaces as two hosts: mpirun runs in one and starts its daemon in the other."""
     if os.geteuid() != 0:
         raise MissingError("network namespaces need root", remedy="run it as root")
     with veth_pair() as pair:
@@ -213,7 +213,7 @@ def _shaped_pair() -> Iterator[Wire]:
 
 
 def shaping(pair: Pair) -> list[list[str]]:
-    """What makes both ends send 1 Gbit/s: packets as they are on a wire, and a bucket of two.
+    """Return the commands that make both ends send 1 Gbit/s, with a bucket of two packets.
 
     With a larger bucket, or with segmentation left to the interface, whole messages pass unshaped.
     """

@@ -1,4 +1,4 @@
-"""Networks: our measurements beside those of programs that are trusted for them."""
+"""Compare our network measurements with those of established programs."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ _PARTS = {"agreement": agreement.figures, "aggregation": aggregation.figures}
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """All parts, or those that `--only` names."""
+    """Run all parts, or those that `--only` names."""
     return run_parts("net", _PARTS, options, note)

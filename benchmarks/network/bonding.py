@@ -1,7 +1,7 @@
-"""Bonding: that every mode does what it is for, what cures balance-rr, and cut links.
+"""Judge that every bonding mode does its purpose, what cures balance-rr, and cut links.
 
-In an emulated guest whose time counts instructions, because few kernels of virtual machines have
-the driver.
+This runs in an emulated guest whose time counts instructions, because few kernels of virtual
+machines have the driver.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from aferir.selftest.options import BenchOptions, Note
 from benchmarks.network.cut import cut
 
 FEWER = 0.1
-"""Retransmissions of tuned balance-rr over those untuned, at most."""
+"""Largest ratio of the retransmissions of tuned balance-rr to those of the untuned one."""
 KEPT = 0.98
-"""Its throughput over that untuned, at least; repeats differ by up to 1 %."""
+"""Smallest ratio of its throughput to the untuned one; repetitions differ by up to 1 %."""
 _GUEST_RATE = 25_000_000
 _CURES = 4
 _CUT_MODES: tuple[Mode, ...] = ("active-backup", "802.3ad", "balance-tlb", "balance-alb")
 
 
 def bonding(_: BenchOptions, note: Note) -> list[Figure]:
-    """What every mode does, what cures balance-rr, and what a cut link costs."""
+    """Measure what every mode does, what cures balance-rr, and what a cut link costs."""
     note("a guest with the bonding driver", 0.35)
     with place("guest", kernel_path(PROGRAM)) as guest:
         found = [_modes(guest, note), *_cure(guest, note)]
@@ -47,7 +47,7 @@ def bonding(_: BenchOptions, note: Note) -> list[Figure]:
 
 
 class _Passes:
-    """What a mode of bonding is for, and whether it did it."""
+    """What a bonding mode has to achieve, and whether it did."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class _Passes:
         self._least_share = least_share
 
     def by(self, result: Result) -> bool:
-        """All links up, at least so many links' worth carried, and so much on each of them."""
+        """Whether all links are up, enough links' worth is carried, and enough on each of them."""
         carried = result.throughput_bps * 8 / self.network.rate_bits
         loads = result.link_bytes.values()
         even = min(loads) >= self._least_share * max(loads)
@@ -114,7 +114,7 @@ def _modes(guest: Place, note: Note) -> Figure:
 
 
 def _cure(guest: Place, note: Note) -> list[Figure]:
-    """balance-rr as it is and tuned, in turn."""
+    """Alternate balance-rr with its defaults and tuned."""
     arms = (Tuning(), ROUND_ROBIN)
     found: tuple[list[Result], list[Result]] = ([], [])
     for run in range(_CURES):

@@ -1,4 +1,4 @@
-"""Links that are cut while they carry a transfer."""
+"""Cut links while they carry a transfer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from aferir.model.network import (
 
 _CUT_S, _RESTORED_S, _CUT_RUN_S = 1.0, 2.5, 7.0
 _CARRIES = 0.1
-"""Of the highest rate of any link: below it there are acknowledgements alone, or probes."""
+"""Share of the highest rate of any link, below which there are only acknowledgements or probes."""
 
 
 def cut(where: Place, method: Method, name: str, rate_bits: int, runs: int) -> Figure:
-    """Both links cut in turn while a transfer goes on; the longest time without a byte."""
+    """Cut both links in turn during a transfer; judge the longest time without a byte."""
     task = Task(
         network=Network(links=2, rate_bits=rate_bits),
         method=method,
@@ -48,7 +48,7 @@ def cut(where: Place, method: Method, name: str, rate_bits: int, runs: int) -> F
 
 
 def links_hit(curves: Sequence[Curve], events: Sequence[Event]) -> int:
-    """How many links were cut while they carried some of the traffic."""
+    """Count the links that were cut while they carried some of the traffic."""
     carried = {curve.name: curve for curve in curves}
     highest = max((bps for curve in curves for bps in curve.bps), default=0.0)
     found = 0

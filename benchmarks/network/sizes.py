@@ -1,9 +1,9 @@
-"""What the curves of two programs that took turns say, size by size of messages.
+"""Compare the curves of two programs that took turns, by message size.
 
-Where others use the machine too, its processors have two speeds for seconds at a time, a third
-apart. Quantiles of all runs then say which program had more of its runs in the fast seconds. So
-each run is compared with the other program's run beside it, and the median of these ratios counts:
-a difference that is there is in every pair, one of the machine in as many one way as the other.
+On a shared machine the processors have two speeds, a third apart, for seconds at a time. Quantiles
+of all runs would only say which program had more of its runs in the fast seconds. So each run is
+compared with the other program's run beside it, and the median of these ratios counts: a real
+difference is in every pair, while the machine's favours either side equally often.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from aferir.statistics.intervals import median_interval
 PEER = "netpipe-openmpi"
 AGREEMENT_PERCENT = 5.0
 PERTURBATION = 3
-"""Of both programs, unless they are told otherwise."""
+"""Bytes by which both programs also vary each size, by default."""
 
 Curve = Mapping[int, float]
 """Seconds of a message by its size in bytes."""
 
 
 class Range(msgspec.Struct, frozen=True):
-    """Sizes of messages, the round trips of each trial, and how many turns."""
+    """A range of message sizes, the round trips of each trial, and how many turns."""
 
     least: int
     most: int
@@ -43,14 +43,14 @@ class Turn(msgspec.Struct, frozen=True):
     ours_first: bool
 
     def ratios(self) -> dict[int, float]:
-        """Ours over theirs, by size."""
+        """Our time over theirs, by size."""
         return _over(self.ours, self.theirs)
 
 
 def judge(name: str, turns: Sequence[Turn], again: int = 0) -> list[Figure]:
-    """Figures from all turns; each size that both have measured counts.
+    """Judge all turns; each size that both have measured counts.
 
-    At `again` sizes they measured again, because the two, or NetPIPE and itself, were apart.
+    At `again` sizes they measured again, because the two, or NetPIPE and itself, differed.
     """
     all_ratios = _gathered([turn.ratios() for turn in turns])
     if not all_ratios:
@@ -92,7 +92,7 @@ def judge(name: str, turns: Sequence[Turn], again: int = 0) -> list[Figure]:
 
 
 def nothing(name: str, why: str) -> Figure:
-    """The agreement that was not measured."""
+    """Return the figure of an agreement that was not measured."""
     return Figure(
         name=f"{name}.worst_disagreement",
         value=None,
@@ -104,17 +104,17 @@ def nothing(name: str, why: str) -> Figure:
 
 
 def unsettled(turns: Sequence[Turn]) -> list[int]:
-    """Sizes at which the two, or NetPIPE's own runs, are further apart than they may be."""
+    """Return the sizes at which the two, or NetPIPE's own runs, differ more than they may."""
     both = _beyond(_medians([turn.ratios() for turn in turns]))
     return sorted({*both, *_beyond(_medians(_neighbours(turns)))})
 
 
 def around(apart: Sequence[int], ranges: Sequence[Range]) -> list[Range]:
-    """For each such size those from the power of two before it, to have TCP run in, to itself.
+    """Return for each such size a range from the power of two below it up to the size.
 
-    Sizes are powers of two and the middles between them, from 13 bytes on each also with
-    `PERTURBATION` bytes less and more. Only from a power of two do both programs go on in these
-    steps: from 1,536 they would go to 2,304.
+    The smaller sizes let TCP open its window. Sizes are powers of two and the middles between them,
+    from 13 bytes on each also with `PERTURBATION` bytes less and more. Only from a power of two do
+    both programs go on in these steps: from 1,536 they would go to 2,304.
     """
     powers = [2**k for k in range(31)]
     bases = [size for power in powers for size in (power, 3 * power // 2)]
@@ -128,7 +128,7 @@ def around(apart: Sequence[int], ranges: Sequence[Range]) -> list[Range]:
 
 
 def _away(base: int, size: int) -> tuple[bool, int]:
-    """13 bytes are those before 16, although 12 are nearer."""
+    """Order bases by distance; 13 bytes belong to 16, although 12 are nearer."""
     bytes_away = abs(base - size)
     return bytes_away not in (0, PERTURBATION), bytes_away
 
@@ -138,7 +138,7 @@ def _over(first: Curve, second: Curve) -> dict[int, float]:
 
 
 def _neighbours(turns: Sequence[Turn]) -> list[dict[int, float]]:
-    """NetPIPE's runs that were right after one another, later and earlier as numerator in turn."""
+    """Pair NetPIPE's runs that were right after one another; the numerator alternates."""
     found: list[dict[int, float]] = []
     for one, other in pairwise(turns):
         if one.ours_first and not other.ours_first:
@@ -165,7 +165,7 @@ def _beyond(ratios: Mapping[int, float]) -> list[int]:
 
 
 def _with_itself(name: str, themselves: Mapping[int, float]) -> list[Figure]:
-    """What the same judgement says of NetPIPE beside itself, from half as many pairs: the noise."""
+    """Judge NetPIPE beside itself in the same way, from half as many pairs: this is the noise."""
     if not themselves:
         return []
     return [
@@ -181,7 +181,7 @@ def _with_itself(name: str, themselves: Mapping[int, float]) -> list[Figure]:
 
 
 def _at(name: str, size: int, turns: Sequence[Turn]) -> Figure:
-    """One size, in seconds or bytes a second."""
+    """Return the figure of one size, in seconds or bytes a second."""
     bulk = name.endswith("throughput")
     both = [turn for turn in turns if size in turn.ratios()]
     seconds = [median(turn.ours[size] for turn in both), median(turn.theirs[size] for turn in both)]

@@ -1,1 +1,1 @@
-"""How long `aferir report` takes for runs of usual and of great width."""
+"""Measure how long `aferir report` takes for runs of usual and of great width."""

@@ -1,4 +1,4 @@
-"""Reports of made-up runs, timed as a user has them: a new process, all forms written."""
+"""Time reports of synthetic runs as a user sees them: a new process, all formats written."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ HELP = "time of `aferir report` for a usual run and for one of 16 environments a
 PEERS = ()
 
 _WIDTHS = {"usual": (3, 8, None), "wide": (16, 62, 5.0)}
-"""Environments, programs, and the most seconds that a report may take."""
+"""Environments, programs, and the longest time in seconds that a report may take."""
 _REPETITIONS = 10
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """The fastest of several: whatever else the machine does can only make it slower."""
+    """Judge the fastest of several: the machine's other work can only slow a report down."""
     figures = []
     n = 2 if options.quick else 5
     for place, (name, (environments, programs, most)) in enumerate(_WIDTHS.items()):
@@ -55,7 +55,7 @@ def run(options: BenchOptions, note: Note) -> BenchResult:
 
 
 def _report(folder: Path) -> tuple[float, float]:
-    """Seconds on the clock, and of CPU time, of one `aferir report`."""
+    """Return the wall time and the CPU time in seconds of one `aferir report`."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     process.run([sys.executable, "-m", "aferir", "report", str(folder)])
     elapsed = time.perf_counter() - started

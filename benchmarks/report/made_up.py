@@ -1,4 +1,4 @@
-"""Runs of any width, made up and written through the store as a real one is."""
+"""Make synthetic runs of any width, and write them through the store like real ones."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FAILURE = Failure("time-limit", "it did not end within 60 s", "raise the limit")
 
 
 def write_run(runs: Path, *, environments: int, programs: int, repetitions: int) -> Path:
-    """The run's folder.
+    """Write a run and return its folder.
 
-    Of the last environment, one repetition in ten fails and one in five takes three times as long;
+    In the last environment, one repetition in ten fails and one in five takes three times as long;
     the others cost up to a tenth more than the first.
     """
     plan = plan_of(environments, programs, repetitions)
@@ -41,7 +41,7 @@ def write_run(runs: Path, *, environments: int, programs: int, repetitions: int)
 
 
 def plan_of(environments: int, programs: int, repetitions: int) -> Plan:
-    """Every program in every environment, of which the first, `native`, is the baseline."""
+    """Plan every program in every environment; the first, `native`, is the baseline."""
     names = ["native", *(f"kind-{k}" for k in range(1, environments))]
     return Plan(
         name="made-up",
@@ -94,7 +94,7 @@ def _record(
 
 
 def record_of(cell: Cell, repetition: int, samples: tuple[Sample, ...], *, failed: bool) -> Record:
-    """One repetition, which has no samples where it failed."""
+    """Make the record of one repetition, which has no samples if it failed."""
     return Record(
         cell=cell.id,
         group=cell.group,

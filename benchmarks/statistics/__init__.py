@@ -1,1 +1,1 @@
-"""Whether the statistics of comparison hold: simulated data through the product's functions."""
+"""Judge the statistics of comparison: simulated data through the product's functions."""

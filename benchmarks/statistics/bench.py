@@ -1,4 +1,4 @@
-"""The statistics of comparison on simulated data: coverage, false claims, power, warnings."""
+"""Judge the comparison on simulated data: coverage, false claims, power, warnings."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ _PARTS = {
 
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
-    """All parts, or those that `--only` names."""
+    """Run all parts, or those that `--only` names."""
     return run_parts("statistics", _PARTS, options, note)

@@ -1,4 +1,4 @@
-"""The parts of the bench: each gives figures of the product's own functions on simulated data."""
+"""Compute the bench's figures with the product's own functions, on simulated data."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ CLAIMS = ("higher", "lower")
 TRUE_RATIO = 1.05
 TRIALS, QUICK_TRIALS = 4000, 100
 FINER = 3
-"""So many times the trials where a target is near what is true, or a share is one of a share."""
+"""Factor for the number of trials where a target is near the truth, or a share is one of a share.
+"""
 SCREEN = 0.02
-"""P values above it claim nothing in any family: such pairs are not looked at one by one."""
+"""P value above which nothing is claimed in any family: such pairs are not examined one by one."""
 
 
 def coverage(options: BenchOptions, note: Note) -> list[Figure]:
-    """Share of 95 % intervals that hold the true ratio of 1.05."""
+    """Measure the share of 95 % intervals that contain the true ratio of 1.05."""
     cases = [(kind, name, n) for kind in KINDS for name in INDEPENDENT for n in (5, *SIZES)]
     figures = []
     for k, (kind, name, n) in enumerate(cases):
@@ -65,7 +66,7 @@ def coverage(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def families(options: BenchOptions, note: Note) -> list[Figure]:
-    """Share of experiments without any difference in which one is claimed."""
+    """Measure the share of experiments without any difference in which one is claimed."""
     shapes = {
         "paired": ("normal", "heavy-t2", "states-1.2-in-45-percent", "states-1.1-in-30-percent"),
         "unpaired": ("normal", "states-1.2-in-45-percent"),
@@ -92,7 +93,7 @@ def families(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def equivalence(options: BenchOptions, note: Note) -> list[Figure]:
-    """Share of comparisons called free of a difference although one side stalls."""
+    """Measure the share of comparisons called free of a difference although one side stalls."""
     cases = [(name, n) for name in STALLS for n in (8, 12, 20, 29, 40)]
     figures = []
     for k, (name, n) in enumerate(cases):
@@ -116,7 +117,7 @@ def equivalence(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def power(options: BenchOptions, note: Note) -> list[Figure]:
-    """Share of true differences that are claimed; targets are those of the first release."""
+    """Measure the share of true differences claimed; the targets are those of the first release."""
     cases: list[tuple[str, Shape, float, int, float | None]] = [
         ("2-percent.noise-1-percent", normal(0.01), 1.02, 8, None),
         ("2-percent.noise-1-percent", normal(0.01), 1.02, 12, 0.89),
@@ -144,7 +145,7 @@ def power(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def dependence(options: BenchOptions, note: Note) -> list[Figure]:
-    """Share with a warning of the intervals that wrongly leave out 1 since repetitions depend."""
+    """Measure how many of the intervals that dependence makes exclude 1 have a warning."""
     cases = [(kind, name, n) for kind in KINDS for name in DEPENDENT for n in SIZES]
     figures = []
     for k, (kind, name, n) in enumerate(cases):
@@ -159,7 +160,7 @@ def dependence(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def drift(options: BenchOptions, note: Note) -> list[Figure]:
-    """Coverage where both sides share a ramp of 20 % over the run, and a step of 30 % in it."""
+    """Measure coverage where both sides share a ramp of 20 %, and a step of 30 %, in the run."""
     figures = []
     for n in SIZES:
         note(f"drift {n}", n / max(SIZES))
@@ -175,7 +176,7 @@ def drift(options: BenchOptions, note: Note) -> list[Figure]:
 
 
 def _sides_stick(options: BenchOptions, n: int) -> list[Figure]:
-    """Each side's own state sticks: one that lasts the whole run cannot be told from a cost."""
+    """Let each side's state persist: one that lasts the whole run cannot be told from a cost."""
     rng, trials = _random(options, "sticking", n), _trials(options)
     lasting: list[Ratio] = []
     changing: list[Ratio] = []
@@ -191,7 +192,7 @@ def _sides_stick(options: BenchOptions, n: int) -> list[Figure]:
 
 
 def _machine_sticks(options: BenchOptions, n: int) -> Figure:
-    """A machine's state sticks, repetitions run in the product's order: coverage of 1."""
+    """Let the machine's state persist, in the product's order of repetitions: coverage of 1."""
     rng, trials = _random(options, "machine", n), _trials(options)
     spec = WorkloadSpec(name="w", program="p", parameters={}, time_limit_s=1)
     cells = [Cell(id=e, group="w", environment=e, workload=spec) for e in "ab"]
@@ -221,7 +222,7 @@ def _warned(name: str, ratios: list[Ratio], least: float | None) -> list[Figure]
 def _small_p(
     kind: str, shape: Shape, rng: np.random.Generator, count: int, n: int
 ) -> dict[int, Ratio]:
-    """Ratios of `count` comparisons without a difference, but for those that can claim nothing."""
+    """Compare `count` times without a difference; leave out ratios that can claim nothing."""
     kept: dict[int, Ratio] = {}
     chunk = 20_000
     for start in range(0, count, chunk):
@@ -236,7 +237,7 @@ def _small_p(
 
 
 def _screen_paired(a: Array, b: Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """A biweight of at least that size, or none at all: everything else only raises p values."""
+    """Select pairs whose biweight is that large or undefined: the rest only raises p values."""
     centre, error, _, _ = biweight(np.log(a) - np.log(b))
     limit = critical("biweight", a.shape[1], 1 - SCREEN)
     small: np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -254,7 +255,7 @@ def _screen_unpaired(a: Array, b: Array) -> np.ndarray[tuple[int], np.dtype[np.b
 
 
 def _claims(size: int, ratios: list[Ratio]) -> bool:
-    """Whether anything is claimed in a family; those left out have p values that claim nothing."""
+    """Whether anything is claimed in a family; pairs left out have p values that claim nothing."""
     if not ratios:
         return False
     found = [1.0 if ratio.p_value is None else ratio.p_value for ratio in ratios]
@@ -269,13 +270,13 @@ def _claims(size: int, ratios: list[Ratio]) -> bool:
 def _ratios(
     kind: str, shape: Shape, rng: np.random.Generator, trials: int, n: int, *, factor: float
 ) -> Iterator[Ratio]:
-    """Of so many trials, the baseline without the factor."""
+    """Compare in so many trials; the baseline is drawn without the factor."""
     above, below = (shape(rng, trials, n, each) for each in (factor, 1.0))
     return _compared(kind, above, below)
 
 
 def _compared(kind: str, above: Array, below: Array) -> Iterator[Ratio]:
-    """What the functions of `KINDS` give of each row, but for costs: biweights of all in one go."""
+    """Compare each row as the functions of `KINDS` do, with all biweights computed at once."""
     above, below = np.log(above), np.log(below)
     if kind == "unpaired":
         return map(typical_of_samples, above, below)
@@ -304,7 +305,7 @@ def _random(options: BenchOptions, *names: object) -> np.random.Generator:
 def _share(
     name: str, count: int, trials: int, target: tuple[float, float] | None, *, slack: bool = False
 ) -> Figure:
-    """A share in percent with its standard error's doubles as interval."""
+    """Return a share in percent; its interval is two standard errors to each side."""
     value = count / trials if trials else None
     error = 0.0 if value is None else 2 * float(np.sqrt(value * (1 - value) / max(trials, 1)))
     reach = error if slack else 0.0

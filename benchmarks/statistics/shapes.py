@@ -1,4 +1,4 @@
-"""Durations as machines give them: independent ones of many shapes, and ones that depend."""
+"""Draw durations as machines show them: independent ones of many shapes, and dependent ones."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from scipy.signal import lfilter
 
 Array = NDArray[np.float64]
 Shape = Callable[[np.random.Generator, int, int, float], Array]
-"""(generator, trials, n, factor): a matrix of durations, about `factor` times the shape's own."""
+"""Draw from (generator, trials, n, factor) a matrix of durations, `factor` times the shape's own.
+"""
 
 SETTLE = 200
-"""Values of an autoregression that are left away, so that it has settled."""
+"""Values of an autoregression that are discarded, so that it has settled."""
 
 
 def normal(noise: float) -> Shape:
-    """Logarithms of one normal distribution."""
+    """Return a shape whose logarithms have a normal distribution."""
     return lambda rng, m, n, factor: factor * np.exp(noise * rng.normal(size=(m, n)))
 
 
 def heavy(freedom: float) -> Shape:
-    """Logarithms of Student's t: 1 is Cauchy's distribution."""
+    """Return a shape whose logarithms have Student's t distribution; freedom 1 is Cauchy's."""
     return lambda rng, m, n, factor: (
         factor * np.exp(np.clip(0.01 * rng.standard_t(freedom, size=(m, n)), -50, 50))
     )
 
 
 def skewed(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
-    """A floor and a lognormal excess of 5 %."""
+    """Draw a floor plus a lognormal excess of 5 %."""
     return factor * (1 + 0.05 * np.exp(0.8 * rng.normal(size=(m, n))))
 
 
 def waiting(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
-    """A floor and an exponential excess of 2 %."""
+    """Draw a floor plus an exponential excess of 2 %."""
     return factor * (1 + 0.02 * rng.exponential(size=(m, n)))
 
 
 def states(slow: float, share: float, noise: float = 0.01) -> Shape:
-    """`share` of the repetitions are `slow` times slower, and all of them noisy."""
+    """Return a noisy shape, `share` of whose repetitions are `slow` times slower."""
 
     def draw(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
         state = np.where(rng.random((m, n)) < share, slow, 1.0)
@@ -49,13 +50,13 @@ def states(slow: float, share: float, noise: float = 0.01) -> Shape:
 
 
 def spikes(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
-    """One repetition in twelve is 20 to 100 % slower."""
+    """Draw repetitions of which one in twelve is 20 to 100 % slower."""
     slower = np.where(rng.random((m, n)) < 0.08, rng.uniform(0.2, 1.0, (m, n)), 0.0)
     return factor * (1 + slower) * np.exp(0.015 * rng.normal(size=(m, n)))
 
 
 def steps(duration: float, noise: float, digits: int) -> Shape:
-    """What a program prints that rounds."""
+    """Return a shape that is rounded to `digits`, as some programs print their time."""
 
     def draw(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
         exact = duration * factor * np.exp(noise * rng.normal(size=(m, n)))
@@ -65,7 +66,7 @@ def steps(duration: float, noise: float, digits: int) -> Shape:
 
 
 def neighbours(rho: float) -> Shape:
-    """First-order autoregression of the logarithms."""
+    """Return a shape whose logarithms are a first-order autoregression."""
 
     def draw(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
         pushes = rng.normal(size=(m, n + SETTLE)) * np.sqrt(1 - rho**2)
@@ -77,11 +78,11 @@ def neighbours(rho: float) -> Shape:
 
 
 STICKING_SLOW = 1.1
-"""Durations of `sticking` above it are of its slow state."""
+"""Durations of `sticking` above this value belong to its slow state."""
 
 
 def sticking(rng: np.random.Generator, m: int, n: int, factor: float) -> Array:
-    """Two states 20 % apart, left with a chance of 5 % after each repetition."""
+    """Draw two states 20 % apart, left with a chance of 5 % after each repetition."""
     moves = rng.random((m, n)) < np.where(np.arange(n) == 0, 0.5, 0.05)
     state = (np.cumsum(moves, axis=1) % 2).astype(np.float64)
     return factor * (1 + 0.2 * state) * np.exp(0.01 * rng.normal(size=(m, n)))
@@ -103,7 +104,7 @@ INDEPENDENT: dict[str, Shape] = {
     "clock-steps-of-noise": steps(1.0, 0.01, 2),
     "clock-steps-coarse": steps(0.2, 0.03, 2),
 }
-"""Every repetition says nothing about the next."""
+"""Shapes whose repetitions are independent."""
 DEPENDENT: dict[str, Shape] = {"rho-0.5": neighbours(0.5), "rho-0.9": neighbours(0.9)}
 STALLS: dict[str, Shape] = {
     "1.5-times-in-10-percent": states(1.5, 0.10, 0.005),

@@ -1,8 +1,8 @@
 """Put the tables of a bench's results into docs/concepts/statistics.md.
 
-`python -m benchmarks statistics --json > result.json`, then
-`python -m benchmarks.statistics.tables result.json`. Parts that were run one by one (`--only`)
-are named one after the other. Figures whose target is missed are bold.
+`python -m benchmarks statistics --json > result.json`, then `python -m benchmarks.statistics.tables
+result.json`. If parts were run one by one (`--only`), name their results one after the other.
+Figures whose target is missed are bold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Named = dict[str, Figure]
 
 
 class _Document(BenchResult, frozen=True, kw_only=True):
-    """As it is printed."""
+    """A result as the bench prints it."""
 
 
 def main(*results: Path) -> None:
@@ -34,7 +34,7 @@ def main(*results: Path) -> None:
 
 
 def tables(figures: _Named) -> str:
-    """All of them, each with a heading."""
+    """Return all tables, each with a heading."""
     parts = [
         _grid("Coverage of 95 % intervals, paired", figures, "coverage.paired."),
         _grid("Coverage of 95 % intervals, unpaired", figures, "coverage.unpaired."),
@@ -50,7 +50,7 @@ def tables(figures: _Named) -> str:
 
 
 def _grid(title: str, figures: _Named, prefix: str) -> str:
-    """Names end in n, or in n and the size of a family: those are the columns."""
+    """Return a table whose columns are n, or the size of a family: the last part of the names."""
     own = {name.removeprefix(prefix): f for name, f in figures.items() if name.startswith(prefix)}
     cut: Callable[[str], int] = _family_cut if "false-claims" in prefix else _cut
     split = {name: (name[: cut(name)], name[cut(name) + 1 :]) for name in own}
@@ -74,7 +74,7 @@ def _cut(name: str) -> int:
 
 
 def _family_cut(name: str) -> int:
-    """`states.8.of-6`: the row is the shape with its n, the column the size of the family."""
+    """Return where `states.8.of-6` is cut: shape and n are the row, the family the column."""
     return name.rindex(".of-")
 
 
