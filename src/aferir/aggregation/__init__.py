@@ -1,1 +1,1 @@
-"""Several network links used as one: test networks, methods, what each carries, which to choose."""
+"""Aggregation of network links: test networks, methods, the load of each link, and advice."""

@@ -1,6 +1,7 @@
-"""The commands that aggregate links of a host that is in use, and those that undo it: both pure.
+"""Commands that aggregate links of a host in use, and those that undo it; pure functions.
 
-A host's interfaces have addresses and routes already; a bond takes them over, and gives them back.
+A host's interfaces already have addresses and routes. A bond takes them over, and returns them when
+it is undone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from aferir.model.network import Bonding, Method, Mptcp, Multipath, Tuning
 
 
 class Address(msgspec.Struct, frozen=True):
-    """As `ip -j address show` writes it."""
+    """An address as `ip -j address show` prints it."""
 
     local: str
     prefixlen: int
@@ -25,7 +26,7 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class Interface(msgspec.Struct, frozen=True):
-    """As `ip -j address show` writes it."""
+    """An interface as `ip -j address show` prints it."""
 
     ifname: str
     flags: tuple[str, ...] = ()
@@ -35,7 +36,7 @@ class Interface(msgspec.Struct, frozen=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """As `ip -j route show` writes it; `dev` is missing where there are several next hops."""
+    """A route as `ip -j route show` prints it; `dev` is missing if there are several next hops."""
 
     dst: str
     dev: str = ""
@@ -47,48 +48,48 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """The interfaces and routes of a host, or of one network namespace, before anything."""
+    """Interfaces and routes of a host, or of a network namespace, before any change."""
 
     interfaces: tuple[Interface, ...]
     routes: tuple[Route, ...] = ()
     settings: dict[str, str] = {}
     """Present values of the kernel parameters that a method sets."""
     mptcp_limits: tuple[int, int] = (2, 0)
-    """Subflows, and addresses accepted from the other end."""
+    """Limits of subflows, and of addresses accepted from the other end."""
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be made."""
+    """The aggregate to set up."""
 
     method: Method
     interfaces: tuple[str, ...]
     name: str = "bond0"
-    """Name of the bond, and of what is remembered of it."""
+    """Name of the bond, under which its undo commands are stored."""
     bridge: str = ""
-    """Name of a bridge over the bond, for containers and guests; none where empty."""
+    """Name of a bridge over the bond, for containers and guests; "": no bridge."""
     destination: str = ""
-    """multipath: address or prefix that is reached over all links."""
+    """Address or prefix to reach over all links, for the method multipath."""
     gateways: tuple[str, ...] = ()
-    """multipath: next hop over each link."""
+    """Next hop over each link, for the method multipath."""
     tuning: Tuning = Tuning()
 
 
 class Steps(msgspec.Struct, frozen=True):
-    """What to do and, in the order to do it, what undoes it from wherever it stopped."""
+    """Commands to run, and commands that undo them after a failure at any step, both in order."""
 
     do: tuple[Command, ...]
     undo: tuple[Command, ...]
 
 
 def settings_of(wish: Wish) -> tuple[str, ...]:
-    """Names of the kernel parameters that will be set, so that their present values are read."""
+    """Names of the kernel parameters that will be set, whose present values must be read."""
     return tuple(setting for setting, _ in _settings(wish))
 
 
 def steps(wish: Wish, state: State, namespace: str = "") -> Steps:
-    """Commands for the host itself, or for a namespace of it.
+    """Commands for the host itself, or for one of its namespaces.
 
-    Errors: UsageError where the interfaces cannot be aggregated so.
+    Errors: UsageError if the interfaces cannot be aggregated in this way.
     """
     found = {interface.ifname: interface for interface in state.interfaces}
     _check(wish, found)
@@ -153,7 +154,7 @@ def _set(name: str, value: str, namespace: str) -> Command:
 def _bond(
     wish: Wish, method: Bonding, links: Sequence[Interface], state: State, inside: Command
 ) -> Steps:
-    """The first interface's addresses move to the bond, or to the bridge over it, with routes."""
+    """Move the first interface's addresses and routes to the bond, or to the bridge over it."""
     top = wish.bridge or wish.name
     within: Command = ("ip", "netns", "exec", inside[2]) if len(inside) > 1 else ()
     do: list[Command] = [(*inside, "link", "add", wish.name, *bond_options(method))]
@@ -195,7 +196,7 @@ def _addresses(link: Interface, device: str, inside: Command) -> list[Command]:
 
 
 def _own(routes: Sequence[Route]) -> list[Route]:
-    """Routes that somebody set: the kernel makes those of addresses itself. Near ones first."""
+    """Routes without those that the kernel adds for addresses; directly connected ones first."""
     chosen = [route for route in routes if route.protocol != "kernel"]
     return sorted(chosen, key=lambda route: bool(route.gateway))
 
@@ -211,9 +212,9 @@ def _route(route: Route, device: str, inside: Command) -> Command:
 
 
 def _mptcp(links: Sequence[Interface], state: State, inside: Command) -> Steps:
-    """A subflow from each address of ours, and each told to the other end.
+    """Create a subflow from each local address, and advertise each to the other end.
 
-    An endpoint has a number, so that undoing it takes away no other.
+    Endpoints are numbered from 101, so that undoing removes no others.
     """
     do: list[Command] = []
     undo: list[Command] = []

@@ -1,9 +1,9 @@
-"""Applying an aggregate so that nobody is locked out: unless confirmed in time, it is undone.
+"""Applies an aggregate such that nobody is locked out: unless confirmed in time, it is undone.
 
-A guard, a process of its own that outlives the terminal, writes into the journal how to undo all,
-and only then is anything changed. It waits for a file that `confirm` makes. Where that does not
-come, because the connection that the change was made through is gone, it undoes everything. Is the
-guard itself killed, `aferir clean` finds its entry and does the same.
+A guard, a separate process that outlives the terminal, journals the undo commands before anything
+is changed. It waits for a confirmation. If none comes, because the connection through which the
+change was made is lost, it undoes everything. If the guard itself is killed, `aferir clean` finds
+its entry and does the same.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _LIMITS = re.compile(r"add_addr_accepted (\d+) subflows (\d+)")
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """What is remembered of an aggregate, below the state folder."""
+    """An applied aggregate, as stored in the state folder."""
 
     name: str
     namespace: str
     undo: tuple[Command, ...]
     boot_id: str
-    """The boot of the host in which it was applied: nothing of it outlives a reboot."""
+    """ID of the boot during which it was applied; a reboot undoes all of it."""
     confirmed: bool = False
 
 
 def read_state(wish: Wish, namespace: str) -> State:
-    """Interfaces, routes and kernel parameters of a host or namespace as they are."""
+    """Present interfaces, routes and kernel parameters of a host or namespace."""
     inside = ["ip", "-n", namespace] if namespace else ["ip"]
 
     def asked(*words: str) -> str:
@@ -59,14 +59,14 @@ def read_state(wish: Wish, namespace: str) -> State:
 
 
 def plan_steps(wish: Wish, namespace: str) -> Steps:
-    """What would be done and undone; changes nothing. Errors: as of `applying.steps`."""
+    """Commands to do and to undo; changes nothing. Errors: those of `applying.steps`."""
     return steps(wish, read_state(wish, namespace), namespace)
 
 
 def apply(wish: Wish, namespace: str, *, confirm_within_s: float) -> Applied:
-    """Aggregate, under guard. A step that fails undoes those before it at once.
+    """Aggregate links, with a guard. If a step fails, all steps before it are undone at once.
 
-    Errors: UsageError where it cannot be, ProgramError where a step failed.
+    Errors: UsageError if it is not possible, ProgramError if a step failed.
     """
     if remembered(wish.name) is not None:
         raise UsageError(
@@ -88,7 +88,7 @@ def apply(wish: Wish, namespace: str, *, confirm_within_s: float) -> Applied:
 
 
 def confirm(name: str) -> None:
-    """It works: the guard may go. Errors: UsageError where there is nothing to confirm."""
+    """Confirm an aggregate, so that its guard ends. Errors: UsageError if there is none."""
     applied = remembered(name)
     if applied is None:
         raise UsageError(
@@ -99,9 +99,9 @@ def confirm(name: str) -> None:
 
 
 def undo(name: str) -> list[str]:
-    """Take it back, confirmed or not; what could not be undone, in ip's words.
+    """Undo an aggregate, confirmed or not; returns failures, in the words of ip(8).
 
-    Errors: UsageError where nothing of that name is applied.
+    Errors: UsageError if nothing of that name is applied.
     """
     applied = remembered(name)
     if applied is None:
@@ -112,7 +112,7 @@ def undo(name: str) -> list[str]:
 
 
 def remembered(name: str) -> Applied | None:
-    """What is applied under that name, since the host was started."""
+    """The aggregate applied under that name since the host was booted; None if there is none."""
     try:
         applied = msgspec.json.decode(_path(name).read_bytes(), type=Applied)
     except (OSError, msgspec.DecodeError):
@@ -121,9 +121,9 @@ def remembered(name: str) -> Applied | None:
 
 
 def guard(name: str, seconds: float) -> list[str]:
-    """Body of the guard: write the journal's entry, wait, undo unless confirmed.
+    """Body of the guard: write the journal entry, wait, and undo unless confirmed.
 
-    What could not be undone, in ip's words.
+    Returns what could not be undone, in the words of ip(8).
     """
     applied = remembered(name)
     if applied is None:
@@ -139,15 +139,15 @@ def guard(name: str, seconds: float) -> list[str]:
 
 
 def _is_settled(name: str) -> bool:
-    """Whether it was confirmed, or undone by somebody else."""
+    """Whether the aggregate was confirmed, or undone by another process."""
     applied = remembered(name)
     return applied is None or applied.confirmed
 
 
 def give_back(entry: Entry) -> None:
-    """Undo what was applied under a guard that was killed. Errors: OSError where something stays.
+    """Undo an aggregate whose guard was killed. Errors: OSError if something cannot be undone.
 
-    What was confirmed stays, and what was applied before a reboot is gone with it.
+    A confirmed one stays; one applied before a reboot no longer exists.
     """
     name = entry.details["name"]
     applied = remembered(name)
@@ -160,7 +160,7 @@ def give_back(entry: Entry) -> None:
 
 
 def run_undo(commands: Sequence[Command]) -> list[str]:
-    """Run all of them, whichever fail: of what was never made there is nothing to undo."""
+    """Run all commands, even if some fail, as some undo steps that were never taken."""
     problems = []
     for command in commands:
         try:
@@ -189,7 +189,7 @@ def _setting(name: str, namespace: str) -> str:
 
 
 def _start_guard(name: str, seconds: float) -> None:
-    """Start it, in a session of its own, and wait until its entry is in the journal."""
+    """Start the guard in a session of its own, and wait until its journal entry is written."""
     command = [sys.executable, "-m", "aferir", "aggregate", "guard", name, "--seconds"]
     detached = 'setsid "$@" > /dev/null 2>&1 < /dev/null &'
     process.run(["sh", "-c", detached, "sh", *command, str(seconds)], timeout_s=_TIME_LIMIT_S)

@@ -1,9 +1,9 @@
-"""Test networks of guests: namespaces of one, or a guest for each host.
+"""Test networks in guests: namespaces in one guest, or one guest for each host.
 
-One guest counts its time in instructions, so that its links carry what they should however busy
-this machine is. One under User-Mode Linux is there in two seconds and keeps this machine's time.
-Two are two kernels with a clock each, joined by cables that QEMU lays; a cable pulled out takes the
-carrier from both ends, as it does from real interfaces.
+One guest counts time in instructions, so that its links have their nominal rates however busy this
+machine is. A guest under User-Mode Linux starts in two seconds, and uses this machine's time. Two
+guests are two kernels with a clock each, connected by links that QEMU provides; disconnecting one
+removes the carrier at both ends, as with real interfaces.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _SLOWNESS = 100.0
 
 @contextmanager
 def guest(program: Path) -> Iterator[Guest]:
-    """Namespaces of an emulated guest, whose time is that of its instructions."""
+    """Namespaces in an emulated guest, whose clock counts instructions."""
     with _booted(VirtualMachine(counted=True), program) as instance:
         yield Guest(instance)
 
 
 @contextmanager
 def user_mode(program: Path) -> Iterator[Guest]:
-    """Namespaces of a guest under User-Mode Linux, whose kernel has no MPTCP.
+    """Namespaces in a guest under User-Mode Linux, whose kernel has no MPTCP.
 
-    Errors: MissingError where it is not installed.
+    Errors: MissingError if it is not installed.
     """
     wanted = uml.Wanted(memory_bytes=_MEMORY, modules=_MODULES)
     instance = uml.boot(userland.ensure(), wanted)
@@ -65,7 +65,7 @@ def user_mode(program: Path) -> Iterator[Guest]:
 
 @contextmanager
 def guests(program: Path) -> Iterator[Guests]:
-    """Two guests, each a host, joined by as many cables as there may be links."""
+    """Two guests, one for each host, connected by the largest supported number of links."""
     entry = journal.write(namespace.KIND, {})
     try:
         folder = namespace.folder_of(entry)
@@ -97,7 +97,7 @@ def _booted(machine: VirtualMachine, program: Path) -> Iterator[GuestInstance]:
 
 
 class Guest:
-    """One guest; a place."""
+    """A place in one guest."""
 
     kind: Kind = "guest"
 
@@ -112,19 +112,19 @@ class Guest:
         return read(self.shell(text, timeout_s=_timeout_s(task)), task)
 
     def shell(self, text: str, *, timeout_s: float) -> str:
-        """Run lines of a shell: see `places.Place`."""
+        """Run shell commands: see `places.Place`."""
         if not self._counted:
             return output(self._instance.run, text, timeout_s)
         self._instance.resume()
         try:
             return output(self._instance.run, text, timeout_s)
         finally:
-            # An idle guest of this kind would run through its time as fast as it can.
+            # The clock of an idle guest of this kind would advance as fast as possible.
             self._instance.pause()
 
 
 class Guests:
-    """Two guests; a place."""
+    """A place in two guests."""
 
     kind: Kind = "guests"
 
@@ -133,7 +133,7 @@ class Guests:
         self._numbers = count(1)
 
     def measure(self, task: Task) -> Outcome:
-        """Measure a task of two hosts without a switch between them, of which the first sends.
+        """Measure a task of two hosts without a switch, of which the first sends.
 
         Errors: UsageError for any other task.
         """
@@ -156,7 +156,7 @@ class Guests:
         return read(printed, task)
 
     def shell(self, text: str, *, timeout_s: float) -> str:
-        """Run lines of a shell in the first of them."""
+        """Run shell commands in the first guest."""
         return output(self._hosts[0].run, text, timeout_s)
 
     @contextmanager
@@ -177,7 +177,7 @@ class Guests:
 
 
 def check(task: Task) -> None:
-    """Errors: UsageError for what two guests cannot do."""
+    """Errors: UsageError if two guests cannot carry out the task."""
     if task.network.hosts != 2 or wiring.wiring(task.network, task.method) != "direct":
         raise UsageError(
             "two guests are joined by cables, with no switch between them",

@@ -1,4 +1,4 @@
-"""The figures of one measurement: pure but for `measure`, which makes it."""
+"""Figures of one measurement; pure functions, except `measure`, which carries it out."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from aferir.model.network import Event, Kind, name_of
 
 PROGRAM = "aggregation"
 _HEADERS = 52
-"""Bytes of IPv4 and TCP (with time stamps) in each packet."""
+"""Bytes of the IPv4 and TCP headers (with time stamps) in each packet."""
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """Bytes a second of one stream or link; `at_s` are the starts of intervals."""
+    """Throughput of one stream or link in bytes per second; `at_s` are the starts of intervals."""
 
     name: str
     at_s: tuple[float, ...]
@@ -28,59 +28,60 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """One measurement as figures; printed as one line of JSON."""
+    """Figures of one measurement; printed as one line of JSON."""
 
     program: str = PROGRAM
     verified: bool = True
-    """Every byte arrived as it was sent; there is no result else."""
+    """Whether every byte arrived as it was sent; otherwise there is no result."""
     method: str
     links: int
     network: Kind
     duration_s: float
-    """Time from the first byte sent until the last one was confirmed."""
+    """Seconds from the first byte sent until the last one was acknowledged."""
     bytes: int
     throughput_bps: float
-    """Bytes of programs a second, of all streams together."""
+    """Application bytes per second, of all streams together."""
     stream_bps: tuple[float, ...]
     fairness: float
-    """Jain's index of the streams: 1 where all get the same, 1/n where one gets all."""
+    """Jain's index of the streams: 1 if all have equal rates, 1/n if one of n has everything."""
     sent_segments: int
     retransmitted_segments: int
     spurious_segments: int
-    """Retransmissions of what had arrived already, as the receiver says (DSACK, RFC 2883)."""
+    """Retransmissions of segments that had arrived, as the receiver reports (DSACK, RFC 2883)."""
     out_of_order_segments: int
-    """Segments that came before one that was sent earlier."""
+    """Segments that arrived before one that was sent earlier."""
     dropped_packets: int
     """Packets dropped at full queues of links."""
     lost_bytes: int
-    """Retransmitted for good reason: dropped, or sent into a link that was cut."""
+    """Bytes of necessary retransmissions: dropped, or sent into a link that was cut."""
     gap_s: float
-    """Longest time in which nothing arrived on any connection of a stream."""
+    """Longest time in seconds in which nothing arrived on any connection of a stream."""
     gap_after_s: float
-    """When it began, from the first byte on."""
+    """Start of that gap, in seconds from the first byte."""
     link_bytes: dict[str, int]
     """Bytes of each link of host1, sent and received."""
     links_up: int | None = None
-    """Links of a bond that are up, as its driver says; links of the aggregator under 802.3ad."""
+    """Links of a bond that are up, according to its driver; under 802.3ad, links of the
+    aggregator."""
     moments: dict[str, float] = {}
-    """When which link was to be cut and to work again, in seconds as of the curves."""
+    """Times at which links are cut and restored, in seconds on the time axis of the curves."""
     streams: tuple[Curve, ...] = ()
     link_curves: tuple[Curve, ...] = ()
 
 
 def measure(place: Place, task: Task) -> Result:
-    """Make the network, send, and remove it again; errors as in `traffic.read`."""
+    """Create the network, send, and remove it again. Errors: those of `traffic.read`."""
     return result(task, place.measure(task), place.kind)
 
 
 def result(task: Task, outcome: Outcome, kind: Kind) -> Result:
-    """The figures of what was printed."""
+    """The figures of a measurement from what its programs printed."""
     streams = tuple(r.bytes / r.duration_s if r.duration_s > 0 else 0.0 for r in outcome.received)
     senders = {
         stream.sender: sent for stream, sent in zip(outcome.streams, outcome.sent, strict=True)
     }
     receivers = {s.receiver: r for s, r in zip(outcome.streams, outcome.received, strict=True)}
-    # Hosts count for all their programs, so that each host is looked at once, by its last one.
+    # Counters are per host, not per program, so each host is read once, from its last program.
     sent = _sum([end.counters for end in senders.values()])
     received = _sum([end.counters for end in receivers.values()])
     again = sent.get("TcpRetransSegs", 0)
@@ -121,7 +122,7 @@ def _words(event: Event) -> str:
 
 
 def fairness(rates: Sequence[float]) -> float:
-    """Jain's index (Jain, Chiu and Hawe 1984): 1 where all rates are equal; 1 for none."""
+    """Jain's index (Jain, Chiu and Hawe 1984): 1 if all rates are equal; 1 for no rates."""
     squares = sum(rate * rate for rate in rates)
     return 1.0 if squares == 0 else sum(rates) ** 2 / (len(rates) * squares)
 
@@ -137,9 +138,9 @@ def _stream_curves(outcome: Outcome, step_s: float) -> tuple[Curve, ...]:
 
 
 def _link_curves(outcome: Outcome, step_s: float) -> tuple[Curve, ...]:
-    """Curves of the links of host1, as a program there saw them.
+    """Curves of the links of host1, as sampled by a program there.
 
-    None where all run in containers.
+    () if all programs run in containers.
     """
     for ends, field in (
         (zip((s.sender for s in outcome.streams), outcome.sent, strict=True), "link_sent"),
@@ -162,9 +163,9 @@ def _link_curves(outcome: Outcome, step_s: float) -> tuple[Curve, ...]:
 def _curve(
     name: str, samples: Samples, grown: Sequence[int], step_s: float, start_s: float = 0.0
 ) -> Curve:
-    """Rates in intervals of `step_s` from `start_s` on, whenever the samples were taken.
+    """Rates in intervals of `step_s` seconds from `start_s` on, at any times of the samples.
 
-    A busy machine takes them late; repetitions can only be laid over each other on one grid.
+    A busy machine samples late; only curves on one grid can be combined over repetitions.
     """
     if not samples.at_s:
         return Curve(name, (), ())
@@ -180,7 +181,7 @@ def _curve(
 
 
 def _at(time_s: float, times: Sequence[float], totals: Sequence[float]) -> float:
-    """The total at a time between samples, as if traffic were even there."""
+    """The total at a time between samples, by linear interpolation."""
     place = min(max(bisect_right(times, time_s), 1), len(times) - 1)
     before, after = times[place - 1], times[place]
     part = (time_s - before) / (after - before) if after > before else 1.0
@@ -188,7 +189,7 @@ def _at(time_s: float, times: Sequence[float], totals: Sequence[float]) -> float
 
 
 def _first_traffic_s(samples: Samples) -> float:
-    """When the interval began in which the first byte came: a receiver waits for its sender."""
+    """Start of the interval with the first byte, as a receiver waits for its sender."""
     starts = (0.0, *samples.at_s)
     return next((start for start, n in zip(starts, samples.interval_bytes, strict=False) if n), 0.0)
 

@@ -1,4 +1,4 @@
-"""Where test networks are made: namespaces of this kernel, or guests, whose kernel has bonding."""
+"""Places of test networks: namespaces of this kernel, or guests, whose kernel has bonding."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _NEEDED = ("ip", "tc", "ethtool")
 
 
 class Place(Protocol):
-    """Runs one measurement after another; nothing of one is left for the next."""
+    """Carries out measurements one after another; nothing of one is left for the next."""
 
     kind: Kind
 
     def measure(self, task: Task) -> Outcome:
-        """Make the network, send, and remove it again; errors as in `traffic.read`."""
+        """Create the network, send, and remove it again. Errors: those of `traffic.read`."""
         ...
 
     def shell(self, text: str, *, timeout_s: float) -> str:
-        """What a shell script prints there. Errors: as of `aferir.process.run`."""
+        """Output of a shell script. Errors: those of `aferir.process.run`."""
         ...
 
 
 def usual_kind(method: Method) -> Kind:
-    """Bonding is a module that few kernels of virtual machines have; a guest's has it."""
+    """The default place of a method: a guest if it needs bonding and this kernel has none."""
     if isinstance(method, Bonding) and not Path("/proc/net/bonding").exists():
         return "guest"
     return "namespaces"
@@ -44,9 +44,9 @@ def usual_kind(method: Method) -> Kind:
 
 @contextmanager
 def place(kind: Kind, program: Path) -> Iterator[Place]:
-    """A place for test networks, given back whatever happens; `program` is network-stream.
+    """A place for test networks, removed afterwards in any case; `program` is network-stream.
 
-    Errors: MissingError without root, or without a program that is needed.
+    Errors: MissingError without root, or if a program is missing.
     """
     makers: dict[Kind, Callable[[Path], AbstractContextManager[Place]]] = {
         "namespaces": here,
@@ -59,7 +59,7 @@ def place(kind: Kind, program: Path) -> Iterator[Place]:
 
 @contextmanager
 def here(program: Path) -> Iterator[Here]:
-    """Namespaces of this kernel; journalled before the first is made."""
+    """A place in namespaces of this kernel; journalled before the first is created."""
     if not privileges.is_root():
         raise MissingError(
             "test networks of namespaces need root", remedy=privileges.as_root_command()
@@ -76,7 +76,7 @@ def here(program: Path) -> Iterator[Here]:
 
 
 class Here:
-    """Namespaces of this kernel."""
+    """A place in namespaces of this kernel."""
 
     kind: Kind = "namespaces"
 
@@ -93,14 +93,14 @@ class Here:
         return read(self.shell(text, timeout_s=MAKING_S + 2 * task.traffic.seconds + 60), task)
 
     def run(self, job: ranks.Job, *, timeout_s: float) -> ranks.Ran:
-        """Run an MPI program over a network of its own; errors as in `ranks.read`."""
+        """Run an MPI program over a network of its own. Errors: those of `ranks.read`."""
         prefix = namespace.name_of(self._entry, f"{next(self._numbers)}-")
         folder = PurePosixPath(namespace.folder_of(self._entry))
         text = ranks.script(job, prefix, folder, prefix.rstrip("-"))
         return ranks.read(self.shell(text, timeout_s=timeout_s), job)
 
     def shell(self, text: str, *, timeout_s: float) -> str:
-        """Run lines of a shell: see `Place`."""
-        # In its environment, so that whatever it starts is ended with the network.
+        """Run shell commands: see `Place`."""
+        # Children inherit the mark, so that they are ended with the network.
         variables = {undo.MARK: self._entry.id, "PATH": packages.search_path()}
         return output(partial(process.run, environment=variables), text, timeout_s)

@@ -1,7 +1,7 @@
-"""Which way of using several links as one fits a network and its traffic, and why: pure.
+"""Advises which aggregation method fits a network and its traffic, and why; pure functions.
 
-Sources: Documentation/networking/bonding.rst (chapters 11 to 13), RFC 8684, IEEE 802.1AX, and what
-`python -m benchmarks network` measures (docs/concepts/aggregation.md).
+Sources: Documentation/networking/bonding.rst (chapters 11 to 13), RFC 8684, IEEE 802.1AX, and
+measurements by `python -m benchmarks network` (docs/concepts/aggregation.md).
 """
 
 from __future__ import annotations
@@ -14,48 +14,50 @@ from aferir.aggregation.tuning import ROUND_ROBIN
 from aferir.model.network import Bonding, Method, Mptcp, Multipath, MultiRail, Single, Tuning
 
 SwitchKind = Literal["none", "plain", "static", "lacp"]
-"""Cables from host to host; a switch that groups no ports, or statically, or by LACP."""
+"""none: cables from host to host; plain, static, lacp: a switch without link groups, with static
+ones, or with LACP."""
 Want = Literal["throughput", "availability"]
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there and what is wanted of it."""
+    """Properties of the network, and what is wanted of it."""
 
     rates_bits: tuple[int, ...]
-    """Rate of each link, bits a second; at least one link."""
+    """Rate of each link in bit/s; at least one link."""
     switch: SwitchKind = "plain"
     connections: Literal["one", "many"] = "many"
-    """Whether one connection has to exceed one link, or many share them."""
+    """Whether one connection must exceed the rate of one link, or many share the links."""
     peers: Literal["one", "many"] = "one"
-    """Hosts at the other end."""
+    """Number of hosts at the other end."""
     both_ends: bool = True
     """Whether the other hosts can be configured too."""
     subnets: bool = True
     """Whether each link can have a subnet of its own."""
     static_programs: bool = False
-    """Whether a program is linked statically and cannot be changed: mptcpize(8) cannot help it."""
+    """Whether a program is linked statically and cannot be changed, so that mptcpize(8) has no
+    effect."""
     mpi: bool = False
-    """Whether the traffic is Open MPI's own."""
+    """Whether all traffic is that of Open MPI."""
     bridge: bool = False
     """Whether containers or guests are attached by a bridge over the links."""
     want: Want = "throughput"
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """A method, its settings, and reasons that a person can check."""
+    """A method, its settings, and verifiable reasons."""
 
     method: Method
     tuning: Tuning = Tuning()
     why: tuple[str, ...]
     beware: tuple[str, ...] = ()
     connection_links: int
-    """Links that one connection can use."""
+    """Number of links that one connection can use."""
     total_links: int
-    """Links that all traffic together can use, at best."""
+    """Number of links that all traffic together can use, at best."""
 
 
 def advise(situation: Situation) -> Advice:
-    """The method to take. Every reason is a sentence; so is everything to beware of."""
+    """The method to choose, with reasons and caveats as full sentences."""
     links = len(situation.rates_bits)
     if links == 1:
         return Advice(
@@ -207,7 +209,7 @@ def _for_many(situation: Situation) -> Advice:
 
 
 def _adaptive(situation: Situation) -> Advice:
-    """What is left where neither the switch nor the other hosts help."""
+    """The remaining methods if neither the switch nor the other hosts can be configured."""
     links = len(situation.rates_bits)
     many = situation.peers == "many"
     few = () if many else ("To one other host all traffic takes one link.",)

@@ -1,7 +1,7 @@
 """A test network whose links are used as one: what arrives, when, and over which link.
 
-The program is aferir itself (`aferir aggregate measure`), which makes the network, sends and
-removes it again; so it runs in the native environment, and hosts are namespaces inside.
+The program runs `aferir aggregate measure`, which creates the network, sends, and removes it again.
+It runs in the native environment; hosts are namespaces inside it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _GUEST = 600 * 2**20
 
 
 class LinkParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of a test network, for all that measure on one."""
+    """Parameters of a test network, for all programs that measure on one."""
 
     links: Annotated[int, whole("of each host", 1, MOST_LINKS)] = 4
     rate_mbit: Annotated[int, whole("of each link", 1, 100_000, unit="Mbit/s")] = 100
@@ -53,7 +53,7 @@ class LinkParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AggregationParameters(LinkParameters, frozen=True, kw_only=True):
-    """Options of what is sent over links that are used as one."""
+    """Parameters of the traffic over aggregated links."""
 
     method: Annotated[str, told("how the links are used as one", words=METHODS)]
     hosts: Annotated[int, whole("of the test network", 2, MOST_HOSTS)] = 2
@@ -98,7 +98,7 @@ class _Curve(msgspec.Struct, frozen=True):
 
 
 class _Figures(msgspec.Struct, frozen=True):
-    """What `aferir aggregate measure --json` prints; see `aferir.aggregation.measure.Result`."""
+    """Output of `aferir aggregate measure --json`; see `aferir.aggregation.measure.Result`."""
 
     duration_s: float
     throughput_bps: float
@@ -115,23 +115,23 @@ class _Figures(msgspec.Struct, frozen=True):
 
 
 class Aggregation(Program[AggregationParameters]):
-    """Parameters as the options of `aferir aggregate measure`."""
+    """Runs `aferir aggregate measure` with the parameters as its options."""
 
     name = PROGRAM
     parameters = AggregationParameters
     kinds = ("native",)
 
     def validate(self, parameters: AggregationParameters) -> list[Wrong]:
-        """Links are cut before they work again, and all of it happens while something is sent."""
+        """Check that links are cut before they are restored, and both while traffic is sent."""
         return _wrong_moments(parameters)
 
     def memory_bytes(self, parameters: AggregationParameters) -> int:
-        """Memory of aferir itself, and of a guest where the hosts may be in one."""
+        """Memory in bytes of aferir, and of a guest if hosts may be in one."""
         bonded = parameters.method in MODES or parameters.network == "guest"
         return _BASE + (_GUEST if bonded else 0)
 
     def check(self) -> list[Finding]:
-        """Root, and the programs that make networks."""
+        """Findings on root privileges, and on the programs that create networks."""
         if not privileges.is_root():
             said = "test networks of namespaces need root"
             return [Finding(PROGRAM, "missing", said, privileges.as_root_command())]
@@ -141,7 +141,7 @@ class Aggregation(Program[AggregationParameters]):
         return [Finding(PROGRAM, "ok", "test networks can be made")]
 
     def command(self, parameters: AggregationParameters) -> Command:
-        """Errors: MissingError where the program that sends was not built."""
+        """The command line. Errors: MissingError if network-stream was not built."""
         kernel_path(_STREAM)
         run = ("-m", "aferir", "aggregate", "measure", "--json")
         told = ("--parameters", document(parameters))
@@ -150,7 +150,7 @@ class Aggregation(Program[AggregationParameters]):
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
         """Throughput, retransmissions, the longest gap; traffic over time, and of each link.
 
-        Errors: as in `Workload.parse`.
+        Errors: as for `Workload.parse`.
         """
         try:
             figures = msgspec.convert(read_figures(stdout, PROGRAM), _Figures)
@@ -179,7 +179,7 @@ class Aggregation(Program[AggregationParameters]):
 
 
 def events_of(parameters: AggregationParameters) -> tuple[Event, ...]:
-    """When links are cut, and work again."""
+    """Times at which links are cut and restored."""
     cut_at, restore_at = parameters.cut_at, parameters.restore_at
     if parameters.cut_each and cut_at is not None and restore_at is not None:
         return one_after_another(parameters.links, cut_at, restore_at)

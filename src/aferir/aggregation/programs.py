@@ -1,9 +1,9 @@
-"""The programs that send and receive: their command lines, and what they print.
+"""The programs that send and receive: their command lines and their output.
 
-network-stream is ours: it verifies every byte, looks at each link and needs no library, so that a
-guest without a userland of its own runs it. iperf3(1) stands for any program that knows nothing of
-MPTCP: mptcpize(8) preloads a library that makes its TCP sockets MPTCP ones. net-sweep-mpi sends
-messages of MPI, which has several addresses to choose from and uses all it is told (multi-rail).
+network-stream is part of aferir: it verifies every byte, samples each link, and needs no library,
+so that it runs in a guest without a userland. iperf3(1) represents programs that do not support
+MPTCP: mptcpize(8) preloads a library that makes their TCP sockets MPTCP ones. net-sweep-mpi sends
+MPI messages; MPI knows several addresses of a host and uses all it is told of (multi-rail).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aferir.errors import ProgramError
 from aferir.model.network import Stream, Traffic
 
 _GRACE_S = 60
-"""How much longer than they were told to send streams may take: a cut link delays them."""
+"""Seconds beyond the sending time that streams may take, as a cut link delays them."""
 
 
 class Samples(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class Samples(msgspec.Struct, frozen=True):
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """What a sender printed."""
+    """Output of a sender."""
 
     verified: bool
     duration_s: float = 0.0
@@ -43,7 +43,7 @@ class Sent(msgspec.Struct, frozen=True):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """What a receiver printed; `gap_s` is its longest time without a byte on any connection."""
+    """Output of a receiver; `gap_s` is its longest time without a byte on any connection."""
 
     verified: bool
     duration_s: float = 0.0
@@ -61,31 +61,31 @@ _Printed = TypeVar("_Printed", Sent, Received, "_Iperf", "_Sweep")
 
 
 class Commands(Protocol):
-    """How one program receives and sends a stream, in the words of a shell."""
+    """Shell commands by which one program receives and sends a stream."""
 
     def prepare(self, prefix: str) -> list[str]:
-        """Files to be written first; `prefix` goes before the hosts' names."""
+        """Commands that write files in advance; `prefix` precedes the hosts' names."""
         ...
 
     def receive(self, stream: Stream, number: int) -> str:
-        """Receive stream `number`, and end with it."""
+        """Command that receives stream `number` and ends with it."""
         ...
 
     def ready(self, stream: Stream, number: int, inside: str) -> str:
-        """A condition: the receiver listens; `inside` runs a command where it is."""
+        """Shell condition: the receiver listens. `inside` runs a command where the receiver is."""
         ...
 
     def send(self, stream: Stream) -> str:
-        """Send it."""
+        """Command that sends the stream."""
         ...
 
     def ends(self, sender: str, receiver: str) -> tuple[Sent, Received]:
-        """What both printed. Errors: ProgramError where it is unreadable."""
+        """Results that both ends printed. Errors: ProgramError if they cannot be parsed."""
         ...
 
 
 def commands(traffic: Traffic, stream_program: str, *, mptcp: bool) -> Commands:
-    """Command lines of the program that the traffic asks for."""
+    """Commands of the program that the traffic asks for."""
     if traffic.program == "iperf3":
         return _Iperf3(traffic, mptcp=mptcp)
     if traffic.program == "mpi":
@@ -133,14 +133,14 @@ class _IperfEnd(msgspec.Struct, frozen=True):
 
 
 class _Iperf(msgspec.Struct, frozen=True):
-    """What `iperf3 --json` prints, as far as it is needed."""
+    """The required part of the output of `iperf3 --json`."""
 
     end: _IperfEnd = _IperfEnd()
     error: str = ""
 
 
 class _Iperf3:
-    """TCP itself sees to it that bytes arrive unchanged; no more is known of them."""
+    """iperf3(1), which does not verify bytes beyond TCP's checksums."""
 
     def __init__(self, traffic: Traffic, *, mptcp: bool) -> None:
         self._program = "mptcpize run iperf3" if mptcp else "iperf3"
@@ -187,7 +187,7 @@ class _Size(msgspec.Struct, frozen=True):
 
 
 class _Sweep(msgspec.Struct, frozen=True):
-    """What net-sweep-mpi prints, as far as it is needed."""
+    """The required part of the output of net-sweep-mpi."""
 
     verified: bool = False
     sizes: tuple[_Size, ...] = ()
@@ -198,7 +198,8 @@ _MPI_PROGRAM = "net-sweep-mpi-openmpi"
 _MPI_MESSAGE = 1 << 20
 _HOSTS = "".join(f"10.0.0.{number} host{number}\n" for number in (1, 2))
 _ENTER = "hostname {host}; mount --bind hosts /etc/hosts; "
-"""Inside a mount namespace of its own, which ip-netns(8) makes: the host's file is not touched."""
+"""Commands for the mount namespace that ip-netns(8) creates, so that the host's /etc/hosts is not
+touched."""
 
 
 class _Mpi:
@@ -243,7 +244,7 @@ class _Mpi:
         return f"unshare --uts sh -c {shlex.quote(run)}"
 
     def ends(self, sender: str, receiver: str) -> tuple[Sent, Received]:
-        """Rank 0 speaks for both."""
+        """Results of both ends, from the output of rank 0."""
         found = _decode(sender, _Sweep)
         error = found.error or ("" if found.sizes else "mpirun printed no result")
         size = found.sizes[-1] if found.sizes else _Size(0, 0, 1.0)

@@ -1,7 +1,7 @@
-"""An MPI program over a test network, one group of ranks a host: its script, and what it prints.
+"""An MPI program over a test network, with a group of ranks per host: script and output.
 
-Hosts are namespaces, or LXC containers that have joined those; Open MPI starts its daemons by an
-agent that enters a host as ssh would. Both functions are pure.
+Hosts are namespaces, or LXC containers that have joined those. Open MPI starts its daemons by an
+agent that enters a host as ssh would. `script` and `read` are pure.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ host=$1; shift
 exec nsenter --net=/run/netns/{prefix}${{host}}{inside} unshare --mount --uts sh -c "
 hostname $host && mount --bind {folder}/hosts /etc/hosts && exec {run} sh {folder}/$host.$$"
 """
-"""ip-netns(8) would mount another /sys, in which LXC finds no control groups."""
+"""Agent that enters a host. ip-netns(8) is not used because it mounts another /sys, in which LXC
+finds no control groups."""
 _CONTAIN = "lxc-execute -P {folder} -n {name}-$host -f {folder}/$host.conf --"
-"""Without a tree of its own: a container with the host's files, and the network it is started in.
-Processes, mounts, messages (IPC) and control groups are its own."""
+"""Command of a container without a root file system of its own: it has the host's files, and the
+network in which it is started. Processes, mounts, IPC and control groups are its own."""
 _CONTAINER = """lxc.uts.name = {host}
 lxc.net.0.type = none
 lxc.mount.auto = proc:rw
@@ -44,7 +45,7 @@ lxc.cgroup.dir.monitor = {name}-{host}-monitor
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A program of Open MPI, and the network that its ranks are on."""
+    """A program of Open MPI, and the network of its ranks."""
 
     network: Network
     method: Method
@@ -55,16 +56,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """What a job printed, and the bytes that each link of host1 sent and received meanwhile."""
+    """Output of a job, and the bytes that each link of host1 sent and received meanwhile."""
 
     stdout: str
     link_bytes: dict[str, int]
 
 
 def script(job: Job, prefix: str, folder: PurePosixPath, name: str) -> str:
-    """Make the network, run the job, and remove it again; stops at the first command that fails.
+    """Shell script: create the network, run the job, remove it; stops at the first failure.
 
-    `name` goes before those of containers and of their control groups.
+    `name` precedes the names of containers and of their control groups.
     """
     network = _laid(job)
     host1 = f"{prefix}host1"
@@ -85,7 +86,7 @@ def script(job: Job, prefix: str, folder: PurePosixPath, name: str) -> str:
 
 
 def read(printed: str, job: Job) -> Ran:
-    """What a script printed. Errors: ProgramError where the program printed nothing."""
+    """Parse a script's output. Errors: ProgramError if the program printed nothing."""
     parts = split(printed)
     said = "".join(parts.get("printed", []))
     if not said.strip():
@@ -95,11 +96,11 @@ def read(printed: str, job: Job) -> Ran:
 
 
 def mpirun(job: Job, folder: PurePosixPath) -> list[str]:
-    """Start the job from host1.
+    """Command that starts the job on host1.
 
-    Ranks of one host talk through memory, as anywhere. They yield while they wait, since they may
-    outnumber the processors here. Multi-rail names all subnets to Open MPI. Over routes each pair
-    of ranks has one connection, which stays on a link: btl_tcp_links, which would give it several,
+    Ranks of one host communicate through memory, as usual. They yield while they wait, since they
+    may outnumber the CPUs here. Multi-rail passes all subnets to Open MPI. Over routes, each pair
+    of ranks has one connection, which stays on one link: btl_tcp_links, which would create several,
     makes Open MPI 4.1.4 hang.
     """
     each = -(-job.ranks // job.network.hosts)
@@ -126,15 +127,16 @@ def mpirun(job: Job, folder: PurePosixPath) -> list[str]:
 
 
 def _laid(job: Job) -> Network:
-    """Containers hang on bridges of their host."""
+    """The job's network; containers are attached to bridges of their hosts."""
     contained = int(job.ranks_in == "containers")
     return msgspec.structs.replace(job.network, containers=contained)
 
 
 def _interfaces(job: Job, prefix: str) -> list[Command]:
-    """What carries the address that routes lead to: Open MPI takes none of a loopback interface.
+    """Interfaces for the addresses of routes, as Open MPI ignores addresses on loopback.
 
-    A bridge without ports would do, were the kernel not told to ignore routes without a carrier.
+    veth pairs are used because the kernel is told to ignore routes without a carrier, which a
+    bridge without ports lacks.
     """
     made: list[Command] = []
     if not isinstance(job.method, Multipath):
@@ -151,7 +153,7 @@ def _interfaces(job: Job, prefix: str) -> list[Command]:
 
 
 def _files(job: Job, prefix: str, folder: PurePosixPath, name: str) -> list[str]:
-    """What stands for ssh, for a name service, and for LXC's configuration."""
+    """Commands that write the agent, the hosts file and LXC's configurations."""
     contained = job.ranks_in == "containers"
     run = _CONTAIN.format(folder=folder, name=name) if contained else ""
     inside = _INSIDE[job.ranks_in]

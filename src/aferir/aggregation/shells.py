@@ -1,4 +1,4 @@
-"""A shell script run in a place, and what it printed."""
+"""Runs a shell script in a place and returns its output."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from aferir.linux import process
 from aferir.linux.process import Completed
 
 MAKING_S = 60.0
-"""The time within which a network is made."""
+"""Seconds within which a network must be created."""
 
 
 def output(run: Callable[..., Completed], text: str, timeout_s: float) -> str:
-    """What a script printed; an error names its last words, not all of its lines.
+    """Output of a script; an error contains its last words, not the script.
 
     Errors: ProgramError, TimeoutExpired.
     """

@@ -1,4 +1,4 @@
-"""Methods that have a subnet on each link: what is set at one end of them. Pure."""
+"""Methods with one subnet per link: commands for one end; pure functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aferir.model.network import Method, Mptcp, Multipath, MultiRail, Setting, S
 
 Command = tuple[str, ...]
 _MOST_SUBFLOWS = 8
-"""MPTCP_PM_ADDR_MAX of net/mptcp/protocol.h."""
+"""Kernel's limit of subflows: MPTCP_PM_ADDR_MAX of net/mptcp/protocol.h."""
 
 
 class End(msgspec.Struct, frozen=True):
@@ -18,18 +18,18 @@ class End(msgspec.Struct, frozen=True):
 
     namespace: str
     number: int
-    """Last part of its addresses: 1, 2, ... of hosts, 11, 12, ... of their first containers."""
+    """Last number of its addresses: 1, 2, ... for hosts, 11, 12, ... for their first containers."""
     devices: tuple[str, ...]
-    """One for each link."""
+    """Interface for each link."""
 
 
 def reached(method: Method, number: int) -> str:
-    """The address that programs use: of the first link, or, over routes, of no link."""
+    """The address that programs use: that of the first link, or, over routes, that of no link."""
     return f"{'10.1.0' if isinstance(method, Multipath) else '10.0.0'}.{number}"
 
 
 def subnets(method: Method, end: End, hosts: int) -> list[Command]:
-    """Addresses of an end, and what the method makes of them; `hosts` are there in all."""
+    """Commands that set an end's addresses and the method up; `hosts`: number of all hosts."""
     inside = ("ip", "-n", end.namespace)
     made: list[Command] = []
     for link, name in enumerate(end.devices):
@@ -48,7 +48,7 @@ def subnets(method: Method, end: End, hosts: int) -> list[Command]:
 
 
 def settings(namespace: str, chosen: Sequence[Setting]) -> list[Command]:
-    """Kernel parameters inside a namespace; the image of a guest has no sysctl(8)."""
+    """Commands that set kernel parameters in a namespace; guest images have no sysctl(8)."""
     return [
         (
             *("ip", "netns", "exec", namespace, "sh", "-c"),
@@ -59,10 +59,10 @@ def settings(namespace: str, chosen: Sequence[Setting]) -> list[Command]:
 
 
 def _mptcp(method: Mptcp, end: End) -> list[Command]:
-    """Each host tells the other all its addresses; whoever connects makes a subflow to each.
+    """Commands for MPTCP: each host advertises all its addresses; the connecting one adds subflows.
 
-    The first address is that of the connection itself and is not told again. Routes back are
-    strict about the link they come from, because each link is a subnet of its own.
+    The first address is that of the connection itself and is not advertised. Each link is a subnet
+    of its own, so that replies return over the link on which a packet came.
     """
     inside = ("ip", "-n", end.namespace, "mptcp")
     others = len(end.devices) - 1
@@ -80,17 +80,17 @@ def _mptcp(method: Mptcp, end: End) -> list[Command]:
 
 
 def most_subflows(told: int) -> int:
-    """Limit for a host that is told so many addresses; the kernel's own is 8.
+    """Limit of subflows for a host that receives that many addresses; at most the kernel's 8.
 
-    Who accepts the connection is told addresses, too, connects to each, and is refused, for nobody
-    listens there. Where that attempt counts just as the other end's subflow arrives, a limit of no
-    more than the links refuses that one instead, and its link is never used again.
+    The accepting host receives addresses too, connects to each, and is refused, as nobody listens
+    there. If such an attempt is counted when a subflow of the other end arrives, a limit equal to
+    the number of links would refuse that subflow, and its link would never be used again.
     """
     return min(2 * told, _MOST_SUBFLOWS)
 
 
 def _mptcp_settings(method: Mptcp) -> list[Setting]:
-    """Linux 6.1 has one scheduler, and no parameter to choose it with."""
+    """Settings of MPTCP; Linux 6.1 has one scheduler, and no parameter to choose it."""
     chosen = [Setting("net.mptcp.enabled", "1")]
     if method.scheduler != "default":
         chosen.append(Setting("net.mptcp.scheduler", method.scheduler))
@@ -98,7 +98,7 @@ def _mptcp_settings(method: Mptcp) -> list[Setting]:
 
 
 def _multipath(method: Multipath, end: End, others: Sequence[int]) -> list[Command]:
-    """One route for each other host, with the next hop over each link (ip-route(8))."""
+    """One route for each other host, with a next hop over each link (ip-route(8))."""
     inside = ("ip", "-n", end.namespace)
     own = reached(method, end.number)
     made: list[Command] = [

@@ -1,4 +1,4 @@
-"""The script of one measurement, for a shell here or in a guest, and what it prints: both pure."""
+"""The script of one measurement, for a shell here or in a guest, and its output; pure functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARK = "== "
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One measurement: a network, what makes its links one, and the traffic over it."""
+    """One measurement: a network, the method that aggregates its links, and the traffic."""
 
     network: Network
     method: Method
@@ -28,7 +28,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bond(msgspec.Struct, frozen=True):
-    """What the bonding driver says of itself."""
+    """State of a bond according to its driver."""
 
     mode: str
     up: bool
@@ -38,7 +38,7 @@ class Bond(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that one measurement printed."""
+    """Parsed output of one measurement."""
 
     streams: tuple[Stream, ...]
     sent: tuple[Sent, ...]
@@ -47,12 +47,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that each link of host1 sent meanwhile."""
     link_received: dict[str, int]
     dropped: int
-    """Packets that found the queue of a link full."""
+    """Packets dropped at full queues of links."""
     bond: Bond | None
 
 
 def script(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPath) -> str:
-    """Make the network, send, and remove it again; stops at the first command that fails."""
+    """Shell script: create the network, send, remove it; stops at the first failure."""
     network, method = task.network, task.method
     made = wiring.make(network, method, task.tuning, prefix)
     host1 = f"{prefix}host1"
@@ -74,9 +74,9 @@ def script(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPat
 
 
 def receiving(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPath) -> str:
-    """Lines for host2 in a kernel of its own.
+    """Script for host2 in a kernel of its own.
 
-    Make it, and start what receives, which outlives this.
+    It creates the host and starts the receivers, which outlive the script.
     """
     by = programs.commands(task.traffic, str(program), mptcp=isinstance(task.method, Mptcp))
     lines = _end(task, prefix, 2, folder)
@@ -89,7 +89,7 @@ def receiving(task: Task, prefix: str, program: PurePosixPath, folder: PurePosix
 
 
 def made_to_send(task: Task, prefix: str, folder: PurePosixPath) -> str:
-    """Lines for host1 in a kernel of its own: make it, and look at its links."""
+    """Script for host1 in a kernel of its own: create the host, and read its link counters."""
     host1 = f"{prefix}host1"
     lines = [*_end(task, prefix, 1, folder), f"sleep {wiring.settle_s(task.method)}"]
     if isinstance(task.method, Bonding):
@@ -99,7 +99,7 @@ def made_to_send(task: Task, prefix: str, folder: PurePosixPath) -> str:
 
 
 def sending(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPath) -> str:
-    """Lines for host1 in a kernel of its own: send."""
+    """Script for host1 in a kernel of its own: send, and read the counters."""
     by = programs.commands(task.traffic, str(program), mptcp=isinstance(task.method, Mptcp))
     lines = ["set -e", f"cd {shlex.quote(str(folder))}"]
     streams = wiring.streams(task.network, task.method, task.traffic)
@@ -115,7 +115,7 @@ def sending(task: Task, prefix: str, program: PurePosixPath, folder: PurePosixPa
 
 
 def received(task: Task, prefix: str, folder: PurePosixPath) -> str:
-    """Lines for host2 in a kernel of its own: what came."""
+    """Script for host2 in a kernel of its own: print what was received."""
     streams = range(len(wiring.streams(task.network, task.method, task.traffic)))
     lines = [f"cd {shlex.quote(str(folder))}", *_await([f"[ -e done.{n} ]" for n in streams])]
     for number in streams:
@@ -125,7 +125,7 @@ def received(task: Task, prefix: str, folder: PurePosixPath) -> str:
 
 
 def left_for_next(task: Task, prefix: str) -> str:
-    """Lines for a host in a kernel of its own: remove all, and wait for its links to come back."""
+    """Script for a host in a kernel of its own: remove all, and wait until its links are back."""
     links = [f"[ -e /sys/class/net/{name} ]" for name in wiring.links(task.network)]
     return "\n".join(["cd /run", "rm -f done.*", remove(prefix), *_await(links)]) + "\n"
 
@@ -136,7 +136,7 @@ def _end(task: Task, prefix: str, host: int, folder: PurePosixPath) -> list[str]
 
 
 def _await(conditions: Sequence[str]) -> list[str]:
-    """Wait up to 10 s for each."""
+    """Shell commands that wait up to 10 s for each condition."""
     return [
         f"i=0; until {condition} || [ $i -gt 500 ]; do sleep 0.02; i=$((i+1)); done"
         for condition in conditions
@@ -144,16 +144,16 @@ def _await(conditions: Sequence[str]) -> list[str]:
 
 
 def remove(prefix: str) -> str:
-    """Shell commands that remove what a script made; it may still be used by what is ending.
+    """Shell commands that remove what a script created, even if it is still in use.
 
-    An interface lives until nothing refers to it; names are free at once.
+    An interface exists until nothing refers to it; its name is free at once.
     """
     each = f"for n in $(ls /run/netns | grep ^{prefix}); do ip netns del $n; done"
     return f"rm -f ready.* send.* receive.*; {each}"
 
 
 def show(name: str, command: str) -> list[str]:
-    """Shell commands that print a part of the output, for `split` to find."""
+    """Shell commands that print one part of the output, delimited for `split`."""
     return [f"echo '{_MARK}{name}'", command, "echo"]
 
 
@@ -194,10 +194,10 @@ def _events(task: Task, prefix: str) -> list[str]:
 
 
 def read(printed: str, task: Task) -> Outcome:
-    """What a script printed.
+    """Parse a script's output.
 
-    Errors: UnverifiedError where a byte was lost or changed, ProgramError where the output is
-    unreadable or a program could not do its work.
+    Errors: UnverifiedError if a byte was lost or changed, ProgramError if the output cannot be
+    parsed or a program failed.
     """
     parts = split(printed)
     by = programs.commands(task.traffic, PROGRAM, mptcp=False)
@@ -226,7 +226,7 @@ def read(printed: str, task: Task) -> Outcome:
 
 
 def parse_links(text: str) -> dict[str, tuple[int, int]]:
-    """Received and sent bytes of each interface out of /proc/net/dev (proc(5))."""
+    """Received and sent bytes of each interface, from the text of /proc/net/dev (proc(5))."""
     found = {}
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
@@ -239,7 +239,7 @@ def parse_links(text: str) -> dict[str, tuple[int, int]]:
 def links_grown(
     parts: Mapping[str, Sequence[str]], network: Network
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Bytes that each link of host1 sent, and received, between the two looks at them."""
+    """Bytes that each link of host1 sent, and received, between the two readings."""
     before, after = (
         parse_links(parts.get(f"links-{when}", [""])[0]) for when in ("before", "after")
     )
@@ -255,7 +255,7 @@ def links_grown(
 
 
 def parse_bond(text: str) -> Bond:
-    """/proc/net/bonding/NAME: the bond first, then a section for each of its links."""
+    """Parse /proc/net/bonding/NAME: the bond first, then a section for each of its links."""
     sections = [_fields(section) for section in text.split("Slave Interface:")]
     head = sections[0]
     word = head.get("Bonding Mode", "")
@@ -278,7 +278,7 @@ _MODE_WORDS = {
     "balance-tlb": "transmit load balancing",
     "balance-alb": "adaptive load balancing",
 }
-"""As drivers/net/bonding/bond_main.c words them."""
+"""Names of the modes in drivers/net/bonding/bond_main.c."""
 
 
 def _fields(section: str) -> dict[str, str]:
@@ -291,7 +291,7 @@ def _fields(section: str) -> dict[str, str]:
 
 
 def split(printed: str) -> Mapping[str, Sequence[str]]:
-    """The parts of an output by their names, in order."""
+    """Parts of an output by name, in order."""
     parts: dict[str, list[str]] = {}
     current: list[str] = []
     for line in printed.splitlines():

@@ -1,11 +1,11 @@
-"""What keeps balance-rr from causing retransmissions, and the search that found it.
+"""Settings that keep balance-rr from causing retransmissions, and the search that found them.
 
-Packets dealt out over several links overtake each other. TCP takes a segment for lost when later
-ones have arrived for longer than its reordering window, and sends it again in vain. What overtakes
-most is not a packet: TCP hands a bond segments of up to 64 KiB (TSO), and the bond deals them out
-whole, so that one link gets 40 packets in a row, the next one 3. With segmentation off on the bond
-itself, its packets are dealt out one by one and arrive nearly in order; the rest is within what
-RACK (RFC 8985) tolerates by itself. Its price is the sender's CPU time.
+Packets distributed over several links overtake each other. TCP takes a segment for lost if later
+ones have arrived for longer than its reordering window, and retransmits it in vain. Most reordering
+is not caused by packets: TCP passes segments of up to 64 KiB (TSO) to a bond, which distributes
+them whole, so that one link gets 40 packets in a row and the next one 3. With segmentation offload
+off on the bond itself, packets are distributed one by one and arrive nearly in order; RACK (RFC
+8985) tolerates the rest. The price is CPU time of the sender.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _REORDERING = Setting("net.ipv4.tcp_reordering", "127")
 _NO_THRESHOLD = Setting("net.ipv4.tcp_recovery", "5")
 
 ROUND_ROBIN = Tuning(bond_offloads=False)
-"""For hosts with a balance-rr bond; what it gains is measured by `python -m benchmarks network`."""
+"""Settings for hosts with a balance-rr bond; `python -m benchmarks network` measures the gain."""
 
 _ENOUGH = 0.98
-"""Share of the best throughput that a candidate has to keep: less is not worth any order."""
+"""Share of the best throughput that a candidate must reach, however few its retransmissions."""
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -36,14 +36,14 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """A candidate and what came of it."""
+    """A candidate and its result."""
 
     candidate: Candidate
     result: Result
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
-    """What the search has found, beside what was there before."""
+    """Result of the search, beside the initial state."""
 
     before: Trial
     after: Trial
@@ -51,23 +51,23 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def retransmissions(self) -> float:
-        """Retransmissions after over before, each by segment sent; 1 where there were none."""
+        """Retransmissions per segment sent, after divided by before; 1 if none before."""
         before = share(self.before.result)
         return share(self.after.result) / before if before > 0 else 1.0
 
     @property
     def throughput(self) -> float:
-        """Throughput after over before."""
+        """Throughput after divided by throughput before."""
         return self.after.result.throughput_bps / self.before.result.throughput_bps
 
 
 def share(result: Result) -> float:
-    """Retransmitted segments by segment sent."""
+    """Retransmitted segments per segment sent."""
     return result.retransmitted_segments / max(result.sent_segments, 1)
 
 
 def candidates(base: Tuning) -> tuple[Candidate, ...]:
-    """Single changes to try, each with what it is to do."""
+    """Single changes to try, by name."""
     usual = Bonding(mode="balance-rr")
 
     def with_settings(name: str, *chosen: Setting) -> Candidate:
@@ -89,7 +89,7 @@ def candidates(base: Tuning) -> tuple[Candidate, ...]:
 
 
 def add(one: Tuning, other: Tuning) -> Tuning:
-    """Both; where they differ, the other's settings."""
+    """Both tunings combined; where they conflict, the other's settings."""
     settings = {setting.name: setting for setting in (*one.settings, *other.settings)}
     return Tuning(
         settings=tuple(settings.values()),
@@ -102,7 +102,7 @@ def add(one: Tuning, other: Tuning) -> Tuning:
 def search(
     run: Callable[[Candidate], Result], note: Callable[[str], None], base: Tuning | None = None
 ) -> Gain:
-    """Each change alone; then, greedily, those that helped together, the best first."""
+    """Try each change alone; then combine greedily those that helped, the best first."""
     start = Candidate("as it is", Bonding(mode="balance-rr"), base or Tuning())
     trials = []
 
@@ -133,6 +133,6 @@ def together(one: Candidate, other: Candidate) -> Candidate:
 
 
 def better(trial: Trial, than: Trial) -> bool:
-    """Fewer retransmissions at no less throughput, within what repeats differ by."""
+    """Whether retransmissions are fewer at a throughput that is equal within 2 %."""
     kept = trial.result.throughput_bps >= _ENOUGH * than.result.throughput_bps
     return kept and share(trial.result) < share(than.result)

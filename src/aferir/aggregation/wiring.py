@@ -1,7 +1,7 @@
-"""The commands that make a test network: pure, the same for namespaces here and in a guest.
+"""Commands that create a test network, the same for namespaces here and in a guest; pure.
 
-Links are veth pairs shaped by TBF at both ends. A burst of two packets: a larger one lets a short
-transfer exceed the rate. Offloads are off unless asked for, since a packet of 64 KiB would pass
+Links are veth pairs shaped by TBF at both ends, with a burst of two packets: a larger one would let
+a short transfer exceed the rate. Offloads are off by default, because a packet of 64 KiB would pass
 a shaped link as one.
 """
 
@@ -22,8 +22,8 @@ from aferir.model.network import (
 )
 
 Wiring = Literal["direct", "switch", "aggregating", "planes"]
-"""direct: cables from host to host. switch: all links into one bridge. aggregating: a bridge over
-one bond a host, as a switch with static or LACP groups has. planes: one bridge a link number."""
+"""direct: cables from host to host. switch: all links on one bridge. aggregating: a bridge over one
+bond per host, like a switch with static or LACP groups. planes: one bridge per link number."""
 
 SWITCH = "switch"
 BOND = "bond0"
@@ -35,10 +35,10 @@ _ADAPTIVE = ("balance-tlb", "balance-alb")
 
 
 def wiring(network: Network, method: Method) -> Wiring:
-    """How the links of a network are laid for a method.
+    """The wiring of a network for a method.
 
-    balance-tlb and balance-alb take packets on one link alone unless a switch stands between, for
-    they give each link its own address.
+    balance-tlb and balance-alb need a switch between the hosts: they use a MAC address per link, so
+    that with direct cables packets would be accepted on one link only.
     """
     if isinstance(method, Bonding):
         if method.mode in _ADAPTIVE:
@@ -55,7 +55,7 @@ def hosts(network: Network) -> tuple[str, ...]:
 
 
 def containers(network: Network, host: int) -> tuple[str, ...]:
-    """Names of the containers of a host, which is counted from 1."""
+    """Names of a host's containers; hosts are counted from 1."""
     return tuple(f"host{host}c{number}" for number in range(1, network.containers + 1))
 
 
@@ -65,12 +65,12 @@ def links(network: Network) -> tuple[str, ...]:
 
 
 def address(method: Method, host: int, container: int = 0) -> str:
-    """Where a host (counted from 1), or one of its containers, is reached."""
+    """Address at which a host (counted from 1), or one of its containers, is reached."""
     return reached(method, 10 * container + host)
 
 
 def make(network: Network, method: Method, tuning: Tuning, prefix: str) -> list[Command]:
-    """Everything that makes hosts, links and the method; `prefix` goes before each host's name."""
+    """Commands that create hosts, links and the method; `prefix` precedes each host's name."""
     laid = wiring(network, method)
     names = [*hosts(network), *((SWITCH,) if laid != "direct" else ())]
     for number in range(1, network.hosts + 1):
@@ -93,7 +93,7 @@ def make(network: Network, method: Method, tuning: Tuning, prefix: str) -> list[
 def make_end(
     network: Network, method: Method, tuning: Tuning, prefix: str, host: int
 ) -> list[Command]:
-    """One host alone, in a kernel of its own that has its links already, as eth0, eth1, ..."""
+    """Commands for one host in a kernel of its own, which has its links (eth0, ...) already."""
     names = [f"host{host}", *containers(network, host)]
     made: list[Command] = []
     for name in names:
@@ -107,12 +107,12 @@ def make_end(
 
 
 def settle_s(method: Method) -> float:
-    """Seconds until the links of a network that was just made have all joined in."""
+    """Seconds until all links of a newly created network are in use."""
     return _SETTLE_S.get(method.mode, 1.0) if isinstance(method, Bonding) else 0.5
 
 
 def streams(network: Network, method: Method, traffic: Traffic) -> list[Stream]:
-    """Who sends to whom."""
+    """Senders and receivers of all streams."""
     pairs = {
         "pair": [(1, 2)],
         "fan-out": [(1, other) for other in range(2, network.hosts + 1)],
@@ -141,7 +141,7 @@ def streams(network: Network, method: Method, traffic: Traffic) -> list[Stream]:
 
 
 def change(network: Network, method: Method, event: Event, prefix: str) -> Command:
-    """Cut or restore a link of host1: its other end goes down, so that it loses its carrier."""
+    """Cut or restore a link of host1 by its other end, so that it loses its carrier."""
     direct = wiring(network, method) == "direct"
     namespace = prefix + ("host2" if direct else SWITCH)
     name = f"eth{event.link}" if direct else _port(1, event.link)
@@ -153,7 +153,7 @@ def _port(host: int, link: int) -> str:
 
 
 def _veth(one: tuple[str, str], other: tuple[str, str]) -> Command:
-    """Both ends are born where they belong; a moved one would show on the host for a moment."""
+    """Create both ends in their namespaces; moved ones would appear in the host's for a moment."""
     veth = ("ip", "link", "add", one[1], "netns", one[0], "type", "veth")
     return (*veth, "peer", "name", other[1], "netns", other[0])
 
@@ -183,7 +183,7 @@ def _offloads(tuning: Tuning, namespace: str, name: str) -> Command:
 
 
 def _mac(host: int, link: int, *, switch: bool = False) -> str:
-    """The same each time, for hashes of some methods look at it."""
+    """A constant MAC address, because the hashes of some methods use it."""
     return f"02:00:00:00:{128 * switch + host:02x}:{link:02x}"
 
 
@@ -249,7 +249,7 @@ def _host(
 def _bridged(
     network: Network, method: Method, host: int, tuning: Tuning, prefix: str
 ) -> list[Command]:
-    """A bridge over each link, and an interface to each of them in every container."""
+    """Create a bridge over each link, and an interface to each of them in every container."""
     namespace = f"{prefix}host{host}"
     inside = ("ip", "-n", namespace)
     made: list[Command] = []
@@ -269,7 +269,7 @@ def _bridged(
 
 
 def bond_options(method: Bonding) -> Command:
-    """What `ip link add NAME` is told of a bond."""
+    """Arguments of `ip link add NAME` for a bond."""
     options: Command = ("type", "bond", "mode", method.mode, "miimon", str(method.miimon_ms))
     if method.mode == "balance-rr":
         options += ("packets_per_slave", str(method.packets_per_slave))
@@ -283,7 +283,7 @@ def bond_options(method: Bonding) -> Command:
 def _bonded(
     network: Network, method: Bonding, host: int, tuning: Tuning, prefix: str
 ) -> list[Command]:
-    """A bond; behind a bridge where there are containers, as an IaaS manager lays its network."""
+    """Create a bond; for containers with a bridge over it, as IaaS managers do."""
     namespace = f"{prefix}host{host}"
     inside = ("ip", "-n", namespace)
     made: list[Command] = [(*inside, "link", "add", BOND, *bond_options(method))]
@@ -311,7 +311,7 @@ def _bonded(
 def _port_of_container(
     port: tuple[str, str], end: tuple[str, str], host: str, tuning: Tuning
 ) -> list[Command]:
-    """Join `end`, an interface in a container, to a (port, bridge) of its host."""
+    """Connect `end`, an interface in a container, to a (port, bridge) of its host."""
     name, bridge = port
     return [
         _veth((host, name), end),

@@ -1,7 +1,7 @@
-"""The files that make bare instances a cluster: pure functions, the same for all nodes.
+"""Files that make bare instances a cluster, the same for all nodes; pure functions.
 
-They lie in one folder that every node has mounted, so that a change reaches all of them at once.
-Sources: sshd_config(5), hosts(5), mpirun(1) of Open MPI 4.1 (host files, MCA parameters).
+They are in one folder that all nodes mount, so that a change reaches all of them at once. Sources:
+sshd_config(5), hosts(5), mpirun(1) of Open MPI 4.1 (host files, MCA parameters).
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import PurePosixPath
 from aferir.cluster.description import Description, address, node_name
 
 FOLDER = "/etc/aferir-cluster"
-"""Where nodes have the folder."""
+"""Path of the folder on the nodes."""
 MPI = "openmpi"
-"""What starts programs on all nodes."""
+"""MPI library whose launcher starts programs on all nodes."""
 USER = "user"
 USER_ID = 1000
 HOME = f"/home/{USER}"
 PROGRAMS = PurePosixPath("/opt/aferir")
-"""Where experiments have their programs on all nodes: a folder of its name below /home."""
+"""Folder with the programs of experiments on all nodes, a link to one below /home."""
 READY = "run/aferir-ready"
-"""File, below a node's root, that says that it is ready."""
+"""File below a node's root that exists once the node is ready."""
 
 INIT = f"""#!/bin/sh
 # Makes an instance a node of its cluster: run by the first program of a guest, and itself the
@@ -58,7 +58,7 @@ plm_ssh_args = -o ConnectTimeout=5 -o ServerAliveInterval=5
 rmaps_default_mapping_policy = slot:oversubscribe
 hwloc_default_binding_policy = none
 """
-"""For the launcher of Open MPI 5 (PRRTE 3), which reads no parameter of Open MPI 4's."""
+"""Parameters of the launcher of Open MPI 5 (PRRTE 3), which does not read those of Open MPI 4."""
 
 SSHD = f"""HostKey {FOLDER}/host_key
 AuthorizedKeysFile {FOLDER}/authorized_keys
@@ -71,28 +71,28 @@ UseDNS no
 MaxStartups 200
 KexAlgorithms curve25519-sha256
 """
-"""The key exchange that OpenSSH prefers, safe from quantum computers, costs an emulated guest 2 s,
-this one 0.3 s; and nobody listens on a network within one host."""
+"""Settings of sshd(8). OpenSSH's default key exchange, safe from quantum computers, takes 2 s in an
+emulated guest, and this one 0.3 s; nobody can listen on a network within one host."""
 
 
 def hosts(description: Description) -> str:
-    """Names and addresses, as /etc/hosts has them."""
+    """Names and addresses of the nodes, as text of /etc/hosts."""
     numbers = range(description.nodes)
     lines = [f"{address(number)} {node_name(number)}" for number in numbers]
     return "\n".join(["127.0.0.1 localhost", *lines, ""])
 
 
 def hostfile(description: Description) -> str:
-    """Open MPI's list of where ranks may go: as many on each node as it has CPUs."""
+    """Open MPI's host file, with as many slots on each node as it has CPUs."""
     slots = description.cpus
     return "".join(f"{node_name(n)} slots={slots}\n" for n in range(description.nodes))
 
 
 def mpi(description: Description, host_cpus: int) -> str:
-    """Parameters for Open MPI: TCP between nodes, and only over the cluster's own network.
+    """Parameters for Open MPI: TCP between nodes, over the cluster's own network only.
 
-    Where nodes share the host's CPUs a rank that waits must let others run, or nobody gets on.
-    A daemon that hears nothing of a node for 11 s takes it for dead, and ends the job.
+    If nodes share the host's CPUs, waiting ranks yield; otherwise no rank would make progress. A
+    daemon that has not heard from a node for 11 s takes it for dead, and ends the job.
     """
     shared = description.cpus * description.nodes > host_cpus
     lines = [
@@ -103,7 +103,7 @@ def mpi(description: Description, host_cpus: int) -> str:
         "oob_tcp_keepalive_time = 5",
         "oob_tcp_keepalive_intvl = 2",
         "oob_tcp_keepalive_probes = 3",
-        # A node that died a moment ago does not answer, and its address is soon another's.
+        # A node that has just died does not answer, and its replacement soon has its address.
         "plm_rsh_args = -o ConnectTimeout=5 -o ServerAliveInterval=5",
         "hwloc_base_binding_policy = none",
         "rmaps_base_oversubscribe = 1",
@@ -113,7 +113,7 @@ def mpi(description: Description, host_cpus: int) -> str:
 
 
 def known_hosts(public_key: str) -> str:
-    """All nodes have one host key."""
+    """Text of known_hosts: all nodes have the same host key."""
     kind, key = public_key.split()[:2]
     return f"* {kind} {key}\n"
 
@@ -121,7 +121,7 @@ def known_hosts(public_key: str) -> str:
 def user_command(command: Sequence[str], *, root: bool) -> list[str]:
     """A command as it is run on a node: by the user in the shared home, or by root.
 
-    A shell's `cd` without a folder goes home.
+    The command starts in the home folder, as `cd` without arguments goes there.
     """
     inside = ["sh", "-c", 'cd && exec "$@"', "sh", *command]
     if root:

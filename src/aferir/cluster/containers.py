@@ -23,22 +23,22 @@ _VARIABLES = {"LANG": "C.UTF-8", "TERM": "xterm-256color"}
 
 
 class ContainerNodes:
-    """Makes, finds and removes them; root may."""
+    """Creates, finds and removes nodes that are containers; needs root."""
 
     own_kernel = False
     kept_bytes = 0
 
     def check(self) -> list[Finding]:
-        """What containers need."""
+        """Findings on what containers need."""
         return container.Container().check()
 
     def announce(self, place: Place) -> journal.Entry:
-        """An entry that the cleaning of containers understands."""
+        """Write a journal entry that the cleaning of containers understands."""
         details = {"containers": str(journal.state_folder() / "containers")}
         return journal.write(KIND, details, kept_by=place.folder / "cluster.json")
 
     def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Start LXC in the background, then plug the network in."""
+        """Start LXC in the background, then connect the network."""
         folder = container.folder_of(entry)
         upper = make_folders(place, node, folder) / "upper"
         upper.mkdir(exist_ok=True)
@@ -61,7 +61,7 @@ class ContainerNodes:
         network.join(place.network, node, first)
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Wait until its first program has said so in a file."""
+        """Wait until the node's first program has created the file `configuration.READY`."""
         upper = disk_folder(place, node, container.folder_of(entry)) / "upper"
         ready = upper / configuration.READY
         wait.until(
@@ -76,12 +76,12 @@ class ContainerNodes:
             )
 
     def process(self, entry: journal.Entry) -> int | None:
-        """Its first program."""
+        """ID of the node's first process; None if it does not run."""
         found = container.accounting(container.name_of(entry)).processes
         return found[0] if found else None
 
     def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
-        """Keep it to those CPUs by the CPU set of its control group."""
+        """Restrict the node to CPUs by the cpuset of its control group."""
         have = cgroup.layout()
         text = ",".join(map(str, cpus))
         for folder in cgroup.find(container.name_of(entry), have):
@@ -91,28 +91,28 @@ class ContainerNodes:
     def enter(
         self, place: Place, node: Node, command: Sequence[str], variables: Mapping[str, str]
     ) -> list[str]:
-        """The host's command that runs one inside, by lxc-attach(1)."""
+        """Command line on the host that runs a command inside, by lxc-attach(1)."""
         folder = journal.state_folder() / "containers"
         inside = {**_VARIABLES, **variables}
         return config_file.attach_command(folder, f"aferir-{node.entry}", command, inside)
 
     def pause(self, entry: journal.Entry, *, paused: bool) -> None:
-        """Freeze or thaw all its processes."""
+        """Freeze or thaw all processes of the node."""
         groups.freeze(container.accounting(container.name_of(entry)).cgroups, frozen=paused)
 
     def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
-        """Its root, both layers as one."""
+        """Save the node's root, with both overlay layers merged."""
         upper = place.folder / "disks" / node.name / "upper"
         root = _mount_layers(shop, node.name, [upper, image_of(place, node) / "tree"])
         return disks.from_folder(shop, root, target)
 
     def give_back(self, entry: journal.Entry) -> None:
-        """As cleaning does."""
+        """Remove the node, as cleaning does."""
         container.give_back(entry)
 
 
 def _mount_layers(shop: Workshop, name: str, layers: Sequence[Path]) -> Path:
-    """What a container sees as its root, read-only, below the workshop."""
+    """Mount a container's root read-only in the workshop."""
     target = shop.folder / f"{name}.mounted"
     target.mkdir()
     escaped = [str(path).translate(_ESCAPED) for path in layers]

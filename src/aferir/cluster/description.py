@@ -1,4 +1,4 @@
-"""What a cluster is asked to be, and what is remembered of one that exists."""
+"""Description of a wanted cluster, and the stored state of an existing one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from aferir.errors import UsageError
 
 NodeKind = Literal["container", "vm"]
 Placement = Literal["spread", "packed", "reserve", "free"]
-"""How nodes get the host's CPUs: see `aferir.cluster.placing`."""
+"""How nodes are assigned the host's CPUs: see `aferir.cluster.placing`."""
 Boot = Literal["diskless", "disk"]
-"""How workers boot: diskless ones hold in RAM whatever they write, and start afresh."""
+"""How workers boot: diskless ones keep all they write in RAM, and start afresh each time."""
 
 FRONT = "front"
 MOST_NODES = 250
@@ -22,49 +22,49 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A cluster as it is asked for; what its TOML form holds, too."""
+    """A wanted cluster; also the keys of its TOML file."""
 
     name: str
     nodes: int = 2
-    """The front end is one of them, and computes too."""
+    """Number of nodes, including the front end, which computes as well."""
     kind: NodeKind = "container"
     cpus: int = 1
-    """CPUs of each node; more than the host has in all are shared."""
+    """CPUs of each node; nodes share CPUs if the host has fewer in total."""
     memory_bytes: int = 2**30
     """Memory of each node."""
     boot: Boot = "diskless"
     slurm: bool = False
     placement: Placement = "spread"
-    """How nodes get the host's CPUs: see `placing`."""
+    """How nodes are assigned the host's CPUs: see `placing`."""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """One node of a cluster that exists."""
+    """One node of an existing cluster."""
 
     name: str
     address: str
     entry: str
-    """Entry of the journal: the id of the container or guest that is this node at present."""
+    """ID of the journal entry of the container or guest that is this node at present."""
     cpus: tuple[int, ...]
-    """CPUs of the host that it may use."""
+    """CPUs of the host that the node may use."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster that exists."""
+    """State of an existing cluster."""
 
     description: Description
     entry: str
-    """Id of the cluster itself in the journal."""
+    """ID of the cluster's journal entry."""
     network: str
-    """Id of its network there."""
+    """ID of its network's journal entry."""
     image: str
-    """Folder of the userland that its nodes started from."""
+    """Folder of the userland from which its nodes were started."""
     nodes: tuple[Node, ...]
-    """The front end first."""
+    """All nodes, the front end first."""
 
 
 def check(asked: Description) -> Description:
-    """The same, where it can be made. Errors: UsageError, which says what is wrong."""
+    """Check a description, and return it. Errors: UsageError that says what is wrong."""
     if not _NAME.fullmatch(asked.name):
         raise UsageError(
             f"`{asked.name}` cannot be the name of a cluster",
@@ -79,13 +79,13 @@ def check(asked: Description) -> Description:
 
 
 def check_nodes(nodes: int) -> None:
-    """Errors: UsageError where a cluster cannot have that many nodes."""
+    """Errors: UsageError if a cluster cannot have that many nodes."""
     if not 1 <= nodes <= MOST_NODES:
         raise UsageError(f"a cluster cannot have {nodes} nodes", remedy=f"choose 1 to {MOST_NODES}")
 
 
 def check_pins(state: State, chosen: Mapping[str, tuple[int, ...]], host: Sequence[int]) -> None:
-    """Errors: UsageError where a node or a CPU of the host is not there."""
+    """Errors: UsageError if a node, or a CPU of the host, does not exist."""
     known = [node.name for node in state.nodes]
     for name, cpus in chosen.items():
         if name not in known:
@@ -100,20 +100,20 @@ def check_pins(state: State, chosen: Mapping[str, tuple[int, ...]], host: Sequen
 
 
 def node_name(number: int) -> str:
-    """`front`, `node1`, `node2` ...; the front end has number 0."""
+    """Name of a node: `front` for number 0, then `node1`, `node2` ..."""
     return FRONT if number == 0 else f"node{number}"
 
 
 def address(number: int) -> str:
-    """Inside the cluster's own network, which no other cluster and no host sees."""
+    """Address of a node in the cluster's own network, which is not visible from outside."""
     return f"10.77.0.{number + 1}"
 
 
 def mac(number: int) -> str:
-    """Stays a node's own when it is replaced, so that nobody has to ask for it again."""
+    """MAC address of a node; a replacement keeps it, so that ARP entries stay valid."""
     return f"02:00:0a:4d:00:{number + 1:02x}"
 
 
 def number_of(node: Node) -> int:
-    """The place of a node in its cluster, 0 for the front end."""
+    """Number of a node in its cluster, 0 for the front end."""
     return 0 if node.name == FRONT else int(node.name.removeprefix("node"))

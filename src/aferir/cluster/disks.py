@@ -1,4 +1,4 @@
-"""Folders as disk images and back: ext4 in VMDK, the one form that every OVF tool reads.
+"""Converts folders to disk images and back: ext4 in VMDK, the one format that all OVF tools read.
 
 Source: VMware Virtual Disk Format 1.1 (header of a sparse extent).
 """
@@ -21,14 +21,14 @@ PROGRAMS = ("qemu-img", "mke2fs", "e2fsck", "mount", "umount", "cp", "sfdisk", "
 _TIME_LIMIT_S = 1800.0
 _TO_VMDK = ("-O", "vmdk", "-o", "subformat=streamOptimized")
 _SMALLEST = 4 << 30
-"""Bytes of a disk; sparse: what is not written costs nothing."""
+"""Least size of a disk in bytes; the file is sparse, so unused space costs nothing."""
 _HEAD_BYTES = 20
-"""The head of a VMDK: its magic and its capacity."""
+"""Bytes of a VMDK's header that contain its magic number and its capacity."""
 _MAGIC = b"KDMV"
 
 
 def from_folder(shop: Workshop, folder: Path, target: Path) -> int:
-    """Make a disk of what is in `folder`; its size as a guest sees it."""
+    """Create a disk with the contents of `folder`; returns its size for a guest in bytes."""
     raw = shop.folder / f"{target.stem}.raw"
     used = sum(path.lstat().st_size for path in folder.rglob("*"))
     size = max(_SMALLEST, 2 * used)
@@ -41,25 +41,25 @@ def from_folder(shop: Workshop, folder: Path, target: Path) -> int:
 
 
 def from_raw(shop: Workshop, raw: Path, target: Path) -> None:
-    """Make a VMDK of a disk."""
+    """Convert a raw disk to VMDK."""
     _run(shop, ["qemu-img", "convert", "-f", "raw", *_TO_VMDK, str(raw), str(target)])
 
 
 def from_qcow2(shop: Workshop, disk: Path, target: Path) -> None:
-    """Make a VMDK of a guest's disk and what it is based on; the guest stands still."""
+    """Convert a guest's disk, with its backing file, to VMDK; the guest must be paused."""
     _run(shop, ["qemu-img", "convert", "-U", "-f", "qcow2", *_TO_VMDK, str(disk), str(target)])
 
 
 def capacity(shop: Workshop, image: Path) -> int:
-    """What a guest sees of a VMDK, in bytes."""
+    """Size of a VMDK for a guest, in bytes."""
     done = _run(shop, ["qemu-img", "info", "-f", "vmdk", "--output=json", str(image)])
     return int(msgspec.json.decode(done)["virtual-size"])
 
 
 def to_raw(shop: Workshop, image: Path, target: Path) -> None:
-    """Make a raw disk of a VMDK, and mend its file system where that was not unmounted.
+    """Convert a VMDK to a raw disk.
 
-    Errors: UsageError where it is no VMDK, or leads to other files of this machine.
+    Errors: UsageError if the file is not a VMDK, or refers to other files of this machine.
     """
     with image.open("rb") as stream:
         check_vmdk(stream.read(_HEAD_BYTES), image.name)
@@ -73,9 +73,9 @@ def to_raw(shop: Workshop, image: Path, target: Path) -> None:
 
 
 def to_folder(shop: Workshop, image: Path, target: Path) -> None:
-    """Copy what is on a disk's root file system into the folder `target`, made here.
+    """Copy the contents of a disk's root file system into the new folder `target`.
 
-    Errors: UsageError as of `to_raw`, and with the reason where there is none.
+    Errors: UsageError as for `to_raw`, or with the reason if there is no root file system.
     """
     raw = shop.folder / f"{image.stem}.raw"
     to_raw(shop, image, raw)
@@ -84,9 +84,9 @@ def to_folder(shop: Workshop, image: Path, target: Path) -> None:
 
 
 def check_vmdk(head: bytes, name: str) -> None:
-    """Errors: UsageError where a file is no VMDK with its data in it.
+    """Check that a file is a VMDK that contains its data. Errors: UsageError if it is not.
 
-    One with a capacity of 0 is but a list of other files.
+    A VMDK with a capacity of 0 only lists other files.
     """
     if len(head) < _HEAD_BYTES or head[:4] != _MAGIC:
         raise UsageError(f"{name} is no disk image in VMDK form")

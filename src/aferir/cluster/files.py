@@ -1,4 +1,4 @@
-"""The folders that all nodes of a cluster share, and its keys."""
+"""The folders that all nodes of a cluster share, and the cluster's keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEYS = ("host_key", "id_ed25519")
 
 
 def check() -> list[Finding]:
-    """What this machine lacks to make them."""
+    """Findings on what this machine lacks to create them."""
     if absent := packages.missing(_PROGRAMS):
         said = f"a cluster cannot be made without {', '.join(absent)}"
         return [Finding("cluster", "missing", said, packages.install_command(absent))]
@@ -29,7 +29,7 @@ def check() -> list[Finding]:
 
 
 def make(folder: Path, description: Description, host_cpus: Sequence[int]) -> None:
-    """Everything that nodes share: keys of this cluster alone, a home, the configuration."""
+    """Create everything that nodes share: the cluster's own keys, a home, the configuration."""
     config = folder / "config"
     config.mkdir()
     for name in _KEYS:
@@ -59,14 +59,14 @@ def make(folder: Path, description: Description, host_cpus: Sequence[int]) -> No
 
 
 def write(folder: Path, description: Description, host_cpus: Sequence[int]) -> None:
-    """What changes with the number of nodes; each file in one step."""
+    """Write the files that depend on the number of nodes; each is replaced atomically."""
     write_names(folder, description)
     _replace(folder, "hostfile", configuration.hostfile(description))
     _replace(folder, "mpi.conf", configuration.mpi(description, len(host_cpus)))
 
 
 def write_names(folder: Path, description: Description) -> None:
-    """Those of them that a new node has to find itself in; it is not yet offered to MPI."""
+    """Write those of them in which a new node must find itself, before MPI may use it."""
     _replace(folder, "hosts", configuration.hosts(description))
     if description.slurm:
         _replace(folder, "slurm.conf", slurm.configuration(description))
@@ -77,20 +77,20 @@ def _replace(folder: Path, name: str, text: str) -> None:
 
 
 def forget(folder: Path, nodes: Sequence[Node]) -> None:
-    """Remove the disks of nodes that are no more."""
+    """Remove the disks of removed nodes."""
     for node in nodes:
         undo.remove_tree(folder / "disks" / node.name)
 
 
 def stop_watching(entry: journal.Entry) -> None:
-    """End the watcher of that cluster, where there is one."""
+    """End the cluster's watcher, if there is one."""
     undo.kill_marked(entry.id)
 
 
 def put(folder: Path, source: Path) -> None:
-    """Copy a file into the user's home. Errors: ProgramError where it cannot be.
+    """Copy a file into the user's home. Errors: ProgramError if that fails.
 
-    Links that somebody on the cluster made are not followed out of the home.
+    Symbolic links made on the cluster are not followed out of the home.
     """
     home = folder / "home"
     target = PurePosixPath("/") / configuration.USER / source.name

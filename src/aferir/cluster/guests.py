@@ -1,7 +1,7 @@
 """Nodes as QEMU guests on the cluster's bridge: see `environments.vm`.
 
-Folders of the host are shared by virtiofs (qemu's docs/interop/virtiofsd), and commands run by ssh
-from the bridge's own namespace.
+Folders of the host are shared by virtiofs (qemu's docs/interop/virtiofsd), and commands are run by
+ssh from the bridge's namespace.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from aferir.model.finding import Finding
 
 _VIRTIOFSD = ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd", "/usr/lib/virtiofsd")
 _BOOT_LIMIT_S = 300.0
-"""Several emulated guests that boot at once on a busy host take long."""
+"""Seconds in which a guest must boot; several emulated guests on a busy host take long."""
 _SHARES = {"home": "/home", "config": configuration.FOLDER}
 _MODULES = ("failover", "net_failover", "virtio_net", "fuse", "virtiofs")
 _SETUP = f"""set -e
@@ -52,19 +52,19 @@ link set {network.INTERFACE} up
 END
 exec {configuration.FOLDER}/init
 """
-"""Run in a guest once its agent answers, with its name and address.
+"""Script run in a guest once its agent answers; its arguments are name and address.
 
-Few programs: emulated, each takes 50 ms to start."""
+It uses few programs, as each takes 50 ms to start in an emulated guest."""
 
 
 class GuestNodes:
-    """Makes, finds and removes them; on a bridge, and so root alone may."""
+    """Creates, finds and removes nodes that are guests; needs root for the bridge."""
 
     own_kernel = True
     kept_bytes = guest_spec.KEPT_BYTES
 
     def check(self) -> list[Finding]:
-        """What guests need, and what shares folders with them."""
+        """Findings on what guests need, and on virtiofsd."""
         found = vm.VirtualMachine().check()
         if _virtiofsd() is None:
             remedy = packages.install_command(["virtiofsd"])
@@ -72,12 +72,12 @@ class GuestNodes:
         return found
 
     def announce(self, place: Place) -> journal.Entry:
-        """An entry that the cleaning of guests understands."""
+        """Write a journal entry that the cleaning of guests understands."""
         details = {"vms": str(journal.state_folder() / "vms")}
         return journal.write(guest_spec.KIND, details, kept_by=place.folder / "cluster.json")
 
     def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Start QEMU in the background within the bridge's namespace, and plug its tap in."""
+        """Start QEMU in the background in the bridge's namespace, and connect its tap device."""
         folder = vm.folder_of(entry)
         disk = make_folders(place, node, folder)
         if not command_line.disk(disk).exists():
@@ -96,7 +96,7 @@ class GuestNodes:
         network.plug(place.network, node)
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Wait until its agent answers and has set it up."""
+        """Wait until the guest's agent answers, and set the guest up."""
         folder = vm.folder_of(entry)
         command = ["sh", "-c", _SETUP, "sh", node.name, node.address]
         try:
@@ -112,7 +112,7 @@ class GuestNodes:
             raise ProgramError(f"{node.name} could not be set up: {process.explain_exit(done)}")
 
     def process(self, entry: journal.Entry) -> int | None:
-        """QEMU."""
+        """ID of the node's QEMU process; None if it does not run."""
         name = vm.name_of(entry)
         try:
             pid = int((vm.folder_of(entry) / "pid").read_text(encoding="ascii"))
@@ -122,7 +122,7 @@ class GuestNodes:
         return pid if name.encode() in arguments and journal.start_time(pid) else None
 
     def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
-        """All threads of QEMU."""
+        """Pin all threads of QEMU to those CPUs."""
         pid = self.process(entry)
         for task in Path(f"/proc/{pid}/task").iterdir() if pid else ():
             with contextlib.suppress(ProcessLookupError):
@@ -131,7 +131,7 @@ class GuestNodes:
     def enter(
         self, place: Place, node: Node, command: Sequence[str], variables: Mapping[str, str]
     ) -> list[str]:
-        """The host's command that runs one inside, by ssh(1) with the keys of the cluster."""
+        """Command line on the host that runs a command inside, by ssh(1) with cluster keys."""
         config = place.folder / "config"
         words = ["env", *(f"{key}={value}" for key, value in variables.items()), *command]
         options = {
@@ -151,7 +151,7 @@ class GuestNodes:
         ]
 
     def pause(self, entry: journal.Entry, *, paused: bool) -> None:
-        """Stop its virtual CPUs, once it has written all to its disk."""
+        """Stop or continue the virtual CPUs; before a stop, the guest syncs its disk."""
         folder = vm.folder_of(entry)
         if paused:
             with _agent(folder) as connection:
@@ -159,13 +159,13 @@ class GuestNodes:
         monitor.ask(folder, "stop" if paused else "cont")
 
     def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
-        """Base and what was written, as one."""
+        """Save the guest's disk merged with its base image."""
         disk = command_line.disk(place.folder / "disks" / node.name)
         disks.from_qcow2(shop, disk, target)
         return disks.capacity(shop, target)
 
     def give_back(self, entry: journal.Entry) -> None:
-        """As cleaning does."""
+        """Remove the node, as cleaning does."""
         vm.give_back(entry)
 
 
@@ -174,7 +174,7 @@ def _virtiofsd() -> str | None:
 
 
 def _share(folder: Path, socket: Path, entry: journal.Entry) -> None:
-    """Start what gives a guest a folder; it ends when the guest does."""
+    """Start virtiofsd, which shares a folder with a guest; it ends with the guest."""
     program = _virtiofsd() or _VIRTIOFSD[0]
     command = [program, f"--socket-path={socket}", "-o", f"source={folder}"]
     log = socket.with_suffix(".log")
@@ -221,7 +221,7 @@ def _command(place: Place, node: Node, entry: journal.Entry) -> list[str]:
 
 
 def _accelerator(folder: Path) -> command_line.Accelerator:
-    """The answer for this host's own image is remembered; a loaded one has to be asked."""
+    """Accelerator for this host; the probe's result is cached for the host's own image only."""
     known = userland.find(userland.host_recipe())
     if known is None:
         recipe = userland.host_recipe()
@@ -232,7 +232,7 @@ def _accelerator(folder: Path) -> command_line.Accelerator:
 
 @contextlib.contextmanager
 def _agent(folder: Path) -> Iterator[JsonSocket]:
-    """The guest's agent, once it answers."""
+    """A connection to the guest's agent, once it answers."""
     with JsonSocket(command_line.agent(folder)) as connection:
         connection.connect(10.0)
         connection.synchronise(secrets.randbits(31), _BOOT_LIMIT_S)

@@ -1,7 +1,7 @@
-"""A cluster as an environment of experiments: made for a round, and gone after it.
+"""A cluster as an environment of experiments: created for a round, and removed after it.
 
-Programs that message passing launches run on all nodes, by the cluster's own mpirun; others on the
-front end alone.
+Programs that are launched by MPI run on all nodes, by the cluster's own mpirun; others run on the
+front end only.
 """
 
 from __future__ import annotations
@@ -75,15 +75,15 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
     ) = None
 
     def machines(self) -> int:
-        """Its nodes."""
+        """Number of nodes."""
         return self.nodes
 
     def kept_bytes(self) -> int:
-        """What the system of each node keeps of its memory."""
+        """Bytes of each node's memory that its system uses."""
         return manager.of_kind(self.node_kind).kept_bytes
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """A release is of containers."""
+        """Check that a release is only set for containers."""
         if self.suite is not None and manager.of_kind(self.node_kind).own_kernel:
             said = "guests have the host's release"
             return (Wrong("suite", said, "remove it, or `node_kind`"),)
@@ -91,7 +91,7 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
 
 
 class Cluster:
-    """Makes clusters of any specification; root may."""
+    """Creates clusters of any specification; needs root."""
 
     kind = KIND
 
@@ -99,20 +99,20 @@ class Cluster:
         self._progress = progress
 
     def check(self) -> list[Finding]:
-        """What nodes of containers need; those of guests are asked for when they are made."""
+        """Findings on what containers need; those on guests come when guests are created."""
         if not privileges.is_root():
             said = "only root may make clusters"
             return [Finding(KIND, "missing", said, privileges.as_root_command())]
         return [*files.check(), *ContainerNodes().check(), *userland.check(manager.PACKAGES)]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Build or find the image, which no experiment adds to; its content hash."""
+        """Build or find the image, which experiments do not extend; returns its content hash."""
         return userland.ensure(self._progress, manager.PACKAGES).metadata.hash
 
     def allocate(self, spec: EnvironmentSpec) -> ClusterInstance:
-        """Make a cluster that nothing but this process keeps.
+        """Create a cluster that ends with this process.
 
-        Errors: MissingError where this machine lacks something, ProgramError where a node fails.
+        Errors: MissingError if this machine lacks something, ProgramError if a node fails.
         """
         assert isinstance(spec, ClusterSpec)
         description = Description(
@@ -156,7 +156,7 @@ class ClusterInstance:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run it on the front end, as the user in the shared home."""
+        """Run a command on the front end, as the user in the shared home."""
         self._alive()
         mark = uuid.uuid4().hex
         front = next(iter(self._nodes))
@@ -180,20 +180,20 @@ class ClusterInstance:
         rooted.put(self._place.folder / "home", source, _shared(destination))
 
     def get(self, source: PurePosixPath, destination: Path) -> None:
-        """Copy one file out of such a folder."""
+        """Copy one file from such a folder to the host."""
         self._alive()
         rooted.get(self._place.folder / "home", _shared(source), destination)
 
     def pause(self) -> None:
-        """Stop all nodes."""
+        """Suspend all nodes."""
         self._each(paused=True)
 
     def resume(self) -> None:
-        """Let all of them go on."""
+        """Resume all nodes."""
         self._each(paused=False)
 
     def release(self) -> float:
-        """Remove it with everything on it; seconds that it took."""
+        """Remove the cluster with everything on it; returns the seconds that this took."""
         clock = time.perf_counter()
         entry, self._entry = self._entry, None
         if entry is not None:
@@ -201,7 +201,7 @@ class ClusterInstance:
         return time.perf_counter() - clock
 
     def _entering(self, command: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """Into guests; containers share the host's kernel."""
+        """Commands that enter guests; {} for containers, which share the host's kernel."""
         if not self._made.own_kernel:
             return {}
         return {node.name: self._made.enter(self._place, node, command, {}) for node in self._nodes}
@@ -236,7 +236,7 @@ def _entry(identity: str) -> journal.Entry:
 
 
 def _shared(path: PurePosixPath) -> PurePosixPath:
-    """Where a node's file is in the folder of homes. Errors: ProgramError where it is not."""
+    """Path of a node's file in the folder of homes. Errors: ProgramError if it is elsewhere."""
     if path.parent == configuration.PROGRAMS:
         return PurePosixPath("/") / configuration.PROGRAMS.name / path.name
     if path.is_relative_to(_SHARED):

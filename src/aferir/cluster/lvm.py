@@ -1,4 +1,4 @@
-"""Volumes of LVM on one disk, read from its metadata: nothing of this machine's own is activated.
+"""LVM volumes on one disk, read from its metadata without activating anything on this machine.
 
 Source: LVM2, lib/format_text (label, physical volume header, metadata area and its text).
 """
@@ -25,24 +25,24 @@ Section = dict[str, Any]
 
 
 class Volume(msgspec.Struct, frozen=True, kw_only=True):
-    """One logical volume, as pieces of the disk one after the other, in bytes."""
+    """One logical volume, as consecutive pieces of the disk, in bytes."""
 
     name: str
     pieces: tuple[tuple[int, int], ...]
-    """Start from the physical volume's own on, and length."""
+    """Start, relative to the physical volume, and length of each piece."""
     missing: str = ""
-    """Why it cannot be read from this disk alone; empty: it can."""
+    """Why the volume cannot be read from this disk alone; "" if it can."""
 
 
 def is_physical_volume(stream: BinaryIO, start: int) -> bool:
-    """Whether a physical volume begins there."""
+    """Whether a physical volume begins at that byte."""
     return _label(stream, start) is not None
 
 
 def volumes(stream: BinaryIO, start: int) -> tuple[Volume, ...]:
     """All logical volumes of the group, in the order of the metadata.
 
-    Errors: UsageError where there is no metadata, or they cannot be read.
+    Errors: UsageError if there is no metadata, or it cannot be parsed.
     """
     label = _label(stream, start)
     text = _metadata(stream, start, label) if label is not None else ""
@@ -55,7 +55,7 @@ def volumes(stream: BinaryIO, start: int) -> tuple[Volume, ...]:
 
 
 def parse(text: str) -> Section:
-    """LVM's text: `key = value`, `name { ... }`. Errors: ValueError."""
+    """Parse LVM's text format: `key = value`, `name { ... }`. Errors: ValueError."""
     words: list[tuple[str, str]] = []
     place = 0
     while place < len(text):
@@ -106,7 +106,7 @@ def _whole(word: str) -> object:
 
 
 def _label(stream: BinaryIO, start: int) -> int | None:
-    """Where the header of the physical volume is, after its label in one of the first sectors."""
+    """Offset of the physical volume's header, from the label in one of the first sectors."""
     for number in range(_LABELS):
         at = start + number * _SECTOR
         stream.seek(at)
@@ -122,7 +122,7 @@ def _own_id(stream: BinaryIO, header: int) -> str:
 
 
 def _metadata(stream: BinaryIO, start: int, header: int) -> str:
-    """The text of the first metadata area; it goes round within its area."""
+    """Text of the first metadata area, which is a ring buffer."""
     stream.seek(header + 40)
     pairs = struct.unpack("<32Q", stream.read(256).ljust(256, b"\0"))
     areas = list(zip(pairs[::2], pairs[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""Clusters are made, changed, mended and removed here; each is held while that happens."""
+"""Creates, changes, repairs and removes clusters; each is locked meanwhile."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from aferir.machine import processors
 
 KIND = "cluster"
 PACKAGES = ("openmpi-bin", "openssh-client", "openssh-server", "libgfortran5")
-"""Packages of the nodes' userland, beyond those of every instance."""
+"""Packages of the nodes' userland, in addition to those of every instance."""
 _BACKENDS: Mapping[NodeKind, Callable[[], Nodes]] = {
     "container": ContainerNodes,
     "vm": GuestNodes,
@@ -48,20 +48,20 @@ _BACK = {
 
 
 def of_kind(kind: NodeKind) -> Nodes:
-    """What makes nodes of that kind."""
+    """The backend for nodes of that kind."""
     return _BACKENDS[kind]()
 
 
 def backend(description: Description) -> Nodes:
-    """What its nodes are made of."""
+    """The backend for the nodes of a cluster."""
     return of_kind(description.kind)
 
 
 def create(asked: Description, progress: Progress = silent) -> State:
-    """Make a cluster that is ready for MPI.
+    """Create a cluster that is ready for MPI.
 
-    Errors: UsageError where it cannot be, MissingError where this machine lacks something,
-    ProgramError where a node does not start; nothing is left then.
+    Errors: UsageError if it is not possible, MissingError if this machine lacks something,
+    ProgramError if a node does not start; nothing is left then.
     """
     description = check(asked)
     require(description)
@@ -77,11 +77,12 @@ def create_from(
     host: Sequence[int] = (),
     keep: bool = True,
 ) -> State:
-    """The same from another userland.
+    """Create a cluster from any userland.
 
-    `furnish` is given the cluster's new folder, where it may make a home, and says in which folder
-    the userland is. The nodes run on the CPUs `host`, all of ours unless given. A cluster that is
-    not to be kept is listed nowhere, and an orphan when this process is dead: its maker undoes it.
+    `furnish` receives the cluster's new folder, in which it may create a home, and returns the
+    folder of the userland. The nodes run on the CPUs `host`, by default on all of this process.
+    Without `keep`, the cluster is not listed, and becomes an orphan if this process dies; its
+    creator must undo it.
     """
     kept_by = storing.state_file(description.name)
     details = {"name": description.name}
@@ -111,9 +112,9 @@ def create_from(
 
 
 def require(description: Description, *, built: bool = False) -> None:
-    """Errors: MissingError where this machine lacks something for such a cluster.
+    """Errors: MissingError if this machine lacks something for such a cluster.
 
-    With `built` there is a userland for it already.
+    With `built`, a userland exists already.
     """
     findings = [*files.check(), *backend(description).check()]
     for finding in findings if built else findings + userland.check(packages(description)):
@@ -122,7 +123,7 @@ def require(description: Description, *, built: bool = False) -> None:
 
 
 def packages(description: Description) -> tuple[str, ...]:
-    """What its userland has beyond that of every instance."""
+    """Packages of its userland, in addition to those of every instance."""
     return (*PACKAGES, *(slurm.PACKAGES if description.slurm else ()))
 
 
@@ -153,9 +154,9 @@ def scale(name: str, nodes: int) -> State:
 
 
 def repair(name: str) -> tuple[State, tuple[str, ...]]:
-    """Replace the nodes that are dead; the state after that, and their names.
+    """Replace dead nodes; returns the new state, and the names of those nodes.
 
-    All are where the network is gone, as after a reboot. Errors: as `create`.
+    If the network is gone, as after a reboot, all nodes are replaced. Errors: as `create`.
     """
     with storing.locked(name) as before:
         made = backend(before.description)
@@ -176,7 +177,7 @@ def repair(name: str) -> tuple[State, tuple[str, ...]]:
 
 
 def _reconnected(before: State) -> State:
-    """The cluster with a new network, which nobody is on yet."""
+    """The cluster with a new network, to which no node is connected yet."""
     _give_back([before.network])
     wires = journal.write(namespace.KIND, {}, kept_by=storing.state_file(before.description.name))
     network.make(wires)
@@ -186,7 +187,7 @@ def _reconnected(before: State) -> State:
 
 
 def advise(name: str) -> tuple[placing.Advice, dict[str, tuple[int, ...]]]:
-    """How to place a cluster on this host, and the CPUs of each node then. Changes nothing."""
+    """The advised placement of a cluster here, and the CPUs of each node. Changes nothing."""
     state = storing.read(name)
     wanted, host = state.description, processors.read(affinity.host_cpus())
     advice = placing.advise(wanted.nodes, wanted.cpus, host)
@@ -195,9 +196,9 @@ def advise(name: str) -> tuple[placing.Advice, dict[str, tuple[int, ...]]]:
 
 
 def pin(name: str, chosen: Mapping[str, tuple[int, ...]]) -> State:
-    """Let nodes run on those CPUs of the host alone.
+    """Restrict nodes to those CPUs of the host.
 
-    Errors: UsageError where there is no such node or CPU.
+    Errors: UsageError if a node or CPU does not exist.
     """
     with storing.locked(name) as before:
         check_pins(before, chosen, affinity.host_cpus())
@@ -214,7 +215,7 @@ def pin(name: str, chosen: Mapping[str, tuple[int, ...]]) -> State:
 
 
 def destroy(name: str) -> None:
-    """Remove a cluster with everything on it. Errors: UsageError where there is none."""
+    """Remove a cluster with everything on it. Errors: UsageError if there is none."""
     with storing.locked(name) as state:
         entry = journal.read(state.entry)
         if entry is None:
@@ -223,10 +224,10 @@ def destroy(name: str) -> None:
 
 
 def undo_cluster(entry: journal.Entry) -> None:
-    """Remove a cluster, however much of it there is, and its entries in the journal.
+    """Remove a cluster, or what exists of it, and its journal entries.
 
-    What keeps it goes first: a kill from then on leaves orphans. Errors: OSError where something
-    stays; the entry stays too then.
+    Its state file is removed first, so that a kill from then on leaves orphans that can be cleaned.
+    Errors: OSError if something could not be removed; the entry stays too then.
     """
     name = entry.details["name"]
     if storing.owned(name, entry):
@@ -244,7 +245,7 @@ def is_alive(made: Nodes, node: Node) -> bool:
 
 
 def place_of(state: State) -> Place:
-    """Where its nodes are. Errors: UsageError where the network is gone."""
+    """Place of its nodes. Errors: UsageError if the network is gone."""
     wires = journal.read(state.network)
     if wires is None:
         name = state.description.name
@@ -270,7 +271,7 @@ def _all(chosen: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def _start(
     place: Place, numbers: Sequence[int], chosen: Mapping[int, tuple[int, ...]]
 ) -> list[Node]:
-    """Start those nodes on those CPUs, all at once, and wait until all are ready; or none."""
+    """Start those nodes in parallel, and wait until all are ready; on failure, none remains."""
     made = backend(place.description)
     started: list[tuple[Node, journal.Entry]] = []
     try:

@@ -1,4 +1,4 @@
-"""The network of a cluster: a bridge in a namespace of its own, which nothing of the host sees."""
+"""The network of a cluster: a bridge in a namespace of its own, invisible on the host."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from aferir.linux import journal, namespace, process
 INTERFACE = "eth0"
 BRIDGE = "bridge"
 HOST_ADDRESS = "10.77.0.254"
-"""Where commands for guests come from: of the bridge, in its namespace, not of the host."""
+"""Address of the bridge in its namespace, from which commands are sent to guests."""
 _TIME_LIMIT_S = 30.0
 
 
 def name_of(entry: journal.Entry) -> str:
-    """The namespace of the bridge, below /run/netns."""
+    """Name of the bridge's namespace, below /run/netns."""
     return namespace.name_of(entry, BRIDGE)
 
 
 def make(entry: journal.Entry) -> None:
-    """Make the bridge. Errors: ProgramError where the kernel refuses (ip's words)."""
+    """Create the bridge. Errors: ProgramError with ip(8)'s message if the kernel refuses."""
     process.run(["ip", "netns", "add", name_of(entry)], timeout_s=_TIME_LIMIT_S)
     lines = [
         f"link add {BRIDGE} type bridge",
@@ -32,14 +32,14 @@ def make(entry: journal.Entry) -> None:
 
 
 def exists(entry: journal.Entry | None) -> bool:
-    """Whether the bridge is there: a reboot of the host takes it."""
+    """Whether the bridge exists; a reboot of the host removes it."""
     return entry is not None and (namespace.FOLDER / name_of(entry)).exists()
 
 
 def join(entry: journal.Entry, node: Node, process_id: int) -> None:
-    """Give the container whose first program that is an interface on the bridge.
+    """Connect a container, by its first process, to the bridge.
 
-    It goes when the container's namespace does.
+    The interface is removed together with the container's namespace.
     """
     veth = f"link add {INTERFACE} address {mac(number_of(node))} netns {process_id} type veth"
     _batch(["ip"], [f"{veth} peer name {node.name} netns {name_of(entry)}"])
@@ -55,7 +55,7 @@ def join(entry: journal.Entry, node: Node, process_id: int) -> None:
 
 
 def plug(entry: journal.Entry, node: Node) -> None:
-    """Put the port of that node's name on the bridge."""
+    """Attach the interface with that node's name to the bridge."""
     _batch(
         ["ip", "-n", name_of(entry)],
         [f"link set {node.name} master {BRIDGE} addrgenmode none", f"link set {node.name} up"],

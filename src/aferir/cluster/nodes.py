@@ -1,4 +1,4 @@
-"""The Protocol of what nodes are made of, and what all kinds share."""
+"""The Protocol of backends for nodes, and what all kinds share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aferir.model.finding import Finding
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a node is to run."""
+    """Resources of a cluster that its nodes use."""
 
     description: Description
     folder: Path
@@ -26,63 +26,63 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Nodes(Protocol):
-    """Makes nodes of one kind. Started in one call and waited for in another, all boot at once."""
+    """Backend for one kind of nodes; `start` and `wait` are separate, so that all boot at once."""
 
     own_kernel: bool
-    """Whether a node has one; else it is processes of the host's."""
+    """Whether nodes have a kernel of their own, or else consist of processes of the host."""
     kept_bytes: int
-    """What a kernel of its own and its user land keep of a node's memory, about."""
+    """Approximate bytes of a node's memory that its own kernel and userland use."""
 
     def check(self) -> list[Finding]:
-        """What this machine lacks for them. Changes nothing."""
+        """Findings on what this machine lacks for them. Changes nothing."""
         ...
 
     def announce(self, place: Place) -> journal.Entry:
-        """Write into the journal that a node is about to be made."""
+        """Announce in the journal that a node is about to be created."""
         ...
 
     def start(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Start it; it outlives us. Errors: ProgramError where it does not start."""
+        """Start a node, which outlives this process. Errors: ProgramError if it does not start."""
         ...
 
     def wait(self, place: Place, node: Node, entry: journal.Entry) -> None:
-        """Wait until it is ready for MPI. Errors: ProgramError where it never is."""
+        """Wait until a node is ready for MPI. Errors: ProgramError if it does not become ready."""
         ...
 
     def process(self, entry: journal.Entry) -> int | None:
-        """The process on the host that lives as long as the node; None where it does not run."""
+        """ID of the host process that lives as long as the node; None if the node does not run."""
         ...
 
     def pin(self, entry: journal.Entry, cpus: Sequence[int]) -> None:
-        """Let it run on those CPUs of the host alone, from now on."""
+        """Restrict the node to those CPUs of the host, from now on."""
         ...
 
     def enter(
         self, place: Place, node: Node, command: Sequence[str], variables: Mapping[str, str]
     ) -> list[str]:
-        """The command that runs `command` inside, as root, with our own standard streams."""
+        """Command line that runs `command` inside, as root, with this process's streams."""
         ...
 
     def pause(self, entry: journal.Entry, *, paused: bool) -> None:
-        """Let nothing run on it, or let it go on."""
+        """Suspend or resume everything on the node."""
         ...
 
     def save_disk(self, place: Place, node: Node, shop: Workshop, target: Path) -> int:
-        """Write the disk of a paused node as a VMDK; its size in bytes as a guest sees it."""
+        """Write the disk of a paused node as a VMDK; returns its size for a guest in bytes."""
         ...
 
     def give_back(self, entry: journal.Entry) -> None:
-        """Remove it, however much of it there is, but not the disk that it keeps."""
+        """Remove the node, or what exists of it, but not a disk that must be kept."""
         ...
 
 
 def keeps_disk(description: Description, node: Node) -> bool:
-    """Whether what the node writes stays when it is started again: the front end's always does."""
+    """Whether what the node writes survives a restart; for the front end it always does."""
     return node.name == "front" or description.boot == "disk"
 
 
 def make_folders(place: Place, node: Node, folder: Path) -> Path:
-    """Make `folder` for what goes with the node, and the folder that it writes to, its answer."""
+    """Create `folder` for the node's files, and the folder that it writes to; returns the latter."""
     umask.everybody_reads()
     folder.mkdir(parents=True)
     folder.chmod(0o700)
@@ -94,19 +94,19 @@ def make_folders(place: Place, node: Node, folder: Path) -> Path:
 
 
 def disk_folder(place: Place, node: Node, folder: Path) -> Path:
-    """Where it writes to; below `folder`, its own, in RAM, where it keeps nothing."""
+    """Folder that the node writes to; in RAM below `folder` if the node is diskless."""
     if keeps_disk(place.description, node):
         return place.folder / "disks" / node.name
     return folder / "disk"
 
 
 def image_of(place: Place, node: Node) -> Path:
-    """What it starts from: in a loaded cluster, a node that kept its disk has its own."""
+    """Userland of a node: in a loaded cluster, a node whose disk was saved has its own."""
     own = place.image / node.name
     return own if own.is_dir() else place.image
 
 
 def mount_ram(folder: Path, size_bytes: int) -> None:
-    """A tmpfs: what a container writes there counts as its own memory. It goes with the folder."""
+    """Mount a tmpfs; a container's data there count as its memory, and are lost with the folder."""
     options = f"size={size_bytes},mode=755"
     process.run(["mount", "-t", "tmpfs", "-o", options, "aferir", str(folder)], timeout_s=30)

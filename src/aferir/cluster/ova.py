@@ -20,7 +20,7 @@ from aferir.errors import UsageError
 _LINE = re.compile(r"\ufeff?\s*([A-Za-z0-9/_-]{1,20})\s*\((.+)\)\s*=\s*([0-9a-fA-F]+)\s*")
 _ALGORITHMS = {"sha1": "sha1", "sha256": "sha256", "sha384": "sha384", "sha512": "sha512"}
 _ALGORITHMS |= {f"sha2{bits}": f"sha{bits}" for bits in (256, 384, 512)}
-"""By their names without signs: openssl calls SHA256 `SHA2-256` since its version 3."""
+"""Digest algorithms by their names without punctuation: openssl 3 calls SHA256 `SHA2-256`."""
 _CHUNK = 1 << 20
 _SUMS = ("sha1", "sha256", "sha384", "sha512")
 _MOST_DESCRIPTOR_BYTES = 16 << 20
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[^/\x00-\x1f]{1,100}")
 
 
 def pack(target: Path, name: str, package: Package, files: Sequence[Path]) -> None:
-    """Write an OVA of those files, which are called in it what they are called on the disk."""
+    """Write an OVA of those files, under their names on the disk."""
     descriptor = ovf.write(package).encode()
     lines = [f"SHA256({name}.ovf)= {hashlib.sha256(descriptor).hexdigest()}"]
     lines += [f"SHA256({path.name})= {_digest(path, 'sha256')}" for path in files]
@@ -46,9 +46,9 @@ def pack(target: Path, name: str, package: Package, files: Sequence[Path]) -> No
 
 
 def unpack(source: Path, folder: Path) -> Package:
-    """Check an OVA and put its files into a folder that exists; what its descriptor says.
+    """Verify an OVA and extract it into an existing folder; returns its descriptor.
 
-    Errors: UsageError, with the reason, where it is truncated, was changed, or is no OVA.
+    Errors: UsageError, with the reason, if it is truncated, was changed, or is no OVA.
     """
     try:
         with source.open("rb") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
@@ -74,9 +74,9 @@ def unpack(source: Path, folder: Path) -> Package:
 
 
 def check_manifest(content: bytes, digests: Mapping[str, Mapping[str, str]], name: str) -> None:
-    """Compare every file but the manifest itself and a certificate.
+    """Compare the digests of every file except the manifest itself and a certificate.
 
-    Errors: UsageError for the first that was changed or that the manifest does not list.
+    Errors: UsageError for the first file that was changed, or that the manifest does not list.
     """
     wanted = parse_manifest(content)
     for file, found in digests.items():
@@ -92,7 +92,7 @@ def check_manifest(content: bytes, digests: Mapping[str, Mapping[str, str]], nam
 
 
 def parse_manifest(content: bytes) -> dict[str, tuple[str, str]]:
-    """File to its algorithm and digest. Errors: UsageError."""
+    """File name to digest algorithm and digest. Errors: UsageError if it cannot be parsed."""
     found: dict[str, tuple[str, str]] = {}
     for line in content.decode("utf-8", "replace").splitlines():
         if not line.strip():
@@ -111,7 +111,7 @@ def parse_manifest(content: bytes) -> dict[str, tuple[str, str]]:
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, dict[str, str]]:
-    """Each file with its digests, in the order of the archive."""
+    """File name to digests, in the order of the archive."""
     digests: dict[str, dict[str, str]] = {}
     for member in tar:
         name = member.name.removeprefix("./")

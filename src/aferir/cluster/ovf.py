@@ -1,7 +1,7 @@
-"""The descriptor of a saved cluster, OVF 1.1: written and read without touching any file.
+"""The descriptor of a saved cluster, OVF 1.1: written and parsed without access to files.
 
 Source: DMTF DSP0243 1.1.0, Open Virtualization Format Specification; DSP8023 is its schema. The
-cluster's own description is a ProductSection (9.5), so that any OVF tool carries it along.
+cluster's own description is a ProductSection (9.5), which any OVF tool preserves.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ RASD = "http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocation
 VMDK = "http://www.vmware.com/interfaces/specifications/vmdk.html#streamOptimized"
 CLASS = "org.aferir.cluster"
 _LINUX_64 = 101
-"""CIM_OperatingSystem.OSType."""
+"""Code of 64-bit Linux in CIM_OperatingSystem.OSType."""
 _CPU, _MEMORY, _IDE, _NETWORK, _DISK = 3, 4, 5, 10, 17
-"""CIM_ResourceAllocationSettingData.ResourceType."""
+"""Codes of CIM_ResourceAllocationSettingData.ResourceType."""
 _FACTORS = re.compile(r"(?:bytes?)?\s*\*?\s*2\s*\^\s*(\d+)")
 _UNITS = {"kilobytes": 2**10, "megabytes": 2**20, "gigabytes": 2**30, "byte": 1, "bytes": 1}
 _UNITS |= {"kb": 2**10, "mb": 2**20, "gb": 2**30, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -43,9 +43,9 @@ class Disk(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     file: str
-    """Id of its file."""
+    """ID of its file."""
     capacity: int
-    """Bytes, as a guest sees it."""
+    """Size in bytes as a guest sees it."""
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,32 +53,32 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     disk: str
-    """Id of the disk that it starts from, empty where it has none."""
+    """ID of the disk that it boots from; "" if it has none."""
     cpus: int
     memory_bytes: int
 
 
 class Package(msgspec.Struct, frozen=True, kw_only=True):
-    """What a descriptor says."""
+    """Contents of a descriptor."""
 
     files: tuple[File, ...]
     disks: tuple[Disk, ...]
     systems: tuple[System, ...]
     properties: Mapping[str, str]
-    """Properties of a cluster of ours; empty in packages of other tools."""
+    """Properties of a cluster saved by aferir; empty in packages of other tools."""
 
 
 def properties(description: Description) -> dict[str, str]:
-    """A cluster's description as words."""
+    """A cluster's description as names and texts."""
     found: dict[str, object] = msgspec.to_builtins(description)
     return {key: str(value).lower() for key, value in found.items()}
 
 
 def description(package: Package, name: str, kind: NodeKind | None) -> Description:
-    """The cluster that a package describes, under that name; `kind` instead of its own.
+    """The cluster that a package describes, with that name; `kind` overrides its own.
 
-    Of a package of another tool: as many nodes as it has virtual machines, like the first one.
-    Errors: UsageError where it describes none.
+    For a package of another tool: as many nodes as it has virtual machines, all like the first one.
+    Errors: UsageError if it describes none.
     """
     if not package.systems:
         raise UsageError("the package describes no virtual machine")
@@ -99,7 +99,7 @@ def description(package: Package, name: str, kind: NodeKind | None) -> Descripti
 
 
 def write(package: Package) -> str:
-    """The descriptor, in the order of elements that the schema wants."""
+    """Text of the descriptor, with elements in the order that the schema requires."""
     files = "".join(
         f"    <File ovf:href={_q(f.href)} ovf:id={_q(f.id)} ovf:size={_q(f.size)}/>\n"
         for f in package.files
@@ -140,9 +140,9 @@ def write(package: Package) -> str:
 
 
 def read(text: bytes) -> Package:
-    """What a descriptor says, ours or another tool's.
+    """Parse a descriptor, of aferir or another tool.
 
-    Errors: UsageError where it cannot be read.
+    Errors: UsageError if it cannot be parsed.
     """
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
         raise UsageError("the descriptor declares entities, which no OVF descriptor needs")
@@ -189,7 +189,7 @@ def _read_system(element: ET.Element, default: str) -> System:
     found: dict[int, ET.Element] = {}
     for item in element.iterfind(f"{_o('VirtualHardwareSection')}/{_o('Item')}"):
         kind = int(_r(item, "ResourceType") or -1)
-        # A disk without an image is an empty one; of others the first is what it starts from.
+        # A disk without an image is empty; the first of the others is the boot disk.
         is_empty = kind == _DISK and "/disk/" not in _r(item, "HostResource")
         if not is_empty and _is_chosen(item, default):
             found.setdefault(kind, item)
@@ -206,7 +206,7 @@ def _read_system(element: ET.Element, default: str) -> System:
 
 
 def _default(root: ET.Element) -> str:
-    """The configuration that is deployed unless somebody chooses another (DSP0243, 9.7)."""
+    """ID of the default deployment configuration (DSP0243, 9.7)."""
     known = list(root.iterfind(f"{_o('DeploymentOptionSection')}/{_o('Configuration')}"))
     chosen = [one for one in known if one.get(_o("default")) in ("true", "1")]
     return next((one.get(_o("id"), "") for one in chosen or known), "")
@@ -217,7 +217,7 @@ def _is_chosen(item: ET.Element, default: str) -> bool:
 
 
 def _href(element: ET.Element) -> str:
-    """The name of the file: a reference may have blanks and brackets as `%20` and `%5B`."""
+    """Name of a file, with percent-encoded characters (`%20`, `%5B`) decoded."""
     for attribute, kind in (("compression", "compressed"), ("chunkSize", "in pieces")):
         value = element.get(_o(attribute), "")
         if value not in ("", "identity"):
@@ -229,7 +229,7 @@ def _href(element: ET.Element) -> str:
 
 
 def unit(text: str) -> int:
-    """Bytes in a unit of DSP0004 (`byte * 2^20`) or of OVF 1.0 (`MegaBytes`); MiB where none is."""
+    """Bytes in a unit of DSP0004 (`byte * 2^20`) or OVF 1.0 (`MegaBytes`); without one, a MiB."""
     if not text:
         return 2**20
     if text.strip().lower() in _UNITS:
@@ -274,7 +274,7 @@ def _item(
     parent: int | None = None,
     quantity: int | None = None,
 ) -> str:
-    """One resource; its elements are in the alphabet's order, as the CIM schema has them."""
+    """One resource; its elements are in alphabetical order, as the CIM schema requires."""
     elements: Sequence[tuple[str, object]] = [
         ("Address", address),
         ("AddressOnParent", "" if parent is None else 0),
@@ -301,7 +301,7 @@ def _capacity(disk: ET.Element) -> int:
 
 
 def _a(element: ET.Element, name: str) -> str:
-    """An attribute. Errors: ValueError where the element has none of that name."""
+    """An attribute. Errors: ValueError if the element has none of that name."""
     value = element.get(_o(name))
     if value is None:
         raise ValueError(f"a {element.tag.rpartition('}')[2]} has no {name}")

@@ -1,7 +1,7 @@
-"""A cluster as one file, and back: saved as an OVA with its disks, loaded on this or another host.
+"""Saves a cluster with its disks as an OVA file, and loads it on this or another host.
 
-The disks are one for each node that keeps what it writes, and `home`. Diskless workers start from
-the front end's, so that what was installed there is on all nodes of the loaded cluster.
+The disks are `home` and one for each node that keeps what it writes. Diskless workers boot from the
+front end's, so that all nodes of a loaded cluster have what was installed there.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _NEEDED = {
 
 
 def save(name: str, target: Path, progress: Progress = silent) -> None:
-    """Write the cluster to `target`; it stands still meanwhile.
+    """Save the cluster to `target`; it is paused meanwhile.
 
-    Errors: UsageError where there is no such cluster or the file exists, MissingError where a
-    program is missing here.
+    Errors: UsageError if there is no such cluster or the file exists, MissingError if a program is
+    missing here.
     """
     _require()
     if target.exists():
@@ -53,10 +53,10 @@ def save(name: str, target: Path, progress: Progress = silent) -> None:
 def load(
     source: Path, *, name: str = "", kind: NodeKind | None = None, progress: Progress = silent
 ) -> State:
-    """Make the cluster that a package holds, under another name or of another kind if wanted.
+    """Create the cluster that a package contains, with another name or kind if wanted.
 
-    Under containers where guests cannot run here. Errors: UsageError, with the reason, where the
-    package is damaged or describes no cluster; as of `manager.create` otherwise.
+    Nodes are containers if guests cannot run here. Errors: UsageError, with the reason, if the
+    package is damaged or describes no cluster; otherwise as `manager.create`.
     """
     _require()
     parent = storing.folder("x").parent
@@ -75,9 +75,10 @@ def load(
 
 
 def create_from_archive(asked: Description, archive: Path, progress: Progress = silent) -> State:
-    """Make a cluster of containers of another userland, a tar of its root, e.g. mmdebstrap's.
+    """Create a cluster of containers from a tar of another root, for example mmdebstrap's.
 
-    Errors: UsageError where it is no tar, or lacks what a node needs; as of `manager.create`.
+    Errors: UsageError if it is not a tar, or lacks what a node needs; otherwise as
+    `manager.create`.
     """
     if manager.backend(asked).own_kernel:
         raise UsageError("a tar has no kernel to start guests with", remedy="--kind container")
@@ -111,7 +112,7 @@ def _require() -> None:
 
 @contextlib.contextmanager
 def _still(state: State) -> Iterator[None]:
-    """Nothing runs on the cluster meanwhile."""
+    """Pause the cluster's nodes while the context is open."""
     made = manager.backend(state.description)
     held = []
     try:
@@ -127,7 +128,7 @@ def _still(state: State) -> Iterator[None]:
 
 
 def _write_disks(state: State, shop: Workshop, progress: Progress) -> dict[Path, int]:
-    """The images with what a guest sees of them, in bytes."""
+    """The disk images, and the size of each for a guest in bytes."""
     place = manager.place_of(state)
     made = manager.backend(state.description)
     found: dict[Path, int] = {}
@@ -174,7 +175,7 @@ def _package(state: State, images: dict[Path, int]) -> ovf.Package:
 
 
 def _possible(asked: Description, kind: NodeKind | None, progress: Progress) -> Description:
-    """The same, as containers where guests cannot run here and nobody insists on guests."""
+    """The description, with containers if guests cannot run here and were not asked for."""
     if not manager.backend(asked).own_kernel or kind is not None:
         return asked
     try:
@@ -186,7 +187,7 @@ def _possible(asked: Description, kind: NodeKind | None, progress: Progress) -> 
 
 
 def _furnish(folder: Path, shop: Workshop, package: ovf.Package, asked: Description) -> Path:
-    """Disks and home of a new cluster; the folder of its userland."""
+    """Unpack the disks and the home of a new cluster; returns the folder of its userland."""
     target = folder / "image"
     target.mkdir()
     images = _images(shop, package)
@@ -211,7 +212,7 @@ def _furnish(folder: Path, shop: Workshop, package: ovf.Package, asked: Descript
 
 
 def _images(shop: Workshop, package: ovf.Package) -> dict[str, Path]:
-    """Id of each disk to its file. Errors: UsageError where a node's is missing."""
+    """Disk ID to file. Errors: UsageError if that of a node is missing."""
     hrefs = {file.id: file.href for file in package.files}
     images = {disk.id: shop.folder / hrefs[disk.file] for disk in package.disks}
     for system in package.systems:
@@ -229,7 +230,7 @@ def _unpack_image(shop: Workshop, image: Path, target: Path, asked: Description)
 
 
 def _check_tree(tree: Path, name: str) -> None:
-    """Errors: UsageError where a userland lacks what a node needs."""
+    """Errors: UsageError if a userland lacks what a node needs."""
     for file, package in _NEEDED.items():
         if not (tree / file).is_symlink() and not (tree / file).exists():
             raise UsageError(

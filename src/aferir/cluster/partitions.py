@@ -1,4 +1,4 @@
-"""Where on a disk a root may be: partitions by their types, the likeliest first.
+"""Candidates for the root partition of a disk, by partition type, the likeliest first.
 
 Sources: UAPI Group, Discoverable Partitions Specification; UEFI 2.10, 5.3 (GUID partition table).
 """
@@ -24,7 +24,7 @@ _ROOTS = {
     "ppc64le": "C31C45E6-3F39-412E-80FB-4809C4980599",
     "s390x": "5EEAD9A9-FE09-4A1E-A1D7-520D00531306",
 }
-"""GPT types of a root, by the machine that it is of."""
+"""GPT types of root partitions, by machine architecture."""
 _USUAL = (
     "83",  # MBR, Linux
     "0FC63DAF-8483-4772-8E79-3D69D8477DE4",  # GPT, Linux
@@ -56,11 +56,11 @@ class Partition(msgspec.Struct, frozen=True):
     start: int
     size: int
     is_root: bool = False
-    """Whether its type says so."""
+    """Whether its type is that of a root partition."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """One partition as sfdisk(8) tells of it, in sectors."""
+    """One partition as sfdisk(8) reports it, in sectors."""
 
     type: str
     start: int
@@ -77,7 +77,7 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 def table_of(raw: Path, *, mark: str) -> str:
-    """What `sfdisk --json` says of a disk; empty where it finds no partition table."""
+    """Output of `sfdisk --json` for a disk; "" if it finds no partition table."""
     command = ["sfdisk", "--json", str(raw)]
     variables = {undo.MARK: mark, "PATH": packages.search_path()}
     done = process.run(command, timeout_s=60, environment=variables, check=False)
@@ -85,7 +85,7 @@ def table_of(raw: Path, *, mark: str) -> str:
 
 
 def of_disk(raw: Path, *, mark: str) -> tuple[Partition, ...]:
-    """Where a root may be, the likeliest first; the whole disk where it has no partitions."""
+    """Candidates for the root, the likeliest first; the whole disk if it has no partitions."""
     size = raw.stat().st_size
     found = candidates(table_of(raw, mark=mark))
     if not found:
@@ -95,9 +95,9 @@ def of_disk(raw: Path, *, mark: str) -> tuple[Partition, ...]:
 
 
 def candidates(told: str) -> tuple[Partition, ...]:
-    """From what sfdisk told: a root's type, then those usual for Linux, then any other; by place.
+    """Candidates from sfdisk's output: root types, then usual ones for Linux, then others.
 
-    Not by size: the largest is as often data.
+    Equal ones are ordered by position. Size is no criterion, as the largest often contains data.
     """
     if not told:
         return ()
@@ -106,7 +106,7 @@ def candidates(told: str) -> tuple[Partition, ...]:
 
 
 def by_guid_table(head: bytes) -> tuple[Partition, ...]:
-    """The same by a GUID table that sfdisk does not take: of sectors of 4 KiB, or half damaged."""
+    """Candidates from a GUID table that sfdisk rejects: with 4 KiB sectors, or partly damaged."""
     for sector in (512, 4096):
         header = head[sector : sector + 92]
         if header[:8] != b"EFI PART" or len(header) < 92:

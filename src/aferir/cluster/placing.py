@@ -1,9 +1,9 @@
-"""Which CPUs of the host each node of a cluster gets, and which way to give them is advised. Pure.
+"""Assigns CPUs of the host to the nodes of a cluster, and advises on the placement; pure.
 
 - spread: each node on the least loaded CPUs, cores before their second threads, within one NUMA
-  node where it fits: nodes are as far from one another as can be;
-- packed: one after the other in the order of NUMA nodes, cores and threads: close together;
-- reserve: spread, but for the first core, which is left to the host;
+  node if it fits, so that nodes are as far apart as possible;
+- packed: one after another in the order of NUMA nodes, cores and threads, close together;
+- reserve: as spread, but without the first core, which is left to the host;
 - free: every node may use all CPUs, and the kernel's scheduler decides.
 """
 
@@ -20,7 +20,7 @@ Cpus = tuple[int, ...]
 
 
 class Advice(msgspec.Struct, frozen=True):
-    """How to place a cluster, and why."""
+    """A placement of a cluster, with its reason."""
 
     placement: Placement
     cpus: tuple[Cpus, ...]
@@ -29,18 +29,18 @@ class Advice(msgspec.Struct, frozen=True):
 
 
 def place(how: Placement, nodes: int, cpus: int, host: Sequence[Processor]) -> list[Cpus]:
-    """CPUs of the host for each node, `cpus` of them, or all where the host has fewer.
+    """CPUs of the host for each node: `cpus` of them, or all if the host has fewer.
 
-    Where they do not suffice for all nodes, they are shared.
+    If there are not enough for all nodes, they are shared.
     """
     return _WAYS[how](nodes, min(cpus, len(host)), host)
 
 
 def advise(nodes: int, cpus: int, host: Sequence[Processor]) -> Advice:
-    """The way that fits a cluster and a host.
+    """The placement that suits a cluster and a host.
 
-    Two ranks on one CPU while another stands idle halve the speed of all that wait for them, so
-    nodes are bound where each CPU gets equally many of them, and left free elsewhere.
+    If two ranks share a CPU while another is idle, all that wait for them run at half speed. Nodes
+    are therefore pinned if each CPU gets equally many of them, and otherwise left to the scheduler.
     """
     wanted, have = nodes * min(cpus, len(host)), len(host)
     left = without_first_core(host)
@@ -65,7 +65,7 @@ def advise(nodes: int, cpus: int, host: Sequence[Processor]) -> Advice:
 
 
 def without_first_core(host: Sequence[Processor]) -> list[Processor]:
-    """What is left of a host when its first core, with all threads of it, is its own."""
+    """The host's CPUs without those of its first core."""
     first = min(host, key=lambda p: p.number)
     return [p for p in host if (p.package, p.core) != (first.package, first.core)]
 
@@ -87,7 +87,7 @@ def _spread(nodes: int, cpus: int, host: Sequence[Processor]) -> list[Cpus]:
 def _least_loaded(
     group: Sequence[Processor], cpus: int, load: Mapping[int, int], host: Sequence[Processor]
 ) -> list[Processor]:
-    """One after the other: what was picked before counts as load of its core."""
+    """Pick CPUs one after another; each counts as load of its core for the next."""
     own = dict(load)
     picked: list[Processor] = []
     for _ in range(cpus):
@@ -98,7 +98,7 @@ def _least_loaded(
 
 
 def _cost(processor: Processor, load: Mapping[int, int], host: Sequence[Processor]) -> float:
-    """Nodes on the CPU itself, and, to decide between equals, on the other threads of its core."""
+    """Nodes on the CPU itself plus, as a tie-breaker, those on other threads of its core."""
     core = [p for p in host if (p.package, p.core) == (processor.package, processor.core)]
     beside = sum(load[p.number] for p in core) - load[processor.number]
     return load[processor.number] + beside / (1 + sum(load.values()))

@@ -1,4 +1,4 @@
-"""The root on a disk, found by the types of its partitions, by LVM, and by what is on it."""
+"""Finds the root file system of a disk by partition types, LVM, and its contents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from aferir.linux import process, undo
 from aferir.machine import packages
 
 _TRIES = ("ro", "rw", "ro,noload", "ro,norecovery,nouuid")
-"""A file system that was not unmounted is mended by its journal, by writing to our copy."""
+"""Mount options to try: a file system that was not unmounted is repaired by its journal, which
+writes to the copy."""
 _SUBVOLUMES = (".", "@", "root", "@root", "@rootfs", "rootfs", "@/.snapshots/1/snapshot")
 _COPY_BYTES = 1 << 20
 _KINDS = {
@@ -29,7 +30,7 @@ _KINDS = {
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a file system may be."""
+    """Place of a possible file system."""
 
     file: Path
     start: int
@@ -39,9 +40,9 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def copy_root(shop: Workshop, raw: Path, target: Path, name: str) -> None:
-    """Copy what is on a disk's root, or on its only file system, into `target`, made here.
+    """Copy a disk's root, or its only file system, into the new folder `target`.
 
-    Errors: UsageError with the reason, where there is none.
+    Errors: UsageError with the reason, if there is none.
     """
     whys: list[str] = []
     mounted = shop.folder / f"{raw.stem}.mounted"
@@ -70,14 +71,14 @@ def copy_root(shop: Workshop, raw: Path, target: Path, name: str) -> None:
 
 
 def has_root(folder: Path) -> bool:
-    """Whether a system of Linux is in it, by what every one has; links are not followed."""
+    """Whether the folder contains a Linux system, by typical files; links are not followed."""
     marks = ("etc/os-release", "usr/lib/os-release", "sbin/init", "usr/lib/systemd/systemd")
     there = any((folder / mark).is_symlink() or (folder / mark).exists() for mark in marks)
     return there and (folder / "etc").is_dir()
 
 
 def _folders(mounted: Path) -> Iterator[Path]:
-    """The top and the usual subvolumes of btrfs; none through a link, which may lead out of it."""
+    """The top folder and usual subvolumes of btrfs; links, which may lead outside, are skipped."""
     for name in _SUBVOLUMES:
         inside = mounted / name
         if inside == mounted or inside.resolve() == mounted.resolve() / name:
@@ -97,7 +98,7 @@ def _places(shop: Workshop, raw: Path, whys: list[str]) -> Iterator[_Place]:
 
 
 def _volumes(shop: Workshop, raw: Path, piece: Partition, whys: list[str]) -> Iterator[_Place]:
-    """Each volume as a file of its own, which is sparse and goes with the workshop."""
+    """Each volume as a temporary sparse file in the workshop."""
     with raw.open("rb") as stream:
         try:
             found = lvm.volumes(stream, piece.start)
@@ -143,7 +144,7 @@ def _mount(place: _Place, mounted: Path) -> bool:
 
 
 def _why(shop: Workshop, place: _Place) -> str:
-    """What there is in place of a file system that can be mounted, as blkid(8) names it."""
+    """Why a place has no file system that can be mounted, by its type according to blkid(8)."""
     command = ["blkid", "-p", "-o", "value", "-s", "TYPE", "-O", str(place.start), str(place.file)]
     variables = {undo.MARK: shop.mark, "PATH": packages.search_path()}
     done = process.run(command, timeout_s=60, environment=variables, check=False)

@@ -1,4 +1,4 @@
-"""Commands on the nodes of a cluster."""
+"""Runs commands on the nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from aferir.linux import process, undo
 
 
 def run(name: str, command: Sequence[str], *, root: bool = False, node: str | None = None) -> int:
-    """Run it with our own standard streams; its exit code.
+    """Run a command with this process's standard streams; returns its exit code.
 
-    Errors: ProgramError where it failed because a node died meanwhile, or does not run.
+    Errors: ProgramError if it failed because a node died meanwhile, or does not run.
     """
     state = storing.read(name)
     mark = uuid.uuid4().hex
@@ -43,7 +43,7 @@ def run(name: str, command: Sequence[str], *, root: bool = False, node: str | No
 
 
 def shell_command(name: str, *, root: bool = False, node: str | None = None) -> list[str]:
-    """What to become for a shell with a terminal."""
+    """Command line of a login shell, to be executed with a terminal."""
     return _entering(storing.read(name), ["bash", "-l"], root=root, node=node, variables={})
 
 
@@ -67,7 +67,7 @@ def _entering(
 
 
 def _chosen(state: State, name: str | None) -> Node:
-    """The node of that name, or the front end. Errors: UsageError."""
+    """The node of that name, or the front end. Errors: UsageError if there is none."""
     for node in state.nodes:
         if name in (None, node.name):
             return node

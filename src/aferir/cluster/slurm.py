@@ -1,4 +1,4 @@
-"""Slurm on a cluster: its configuration and what starts its daemons. Pure.
+"""Slurm on a cluster: its configuration, and the start of its daemons; pure.
 
 Sources: slurm.conf(5) of Slurm 22.05, munged(8).
 """
@@ -35,14 +35,15 @@ while [ -e /run/slurmctld.pid ] && [ $left -gt 0 ]; do left=$((left-1)); sleep 0
 /usr/sbin/slurmctld
 scontrol reconfigure
 """
-"""Run on the front end when nodes have come or gone: they are known to a new controller alone.
-Jobs that run go on."""
+"""Script for the front end after nodes were added or removed: only a restarted controller knows
+them. Running jobs continue."""
 
 
 def configuration(description: Description) -> str:
-    """The same file for all nodes. Nodes see the host's hardware, and are what they are told.
+    """Text of slurm.conf, the same for all nodes, with CPUs and memory as described.
 
-    No plugin of control groups is used, which containers may not make.
+    The nodes' detected hardware is ignored, as it is the host's. Plugins for control groups are
+    off, as containers may not create any.
     """
     memory = description.memory_bytes // 2**20
     lines = [

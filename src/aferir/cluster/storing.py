@@ -1,9 +1,9 @@
-"""Where clusters are remembered, and who may change one at a time.
+"""Stores the state of clusters, and locks each while it is changed.
 
-One folder for each, <state>/clusters/NAME:
+Each cluster has one folder, <state>/clusters/NAME:
 
-    cluster.json     what exists; the journal keeps whatever it names (see `journal.write`)
-    entry            the id of its entry in the journal
+    cluster.json     the state; the journal keeps whatever it names (see `journal.write`)
+    entry            the ID of the cluster's journal entry
     config/          mounted by all nodes, read-only
     home/            mounted by all nodes as /home
     disks/NODE/      what a node with a disk has written
@@ -28,23 +28,23 @@ _OWNER = "entry"
 
 
 def folder(name: str) -> Path:
-    """Everything of that cluster that is kept on the disk."""
+    """Folder of all files of that cluster."""
     return journal.state_folder() / "clusters" / name
 
 
 def state_file(name: str) -> Path:
-    """What the journal's entries of a cluster are kept by."""
+    """State file of a cluster; its journal entries are kept as long as it exists."""
     return folder(name) / "cluster.json"
 
 
 def write(state: State) -> None:
-    """Replace what is remembered of a cluster, in one step."""
+    """Replace the stored state of a cluster atomically."""
     path = state_file(state.description.name)
     journal.write_durably(path, msgspec.json.format(msgspec.json.encode(state)))
 
 
 def find(name: str) -> State | None:
-    """What is remembered of that cluster; None where it does not exist, or not yet."""
+    """Stored state of that cluster; None if it does not exist, or not yet."""
     try:
         return msgspec.json.decode(state_file(name).read_bytes(), type=State)
     except (OSError, msgspec.DecodeError):
@@ -52,7 +52,7 @@ def find(name: str) -> State | None:
 
 
 def read(name: str) -> State:
-    """What is remembered of that cluster. Errors: UsageError where there is none."""
+    """Stored state of that cluster. Errors: UsageError if it does not exist."""
     found = find(name)
     if found is None:
         raise UsageError(
@@ -62,17 +62,17 @@ def read(name: str) -> State:
 
 
 def names() -> list[str]:
-    """All clusters that exist."""
+    """Names of all clusters."""
     return sorted(path.parent.name for path in folder("x").parent.glob("*/cluster.json"))
 
 
 @contextmanager
 def claimed(name: str, entry: journal.Entry) -> Iterator[Path]:
-    """Make the folder of a new cluster, whose journal's entry is written, and hold it.
+    """Create the folder of a new cluster, after its journal entry was written, and lock it.
 
-    It is born under a name of its own and renamed, so that a kill at any moment leaves either
-    nothing under the cluster's name or a folder that says whose it is.
-    Errors: UsageError where a cluster of that name exists, or is being made.
+    The folder is created under a temporary name and renamed, so that a kill at any time leaves
+    either nothing under the cluster's name, or a folder that names its entry. Errors: UsageError if
+    a cluster of that name exists, or is being created.
     """
     path = folder(name)
     unborn = _unborn(entry)
@@ -93,7 +93,7 @@ def claimed(name: str, entry: journal.Entry) -> Iterator[Path]:
 
 
 def owned(name: str, entry: journal.Entry) -> bool:
-    """Whether the folder of that name is that of this entry."""
+    """Whether the folder of that name belongs to this entry."""
     try:
         return (folder(name) / _OWNER).read_text(encoding="ascii") == entry.id
     except OSError:
@@ -101,7 +101,7 @@ def owned(name: str, entry: journal.Entry) -> bool:
 
 
 def remove(name: str, entry: journal.Entry) -> None:
-    """Remove the cluster's folder, however much of it there is."""
+    """Remove the cluster's folder, or what exists of it."""
     undo.remove_tree(_unborn(entry))
     if owned(name, entry):
         undo.remove_tree(folder(name))
@@ -113,9 +113,9 @@ def _unborn(entry: journal.Entry) -> Path:
 
 @contextmanager
 def locked(name: str) -> Iterator[State]:
-    """Hold the cluster: whoever else wants to change it waits. Its state, read under the lock.
+    """Lock the cluster against concurrent changes; yields its state, read under the lock.
 
-    Errors: UsageError where there is none.
+    Errors: UsageError if it does not exist.
     """
     path = folder(name)
     if not path.is_dir():
@@ -126,7 +126,7 @@ def locked(name: str) -> Iterator[State]:
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """An flock(2) on the folder itself leaves nothing behind."""
+    """Lock a folder by flock(2), which leaves nothing behind."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:

@@ -1,6 +1,6 @@
 """The watcher of a cluster: notices at once when a node dies, and replaces it.
 
-It sleeps on the nodes' processes by pidfd_open(2), and so uses no CPU while all is well.
+It waits for the nodes' processes by pidfd_open(2), and so uses no CPU time while all nodes run.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from aferir.errors import AferirError, ProgramError
 from aferir.linux import journal, process, undo, wait
 
 _LOOK_S = 2.0
-"""How often it looks whether the cluster was scaled or is gone; a death wakes it at once."""
+"""Seconds between checks whether the cluster was scaled or removed; a death wakes the watcher at
+once."""
 _LONGEST_PAUSE_S = 16.0
-"""Between two attempts at a node that does not come up."""
+"""Longest pause in seconds between two attempts to replace a node."""
 _STARTING_S = 20.0
 _LOG = "log"
 
 
 def start(name: str) -> None:
-    """Start it in a session of its own, and wait until it watches.
+    """Start the watcher in a session of its own, and wait until it watches.
 
-    Errors: ProgramError where it does not start.
+    Errors: ProgramError if it does not start.
     """
     state = storing.read(name)
     if running(state):
@@ -47,7 +48,7 @@ def start(name: str) -> None:
 
 
 def running(state: State) -> bool:
-    """Whether the cluster has its watcher."""
+    """Whether the cluster's watcher runs."""
     try:
         pid, started, entry = _file(state.description.name).read_text(encoding="ascii").split()
     except (OSError, ValueError):
@@ -56,7 +57,7 @@ def running(state: State) -> bool:
 
 
 def watch(name: str) -> None:
-    """Body of the watcher: returns when the cluster is gone."""
+    """Body of the watcher: replace dead nodes until the cluster is removed."""
     state = storing.read(name)
     pid = os.getpid()
     said = f"{pid} {journal.start_time(pid)} {state.entry}"
@@ -79,7 +80,7 @@ def watch(name: str) -> None:
 
 
 def log(name: str) -> list[str]:
-    """What the watcher did, a line each."""
+    """Lines of the watcher's log."""
     try:
         return (storing.folder(name) / _LOG).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -92,7 +93,7 @@ def _any_dead(state: State) -> bool:
 
 
 def _sleep_until_one_dies(state: State) -> None:
-    """Or for `_LOOK_S` where none does, again and again until the state was changed."""
+    """Wait until a node dies or the state file changes, which is checked every `_LOOK_S`."""
     path = storing.state_file(state.description.name)
     with _handles(state) as handles:
         waiting = select.poll()
@@ -105,7 +106,7 @@ def _sleep_until_one_dies(state: State) -> None:
 
 @contextlib.contextmanager
 def _handles(state: State) -> Iterator[list[int]]:
-    """Handles of the processes that are the nodes."""
+    """The pidfds of the nodes' processes, closed afterwards."""
     made = manager.backend(state.description)
     handles: list[int] = []
     try:
@@ -138,5 +139,5 @@ def _log(name: str, text: str) -> None:
 
 
 def _file(name: str) -> Path:
-    """Says which process watches: its number, its start, and the cluster's entry."""
+    """File that identifies the watcher: process ID, start time, and the cluster's entry."""
     return storing.folder(name) / "watcher"

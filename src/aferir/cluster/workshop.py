@@ -1,4 +1,4 @@
-"""A folder to build something large in, which is gone afterwards, come what may."""
+"""A temporary folder for large files, which is removed afterwards in any case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KIND = "workshop"
 
 
 class Workshop(msgspec.Struct, frozen=True):
-    """The folder, and the mark for children that work in it."""
+    """The folder, and the mark of child processes that work in it."""
 
     folder: Path
     mark: str
@@ -23,9 +23,9 @@ class Workshop(msgspec.Struct, frozen=True):
 
 @contextmanager
 def workshop(parent: Path) -> Iterator[Workshop]:
-    """Make one below `parent`, so that what is built there can be renamed out of it.
+    """Create a workshop below `parent`, so that results can be renamed out of it.
 
-    Errors: UsageError where `parent` cannot be written to.
+    Errors: UsageError if `parent` is not writable.
     """
     entry = journal.write(KIND, {"parent": str(parent.absolute())})
     try:
@@ -39,7 +39,7 @@ def workshop(parent: Path) -> Iterator[Workshop]:
 
 
 def give_back(entry: journal.Entry) -> None:
-    """Remove it with all that is in it or mounted there; again is harmless."""
+    """Remove a workshop with its contents and mounts; may be repeated."""
     undo.kill_marked(entry.id)
     undo.remove_tree(_folder(entry))
     journal.erase(entry)

@@ -29,5 +29,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what the chosen verb does."""
+    """Execute the chosen verb; returns its exit code."""
     return int(options.execute_verb(options))

@@ -1,7 +1,7 @@
 """Aggregate links of this host, or of one network namespace; undone unless confirmed in time.
 
-Addresses and routes of the first interface move to the bond. Is the connection lost that this
-command came through, nobody confirms, and a guard puts everything back as it was.
+Addresses and routes of the first interface move to the bond. If the connection is lost through
+which this command was given, nobody confirms, and a guard restores everything.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NAME = "apply"
 HELP = "set a method up, undone unless confirmed in time"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
-"""Of an interface: 15 characters (IFNAMSIZ)."""
+"""Valid name of an interface: at most 15 characters (IFNAMSIZ)."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Keep an aggregate that was just applied: its guard goes."""
+"""Keep an aggregate that was just applied, so that its guard does not undo it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Confirm it."""
+    """Confirm the aggregate."""
     from aferir.aggregation import guard
 
     guard.confirm(options.name)

@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Wait; exit code 1 where something could not be undone."""
+    """Wait for the confirmation; exit code 1 if something could not be undone."""
     import os
     import signal
 

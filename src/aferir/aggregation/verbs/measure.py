@@ -1,8 +1,8 @@
-"""Make a test network, send known bytes over it, and tell what arrived, when and over which link.
+"""Create a test network, send known bytes, and report what arrived, when and over which link.
 
 Hosts are network namespaces: of this kernel, or of an emulated guest's, which has the bonding
-driver and whose time does not depend on how busy this machine is. Nothing of the host's own network
-is touched, and nothing is left.
+driver and whose time does not depend on the load of this machine. The host's own network is not
+changed, and nothing is left behind.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def task_of(chosen: MeasureParameters) -> Task:
-    """What is to be measured. Errors: UsageError where it is impossible."""
+    """The task that the parameters describe. Errors: UsageError if it is impossible."""
     import msgspec
 
     from aferir.aggregation.program import events_of

@@ -1,4 +1,4 @@
-"""What verbs of `aferir aggregate` take of a test network, besides what experiments say of it."""
+"""Parameters of a test network for verbs, besides those of experiments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say which way of using several links as one fits a network and its traffic, and why."""
+"""Advise which way of aggregating links fits a network and its traffic, and why."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Run a program of Open MPI over a test network whose links are used as one.
 
 Hosts are network namespaces of this kernel, or LXC containers that have joined those; ranks are
-shared out among them in blocks. What the program prints is printed. Nothing of the host's own
-network is touched, and nothing is left.
+distributed among them in blocks. The program's output is printed. The host's own network is not
+changed, and nothing is left behind.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run it once and print what it prints."""
+    """Run the program once and print its output."""
     import shutil
 
     from aferir.aggregation.places import here
@@ -79,9 +79,9 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def with_links(ran: Ran) -> str:
-    """The program's last line, an object in JSON, with `link_bytes`.
+    """The program's last line, a JSON object, with `link_bytes` added.
 
-    Errors: ProgramError where it is none.
+    Errors: ProgramError if that line is not a JSON object.
     """
     import msgspec
 

@@ -1,7 +1,7 @@
-"""Search for settings that keep balance-rr from sending again what has arrived already.
+"""Search for settings that keep balance-rr from retransmitting what has arrived already.
 
-Each change is tried alone on a test network; those that help are put together. What is found is
-printed with what it gained, as the commands that set it.
+Each change is tried alone on a test network; those that help are combined. The result is printed
+with its gain, as the commands that set it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Try all candidates and print what was gained."""
+    """Try all candidates and print the gain."""
     from aferir.aggregation.measure import Result, measure
     from aferir.aggregation.places import place, usual_kind
     from aferir.aggregation.traffic import PROGRAM, Task

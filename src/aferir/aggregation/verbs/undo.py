@@ -1,4 +1,4 @@
-"""Take back an aggregate that was applied, confirmed or not: addresses and routes as they were."""
+"""Undo an aggregate that was applied, confirmed or not; addresses and routes are restored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Undo it; exit code 1 where something resisted."""
+    """Undo the aggregate; exit code 1 if something could not be undone."""
     from aferir.aggregation import guard
 
     problems = guard.undo(options.name)

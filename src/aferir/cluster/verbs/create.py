@@ -1,6 +1,6 @@
-"""Make a cluster: a front end and workers with a network, a home and keys of their own.
+"""Create a cluster: a front end and workers with a network, a home and keys of their own.
 
-It stays until `aferir cluster destroy`, also when this command's terminal is closed.
+It exists until `aferir cluster destroy`, even if this command's terminal is closed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Make it, and start its watcher."""
+    """Create the cluster, and start its watcher."""
     import time
 
     from aferir.cluster import manager, packaging, watch
@@ -74,9 +74,9 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def wanted(options: argparse.Namespace) -> Description:
-    """What the file says, changed by what the command line says.
+    """The description in the file, overridden by options of the command line.
 
-    Errors: UsageError where either cannot be understood.
+    Errors: UsageError if either is invalid.
     """
     import msgspec
 

@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Remove each."""
+    """Remove each cluster."""
     from aferir.cluster import manager
 
     for name in options.name:

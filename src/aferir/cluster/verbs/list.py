@@ -1,4 +1,4 @@
-"""All clusters of this machine, one a line."""
+"""List all clusters of this machine, one per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print them."""
+    """Print the list."""
     import json
 
     from aferir.cluster import storing

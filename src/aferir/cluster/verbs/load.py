@@ -1,6 +1,6 @@
-"""Make a cluster from an OVA file, after checking that it is whole and unchanged.
+"""Create a cluster from an OVA file, after checking that it is complete and unchanged.
 
-Where guests cannot run a saved cluster of them is loaded as containers.
+If guests cannot run here, a saved cluster of guests is loaded as containers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Load it, and start its watcher."""
+    """Load the cluster, and start its watcher."""
     from aferir.cluster import packaging, watch
 
     state = packaging.load(

@@ -1,6 +1,6 @@
-"""Let nodes of a cluster run on chosen CPUs of the host alone, from now on; or say on which.
+"""Restrict nodes of a cluster to chosen CPUs of the host; or advise on which.
 
-Without a placement nothing is changed: it prints the one that is advised, and why.
+Without a placement nothing is changed: the advised one is printed, with its reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Pin each, or say what is advised."""
+    """Pin the nodes, or print the advice."""
     from aferir.cluster import manager
 
     if options.placement and options.advised:
@@ -47,7 +47,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _parse(text: str) -> tuple[str, tuple[int, ...]]:
-    """`node1=0,2-3` as a name and CPUs. Errors: UsageError."""
+    """A node's name and CPUs from `node1=0,2-3`. Errors: UsageError if it is malformed."""
     name, _, cpus = text.partition("=")
     found: list[int] = []
     try:

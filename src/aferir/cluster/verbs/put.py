@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Copy each."""
+    """Copy each file."""
     from aferir.cluster import files, storing
 
     with storing.locked(options.name):

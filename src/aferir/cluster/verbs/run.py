@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run it; its exit code, 128 + N where signal N ended it."""
+    """Run the command; returns its exit code, or 128 + N if signal N ended it."""
     import signal
 
     from aferir.cluster import running

@@ -1,6 +1,6 @@
-"""Write a cluster to one file, an OVA, that `load` makes it from again, here or elsewhere.
+"""Save a cluster to one file, an OVA, from which `load` creates it again, here or elsewhere.
 
-The cluster stands still meanwhile and goes on afterwards.
+The cluster is paused meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Save it."""
+    """Save the cluster."""
     from aferir.cluster import packaging
 
     packaging.save(options.name, options.file, lambda text: print(text, file=sys.stderr))

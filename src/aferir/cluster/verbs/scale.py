@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Scale it."""
+    """Scale the cluster."""
     from aferir.cluster import manager
 
     manager.scale(options.name, options.nodes)

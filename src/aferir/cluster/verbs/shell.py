@@ -1,4 +1,4 @@
-"""A shell on a cluster's front end, with your terminal."""
+"""Open a shell on a cluster's front end, with your terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Become the shell: the terminal is the user's."""
+    """Execute the shell in place of this process, so that it has the terminal."""
     from aferir.cluster import running
 
     command = running.shell_command(options.name, root=options.root, node=options.node)

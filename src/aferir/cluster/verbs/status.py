@@ -1,4 +1,4 @@
-"""What a cluster is, which of its nodes run, and what its watcher has mended."""
+"""Show a cluster, which of its nodes run, and which its watcher has replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print it; exit code 1 where a node does not run."""
+    """Print the status; exit code 1 if a node does not run."""
     from aferir.cluster import storing
 
     state = storing.read(options.name)
@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def described(state: State) -> dict[str, Any]:
-    """The cluster as JSON has it."""
+    """The status as values for JSON."""
     from aferir.cluster import manager, storing, watch
 
     asked = state.description
@@ -60,7 +60,7 @@ def described(state: State) -> dict[str, Any]:
 
 
 def print_json(state: State) -> None:
-    """All of it on one line."""
+    """Print the status as one line of JSON."""
     import json
 
     print(json.dumps(described(state)))

@@ -1,4 +1,4 @@
-"""Start what does not run of a cluster: all of it after a reboot of the host."""
+"""Start nodes of a cluster that do not run; after a reboot of the host, all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Start it, and its watcher."""
+    """Start the nodes, and the watcher."""
     from aferir.cluster import manager, watch
 
     _, started = manager.repair(options.name)

@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Watch until the cluster is gone."""
+    """Watch until the cluster is removed."""
     import os
     import signal
 
