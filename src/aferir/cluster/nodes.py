@@ -82,7 +82,7 @@ def keeps_disk(description: Description, node: Node) -> bool:
 
 
 def make_folders(place: Place, node: Node, folder: Path) -> Path:
-    """Create `folder` for the node's files, and the folder that it writes to; returns the latter."""
+    """Create `folder` for the node's files, and the folder that it writes to; returns that."""
     umask.everybody_reads()
     folder.mkdir(parents=True)
     folder.chmod(0o700)

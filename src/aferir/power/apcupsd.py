@@ -1,6 +1,6 @@
 """apcupsd: a UPS through its network information server (apcupsd manual, NIS network protocol).
 
-Each record is two bytes of length, high one first, and so much text; one of length 0 ends the list.
+Each record is a length of two bytes, big-endian, and that much text; length 0 ends the list.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Apcupsd:
         self._fetch = fetch or (lambda: _fetch(host, port))
 
     def describe(self) -> Description:
-        """Resolution: of the load in percent, of the device's nominal power."""
+        """Description of the UPS; its resolution follows from that of the load in percent."""
         found = told(_variables(parse_status(self._fetch())), self._nominal)
         return Description(
             name=self._name,
@@ -45,7 +45,7 @@ class Apcupsd:
         )
 
     def read(self) -> Reading:
-        """Load times nominal power. Errors: PowerError, with what is missing."""
+        """Load times nominal power. Errors: PowerError that says what is missing."""
         status = parse_status(self._fetch())
         found = told(_variables(status), self._nominal)
         lost = [word for word in _LOST if word in status.get("STATUS", "")]
@@ -69,16 +69,16 @@ _NAMES = {
     "OUTCURNT": "output.current",
     "OUTPUTV": "output.voltage",
 }
-"""Of apcupsd, and the same by NUT."""
+"""apcupsd's names of variables to those of NUT."""
 
 
 def _variables(status: Mapping[str, str]) -> dict[str, str]:
-    """Its figures by NUT's names, without their units."""
+    """Figures of apcupsd by NUT's names, without units."""
     return {name: status[key].split(" ")[0] for key, name in _NAMES.items() if status.get(key)}
 
 
 def parse_status(text: str) -> dict[str, str]:
-    """Lines such as `LOADPCT  : 33.0 Percent`. Errors: PowerError where none is one."""
+    """Parse lines like `LOADPCT : 33.0 Percent`. Errors: PowerError if there is no status."""
     found = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")
@@ -90,7 +90,7 @@ def parse_status(text: str) -> dict[str, str]:
 
 
 def unframe(received: bytes) -> str | None:
-    """The text of all records; None while the end is still to come."""
+    """Text of all records; None if the end has not been received yet."""
     place, text = 0, b""
     while place + 2 <= len(received):
         length = int.from_bytes(received[place : place + 2], "big")

@@ -1,4 +1,4 @@
-"""Which source of power is asked for, and how each kind of meter is written and made.
+"""Notation of power sources: how each kind of meter is written, parsed and created.
 
 A new meter is a file with a `METER` and a line in `aferir.power.sources`.
 """
@@ -22,47 +22,49 @@ _NOMINAL = re.compile(r"\?nominal=(\d{1,9}(?:\.\d{1,3})?)(k)?(W|VA)?(?=@|$)")
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows a meter's name, as far as the meter has it."""
+    """What follows a meter's name; each meter uses some of the fields."""
 
     what: str = ""
-    """Which one of several: a chip, a UPS, an object identifier, a file."""
+    """Selects one of several: a chip, a UPS, an object identifier, a file."""
     host: str = ""
     port: int = 0
-    """0: the usual one."""
+    """Port; 0: the default one."""
     scale: float = 1.0
-    """Watts in one unit of the value."""
+    """Watts per unit of the value."""
     nominal: Nominal | None = None
-    """What a UPS is made for, where it does not say so itself."""
+    """Nominal power of a UPS that does not report it."""
 
 
 class Meter(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of source of power."""
+    """A kind of power source."""
 
     name: str
     form: str
-    """How it is written, for people: `nut:UPS[@HOST[:PORT]]`."""
+    """Notation for people: `nut:UPS[@HOST[:PORT]]`."""
     pattern: str
-    """What may follow the name, colon and all, as far as a regular expression tells."""
+    """Regular expression for what may follow the name, including the colon; it may accept too
+    much."""
     parse: Callable[[str], Place]
-    """Reads what follows the colon, empty where there is none. Errors: ValueError in words."""
+    """Parses what follows the colon, "" if there is nothing. Errors: ValueError that says what is
+    wrong."""
     make: Callable[[Place, str], Source]
-    """Makes the source; the text is SNMP's password. Errors: PowerError."""
+    """Creates the source; the text is SNMP's community. Errors: PowerError."""
 
 
 def nothing(written: str) -> Place:
-    """Read what follows a meter of which there is one."""
+    """Parse what follows a meter of which there is only one. Errors: ValueError if not empty."""
     if written:
         raise ValueError("has something behind its name, where there is only one")
     return Place()
 
 
 def what(written: str) -> Place:
-    """Read which one it is; empty for the first."""
+    """Parse a name that selects one; "" selects the first."""
     return Place(what=written)
 
 
 def address(written: str) -> Place:
-    """Read HOST[:PORT][?nominal=WATTS]; empty for this host. IPv6: `::1`, `[::1]`, `[::1]:3493`."""
+    """Parse HOST[:PORT][?nominal=WATTS]; "" is this host. IPv6: `::1`, `[::1]`, `[::1]:3493`."""
     written, nominal = _nominal(written)
     found = _HOST.fullmatch(written)
     if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
@@ -74,13 +76,13 @@ def address(written: str) -> Place:
 
 
 def printed(host: str, port: int = 0) -> str:
-    """HOST:PORT, an IPv6 address in brackets."""
+    """HOST:PORT, with an IPv6 address in brackets."""
     name = f"[{host}]" if ":" in host else host
     return f"{name}:{port}" if port else name
 
 
 def what_there(written: str) -> Place:
-    """Read WHAT[*SCALE][?nominal=WATTS][@HOST[:PORT]]."""
+    """Parse WHAT[*SCALE][?nominal=WATTS][@HOST[:PORT]]."""
     written, nominal = _nominal(written)
     name, _, where = written.partition("@")
     name, star, scale = name.partition("*")
@@ -92,7 +94,7 @@ def what_there(written: str) -> Place:
 
 
 def _nominal(written: str) -> tuple[str, Nominal | None]:
-    """What is written without its nominal power, and that."""
+    """The text without its nominal power, and that power."""
     found = _NOMINAL.search(written)
     if found is None:
         return written, None

@@ -1,4 +1,4 @@
-"""What a source of power is, and what it says of itself."""
+"""The Protocol of power sources, their descriptions and readings."""
 
 from __future__ import annotations
 
@@ -11,41 +11,42 @@ import msgspec
 from aferir.errors import AferirError
 
 _NEAR_END = 0.5
-"""Share of a counter's range, below which it was reset and did not pass its end."""
+"""Share of a counter's range below which a decrease is a reset, and not a wrap-around."""
 
 Fetch = Callable[[], str]
-"""Asks the device: text as it comes. Errors: as in `Source.read`."""
+"""Requests text from the device. Errors: as for `Source.read`."""
 
 
 class PowerError(AferirError):
-    """A source of power does not answer, or answers nonsense."""
+    """A power source does not answer, or its answer is invalid."""
 
     exit_code = 4
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What a source's readings are worth."""
+    """Properties of a source's readings."""
 
     name: str
-    """As it was asked for: `rapl`, `nut:ups@127.0.0.1:3493`."""
+    """Name as given by the user: `rapl`, `nut:ups@127.0.0.1:3493`."""
     scope: str
-    """Whose power: `server`, `processor package`, `outlet`, ..."""
+    """What the power is that of: `server`, `processor package`, `outlet`, ..."""
     resolution_w: float = 0.0
-    """Step between readings; 0: not known, or none."""
+    """Resolution of readings in watts; 0: unknown, or continuous."""
     period_s: float = 1.0
-    """How often it has something new."""
+    """Seconds between updates."""
     accuracy: float = 0.0
-    """Relative, as its maker says; 0: not known."""
+    """Relative accuracy according to the manufacturer; 0: unknown."""
     most_w: float = math.inf
-    """No reading above this can be true."""
+    """Upper limit in watts; a reading above it is impossible."""
     least_w: float = 0.0
-    """No reading below this can be true: that of a whole server, say."""
+    """Lower limit in watts, for example that of a whole server; a reading below it is
+    impossible."""
     assumption: str = ""
-    """What was taken for granted, e.g. a power factor."""
+    """Assumption behind the readings, such as a power factor."""
 
 
 def worth(device: Description, mean_w: float) -> str:
-    """What a mean of its readings is uncertain by, and what was assumed; empty: no idea."""
+    """Uncertainties and assumptions of a mean of readings; "" if none are known."""
     said = []
     if device.resolution_w:
         said.append(f"steps of {device.resolution_w:.3g} W")
@@ -57,44 +58,44 @@ def worth(device: Description, mean_w: float) -> str:
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer of a source; what it does not know is None."""
+    """One reading; what the source does not report is None."""
 
     power_w: float | None = None
     energy_j: float | None = None
-    """Energy of a counter that only rises, until it starts again after `wraps_j`."""
+    """Counter of energy, which rises until it wraps around at `wraps_j`."""
     wraps_j: float = math.inf
     apparent_va: float | None = None
     doubt: str = ""
-    """Why its own other figures say that this cannot be its power."""
+    """Why the device's other figures contradict this power; "" if they do not."""
     stale: str = ""
-    """Why the device itself says that this is no fresh reading."""
+    """Why this is not a fresh reading, according to the device; "" if it is."""
 
 
 class Source(Protocol):
-    """One device. It is asked by `read`; the arithmetic on what it says is apart."""
+    """One device, which `read` queries; arithmetic on its readings is separate."""
 
     def describe(self) -> Description:
-        """What the readings are worth. Errors: PowerError, MissingError."""
+        """Properties of the readings. Errors: PowerError, MissingError."""
         ...
 
     def read(self) -> Reading:
-        """Ask the device. Errors: PowerError, MissingError where it is gone."""
+        """Query the device. Errors: PowerError, MissingError if it is gone."""
         ...
 
 
 class Counter(msgspec.Struct, frozen=True):
-    """A reading and when it was taken, seconds of a clock that does not step."""
+    """A reading and its time, in seconds on a monotonic clock."""
 
     at_s: float
     reading: Reading
 
 
 def power_between(before: Counter, after: Counter, most_w: float = math.inf) -> float | None:
-    """Mean power in watts: what the device says, or the rise of its counter over the time.
+    """Mean power in watts: the device's own value, or the increase of its counter per second.
 
-    A counter that is less than it was has passed its end, or else was reset: that it has where
-    more than `most_w` would have flowed until its end. None where it was reset, no time passed, or
-    neither is there.
+    A counter that has decreased has wrapped around or was reset; it was reset if a wrap-around
+    would imply more than `most_w`. None if it was reset, no time has passed, or neither value is
+    available.
     """
     if after.reading.power_w is not None:
         return after.reading.power_w

@@ -1,4 +1,4 @@
-"""What a machine draws from its battery (Documentation/ABI/testing/sysfs-class-power)."""
+"""Power drawn from a battery (Documentation/ABI/testing/sysfs-class-power)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MICRO = 1e-6
 
 
 class Battery:
-    """One battery: of that name, or the first; a reading counts while it is being drained."""
+    """The battery of that name, or the first; readings are valid while it discharges."""
 
     def __init__(self, name: str = "", supplies: Path = SUPPLIES) -> None:
         self._name = name
         self._supplies = supplies
 
     def describe(self) -> Description:
-        """Firmware has something new every few seconds."""
+        """Description of the battery; its firmware updates values every few seconds."""
         folder = self._folder()
         return Description(name=f"battery:{folder.name}", scope="the whole machine", period_s=5.0)
 
     def read(self) -> Reading:
-        """Read its power, or current times voltage where it does not tell that."""
+        """Read its power, or current times voltage if it does not report power."""
         folder = self._folder()
         raw = number(folder / "power_now")
         watts, unknown = raw * _MICRO, math.isfinite(raw) and is_unknown(abs(raw), least=1000)

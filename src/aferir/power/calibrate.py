@@ -1,4 +1,4 @@
-"""The busy and the idle run: power at several levels of load (Dutra 2015, 5.5)."""
+"""Calibration of a power model: power at several levels of load (Dutra 2015, 5.5)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aferir.power.watch import watch
 
 _SPIN = "while True: pass"
 _SETTLE = 0.2
-"""Share of a level that is not looked at: fans, voltages and averages follow."""
+"""Share of each level's time that is discarded while fans, voltages and averages settle."""
 
 
 def measure(
@@ -29,9 +29,9 @@ def measure(
     note: Callable[[str], None],
     stat: Path = Path("/proc/stat"),
 ) -> PowerModel:
-    """Mean power and utilisation with 0 to all processors busy, and the model through them.
+    """Measure power and utilisation with 0 to all CPUs busy, and fit a model.
 
-    Errors: PowerError where a level had no reading that could be believed.
+    Errors: PowerError if a level had no valid reading.
     """
     cpus = sorted(os.sched_getaffinity(0))
     counts = sorted({round(c) for c in np.linspace(0, len(cpus), levels)})
@@ -56,7 +56,7 @@ def measure(
 
 @contextmanager
 def spinning(cpus: list[int]) -> Iterator[None]:
-    """Keep these processors busy, each by a program of its own; none outlives this process."""
+    """Keep these CPUs busy, each by a process of its own; none outlives this process."""
     children = [process.start([sys.executable, "-c", _SPIN], cpus=[cpu]) for cpu in cpus]
     try:
         yield

@@ -1,4 +1,4 @@
-"""Which readings cannot be true."""
+"""Detects impossible readings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from aferir.power.base import Description, Reading
 from aferir.power.unknown import is_unknown
 
 MOST_W = 1e5
-"""What all servers of a room take; no figure of a server is above it."""
+"""Upper limit in watts of any source: more than a room of servers takes."""
 _ROUNDING = 1.02
-"""Watts and volt-amperes are rounded apart."""
+"""Tolerance for watts and volt-amperes that are rounded separately."""
 
 
 def refusal(power_w: float | None, reading: Reading, device: Description) -> str:
-    """Why this reading is not to be believed; empty where it may be."""
+    """Why this reading is impossible; "" if it is plausible."""
     return next(_reasons(power_w, reading, device), "")
 
 

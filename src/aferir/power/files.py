@@ -1,4 +1,4 @@
-"""Small files of the kernel in which a device says one thing each."""
+"""Reads small files of the kernel that contain one value each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def number(path: Path) -> float:
-    """Read a number; not a number where there is none."""
+    """Read a number; NaN if there is none."""
     try:
         return float(text(path))
     except ValueError:
@@ -15,7 +15,7 @@ def number(path: Path) -> float:
 
 
 def text(path: Path) -> str:
-    """Read a line; empty where there is no such file, or it may not be read."""
+    """Read a line; "" if the file does not exist or cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

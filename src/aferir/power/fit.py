@@ -1,4 +1,4 @@
-"""The model of a server's power that fits what was measured."""
+"""Fits a model of a server's power to measurements."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ LARGEST_BEND = 3.0
 
 
 def fit(points: Sequence[tuple[float, float]]) -> PowerModel:
-    """The model through (utilisation, watts), its bend only where three utilisations tell of it.
+    """Fit a model through (utilisation, watts), with a bend if there are three utilisations.
 
-    Errors: PowerError where they are fewer than two apart, or power falls with use.
+    Errors: PowerError if the utilisations are too few or too close, or power falls with
+    utilisation.
     """
     used = np.asarray([u for u, _ in points], dtype=float)
     watts = np.asarray([w for _, w in points], dtype=float)

@@ -16,14 +16,14 @@ _MICRO = 1e-6
 
 
 class Hwmon:
-    """The first power input of a chip: of that name, or of the first that has one; microwatts."""
+    """First power input of the chip of that name, or of the first that has one; in microwatts."""
 
     def __init__(self, chip: str = "", chips: Path = CHIPS) -> None:
         self._chip = chip
         self._chips = chips
 
     def describe(self) -> Description:
-        """`power1_max` bounds it; its averaging interval, where it has one, is its period."""
+        """Description of the input, with the chip's limits, accuracy and averaging interval."""
         path = self._input()
         interval_ms = number(path.with_name("power1_average_interval"))
         return Description(
@@ -35,7 +35,7 @@ class Hwmon:
         )
 
     def read(self) -> Reading:
-        """The input now, or its average where that is all there is."""
+        """The present input, or its average if that is all there is."""
         raw = number(self._input())
         if not math.isfinite(raw):
             raise PowerError("the power sensor cannot be read", remedy="see `sensors -u`")
@@ -54,9 +54,9 @@ class Hwmon:
 
 
 def accuracy(said: str) -> float:
-    """Relative error, from the accuracy that a chip says: `95.0%` is within a twentieth.
+    """Relative error from a chip's accuracy: `95.0%` means within 5 %.
 
-    Below a half it is the error itself. 0 where it says nothing that can be read.
+    A value below a half is the error itself. 0 if the text cannot be parsed.
     """
     try:
         share = float(said.strip().rstrip("%").rstrip()) / 100
@@ -68,7 +68,7 @@ def accuracy(said: str) -> float:
 
 
 def _most_watts(path: Path) -> float:
-    """Twice the largest of its limits: they may be those of an alarm, or of what it is made for."""
+    """Twice the largest limit, as limits may be those of an alarm or nominal ones."""
     limits = [
         limit
         for name in ("max", "crit", "cap_max", "rated_max")

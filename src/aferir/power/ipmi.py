@@ -15,7 +15,7 @@ _STATE = re.compile(r"^\s*Power reading state is:\s+(\w+)", re.MULTILINE)
 _PERIOD = re.compile(r"^\s*Sampling period:\s+0*(\d+) (Milli)?[Ss]econds", re.MULTILINE)
 _TIMEOUT_S = 10.0
 _NOT_ACTIVATED = "that its reading is live, which it calls not activated"
-"""Controllers with OpenBMC say so of each reading."""
+"""Assumption about controllers with OpenBMC, which report each live reading as not activated."""
 
 
 class Ipmi:
@@ -25,7 +25,7 @@ class Ipmi:
         self._fetch = fetch or _fetch
 
     def describe(self) -> Description:
-        """It samples by itself; how often is what it says."""
+        """Description of the controller, with the sampling period that it reports."""
         text = self._fetch()
         period, state = _PERIOD.search(text), _STATE.search(text)
         scale = 1e-3 if period and period[2] else 1.0

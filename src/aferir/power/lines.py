@@ -1,4 +1,4 @@
-"""Asking a daemon over TCP, within a time and a size."""
+"""Requests to a daemon over TCP, limited in time and size."""
 
 from __future__ import annotations
 

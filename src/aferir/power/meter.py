@@ -1,4 +1,4 @@
-"""What a piece of work takes, by one source of power that is read beside it."""
+"""Measures the energy of a piece of work by one power source that is read meanwhile."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ _END_S = 30.0
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """What the work alone took."""
+    """Power and energy of the work alone."""
 
     seconds: float
     at_s: tuple[float, ...] = ()
-    """Time of each reading that was believed, since the work began."""
+    """Time of each valid reading, in seconds since the work began."""
     power_w: tuple[float, ...] = ()
     description: Description | None = None
-    """What the figures are worth; None where the source did not say."""
+    """Properties of the readings; None if the source did not describe itself."""
     refused: dict[str, int] = {}
-    """Readings that were not believed, by the reason, from before the work on."""
+    """Number of refused readings by reason, including those before the work."""
 
     @property
     def mean_w(self) -> float | None:
-        """None where nothing was believed."""
+        """Mean power in watts; None without a valid reading."""
         return sum(self.power_w) / len(self.power_w) if self.power_w else None
 
     @property
     def energy_j(self) -> float | None:
-        """Mean power over the whole time; None where nothing was believed."""
+        """Mean power times duration, in joules; None without a valid reading."""
         return None if self.mean_w is None else self.mean_w * self.seconds
 
 
 class Meter:
-    """Reads a source from its beginning on, in a thread: one born where the source can be reached.
+    """Reads a source in a thread, which must start where the source can be reached.
 
     Without a source it does nothing.
     """
 
     def __init__(self, source: Source | None) -> None:
         self.taken: Taken | None = None
-        """After `counting`."""
+        """Result of `counting`."""
         self._source = source
         self._over = threading.Event()
         self._watched: list[Watched] = []
@@ -70,14 +70,14 @@ class Meter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End, also where nothing was counted."""
+        """Stop reading, even if nothing was counted."""
         self._over.set()
         if self._source is not None:
             self._thread.join(_END_S)
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[None]:
-        """Around the work; one last reading is made at its end."""
+        """Count the energy of the work in this context; one last reading is taken at its end."""
         first_s = time.monotonic()
         yield
         last_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""Power of a server from how busy its cores are, where nothing measures it.
+"""Power of a server computed from its utilisation, if nothing measures it.
 
 P(u) = idle + (peak - idle) * u, or with the calibrated bend r of Fan, Weber and Barroso ("Power
 Provisioning for a Warehouse-sized Computer", ISCA 2007): idle + (peak - idle) * (2u - u^r).
@@ -16,24 +16,24 @@ from aferir.power.base import Description, PowerError, Reading
 
 
 class PowerModel(msgspec.Struct, frozen=True, kw_only=True):
-    """Watts of a server by the share of its processors' time that is used."""
+    """Power of a server in watts as a function of its utilisation."""
 
     peak_w: float
     idle_w: float
     bend: float | None = None
-    """r, above 1; None: a straight line."""
+    """Exponent r, above 1; None: a straight line."""
     error_w: float = 0.0
-    """Standard deviation of what it was fitted to; 0 where it was not."""
+    """Standard deviation of the fit's residuals in watts; 0 if the model was not fitted."""
 
     def at(self, utilisation: float) -> float:
-        """Watts at a utilisation of 0 to 1."""
+        """Watts at a utilisation from 0 to 1."""
         u = min(max(utilisation, 0.0), 1.0)
         shape = u if self.bend is None else 2 * u - u**self.bend
         return self.idle_w + (self.peak_w - self.idle_w) * shape
 
 
 def load(path: Path) -> PowerModel:
-    """A model that `aferir power calibrate` wrote. Errors: PowerError."""
+    """A model that `aferir power calibrate` wrote. Errors: PowerError if it cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=PowerModel)
     except (OSError, msgspec.MsgspecError) as error:
@@ -41,7 +41,7 @@ def load(path: Path) -> PowerModel:
 
 
 class Modelled:
-    """The model as a source: the utilisation since it was last asked, of the whole machine."""
+    """The model as a source, from the whole machine's utilisation since the previous reading."""
 
     def __init__(self, model: PowerModel, stat: Path = Path("/proc/stat")) -> None:
         self._model = model
@@ -49,7 +49,7 @@ class Modelled:
         self._before = self._look()
 
     def describe(self) -> Description:
-        """Its accuracy is that of its fit."""
+        """Description of the model, with the accuracy of its fit."""
         model = self._model
         return Description(
             name="model",
@@ -60,7 +60,7 @@ class Modelled:
         )
 
     def read(self) -> Reading:
-        """Watts at the utilisation since the last reading; stale where no tick passed."""
+        """Watts at the utilisation since the last reading; stale if no tick has passed."""
         now = self._look()
         share = busy_share(self._before, now)
         if math.isnan(share):
@@ -73,9 +73,9 @@ class Modelled:
 
 
 def busy_share(before: str, after: str) -> float:
-    """Share of all processors' time that was used between two looks at /proc/stat (proc(5)).
+    """Share of CPU time that was used between two snapshots of /proc/stat (proc(5)).
 
-    Guest time is in user time already. NaN where no tick passed.
+    User time includes guest time. NaN if no tick has passed.
     """
     ticks = [
         [int(field) for field in text.splitlines()[0].split()[1:9]] for text in (before, after)
@@ -86,7 +86,7 @@ def busy_share(before: str, after: str) -> float:
 
 
 def model_of(peak_w: float, idle_fraction: float) -> PowerModel:
-    """A model from a data sheet. Errors: PowerError where that is none."""
+    """A model from a data sheet. Errors: PowerError if the values are impossible."""
     if not (math.isfinite(peak_w) and peak_w > 0 and 0 <= idle_fraction < 1):
         raise PowerError(
             f"no server takes {peak_w:g} W busy and {idle_fraction:g} of it idle",

@@ -16,7 +16,7 @@ _UPS = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class Nut:
-    """One UPS of one upsd. What it feeds beyond the server is in its power, too."""
+    """One UPS of one upsd. Its power includes everything that it feeds besides the server."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Nut:
         self._fetch = fetch or (lambda: _fetch(ups, host, port))
 
     def describe(self) -> Description:
-        """Resolution: of the figure that it gives power by."""
+        """Description of the UPS, with the resolution of the figure from which power is derived."""
         variables = parse_list(self._fetch())
         found = told(variables, self._nominal)
         return Description(
@@ -49,7 +49,7 @@ class Nut:
         )
 
     def read(self) -> Reading:
-        """Whichever figures tell its power. Errors: PowerError, with what is missing."""
+        """Power from whichever figures there are. Errors: PowerError that says what is missing."""
         variables = parse_list(self._fetch())
         found = told(variables, self._nominal)
         status = variables.get("ups.status", "").split()
@@ -72,7 +72,7 @@ def _lacking(found: Told, ups: str) -> PowerError:
 
 
 def parse_list(text: str) -> dict[str, str]:
-    """Variables of `LIST VAR`. Errors: PowerError where upsd says ERR, or the list is cut."""
+    """Variables of `LIST VAR`. Errors: PowerError if upsd answers ERR, or the list is truncated."""
     variables = {}
     lines = text.splitlines()
     error = next((line for line in lines if line.startswith("ERR ")), "")

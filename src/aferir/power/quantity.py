@@ -1,4 +1,4 @@
-"""A number with its unit as meters print it: `324`, `"324"`, `Gauge32: 324`, `0.32 kW`."""
+"""Parses a number with its unit as meters print it: `324`, `"324"`, `Gauge32: 324`, `0.32 kW`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _POWERS |= {"tenths of watts": 0.1, "deciwatts": 0.1, "1/10 w": 0.1, "milliwatts
 
 
 def power(text: str) -> tuple[float, float]:
-    """The number as it is printed, and watts in one of its unit. Errors: ValueError in words."""
+    """The number as printed, and watts per its unit. Errors: ValueError that says what is wrong."""
     inside = text.strip().strip('"')
     typed = _TYPED.match(inside)
     inside = inside[typed.end() :].strip().strip('"') if typed else inside
@@ -27,7 +27,7 @@ def power(text: str) -> tuple[float, float]:
 
 
 def step(text: str) -> float:
-    """One in the last place that is printed; zeros at the end are taken for mere form."""
+    """Resolution of a printed number: one in its last place, without trailing zeros."""
     number = re.match(r"\s*-?\d*(?:\.(\d*))?", text)
     decimals = (number[1] or "").rstrip("0") if number else ""
     return 10.0 ** -len(decimals)

@@ -14,17 +14,17 @@ from aferir.power.unknown import is_unknown
 ZONES = Path("/sys/class/powercap")
 _MICRO = 1e-6
 _MOST_W = 2000.0
-"""The most power of one package: some firmware has limits of millions of watts."""
+"""Largest power of one package in watts; some firmware has limits of millions of watts."""
 
 
 class Rapl:
-    """All packages together; their DRAM only where it is a zone of its own within them."""
+    """All packages together; DRAM is included only if it is part of the package."""
 
     def __init__(self, zones: Path = ZONES) -> None:
         self._zones = zones
 
     def describe(self) -> Description:
-        """Resolution: one microjoule a look; the counter itself moves every millisecond."""
+        """Description of the counters, which are updated every millisecond."""
         packages = self._packages()
         most = sum(_most_watts(package) for package in packages)
         return Description(
@@ -35,7 +35,7 @@ class Rapl:
         )
 
     def read(self) -> Reading:
-        """The sum of the packages' counters."""
+        """Sum of the packages' counters."""
         packages = self._packages()
         return Reading(
             energy_j=sum(_number(p / "energy_uj") for p in packages) * _MICRO,
@@ -43,7 +43,7 @@ class Rapl:
         )
 
     def _packages(self) -> list[Path]:
-        """Zones such as `intel-rapl:0`, not their parts such as `intel-rapl:0:1`."""
+        """Zones of packages such as `intel-rapl:0`, without subzones such as `intel-rapl:0:1`."""
         found = sorted(p for p in self._zones.glob("*-rapl:*") if p.name.count(":") == 1)
         found = [p for p in found if text(p / "name").startswith("package")]
         if not found:
@@ -55,11 +55,10 @@ class Rapl:
 
 
 def _most_watts(package: Path) -> float:
-    """Twice the largest limit of power that the firmware enforces, and what its makers name.
+    """Twice the largest power limit of the firmware or the manufacturer.
 
-    Turbo goes to the short-term limit for seconds, and above it for a moment: the maximum that
-    some name is that of the long-term limit alone. A package without limits has no bound but
-    that of all processors.
+    Turbo runs at the short-term limit for seconds, and briefly above it; the manufacturer's maximum
+    may be that of the long-term limit only. A package without limits is only bounded by `_MOST_W`.
     """
     limits = [
         float(said)

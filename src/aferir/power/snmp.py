@@ -1,4 +1,4 @@
-"""A metered outlet or PDU by SNMP version 2c: one number under a name of its maker's choice."""
+"""A metered outlet or PDU by SNMP version 2c: one number with the maker's identifier."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMEOUT_S = 10.0
 
 
 class Snmp:
-    """Watts = the number at `oid` times `scale`. Needs snmpget (Debian: snmp)."""
+    """Watts as the number at `oid` times `scale`. Needs snmpget (Debian: snmp)."""
 
     def __init__(
         self,
@@ -36,13 +36,13 @@ class Snmp:
         self._fetch = fetch or (lambda: _fetch(address, oid, community))
 
     def describe(self) -> Description:
-        """What the number's steps are worth in watts."""
+        """Description of the outlet; its resolution is one step of the number in watts."""
         return Description(
             name=self._name, scope="outlet", resolution_w=abs(self._scale), least_w=1.0
         )
 
     def read(self) -> Reading:
-        """Errors: PowerError where there is no such object, or no number."""
+        """Read the number. Errors: PowerError if there is no such object, or it is not a number."""
         text = self._fetch()
         try:
             value, unit_w = power(text)
@@ -59,9 +59,9 @@ class Snmp:
 
 
 def command(address: str, oid: str, community: str) -> list[str]:
-    """What asks; whatever MIBs this machine has, the answer is the bare number.
+    """Command line of the query, whose output is the bare number with any MIBs installed.
 
-    `-m ""`: no MIB, and with it no unit and no name for a number; snmpcmd(1).
+    `-m ""` loads no MIB, which would add units or names to the number; snmpcmd(1).
     """
     words = ["snmpget", "-v2c", "-c", community, "-t", "2", "-r", "1", "-m", "", "-M", ""]
     return [*words, "-Oqv", "-On", "-OU", address, oid]
@@ -72,7 +72,7 @@ def _fetch(address: str, oid: str, community: str) -> str:
 
 
 def agent(host: str, port: int) -> str:
-    """The address in the words of net-snmp, which takes a bare one for IPv4 (snmpcmd(1))."""
+    """The address in net-snmp's notation, which takes a bare one for IPv4 (snmpcmd(1))."""
     return f"udp6:{printed(host, port)}" if ":" in host else printed(host, port)
 
 

@@ -1,4 +1,4 @@
-"""Sources by the names that a user gives them: `rapl`, `nut:ups@10.0.0.3`, `model:FILE`."""
+"""Sources by the names that a user writes: `rapl`, `nut:ups@10.0.0.3`, `model:FILE`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ METERS: dict[str, Meter] = {
 }
 FORMS = tuple(meter.form for meter in METERS.values())
 PATTERN = f"^({'|'.join(meter.name + meter.pattern for meter in METERS.values())})$"
-"""A pattern of all forms, as far as a regular expression tells them."""
+"""Regular expression of all notations; it may accept too much."""
 
 
 class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for the power, and where."""
+    """A power source as the user named it."""
 
     kind: str
     """Name of one of `METERS`."""
@@ -36,7 +36,7 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, written: str) -> PowerSource:
-        """One of FORMS. Errors: ValueError in words."""
+        """Parse one of FORMS. Errors: ValueError that says what is wrong."""
         kind, _, rest = written.partition(":")
         kind, query, given = kind.partition("?")
         rest += query + given
@@ -45,7 +45,7 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
         return cls(kind=kind, place=METERS[kind].parse(rest))
 
     def __str__(self) -> str:
-        """As it is written."""
+        """The source in the user's notation."""
         place = self.place
         what = place.what if place.scale == 1.0 else f"{place.what}*{place.scale:g}"
         made = place.nominal
@@ -56,7 +56,7 @@ class PowerSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def source(text: str, *, community: str = "public") -> Source:
-    """The source called so, in one of FORMS. Errors: as of `made_of`, and UsageError."""
+    """The source of that name, in one of FORMS. Errors: those of `made_of`, and UsageError."""
     try:
         return made_of(PowerSource.parse(text), community=community)
     except ValueError as error:
@@ -64,9 +64,9 @@ def source(text: str, *, community: str = "public") -> Source:
 
 
 def made_of(wanted: PowerSource, *, community: str = "public") -> Source:
-    """What is asked for the power.
+    """Create a source.
 
-    `community` is SNMP's password: from the environment, never from a name that is printed.
-    Errors: PowerError where the model's file is none.
+    `community` is SNMP's password: it comes from the environment, not from a name that is printed.
+    Errors: PowerError if the file of a model is invalid.
     """
     return METERS[wanted.kind].make(wanted.place, community)

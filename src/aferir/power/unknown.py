@@ -1,4 +1,4 @@
-"""Numbers by which devices say `unknown`: all bits of a register, before anybody scales it."""
+"""Numbers by which devices mean "unknown": all bits of a register, before scaling."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ UNKNOWN = "it says that it does not know"
 _WIDE = frozenset({2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1, -(2**31), -(2**63)})
 _NARROW = frozenset({2**15 - 1, 2**16 - 1, -(2**15)})
 _DRIVERS = (1, 1000, 1_000_000)
-"""What drivers multiply registers by, to give milliwatts or microwatts."""
+"""Factors by which drivers multiply registers, to convert to milliwatts or microwatts."""
 
 
 def is_unknown(raw: float, *, least: int = 1) -> bool:
-    """Whether a number as the device gives it stands for `unknown`.
+    """Whether a number from a device stands for "unknown".
 
-    `least`: the smallest unit of the device in its register, in units of `raw`. Registers of 16
-    bits are known in that unit and in those above it; a wide one is known in any.
+    `least`: smallest unit of the device's register, in units of `raw`. Values of 16-bit registers
+    are recognised in that unit and larger ones, values of wider registers in any unit.
     """
     if not math.isfinite(raw):
         return True

@@ -1,7 +1,7 @@
-"""What a UPS feeds, from whichever of its figures tell: real power, volt-amperes, or load.
+"""Output power of a UPS, from whichever figures it reports: real power, volt-amperes, or load.
 
-Figures that contradict one another (3,000 W at 0.2 A) are not believed, nor is a nominal power
-that no UPS has. What was assumed on the way stays with the figure. Names: NUT, docs/nut-names.txt.
+Contradictory figures (3,000 W at 0.2 A) are not believed, nor is a nominal power that no UPS has.
+Assumptions are reported with the result. Names of variables: NUT, docs/nut-names.txt.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ import msgspec
 from aferir.power.quantity import step
 
 POWER_FACTOR = 0.8
-"""Assumed where the device does not say: NUT's own assumption (docs/nut-names.txt)."""
+"""Power factor that is assumed if the device reports none, as NUT does (docs/nut-names.txt)."""
 NOMINAL = (100.0, 2e6)
-"""Watts or volt-amperes that a UPS may be made for."""
+"""Range of plausible nominal powers of a UPS, in watts or volt-amperes."""
 _OVERLOAD = 1.5
-"""Multiple of the nominal power, for a while."""
+"""Largest multiple of the nominal power that a UPS may deliver for a while."""
 _MOST_LOAD = 200.0
 _VOLTS = (80.0, 500.0)
 _ROUNDING = 1.25
-"""Figures of one device are rounded apart, and taken at different moments."""
+"""Tolerance for figures of one device that are rounded separately and taken at different times."""
 _LEAST_FACTOR = 0.15
-"""Below it watts and volt-amperes are not of the same thing."""
+"""Power factor below which watts and volt-amperes cannot belong together."""
 _PHASES = ("L1", "L2", "L3")
 
 
 class Nominal(msgspec.Struct, frozen=True):
-    """What a UPS is made for, as a user gives it."""
+    """Nominal power of a UPS as its user states it."""
 
     value: float
     is_apparent: bool = False
-    """In volt-amperes, not watts."""
+    """Whether the value is in volt-amperes instead of watts."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """Power with all that it is worth."""
+    """Power with its resolution, assumptions and doubts."""
 
     power_w: float | None = None
     step_w: float = 0.0
@@ -45,13 +45,13 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     most_w: float = math.inf
     apparent_va: float | None = None
     doubt: str = ""
-    """Why it is not to be believed; empty: it may be."""
+    """Why the power is not believed; "" if it is."""
     missing: str = ""
-    """What there would have to be, where there is no power."""
+    """Which figure is missing if there is no power; "" otherwise."""
 
 
 def told(variables: Mapping[str, str], given: Nominal | None = None) -> Told:
-    """From a UPS' variables by their names; `given` is what it is made for, by its user."""
+    """Power from a UPS's variables by name; `given`: nominal power as its user states it."""
     nominal, assumed, odd = _nominal(variables, given)
     apparent = _apparent(variables)
     real = [*_real(variables)]
@@ -77,7 +77,7 @@ def told(variables: Mapping[str, str], given: Nominal | None = None) -> Told:
 
 
 def number(variables: Mapping[str, str], name: str) -> float | None:
-    """A variable as a number, or None."""
+    """A variable as a number; None if there is none."""
     try:
         value = float(variables[name])
     except (KeyError, ValueError):
@@ -102,7 +102,7 @@ def _is_outlet(name: str) -> bool:
 
 
 def _summed(variables: Mapping[str, str], names: list[str]) -> Iterator[tuple[float, float, str]]:
-    """The sum of those that are there, in step with the number of phases that the device has."""
+    """The sum of the available figures, if they cover all phases of the device."""
     found = [(name, watts) for name in names if (watts := number(variables, name)) is not None]
     phases = number(variables, "output.phases")
     if not found or (phases == 3 and "outlet" not in names[0] and len(found) < 3):
@@ -120,7 +120,7 @@ def _of_load(
 
 
 def _load(variables: Mapping[str, str]) -> tuple[float | None, float]:
-    """Percent, with its step; of three phases the mean."""
+    """Load in percent with its resolution; for three phases, the mean."""
     load = number(variables, "ups.load")
     if load is not None:
         return (load if 0 <= load <= _MOST_LOAD else None), step(variables["ups.load"])
@@ -161,7 +161,7 @@ def _at_inlet(variables: Mapping[str, str]) -> Iterator[tuple[float, float, str]
 
 
 def _nominal(variables: Mapping[str, str], given: Nominal | None) -> tuple[float | None, str, str]:
-    """Watts that it is made for, what was assumed for them, and what it says that no UPS is."""
+    """Nominal watts, the assumption behind them, and an implausible value that was ignored."""
     factor, assumed = _factor(variables)
     if given is not None:
         said = f"made for {given.value:g} {'VA' if given.is_apparent else 'W'}, as was said"
@@ -192,7 +192,7 @@ def _plausible(nominal: float) -> bool:
 
 
 def _factor(variables: Mapping[str, str]) -> tuple[float, str]:
-    """Power factor, and that it was assumed."""
+    """Power factor, and a note if it is assumed."""
     factor = _known(variables, "output.powerfactor", "powerfactor")
     if factor is not None and 0.1 < factor <= 1:
         return factor, ""
@@ -200,7 +200,7 @@ def _factor(variables: Mapping[str, str]) -> tuple[float, str]:
 
 
 def _apparent(variables: Mapping[str, str]) -> float | None:
-    """Volt-amperes that flow; some devices give them in thousands."""
+    """Apparent power in volt-amperes; values that some devices give in thousands are converted."""
     apparent = _known(variables, "ups.power", "output.power")
     if apparent is None:
         phases = [number(variables, f"output.{one}.power") for one in _PHASES]
@@ -215,7 +215,7 @@ def _apparent(variables: Mapping[str, str]) -> float | None:
 
 
 def _current(variables: Mapping[str, str]) -> tuple[float, float] | None:
-    """Amperes and volts of a device of one phase, where they can be those of an outlet."""
+    """Plausible current and voltage of a single-phase device; None if there are none."""
     amperes, volts = number(variables, "output.current"), number(variables, "output.voltage")
     if amperes is None or volts is None or amperes <= 0 or not _VOLTS[0] <= volts <= _VOLTS[1]:
         return None
@@ -223,7 +223,7 @@ def _current(variables: Mapping[str, str]) -> tuple[float, float] | None:
 
 
 def _doubt(variables: Mapping[str, str], watts: float, apparent: float | None) -> str:
-    """Which other figure of the device says that this one is not its power; empty: none."""
+    """Which other figure of the device contradicts this power; "" if none."""
     load = number(variables, "ups.load")
     if load is not None and not 0 <= load <= _MOST_LOAD:
         return f"its load is {load:g} %, so its figures are none"

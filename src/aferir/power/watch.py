@@ -1,4 +1,4 @@
-"""Several sources over a time: what each says, what was refused, and how far they disagree."""
+"""Reads several sources over time: their values, refused readings, and disagreements."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from aferir.statistics.intervals import mean_interval
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """What one source said."""
+    """Readings of one source."""
 
     name: str
     description: Description | None
-    """None where it did not say what it is."""
+    """Properties of the readings; None if the source did not describe itself."""
     at_s: tuple[float, ...] = ()
-    """Time of each reading that was believed, since the start."""
+    """Time of each valid reading, in seconds since the start."""
     power_w: tuple[float, ...] = ()
     refused: Mapping[str, int] = {}
-    """How many readings were not, by the reason."""
+    """Number of refused readings by reason."""
 
 
 class Mean(msgspec.Struct, frozen=True, kw_only=True):
-    """Mean power of a source with what it is uncertain by."""
+    """Mean power of a source with its uncertainties."""
 
     mean_w: float
     n: int
     low: float
     high: float
-    """95 % interval of the mean; of one reading the reading itself."""
+    """95 % confidence interval of the mean; for one reading, the reading itself."""
     step_w: float
-    """Standard uncertainty of a reading from its resolution, which repeating does not lessen."""
+    """Standard uncertainty of a reading from its resolution, which repetition does not reduce."""
     accuracy_w: float
 
 
 class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Two sources side by side."""
+    """Difference of two sources."""
 
     first: str
     second: str
     difference_w: float
-    """First minus second."""
+    """First minus second, in watts."""
     relative: float
 
 
@@ -64,10 +64,10 @@ def watch(
     seen: Callable[[str, float, float], None] = lambda *_: None,
     over: Callable[[], bool] = lambda: False,
 ) -> list[Watched]:
-    """Ask all sources in turn, every `every_s`, for `seconds`; `seen` is told of each reading.
+    """Read all sources in turn, every `every_s`, for `seconds`; `seen` is called for each reading.
 
-    The look at which `over` says so is the last one. A source that fails is asked again; its
-    failures are counted like readings that are refused.
+    Ends early after the round in which `over` returns true. A source that fails is read again; its
+    failures are counted like refused readings.
     """
     described = {name: _describe(one) for name, one in sources.items()}
     befores: dict[str, Counter] = {}
@@ -101,7 +101,7 @@ def watch(
 
 
 def mean_of(watched: Watched) -> Mean | None:
-    """None where nothing was believed."""
+    """Mean power of a source; None without a valid reading."""
     if not watched.power_w:
         return None
     values = list(watched.power_w)
@@ -120,7 +120,7 @@ def mean_of(watched: Watched) -> Mean | None:
 
 
 def disagreements(watched: Sequence[Watched]) -> list[Disagreement]:
-    """Every pair of sources that have a mean; those of different scope differ by right."""
+    """Differences of all pairs of sources with a mean; different scopes differ legitimately."""
     means = [(one.name, mean) for one in watched if (mean := mean_of(one)) is not None]
     return [
         Disagreement(
@@ -147,14 +147,14 @@ def _ask(
     before: Counter | None,
     clock: Callable[[], float],
 ) -> tuple[str, Counter | None, float | None]:
-    """Why there is no power, the reading, and the power."""
+    """The reason for having no power, the reading, and the power."""
     try:
         described = described or one.describe()
         now = Counter(clock(), one.read())
     except AferirError as error:
         return f"{error.message} ({error.remedy})" if error.remedy else error.message, None, None
     if now.reading.energy_j is not None and now.reading.power_w is None and before is None:
-        return "", now, None  # a counter's first look is no power yet
+        return "", now, None  # a counter's first reading gives no power yet
     power = power_between(before or now, now, described.most_w)
     why = refusal(power, now.reading, described)
     return why, now, None if why else power

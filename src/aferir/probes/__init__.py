@@ -1,4 +1,4 @@
-"""What watches the host and the instance during a run: one file per probe."""
+"""Probes of the host and the instance during a run: one file each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aferir.probes.switches import SwitchesProbe
 
 
 def all_probes() -> tuple[Probe, ...]:
-    """Every probe that reads files; the core's frequency is measured by a program of its own."""
+    """Every probe that reads files; the core frequency is measured by a program of its own."""
     return (
         CpuProbe(),
         MemoryProbe(),

@@ -1,4 +1,4 @@
-"""What `io-account` tells of a run: modes by looks, a core's frequency, block requests."""
+"""Output of `io-account` about a run: modes by sampling, a core's frequency, block requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROGRAM = "io-account"
 
 
 class Modes(msgspec.Struct, frozen=True):
-    """Seconds of processors by looks."""
+    """CPU seconds by mode, estimated from samples."""
 
     user_s: float = 0.0
     system_s: float = 0.0
@@ -22,9 +22,9 @@ class Modes(msgspec.Struct, frozen=True):
 
 
 class Frequency(msgspec.Struct, frozen=True):
-    """A program's own cycles in a second of its CPU time: the core's, less what interrupts.
+    """Cycles of a program per second of its CPU time: the core's frequency, minus interruptions.
 
-    Of the cores that the target was on, by how long it was there.
+    Averaged over the cores on which the target ran, weighted by time.
     """
 
     looks: int = 0
@@ -34,14 +34,14 @@ class Frequency(msgspec.Struct, frozen=True):
 
 
 class Cycles(msgspec.Struct, frozen=True):
-    """Cycles by the hardware's counters."""
+    """Cycles counted by hardware counters."""
 
     user: int
     system: int
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Requests by the tracepoint block:block_rq_issue."""
+    """Number of requests, from the tracepoint block:block_rq_issue."""
 
     reads: int
     writes: int
@@ -49,7 +49,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """One run."""
+    """The account of one run."""
 
     duration_s: float
     cpus: int
@@ -64,16 +64,16 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost_share(self) -> float:
-        """The share of one core that the watching took.
+        """Share of one core that the measurement itself used.
 
-        Its own time, and what its looks took of others.
+        It includes the program's own CPU time, and the time that its samples took from others.
         """
         looks = self.all.looks if self.all is not None else 0
         return (self.own_cpu_s + looks * self.look_cost_s) / self.duration_s
 
 
 def parse(stdout: str) -> Account | None:
-    """The last line that `io-account` printed; None where that is none."""
+    """Parse the last line that `io-account` printed; None if it is not such a line."""
     lines = stdout.strip().splitlines()
     try:
         document = json.loads(lines[-1])
@@ -85,7 +85,7 @@ def parse(stdout: str) -> Account | None:
 
 
 def samples(account: Account) -> tuple[Sample, ...]:
-    """The run's frequency, block requests, cycles of counters, and what the watching cost."""
+    """Samples of the run: frequency, block requests, counted cycles, cost of the measurement."""
     found = []
     if account.frequency.looks:
         found.append(Sample("core_frequency_during_hz", account.frequency.mean_hz, "Hz", "host"))

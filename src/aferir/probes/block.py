@@ -1,4 +1,4 @@
-"""What was read from and written to block devices."""
+"""Volume and operations of block devices."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from aferir.probes.base import Snapshot
 from aferir.probes.stack import BLOCKS, block_leaves
 
 SECTOR_BYTES = 512
-"""/proc/diskstats counts in sectors of 512 bytes whatever the device's own
-(Documentation/admin-guide/iostats.rst)."""
+"""Unit of /proc/diskstats in bytes, for any device (Documentation/admin-guide/iostats.rst)."""
 
 _COLUMNS = {
     "block_read_operations": (3, 1, "operations"),
@@ -19,9 +18,9 @@ _COLUMNS = {
 
 
 def parse_diskstats(text: str, told: str = "") -> dict[str, dict[str, int]]:
-    """Counters of each whole device that is over no other one: no byte counts twice.
+    """Counters of each whole device with no other one below it, so that no byte counts twice.
 
-    `told`: what is below what, as the host describes it (`stack.describe_blocks`).
+    `told`: which devices are below which, as the host describes it (`stack.describe_blocks`).
     """
     rows = [line.split() for line in text.splitlines()]
     rows = [row for row in rows if len(row) >= 14]
@@ -41,13 +40,13 @@ class BlockProbe:
     name = "block"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """One file holds all devices; the host describes which are over others."""
+        """/proc/diskstats, and on the host the description of which devices are below others."""
         return ("/proc/diskstats", BLOCKS) if side == "host" else ("/proc/diskstats",)
 
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
-        """`block_{read,write}_{operations,bytes}`; a device that came in between is left out."""
+        """`block_{read,write}_{operations,bytes}`; devices that appeared meanwhile are omitted."""
         if "/proc/diskstats" not in before or "/proc/diskstats" not in after:
             return ()
         first = parse_diskstats(before["/proc/diskstats"], before.get(BLOCKS, ""))

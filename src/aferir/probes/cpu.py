@@ -1,4 +1,4 @@
-"""Where the CPU time went: nine states that close to 100 %."""
+"""CPU time by state; the shares add up to 100 %."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from aferir.model.record import Sample, Side
 from aferir.probes.base import Snapshot
 
 STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-"""The columns of the `cpu` line of /proc/stat, in its order (proc(5)). `user` holds guest time
-already and `nice` guest-nice time, so the two columns that follow are not added again."""
+"""Columns of the `cpu` line of /proc/stat, in order (proc(5)). `user` includes guest time and
+`nice` guest-nice time, so the two columns that follow are not added again."""
 
 
 def parse_cpu_ticks(text: str) -> tuple[int, ...] | None:
-    """Ticks of each of STATES summed over all CPUs, or None where the text is not /proc/stat."""
+    """Ticks in each of STATES summed over all CPUs; None if the text is not /proc/stat."""
     for line in text.splitlines():
         fields = line.split()
         if fields and fields[0] == "cpu" and len(fields) > len(STATES):
@@ -21,9 +21,9 @@ def parse_cpu_ticks(text: str) -> tuple[int, ...] | None:
 
 
 def split_percent(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, ...] | None:
-    """Share of each state in percent, summing to 100; None where no tick passed.
+    """Share of each state in percent, adding up to 100; None if no tick has passed.
 
-    `iowait` and `steal` are known to step back (proc(5)): a negative difference counts as zero.
+    `iowait` and `steal` may decrease (proc(5)); a negative difference counts as zero.
     """
     ticks = [max(0, b - a) for a, b in zip(before, after, strict=True)]
     total = sum(ticks)
@@ -31,18 +31,18 @@ def split_percent(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[floa
 
 
 class CpuProbe:
-    """CPU time split of the whole host, or of a guest with a kernel of its own."""
+    """CPU time by state of the whole host, or of a guest with a kernel of its own."""
 
     name = "cpu"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """The kernel's tick counters, and a container's own from its control group."""
+        """The kernel's tick counters, and those of a container's control group."""
         return ("/proc/stat",) if side == "host" else ("/proc/stat", *_CGROUP)
 
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
-        """`cpu_<state>_percent`, closing to 100, or user and system seconds of a container."""
+        """`cpu_<state>_percent`, adding up to 100, or user and system seconds of a container."""
         if "/proc/stat" not in before or "/proc/stat" not in after:
             return _from_cgroup(before, after, side)
         first, last = parse_cpu_ticks(before["/proc/stat"]), parse_cpu_ticks(after["/proc/stat"])
@@ -75,7 +75,7 @@ def _from_cgroup(before: Snapshot, after: Snapshot, side: Side) -> tuple[Sample,
 
 
 def _cgroup_seconds(snapshot: Snapshot) -> dict[str, float]:
-    """Seconds used and seconds throttled, from whichever version of control groups is there."""
+    """CPU seconds and throttled seconds, from either version of control groups."""
     found: dict[str, float] = {}
     for path, metric in zip(_CGROUP[:2], ("cpu_user_s", "cpu_system_s"), strict=True):
         if snapshot.get(path, "").strip().isdecimal():

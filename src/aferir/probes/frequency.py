@@ -1,8 +1,8 @@
-"""The frequency that a core really runs at, from a program whose cycles are known.
+"""The real frequency of a core, from a program whose number of cycles is known.
 
-Cycles are CPU time times this frequency, not ticks of the time-stamp counter, and a hypervisor
-shows neither counters nor cpufreq. It is measured before and after each run, since a core slows
-down when its neighbours work.
+Cycles are CPU time times this frequency, not ticks of the time-stamp counter, and hypervisors hide
+counters and cpufreq. It is measured before and after each run, since a core slows down when its
+neighbours work.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from aferir.model.record import Sample, Side
 
 PROGRAM = "core-frequency"
 ARGUMENTS = ("--milliseconds", "10")
-"""Windows of tens of microseconds, so that some of them are undisturbed."""
+"""Arguments for windows of tens of microseconds, of which some are undisturbed."""
 
 
 _APART = 0.2
-"""Two chains of other latencies that differ by more: one latency is not what it is taken for, which
-makes a quarter at least. The frequency itself may change from one window to the next by 5 %."""
+"""Largest plausible relative difference of the frequencies from two instruction chains. If it is
+larger, one instruction's latency differs from the assumed one, by a quarter at least; the frequency
+itself may change by 5 % from one window to the next."""
 
 
 def parse(stdout: str) -> float | None:
-    """Hz of the fastest window that the program printed; None where the text is no such line.
+    """Frequency in Hz of the fastest window, from the program's output; None if it is malformed.
 
-    None, too, where its chain of multiplications and its chain of additions do not agree: then
-    this processor's latencies are not those that the cycles were counted by.
+    Also None if the chains of multiplications and additions disagree, as this processor's latencies
+    are then not the assumed ones.
     """
     try:
         document = json.loads(stdout)
@@ -46,6 +47,6 @@ def _positive(value: object) -> bool:
 
 
 def samples(before_hz: float | None, after_hz: float | None, side: Side) -> tuple[Sample, ...]:
-    """`core_frequency_before_hz` and `_after_hz`, each where it could be measured."""
+    """`core_frequency_before_hz` and `_after_hz`, each if it could be measured."""
     found = (("core_frequency_before_hz", before_hz), ("core_frequency_after_hz", after_hz))
     return tuple(Sample(metric, value, "Hz", side) for metric, value in found if value is not None)

@@ -1,8 +1,8 @@
-"""What an instance read and wrote at three levels, and the processors' time that it took.
+"""Volume of an instance's input and output at three levels, and the CPU time used.
 
-The levels: what programs asked for by system calls; what they made the storage fetch, or dirtied in
-the page cache; what reached block devices. Sources: proc(5), /proc/PID/io, which a process that
-waited for its children holds theirs in, too; Documentation/admin-guide/cgroup-v1/blkio-controller.
+The levels are: requests by system calls; what these fetched from storage, or dirtied in the page
+cache; what reached block devices. Sources: proc(5), /proc/PID/io, which includes that of children
+that were waited for; Documentation/admin-guide/cgroup-v1/blkio-controller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aferir.probes.base import Snapshot, of_tenant
 PROCESS_IO = "process:io"
 CHILDREN_IO = "children:io"
 PARENT_IO = "/proc/PPID/io"
-"""Within a guest: of whoever started the program that reads, and the programs before it."""
+"""In a guest: counters of the parent of the reading program, which include earlier programs."""
 _PROCESS = "process:stat"
 PROCESSORS = "process:processors"
 _CHILDREN = "children:rusage"
@@ -45,20 +45,20 @@ _PAGED = {"pgpgin": "paged_in_bytes", "pgpgout": "paged_out_bytes"}
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """Seconds of processors."""
+    """CPU seconds by mode."""
 
     user_s: float = 0.0
     system_s: float = 0.0
     guest_s: float = 0.0
-    """Time within a guest; not in `user_s`."""
+    """Seconds in guest mode, which are not included in `user_s`."""
 
     @property
     def total_s(self) -> float:
-        """All of it."""
+        """Sum of all modes in seconds."""
         return self.user_s + self.system_s + self.guest_s
 
     def since(self, before: Spent) -> Spent:
-        """What was spent in between; a part that the kernel took back counts as nothing."""
+        """CPU seconds since an earlier reading; a mode that decreased counts as 0."""
         return Spent(
             max(0.0, self.user_s - before.user_s),
             max(0.0, self.system_s - before.system_s),
@@ -67,7 +67,7 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 def parse_io(text: str) -> dict[str, int]:
-    """Counters of one or several /proc/PID/io, added up."""
+    """Sum of the counters of one or several /proc/PID/io."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         name, colon, value = line.partition(":")
@@ -77,9 +77,9 @@ def parse_io(text: str) -> dict[str, int]:
 
 
 def parse_stat(text: str, ticks_per_s: int) -> Spent:
-    """utime, stime and guest_time of processes, a line of /proc/PID/stat each (proc(5)).
+    """Sum of utime, stime and guest_time of processes, one line of /proc/PID/stat each (proc(5)).
 
-    utime holds guest_time already.
+    utime includes guest_time.
     """
     rows = [line.rpartition(")")[2].split() for line in text.splitlines()]
     rows = [row for row in rows if len(row) > 40]
@@ -88,13 +88,12 @@ def parse_stat(text: str, ticks_per_s: int) -> Spent:
 
 
 def spent(snapshot: Snapshot, ticks_per_s: int) -> Spent | None:
-    """What the instance has used so far, by the closest account there is.
+    """CPU time that the instance has used so far, from the most precise account available.
 
-    A control group of version 1 knows the sum exactly and its parts by ticks, which are scaled to
-    it, as the kernel does for processes and for version 2. An emulator's own process is told
-    before its group: it alone knows what its guest used. That is the kernel's guest time, or
-    where the guest is emulated, so that there is none, the user time of what stands for its
-    processors.
+    A control group of version 1 has an exact sum, and parts in ticks, which are scaled to it, as
+    the kernel does for processes and for version 2. An emulator's own process takes precedence over
+    its group, because only it separates the guest's time: the kernel's guest time, or, for an
+    emulated guest without such, the user time of the threads that represent its CPUs.
     """
     process = snapshot.get(_PROCESS, "")
     if process and "qemu" in process:
@@ -125,7 +124,7 @@ def _of_emulator(process: str, processors: str, ticks_per_s: int) -> Spent:
 
 
 def parse_blkio(text: str) -> dict[str, int]:
-    """Read and Write of all devices in a file of the blkio controller, version 1."""
+    """Read and Write of all devices, from a file of the blkio controller of version 1."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         fields = line.split()
@@ -140,9 +139,9 @@ class IoProbe:
     name = "io"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """Accounts of the instance on the host; the program's own within a guest.
+        """The instance's accounts on the host; within a guest, those of the program.
 
-        Of a guest the host's account is taken beside the guest's, too: over the same time.
+        A guest's account on the host is read together with that of the guest, over the same time.
         """
         if side == "instance":
             return (PARENT_IO, _STAT, _PROCESS, PROCESSORS)
@@ -195,7 +194,7 @@ def _storage(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
 
 
 def _paged(before: Snapshot, after: Snapshot, side: Side) -> list[Sample]:
-    """Counters in KiB: pgpgin and pgpgout (mm/vmstat.c, block/blk-core.c)."""
+    """Pages in and out by pgpgin and pgpgout, which are in KiB (mm/vmstat.c, block/blk-core.c)."""
     counters = [
         {
             name: int(value)
@@ -230,7 +229,7 @@ def _instance_time(before: Snapshot, after: Snapshot, side: Side) -> list[Sample
 
 
 def _guest_time(before: Snapshot, after: Snapshot) -> list[Sample]:
-    """Seconds of all tenants by their own ticks, 100 a second in /proc/stat (proc(5))."""
+    """CPU seconds of all tenants, from ticks in /proc/stat of their guests (proc(5))."""
     ticks = os.sysconf("SC_CLK_TCK")
     user = system = 0.0
     number = 1

@@ -1,7 +1,7 @@
-"""The load of each core over a run, and who used it: looks at counters at equal times. Pure.
+"""Load of each core over a run, and who caused it, from regular snapshots of counters; pure.
 
-A load is the share of the time that a core was busy; what a hypervisor gave to others (steal) and
-waiting for disks are not. Sources: proc(5), and cpuacct.usage_percpu in the kernel's
+Load is the share of time in which a core was busy; steal, and waiting for disks, do not count.
+Sources: proc(5), and cpuacct.usage_percpu in the kernel's
 Documentation/admin-guide/cgroup-v1/cpuacct.rst.
 """
 
@@ -18,13 +18,13 @@ from aferir.probes.cpu import STATES
 
 HOST = ("/proc/stat",)
 MEMBER = ("cgroup:cpuacct/cpuacct.usage_percpu", "cgroup:unified/cpu.stat", "process:stat")
-"""Of who shares the cores, in the order of how much they tell."""
+"""Accounts of one user of the cores, the most detailed first."""
 _IDLE = (STATES.index("idle"), STATES.index("iowait"), STATES.index("steal"))
 _TICK_S = 0.01
-"""Of /proc/PID/stat: USER_HZ is 100 on all of Linux's architectures but Alpha."""
+"""Unit of /proc/PID/stat in seconds: USER_HZ is 100 on all Linux architectures except Alpha."""
 
 Ticks = dict[int, tuple[int, int]]
-"""CPU to ticks that it was busy, and to all ticks."""
+"""CPU number to busy ticks and all ticks."""
 
 
 class Used(msgspec.Struct, frozen=True):
@@ -32,11 +32,11 @@ class Used(msgspec.Struct, frozen=True):
 
     seconds: float
     by_core: tuple[float, ...] = ()
-    """Time by CPU number; empty where only the sum is known."""
+    """Seconds by CPU number; () if only the sum is known."""
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What the counters said at one moment."""
+    """A snapshot of the counters."""
 
     time_s: float
     cores: Ticks
@@ -44,7 +44,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 def core_ticks(text: str) -> Ticks:
-    """Ticks of each CPU out of /proc/stat; lines that are not such are passed over."""
+    """Ticks of each CPU from /proc/stat; other lines are ignored."""
     found: Ticks = {}
     for line in text.splitlines():
         name, *fields = line.split()[: len(STATES) + 1] or [""]
@@ -59,7 +59,7 @@ def core_ticks(text: str) -> Ticks:
 
 
 def used(files: Snapshot) -> Used | None:
-    """CPU time of a member, from whatever of `MEMBER` could be read."""
+    """CPU time of a member, from any account of `MEMBER` that could be read."""
     by_core = files.get(MEMBER[0], "").split()
     if by_core and all(field.isdecimal() for field in by_core):
         seconds = tuple(int(field) / 1e9 for field in by_core)
@@ -74,7 +74,7 @@ def used(files: Snapshot) -> Used | None:
 
 
 def together(parts: Sequence[Used | None]) -> Used | None:
-    """The sum over the nodes of one cluster; None where one of them is not known."""
+    """Sum over the nodes of a cluster; None if one of them is unknown."""
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
@@ -88,7 +88,7 @@ def together(parts: Sequence[Used | None]) -> Used | None:
 
 
 def core_loads(looks: Sequence[Look], cpus: Sequence[int], *, label: str = "CPU") -> list[Series]:
-    """`core_load_percent` of those CPUs between each look and the next, along time."""
+    """`core_load_percent` of those CPUs between consecutive snapshots, over time."""
     pairs = list(itertools.pairwise(looks))
     found = []
     for cpu in cpus:
@@ -110,7 +110,7 @@ def _load(before: tuple[int, int] | None, after: tuple[int, int] | None) -> floa
 
 
 def member_loads(looks: Sequence[Look]) -> list[Series]:
-    """`cpu_use_cpus` by each member along time: CPU seconds a second."""
+    """`cpu_use_cpus` of each member over time, in CPU seconds per second."""
     found = []
     for name in _members(looks):
         values = [
@@ -128,7 +128,7 @@ def member_loads(looks: Sequence[Look]) -> list[Series]:
 
 
 def mean_loads(looks: Sequence[Look], cpus: Sequence[int]) -> dict[int, float]:
-    """Percent of the whole time that each CPU was busy."""
+    """Load of each CPU over the whole time, in percent."""
     if len(looks) < 2:
         return {}
     first, last = looks[0].cores, looks[-1].cores
@@ -137,7 +137,7 @@ def mean_loads(looks: Sequence[Look], cpus: Sequence[int]) -> dict[int, float]:
 
 
 def shares(looks: Sequence[Look]) -> dict[str, float]:
-    """CPU seconds that each member got."""
+    """CPU seconds of each member over the whole time."""
     if len(looks) < 2:
         return {}
     first, last = looks[0].members, looks[-1].members
@@ -145,7 +145,7 @@ def shares(looks: Sequence[Look]) -> dict[str, float]:
 
 
 def core_shares(looks: Sequence[Look], cpus: Sequence[int]) -> list[Series]:
-    """`core_share_percent`: of each CPU's time what each member got; who got what."""
+    """`core_share_percent`: share of each CPU's time that each member used."""
     if len(looks) < 2 or looks[-1].time_s <= looks[0].time_s:
         return []
     elapsed_s = looks[-1].time_s - looks[0].time_s
@@ -167,7 +167,7 @@ def core_shares(looks: Sequence[Look], cpus: Sequence[int]) -> list[Series]:
 
 
 def _members(looks: Sequence[Look]) -> list[str]:
-    """Those that every look knows."""
+    """Members that are in every snapshot."""
     first = looks[0].members if looks else {}
     return [name for name in first if all(name in look.members for look in looks)]
 

@@ -11,13 +11,14 @@ _MERGED = "/sys/kernel/mm/ksm/pages_sharing"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _CGROUP_PATHS = ("cgroup:memory/memory.max_usage_in_bytes", "cgroup:unified/memory.peak")
 _KILLS_PATHS = ("cgroup:memory/memory.oom_control", "cgroup:unified/memory.events", "/proc/vmstat")
-"""Of a control group, in either version, else of a guest's kernel."""
+"""Files with counts of killed processes: of a control group in either version, else of a guest's
+kernel."""
 KILLS = "memory_kills"
-"""Sample: processes of the instance that the kernel killed for want of memory, where it did."""
+"""Name of the sample: processes of the instance that the kernel killed because memory ran out."""
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
-    """/proc/meminfo as bytes by name; the file counts in kibibytes though it says kB (proc(5))."""
+    """/proc/meminfo in bytes by name; the file's unit is KiB although it says kB (proc(5))."""
     found = {}
     for line in text.splitlines():
         name, _, rest = line.partition(":")
@@ -28,12 +29,12 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 
 class MemoryProbe:
-    """Memory that is not available any more, and pages that went to swap."""
+    """Memory that is no longer available, and swapped pages."""
 
     name = "memory"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """The kernel's own summary, swap counters, merged pages, a container's highest charge."""
+        """The kernel's summary, swap counters, merged pages, and a container's peak."""
         common = ("/proc/meminfo", "/proc/vmstat")
         if side == "host":
             return (*common, _MERGED)
@@ -44,8 +45,8 @@ class MemoryProbe:
     ) -> tuple[Sample, ...]:
         """`memory_used_bytes` at the end, `memory_peak_bytes` of a container, swapped pages.
 
-        `memory_merged_bytes`: what the host saved at the end, where it merges equal pages at all.
-        `memory_kills`, where there were any.
+        `memory_merged_bytes`: what the host saved at the end, if it merges equal pages.
+        `memory_kills`, if any.
         """
         found: list[Sample] = []
         memory = parse_meminfo(after.get("/proc/meminfo", ""))

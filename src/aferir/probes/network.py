@@ -1,4 +1,4 @@
-"""What went over the network, and what TCP had to mend."""
+"""Network traffic, and TCP's retransmissions and reordering."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TCP = {
 
 
 def parse_devices(text: str) -> dict[str, tuple[int, ...]]:
-    """/proc/net/dev: the 16 counters of each device (proc(5)), the loopback among them."""
+    """The 16 counters of each device in /proc/net/dev (proc(5)), including loopback."""
     found = {}
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
@@ -33,7 +33,7 @@ def parse_devices(text: str) -> dict[str, tuple[int, ...]]:
 
 
 def parse_counters(text: str) -> dict[str, dict[str, int]]:
-    """/proc/net/snmp and netstat: pairs of lines, names then values, with the same prefix."""
+    """Parse /proc/net/snmp or netstat: pairs of lines, names then values, with the same prefix."""
     found: dict[str, dict[str, int]] = {}
     lines = text.splitlines()
     for names, values in zip(lines[::2], lines[1::2], strict=False):
@@ -46,12 +46,12 @@ def parse_counters(text: str) -> dict[str, dict[str, int]]:
 
 
 class NetworkProbe:
-    """Traffic over the leaves of the stack of devices, the loopback apart, and TCP's repairs."""
+    """Traffic over the leaf devices, loopback separately, and TCP's retransmissions."""
 
     name = "network"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """Counters of the network name space that they are read in."""
+        """Counters of the network namespace in which they are read."""
         files = (_DEVICES, _SNMP, _NETSTAT)
         return (*files, NETWORK) if side == "host" else files
 

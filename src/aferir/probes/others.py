@@ -1,4 +1,4 @@
-"""CPU that the rest of the machine used while a program ran: the noise in its figures."""
+"""CPU use by the rest of the machine during a run, which disturbs its figures."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _IDLE = ("idle", "iowait")
 
 
 def own_seconds(snapshot: Snapshot, ticks_per_s: int) -> float | None:
-    """CPU seconds that the instance has used so far, from the closest account there is.
+    """CPU seconds that the instance has used so far, from the most precise account available.
 
-    A control group counts in nanoseconds (v1) or microseconds (v2); an emulator's process in
-    ticks, fields 14 and 15 of its stat line; a native program in what ended children used.
+    A control group counts in nanoseconds (v1) or microseconds (v2); an emulator's process in ticks,
+    fields 14 and 15 of its stat line; for a native program, the use of ended children is counted.
     """
     if snapshot.get(_CGROUP[0], "").strip().isdecimal():
         return int(snapshot[_CGROUP[0]]) / 1e9
@@ -36,9 +36,9 @@ def own_seconds(snapshot: Snapshot, ticks_per_s: int) -> float | None:
 def load_of_others(
     before: Snapshot, after: Snapshot, elapsed_s: float, ticks_per_s: int
 ) -> float | None:
-    """CPUs kept busy by others on the average, steal included; None where it cannot be told.
+    """Mean number of CPUs that others kept busy, including steal; None if unknown.
 
-    Steal is the load of others that the host cannot see: a neighbour on the same machine.
+    Steal is use by others that the host cannot see: another guest of the same machine.
     """
     ticks = [parse_cpu_ticks(snapshot.get("/proc/stat", "")) for snapshot in (before, after)]
     own = [own_seconds(snapshot, ticks_per_s) for snapshot in (before, after)]
@@ -53,18 +53,18 @@ def load_of_others(
 
 
 class OthersProbe:
-    """Load of everything but the instance, seen from the host."""
+    """CPU use by everything except the instance, as seen from the host."""
 
     name = "others"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """The host's counters and every account of the instance's own use."""
+        """The host's counters, and every account of the instance's own use."""
         return ("/proc/stat", *_CGROUP, _PROCESS, _CHILDREN) if side == "host" else ()
 
     def samples(
         self, before: Snapshot, after: Snapshot, elapsed_s: float, side: Side
     ) -> tuple[Sample, ...]:
-        """`load_of_others_cpus`: 0 on a quiet machine, 1 where one CPU was taken all the time."""
+        """`load_of_others_cpus`: 0 on an idle machine, 1 if one CPU was busy all the time."""
         if side != "host" or elapsed_s <= 0:
             return ()
         load = load_of_others(before, after, elapsed_s, os.sysconf("SC_CLK_TCK"))

@@ -1,9 +1,9 @@
-"""What `perf stat` counted, in any of its three forms of output (perf-stat(1)).
+"""Parses the counts of `perf stat` in any of its three output formats (perf-stat(1)).
 
-Best is to ask for `-j` in the locale `C` ourselves (`command`). What others ran is read in every
-form: with -I, -A, -r and per socket or core, counts of one event are added up, as are those of the
-kinds of cores of a hybrid processor. Where a number could be read in two ways, or counts are of
-several control groups, it is refused.
+`command` asks for the best one: `-j` in the locale `C`. Output of other runs is accepted in every
+format: with -I, -A, -r and per socket or core, counts of one event are added up, as are those of
+the core types of a hybrid processor. Ambiguous numbers, and counts of several control groups, are
+refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from aferir.errors import AferirError
 _SEPARATORS = (",", ";", "\t", "|", ":")
 _EVENT = re.compile(r"(?:(?P<pmu>[\w.-]+)/)?(?P<name>[A-Za-z][\w.-]*)/?(?::?(?P<mode>[a-zA-Z]*))?")
 _PLAIN = re.compile(r"\d{1,20}(?:\.\d{1,12})?")
-# What may be before the value: the time of -I, and whose count it is (-A, --per-socket, ...).
+# Columns that may precede the value: the time of -I, and the CPU or socket (-A, --per-socket, ...).
 _BEFORE = re.compile(
     r"(?:\s*\d+\.\d{9}\s*)?"
     r"(?:(?:^|\x00)(?:CPU\d+|S\d+(?:-[DLCN]\w+)*|N\d+|D\d+|C\d+|cluster\S+)(?:\x00\s*\d+)?)?"
@@ -37,19 +37,19 @@ _TIME = re.compile(
 
 
 class PerfStatError(AferirError):
-    """What perf printed could be read in two ways."""
+    """Output of perf is ambiguous."""
 
 
 def command(events: Sequence[str], program: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """`perf stat` of a program, and the variables under which its output is read in one way."""
+    """Command line of `perf stat`, and variables that make its output unambiguous."""
     words = ["perf", "stat", "-j", "-e", ",".join(events), "--", *program]
     return words, {"LC_ALL": "C"}
 
 
 def parse(text: str) -> dict[str, float]:
-    """Counts by event with its modifier, e.g. `cycles:u`; what was not counted is left out.
+    """Counts by event with its modifier, e.g. `cycles:u`; uncounted events are omitted.
 
-    Errors: PerfStatError where a number or an event could be another.
+    Errors: PerfStatError if a number or an event is ambiguous.
     """
     found: dict[str, float] = {}
     lines = text.splitlines()
@@ -62,9 +62,10 @@ def parse(text: str) -> dict[str, float]:
 
 
 def cycles(counts: dict[str, float]) -> tuple[float, float] | None:
-    """User and system cycles of a program; None where they were not both counted.
+    """User and system cycles of a program; None if they were not both counted.
 
-    Without a modifier `cycles` are of both, so that either of `cycles:u` and `cycles:k` is enough.
+    `cycles` without a modifier includes both, so that one of `cycles:u` and `cycles:k` is
+    sufficient.
     """
     user, system, both = (counts.get(f"cycles{suffix}") for suffix in (":u", ":k", ""))
     if user is None and both is not None and system is not None:
@@ -75,7 +76,7 @@ def cycles(counts: dict[str, float]) -> tuple[float, float] | None:
 
 
 def _normal(event: str) -> str:
-    """Its name without the kind of core, with whose cycles it counted: `cpu_core/cycles/u`."""
+    """Name of an event without its core type, as in `cpu_core/cycles/u`."""
     found = _EVENT.fullmatch(event)
     if found is None:
         return event
@@ -120,7 +121,7 @@ def _is_row(line: str, separator: str) -> bool:
 
 
 def _value_at(columns: Sequence[str]) -> int | None:
-    """Where value, unit and event are, of which the event has letters and the value none."""
+    """Column of the value, followed by unit and event, of which only the event has letters."""
     for place in range(len(columns) - 4):
         value, unit, event, after = columns[place : place + 4]
         is_value = value in _NOT or _PLAIN.fullmatch(value)
@@ -134,13 +135,13 @@ def _is_event(text: str) -> bool:
 
 
 def _is_run_time(columns: Sequence[str]) -> bool:
-    """Whether the counter's run time follows the event, after its variance with -r at most."""
+    """Whether the counter's run time follows the event, after its variance (-r) at most."""
     after = columns[1:] if columns and columns[0].endswith("%") else columns
     return bool(after) and after[0].isdecimal()
 
 
 def _from_table(lines: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """The form for people; times of the whole at its end are no events."""
+    """Events in the format for people; the total times at its end are no events."""
     rows = [found for line in lines if (found := _ROW.match(line)) and found["event"] != "seconds"]
     if not rows:
         return
@@ -154,7 +155,7 @@ def _from_table(lines: Sequence[str]) -> Iterator[tuple[str, float]]:
 
 
 def _decimal_sign(numbers: Sequence[str]) -> str:
-    """What is before the decimals of any of them; empty where none has any."""
+    """Decimal sign of the numbers; "" if none has decimals."""
     signs = set()
     for number in numbers:
         found = re.fullmatch(r"(\d+(?:[^\d]\d{3})*)([.,])(\d+)", number)
@@ -166,13 +167,13 @@ def _decimal_sign(numbers: Sequence[str]) -> str:
 
 
 def _repeated(number: str) -> set[str]:
-    """The sign between groups of digits, where there are several of them."""
+    """Sign between groups of digits, if there is more than one of it."""
     signs = re.findall(r"\D", number.rstrip(_SIGNS))
     return {sign for sign in signs if signs.count(sign) > 1}
 
 
 def _number(text: str, decimal: str, grouping: set[str]) -> float:
-    """A number of a table. Errors: PerfStatError where its sign may be of either kind."""
+    """A number of a table. Errors: PerfStatError if its sign is ambiguous."""
     text = text.rstrip(_SIGNS)
     whole, _, part = text.partition(decimal) if decimal else (text, "", "")
     signs = set(re.findall(r"\D", whole))
@@ -187,7 +188,7 @@ def _number(text: str, decimal: str, grouping: set[str]) -> float:
 
 
 def _plain(text: str) -> float:
-    """A number for programs."""
+    """A number in the format for programs. Errors: PerfStatError if it is malformed."""
     if not _PLAIN.fullmatch(text) or not math.isfinite(float(text)):
         raise PerfStatError(f"`{text[:40]}` is no count", remedy="run perf with LC_ALL=C, and -j")
     return float(text)

@@ -1,9 +1,8 @@
-"""Devices in layers, of which only the leaves count: networks and block devices alike.
+"""Layered devices, of which only the leaves are counted: networks and block devices alike.
 
-What goes over a bond goes over its members, too, and what is written to a volume is written to its
-disks. One rule: a device counts where nothing else that counts is below it. What is below what is
-told by the kernel on the host (sysfs: `device`, `lower_*`, `slaves`), and by the kind that
-a name says where only /proc is there.
+Traffic over a bond goes over its members as well, and a write to a volume is one to its disks. The
+rule: a device counts if no other device that counts is below it. Layers are known from the host's
+kernel (sysfs: `device`, `lower_*`, `slaves`), or from names if only /proc is available.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ BLOCKS = "stack:blocks"
 """Names of the descriptions in a snapshot of the host."""
 
 Below = Mapping[str, tuple[str, ...]]
-"""Each device with those right below it; PHYSICAL is below what is a device of its own."""
+"""Devices directly below each device; PHYSICAL is below hardware devices."""
 
 PHYSICAL = "."
 _NET = Path("/sys/class/net")
@@ -29,21 +28,23 @@ _OVER_OTHERS = re.compile(
     r"ip6tnl|ip6gre|tunl|ip_vti|ip6_vti|ipip|tun|utun|wg|tailscale|nordlynx|proton|ppp|ipsec|xfrm|"
     r"l2tp|isatap|dummy|ifb|nlmon|teql|hsr|prp|bat|vrf)(?:[-_.\d].*)?|(?:cali|zt|bonding_).*"
 )
-"""Bridges, bonds, VLANs, VPNs and tunnels, and what leads nowhere."""
+"""Names of bridges, bonds, VLANs, VPNs and tunnels, and of devices that lead nowhere."""
 _ENDS = re.compile(r"(veth|tap|vnet|macvlan|macvtap|ipvlan|ipvtap|lxc|vif|fwtap|nk).*")
-"""One end of a pair or of a guest's line: a leaf where there is nothing physical."""
+"""Names of ends of a pair or a guest's link, which are leaves only if there is no physical
+device."""
 _PARTITIONED = re.compile(r"(.*?)(p?)(\d+)")
 _OVER_DISKS = re.compile(
     r"(loop|ram|zram|dm-|md|drbd|bcache|zd|vdo|device-mapper|flashcache|dattobd|snap)[-_]?[d]?\d+.*"
     r"|dm-.*|md_d?\d+.*|nvme\d+c\d+n\d+.*"
 )
-"""On disks, on files or in memory; paths of one NVMe disk, whose whole is there, too."""
+"""Names of devices on disks, files or memory, and of paths of an NVMe disk that is listed
+itself."""
 
 
 def network_leaves(names: Collection[str], told: str = "") -> set[str]:
-    """Devices whose traffic is all there is, each byte once; the loopback is none.
+    """Devices that carry all traffic, each byte once, without loopback.
 
-    `told`: the host's own description, empty where there is none.
+    `told`: the host's own description, "" if there is none.
     """
     below = parse(told)
     physical = {name for name in names if PHYSICAL in below.get(name, ())}
@@ -54,7 +55,7 @@ def network_leaves(names: Collection[str], told: str = "") -> set[str]:
 
 
 def block_leaves(names: Collection[str], told: str = "") -> set[str]:
-    """Whole disks with nothing of this machine below them."""
+    """Whole disks with no other device of this machine below them."""
     below = parse(told)
     return {
         name
@@ -66,7 +67,7 @@ def block_leaves(names: Collection[str], told: str = "") -> set[str]:
 
 
 def parse(told: str) -> dict[str, tuple[str, ...]]:
-    """Lines such as `bond0: eth0 eth1`, as `describe_...` writes them. Errors: none."""
+    """Parse lines such as `bond0: eth0 eth1`, as `describe_...` writes them. Errors: none."""
     found = {}
     for line in told.splitlines():
         name, colon, rest = line.rpartition(": ") if ": " in line else line.partition(":")
@@ -76,7 +77,7 @@ def parse(told: str) -> dict[str, tuple[str, ...]]:
 
 
 def describe_network(folder: Path = _NET) -> str:
-    """What is below each network device of this host. Errors: none."""
+    """Description of what is below each network device of this host. Errors: none."""
     return _described(
         (path, [lower.name.removeprefix("lower_") for lower in path.glob("lower_*")])
         for path in _devices(folder)
@@ -84,7 +85,7 @@ def describe_network(folder: Path = _NET) -> str:
 
 
 def describe_blocks(folder: Path = _BLOCK) -> str:
-    """What is below each block device of this host. Errors: none."""
+    """Description of what is below each block device of this host. Errors: none."""
     return _described(
         (path, [slave.name for slave in path.glob("slaves/*")]) for path in _devices(folder)
     )
@@ -106,7 +107,7 @@ def _devices(folder: Path) -> list[Path]:
 
 
 def _is_over(name: str, names: Collection[str], below: Below) -> bool:
-    """Whether it is over another one: by the kernel, by its kind, or a VLAN by its name."""
+    """Whether a device is above another, by the kernel, by its type, or as a VLAN by its name."""
     base = re.split(r"[.@:]", name, maxsplit=1)[0]
     return bool(
         any(lower in names for lower in below.get(name, ()))
@@ -116,7 +117,7 @@ def _is_over(name: str, names: Collection[str], below: Below) -> bool:
 
 
 def _disks_of(name: str) -> list[str]:
-    """What it is a partition of, by the kernel's rule: `sda1`, `nvme0n1p1` after a digit."""
+    """The disk of a partition by the kernel's naming: `sda1`, or `nvme0n1p1` after a digit."""
     found = _PARTITIONED.fullmatch(name)
     if found is None:
         return []
@@ -128,4 +129,4 @@ def _disks_of(name: str) -> list[str]:
 
 
 DESCRIBED: Mapping[str, Callable[[], str]] = {NETWORK: describe_network, BLOCKS: describe_blocks}
-"""What writes each of them."""
+"""Functions that write each description."""

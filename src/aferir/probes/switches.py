@@ -9,7 +9,7 @@ _LINES = {"ctxt": "context_switches", "intr": "interrupts"}
 
 
 def parse_totals(text: str) -> dict[str, int]:
-    """The totals of the `ctxt` and `intr` lines of /proc/stat since boot (proc(5))."""
+    """Totals of the `ctxt` and `intr` lines of /proc/stat since boot (proc(5))."""
     found = {}
     for line in text.splitlines():
         fields = line.split(maxsplit=2)
@@ -19,12 +19,12 @@ def parse_totals(text: str) -> dict[str, int]:
 
 
 class SwitchesProbe:
-    """How often the CPUs changed from one thread to another, and were interrupted."""
+    """Numbers of context switches and interrupts on all CPUs."""
 
     name = "switches"
 
     def paths(self, side: Side) -> tuple[str, ...]:
-        """The totals stand in the file that holds the CPU time too."""
+        """/proc/stat, which contains the totals besides CPU time."""
         return ("/proc/stat",)
 
     def samples(

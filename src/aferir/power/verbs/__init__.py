@@ -1,4 +1,4 @@
-"""Watts of this server, from whatever can tell them."""
+"""Measure the power of this server in watts, by any available source."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Do what the chosen verb does."""
+    """Execute the chosen verb; returns its exit code."""
     return int(options.execute_verb(options))

@@ -1,8 +1,8 @@
 """Fit a model of this server's power: a busy run, runs in between, and an idle one.
 
-Programs of aferir's own keep some of the processors busy meanwhile; nothing else should run. The
-model answers as a source where there is no meter any more: `aferir power watch model:FILE`.
-With --peak and --idle-fraction, from a data sheet, nothing is run.
+Processes of aferir keep some of the CPUs busy meanwhile; nothing else should run. The model then
+serves as a source without a meter: `aferir power watch model:FILE`. With --peak and
+--idle-fraction, from a data sheet, nothing is run.
 """
 
 from __future__ import annotations

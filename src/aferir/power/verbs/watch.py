@@ -1,9 +1,9 @@
-"""Ask sources of power for a while, side by side, and say how far they disagree.
+"""Read power sources for a while, side by side, and report how far they disagree.
 
 Sources: rapl, hwmon[:CHIP], ipmi, nut:UPS[?nominal=WATTS][@HOST[:PORT]], apcupsd[:HOST[:PORT]],
 snmp:OID[*SCALE]@HOST[:PORT] (its community in the variable AFERIR_SNMP_COMMUNITY), model:FILE.
-Readings that cannot be true are refused, counted by their reason, and never averaged in.
-Exit code 1 when a source had no reading that could be believed.
+Impossible readings are refused, counted by their reason, and never included in a mean.
+Exit code 1 if a source had no valid reading.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ def open_sources(names: Sequence[str]) -> dict[str, Source]:
 
 
 def community() -> str:
-    """SNMP's password."""
+    """SNMP's community, which is its password."""
     return os.environ.get("AFERIR_SNMP_COMMUNITY", "public")
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Watch, and print what each source says."""
+    """Read the sources, and print the results."""
     from aferir.cli.console import console, status
     from aferir.power.watch import watch
 
@@ -73,7 +73,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def document(found: Sequence[Watched]) -> Mapping[str, object]:
-    """What is printed for programs."""
+    """Results as values for JSON."""
     import msgspec
 
     from aferir.power.watch import disagreements, mean_of
@@ -87,7 +87,7 @@ def document(found: Sequence[Watched]) -> Mapping[str, object]:
 
 
 def table(found: Sequence[Watched]) -> object:
-    """What is printed for people."""
+    """Results as a table for people."""
     from rich.table import Table
 
     from aferir.power.watch import mean_of
