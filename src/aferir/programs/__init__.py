@@ -1,1 +1,1 @@
-"""What runs inside an environment: one file per program, and what they share in `kernels`."""
+"""Programs that run inside an environment: one file each, with common parts in `kernels`."""

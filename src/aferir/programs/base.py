@@ -70,69 +70,69 @@ from aferir.model.plan import EnvironmentKind, Parameter
 from aferir.model.record import Sample, Series, Warning
 
 PROGRAM_FOLDER = plan.PROGRAM_FOLDER
-"""Where an instance with a file system of its own gets our programs."""
+"""Folder for the programs in an instance with a file system of its own."""
 
 _Values = TypeVar("_Values", bound=msgspec.Struct)
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A program on the host's disk, to be put into the instance, and its arguments."""
+    """A program on the host's disk that is put into the instance, and its arguments."""
 
     program: Path
     arguments: tuple[str, ...]
     environment: dict[str, str] = {}
     launched: Path | None = None
-    """What `program` starts, where it is the launcher of an MPI: it is one of the arguments."""
+    """The program that an MPI's launcher starts, if `program` is one; it is among the arguments."""
     files: tuple[Path, ...] = ()
-    """Other files on the host's disk that it reads, put beside it; an argument that names one
-    is changed to where it is then."""
+    """Other files on the host's disk that it reads, put beside it; arguments that name one are
+    changed to its new path."""
     counts_start: bool = False
-    """Whether the way into the environment is part of `duration_s`."""
+    """Whether `duration_s` includes the time to enter the environment."""
 
 
 @runtime_checkable
 class Program(Protocol[_Values]):
     """One program. Stateless: everything it needs comes with each call.
 
-    A class that names this one as its base has the defaults below; it has to say its `name`,
-    `parameters`, `memory_bytes`, `check`, `command` and `parse`.
+    Subclasses inherit the defaults below; they must define `name`, `parameters`, `memory_bytes`,
+    `check`, `command` and `parse`.
     """
 
     name: str
-    """What experiment files call it."""
+    """Name in experiment files."""
     parameters: type[_Values]
-    """A frozen struct whose fields declare what it takes (`aferir.model.parameters`). One that is
-    called `threads` or `processes` is what the CPUs of an environment bound; `mpi` says which."""
+    """A frozen struct whose fields declare the parameters (`aferir.model.parameters`). `threads`
+    and `processes` are limited by an environment's CPUs; `mpi` selects the MPI."""
     kinds: tuple[EnvironmentKind, ...] = ()
-    """Kinds of environment in which it can run; none: wherever any program can."""
+    """Kinds of environment in which it can run; (): all that can run any program."""
     of_packages: bool = False
-    """Whether it runs on the host, or where an image gets its Debian packages, and nowhere else."""
+    """Whether it runs only on the host, or where an image contains its Debian packages."""
     short_io: tuple[Mapping[str, Parameter], ...] = ()
-    """Parameters of its short forms, seconds to a few minutes each on two cores with 24 GB of
-    memory and 20 GB of disk, where its cost per I/O is studied. Such a program reports `VOLUME`,
-    and leaves no file behind when it has ended."""
+    """Parameters of its short forms for studies of cost per I/O, which take seconds to a few
+    minutes on two cores with 24 GB of memory and 20 GB of disk. Such a program reports `VOLUME`,
+    and leaves no file behind when it ends."""
 
     fills: bool = False
-    """Whether `{name}` in its texts stands for the level of the factor `name`."""
+    """Whether `{name}` in its texts is replaced by the level of the factor `name`."""
 
     def validate(self, parameters: _Values) -> Sequence[Wrong]:
-        """What is wrong between parameters, each of which is right by itself."""
+        """Conflicts between parameters that are valid by themselves."""
         return ()
 
     def kinds_of(self, parameters: _Values) -> tuple[EnvironmentKind, ...]:
-        """Those of `kinds` in which it can run with these parameters."""
+        """The kinds in `kinds` in which it can run with these parameters."""
         return self.kinds
 
     def packages(self, parameters: _Values) -> tuple[str, ...]:
-        """Debian packages that the image of an instance needs; natively the host has to have it."""
+        """Debian packages that an instance's image needs; natively, the host must have them."""
         return ()
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Least memory that the program needs, so that an impossible cell is refused."""
+        """Least memory in bytes that the program needs, so that impossible cells are refused."""
         ...
 
     def check(self) -> list[Finding]:
-        """What this machine lacks to run it."""
+        """Findings on what this machine lacks to run it."""
         ...
 
     def command(self, parameters: _Values) -> Command:
@@ -140,16 +140,16 @@ class Program(Protocol[_Values]):
         ...
 
     def parse(self, stdout: str) -> Sequence[Sample | Series | Warning]:
-        """Figures from what the program printed, among them `duration_s`, and its own doubts.
+        """Figures from the program's output, including `duration_s`, and its own warnings.
 
-        Errors: ProgramError where the output is unreadable, UnverifiedError where the program
-        found its own result wrong.
+        Errors: ProgramError if the output cannot be parsed, UnverifiedError if the program found
+        its own result wrong.
         """
         ...
 
 
 def declared_by(program: Program[_Values]) -> tuple[Field, ...]:
-    """Every parameter of the program."""
+    """All parameters of the program."""
     return fields(program.parameters)
 
 
@@ -179,13 +179,12 @@ def image_packages(used: Iterable[tuple[Program[Any], Mapping[str, object]]]) ->
 
 
 ASIDE = "aside_s"
-"""Sample: seconds that a program took around what it measured, for its files and for checks."""
+"""Name of the sample: seconds outside of the measured part, for files and for checks."""
 
 VOLUME = "io_volume_bytes"
-"""Sample of a program of I/O: bytes of its data that it read and wrote, as it knows them itself.
-An operation is 512 of them."""
+"""Name of the sample: bytes of its data that a program of I/O read and wrote, by its own count. An
+operation is 512 bytes."""
 
 TIMED = "timed"
-"""`timed_user_s` and `timed_system_s`: CPU seconds that a program spent within `duration_s`, but
-for making its data set and checking what came out. Costs of I/O are those of it if it is there.
-"""
+"""Prefix of `timed_user_s` and `timed_system_s`: CPU seconds within `duration_s`, without those for
+creating the data set and checking the result. If present, costs of I/O are computed from them."""

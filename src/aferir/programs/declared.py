@@ -1,4 +1,4 @@
-"""Parameters that several programs take, each declared once."""
+"""Parameters that several programs share, each declared once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Isa = Annotated[
 
 
 def absolute(path: str) -> str:
-    """A path from / on. Errors: ValueError in words."""
+    """An absolute path. Errors: ValueError that says what is wrong."""
     if not PurePosixPath(path).is_absolute():
         raise ValueError("is not an absolute path")
     return path

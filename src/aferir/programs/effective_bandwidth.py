@@ -27,7 +27,7 @@ CHALLENGE = (
     "random_ring_latency_s",
     "random_ring_bandwidth_bps",
 )
-"""Those that the HPC Challenge measures as well; bandwidths are of one process."""
+"""Figures that the HPC Challenge measures as well; bandwidths are per process."""
 _WHOLE = ("b_eff_bps", "rings_bps", "random_bps", "largest_message_bps")
 _LARGEST_MESSAGE = 2**27
 _MEMORY_OVER_LARGEST = 128
@@ -35,7 +35,7 @@ _PROCESS = 64 * 2**20
 
 
 class EffectiveBandwidthParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of all patterns, methods and sizes."""
+    """Parameters of all patterns, methods and sizes."""
 
     processes: Annotated[int, whole("ranks of MPI", 2, MOST_PROCESSES)] = 2
     mpi: WhichMpi | None = None
@@ -55,16 +55,16 @@ class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
     parameters = EffectiveBandwidthParameters
 
     def memory_bytes(self, parameters: EffectiveBandwidthParameters) -> int:
-        """Memory of each process: its MPI, and six messages each way."""
+        """Memory in bytes of all processes: their MPI, and six messages each way."""
         largest = min(parameters.memory_bytes // _MEMORY_OVER_LARGEST, _LARGEST_MESSAGE)
         return parameters.processes * (_PROCESS + 12 * largest)
 
     def check(self) -> list[Finding]:
-        """Whether an MPI is here, and our program for it."""
+        """Whether an MPI and the program for it are installed."""
         return check_mpi(PROGRAM, (NATIVE,))
 
     def command(self, parameters: EffectiveBandwidthParameters) -> Command:
-        """Errors: MissingError where the program was not built, or its MPI is missing."""
+        """The command line. Errors: MissingError if the program or its MPI is missing."""
         values = {
             "--memory": parameters.memory_bytes,
             "--budget": parameters.budget_ms,
@@ -74,7 +74,7 @@ class EffectiveBandwidth(Program[EffectiveBandwidthParameters]):
         return launch(NATIVE, arguments, processes=parameters.processes, mpi=parameters.mpi)
 
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
-        """Bandwidths, those of b_eff of all processes together; errors as in `Workload.parse`."""
+        """Bandwidths; those of b_eff are of all processes together. Errors: as `Workload.parse`."""
         figures = read_figures(stdout, NATIVE)
         sizes = _positives(figures, "message_bytes")
         return (

@@ -1,4 +1,4 @@
-"""What a program prints that is aferir itself: figures that already are samples and series."""
+"""Output of programs that are part of aferir: figures as samples and series."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_figures(stdout: str, program: str) -> tuple[Sample | Series | Warning, ...]:
-    """The figures that the program itself names. Errors: as in `Workload.parse`."""
+    """The figures that the program printed. Errors: as for `Workload.parse`."""
     try:
         figures = msgspec.convert(read_figures(stdout, program), Figures)
     except (msgspec.ValidationError, ValueError) as error:

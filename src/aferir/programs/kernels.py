@@ -1,4 +1,4 @@
-"""Where our native programs are, and how to read the one line of JSON that each prints."""
+"""Finds aferir's native programs, and parses the one line of JSON that each prints."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from aferir.model.parameters import fields
 _LONGEST_OUTPUT = 2**20
 
 kernel_path = installed.program
-"""Where one of them is."""
+"""Path of a native program by its name. Errors: MissingError if it is not installed."""
 
 
 def check_kernels(subject: str, names: tuple[str, ...]) -> list[Finding]:
-    """One finding for all programs of a program: ok, or the first one that is missing."""
+    """One finding for all of these native programs: ok, or the first one that is missing."""
     try:
         for name in names:
             kernel_path(name)
@@ -30,10 +30,11 @@ def check_kernels(subject: str, names: tuple[str, ...]) -> list[Finding]:
 
 
 def read_figures(stdout: str, program: str) -> dict[str, object]:
-    """The object that a program printed as its last line, verified.
+    """The verified object that a program printed as its last line.
 
-    `program` is the start of the name it must give itself. Errors: ProgramError where the line is
-    unreadable or another program's, UnverifiedError where it found its own result wrong.
+    `program`: prefix of the name that the object must contain. Errors: ProgramError if the line
+    cannot be parsed or is another program's, UnverifiedError if the program found its own result
+    wrong.
     """
     lines = stdout[-_LONGEST_OUTPUT:].strip().splitlines()
     try:
@@ -57,7 +58,7 @@ def read_figures(stdout: str, program: str) -> dict[str, object]:
 
 
 def positive(figures: Mapping[str, object], key: str) -> float:
-    """A finite number above zero. Errors: ProgramError where it is anything else."""
+    """A finite number above zero. Errors: ProgramError if the value is anything else."""
     number = finite(figures, key)
     if number > 0:
         return number
@@ -67,7 +68,7 @@ def positive(figures: Mapping[str, object], key: str) -> float:
 
 
 def finite(figures: Mapping[str, object], key: str) -> float:
-    """A finite number. Errors: ProgramError where it is anything else."""
+    """A finite number. Errors: ProgramError if the value is anything else."""
     value = figures.get(key)
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
@@ -84,10 +85,9 @@ def finite(figures: Mapping[str, object], key: str) -> float:
 def options(
     values: msgspec.Struct, keys: Collection[str] | None = None, *, always: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Words of a command line for the parameters that are not as the program has them by itself.
+    """Command line options for the parameters that differ from their defaults.
 
-    `keys` are those to be passed on, all of them where it is None; those in `always` are said
-    whatever they are.
+    `keys`: parameters to pass, None for all; `always`: parameters to pass even with their defaults.
     """
     words: list[str] = []
     for field in fields(type(values)):
@@ -103,7 +103,7 @@ def options(
 
 
 def document(values: msgspec.Struct) -> str:
-    """All parameters as one JSON document, which another aferir reads as the same values."""
+    """All parameters as a JSON document, from which another aferir reads the same values."""
     return msgspec.json.encode(values).decode()
 
 

@@ -35,7 +35,7 @@ _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})x([0-9]{1,5})")
 _MOST_EDGE = 2**14
 _PROCESS = 64 * 2**20
 _CELL = 19 * 8 + 24
-"""Populations, their places in runs of a row or so, and the box while the list is made."""
+"""Bytes per cell: populations, their index in runs of a row or so, and the box during setup."""
 _PASSED_ON = (
     *("geometry", "fraction", "diameter", "number", "edge", "voxels", "ends", "viscosity"),
     *("steps", "threads", "isa", "block_steps", "roofline"),
@@ -43,7 +43,7 @@ _PASSED_ON = (
 
 
 class Box(msgspec.Struct, frozen=True):
-    """Length, height and width, in cells."""
+    """Length, height and width of a box, in cells."""
 
     length: int
     height: int
@@ -51,7 +51,7 @@ class Box(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, written: str) -> Box:
-        """`64x64x64`. Errors: ValueError in words."""
+        """A box written like `64x64x64`. Errors: ValueError that says what is wrong."""
         found = _SIZE.fullmatch(written)
         edges = tuple(map(int, found.groups())) if found else (0, 0, 0)
         if min(edges) < 1 or max(edges) > _MOST_EDGE:
@@ -59,12 +59,12 @@ class Box(msgspec.Struct, frozen=True):
         return cls(*edges)
 
     def __str__(self) -> str:
-        """As it is written."""
+        """The box as `parse` reads it."""
         return f"{self.length}x{self.height}x{self.width}"
 
 
 class LatticeBoltzmannParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of one flow."""
+    """Parameters of one flow."""
 
     geometry: Annotated[
         Literal["slit", "duct", "sc", "bcc", "fcc", "packing", "blocks", "file"],
@@ -127,17 +127,17 @@ class LatticeBoltzmannParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
-    """One flow, by threads or by processes."""
+    """One flow, computed by threads or by processes."""
 
     name = PROGRAM
     parameters = LatticeBoltzmannParameters
 
     def validate(self, parameters: LatticeBoltzmannParameters) -> list[Wrong]:
-        """What goes with which geometry, and with how many bits."""
+        """Check which parameters fit the geometry and the number of bits."""
         return _wrong_together(parameters)
 
     def memory_bytes(self, parameters: LatticeBoltzmannParameters) -> int:
-        """Bytes of all cells as if each were fluid, and of the processes; a file's are unknown."""
+        """Bytes of the cells, all taken as fluid, and of the processes; a file's are unknown."""
         box = _grown(parameters)
         cells = box.length * box.height * box.width
         return (parameters.processes or 1) * _PROCESS + cells * _CELL
@@ -154,7 +154,7 @@ class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
         return [*check_kernels(PROGRAM, (PROGRAM,)), *by_messages]
 
     def command(self, parameters: LatticeBoltzmannParameters) -> Command:
-        """Errors: MissingError where the program was not built, or its MPI is missing."""
+        """The command line. Errors: MissingError if the program or its MPI is missing."""
         arguments = options(parameters, _PASSED_ON, always=("geometry", "threads"))
         if parameters.geometry != "file":
             arguments += ("--size", str(_grown(parameters)))
@@ -164,9 +164,9 @@ class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
         return launch(BY_MESSAGES, arguments, processes=parameters.processes, mpi=parameters.mpi)
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` of all steps, and speeds; what is known of the flow, where it is steady.
+        """`duration_s` of all steps, speeds, and properties of the flow if it is steady.
 
-        Errors: as in `Workload.parse`.
+        Errors: as for `Workload.parse`.
         """
         figures = read_figures(stdout, PROGRAM)
         samples = [
@@ -199,7 +199,7 @@ def _program(name: str) -> Path:
 
 
 def _grown(parameters: LatticeBoltzmannParameters) -> Box:
-    """The box; with `grow` it is as many times as wide as there are threads: weak scaling."""
+    """The box; with `grow`, its width is multiplied by the number of threads (weak scaling)."""
     times = parameters.threads * (parameters.processes or 1) if parameters.grow else 1
     return msgspec.structs.replace(parameters.size, width=parameters.size.width * times)
 

@@ -26,11 +26,11 @@ _ARRAYS = 3
 _BASE = 16 * 2**20
 _CACHE_FACTOR = 4
 _USUAL_CACHES = 32 * 2**20
-"""Where the kernel does not tell of caches."""
+"""Assumed size of the caches in bytes if the kernel does not report it."""
 
 
 class MemoryParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of three arrays that are larger than the caches."""
+    """Parameters of three arrays that are larger than the caches."""
 
     threads: Threads = 1
     array_bytes: (
@@ -56,7 +56,7 @@ class Memory(Program[MemoryParameters]):
     parameters = MemoryParameters
 
     def memory_bytes(self, parameters: MemoryParameters) -> int:
-        """Bytes of the three arrays and the program itself, by the caches of this host."""
+        """Bytes of the three arrays and the program itself, from the caches of this host."""
         least = _CACHE_FACTOR * (facts.last_level_caches_bytes() or _USUAL_CACHES)
         return _BASE + _ARRAYS * (parameters.array_bytes or least)
 
@@ -65,13 +65,13 @@ class Memory(Program[MemoryParameters]):
         return check_kernels(PROGRAM, (PROGRAM,))
 
     def command(self, parameters: MemoryParameters) -> Command:
-        """Errors: MissingError where the program was not built."""
+        """The command line. Errors: MissingError if the program was not built."""
         return Command(kernel_path(PROGRAM), options(parameters, always=("threads",)))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s`, one bandwidth per operation and the size of an array; verified runs alone.
+        """`duration_s`, one bandwidth per operation, and the size of an array, of a verified run.
 
-        Errors: as in `Workload.parse`.
+        Errors: as for `Workload.parse`.
         """
         figures = read_figures(stdout, PROGRAM)
         return (

@@ -1,7 +1,7 @@
-"""How an MPI program is started: whose mpirun, with which options, and what it is preloaded with.
+"""Starts MPI programs: selects the launcher, its options, and the preloaded library.
 
-An MPI program of ours is built once for each MPI, as `NAME-openmpi` and `NAME-mpich`; the launcher
-of one MPI cannot start the programs of another.
+aferir's MPI programs are built once for each MPI, as `NAME-openmpi` and `NAME-mpich`; the launcher
+of one MPI cannot start programs of another.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ def launch(
     report: bool = False,
     wrapper: Sequence[str] = (),
 ) -> Command:
-    """Run `program` (without its `-openmpi` or `-mpich`) as that many ranks on this host.
+    """Run `program` (without its `-openmpi` or `-mpich`) with that many ranks on this host.
 
-    Without `mpi` it is the MPI whose launcher is called `mpirun`. With `preload` MPI_Wtime is one
-    time for all ranks, as under `aferir mpirun`; with `report` too, each rank says on standard
-    error how its clock was set. Ranks are bound to no processor of their own: what the environment
-    allows them is theirs, with either MPI, also where they are more than there are processors.
-    Each rank runs `wrapper`, a command, with the program and its arguments after it.
+    Without `mpi`, the MPI of the launcher called `mpirun` is used. With `preload`, MPI_Wtime is one
+    time for all ranks, as under `aferir mpirun`; with `report` as well, each rank reports on
+    standard error how its clock was set. Ranks are not bound to CPUs: with either MPI, they may use
+    all that the environment allows, even if they outnumber the CPUs. Each rank runs the command
+    `wrapper` with the program and its arguments after it.
 
-    Errors: MissingError where the launcher, the program or the library is missing.
+    Errors: MissingError if the launcher, the program or the library is missing.
     """
     launcher = find_launcher(mpi)
     path = kernel_path(f"{program}-{launcher.mpi}")
@@ -75,10 +75,10 @@ def launch(
 
 
 def placement_options(mpi: Mpi, *, root: bool) -> tuple[str, ...]:
-    """Let any number of ranks run on any processor, as any user.
+    """Options that let any number of ranks run on any CPU, as any user.
 
-    Open MPI binds ranks to cores, refuses more ranks than cores, and refuses root; MPICH does
-    neither of these.
+    Open MPI by default binds ranks to cores, refuses more ranks than cores, and refuses root; MPICH
+    does none of these.
     """
     if mpi == "mpich":
         return ()
@@ -87,23 +87,23 @@ def placement_options(mpi: Mpi, *, root: bool) -> tuple[str, ...]:
 
 
 def variable_options(mpi: Mpi, variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Options of the launcher that put variables into the ranks' environment."""
+    """Options of the launcher that set variables in the ranks' environment."""
     if mpi == "openmpi":
         return tuple(word for name in variables for word in ("-x", f"{name}={variables[name]}"))
     return tuple(word for name in variables for word in ("-genv", name, variables[name]))
 
 
 def preloaded(library: Path, *, report: bool) -> dict[str, str]:
-    """Environment of ranks whose MPI_Wtime is to be one time: see docs/reference/mpi.md."""
+    """Environment of ranks whose MPI_Wtime shall be one time: see docs/reference/mpi.md."""
     preload = ":".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")]))
     variables = {"LD_PRELOAD": preload, "AFERIR_MPI_JOB": secrets.token_hex(8)}
     return variables | ({"AFERIR_MPI_REPORT": "1"} if report else {})
 
 
 def find_launcher(mpi: Mpi | None) -> Launcher:
-    """Find the mpirun of `mpi`, or the one that is called so and the MPI it belongs to.
+    """The mpirun of `mpi`, or the one called `mpirun` and the MPI it belongs to.
 
-    Errors: MissingError.
+    Errors: MissingError if there is none.
     """
     names = ["mpirun"] if mpi is None else [f"mpirun.{mpi}", "mpirun", "mpiexec"]
     for name in names:
@@ -124,9 +124,9 @@ def find_launcher(mpi: Mpi | None) -> Launcher:
 
 
 def find_library(mpi: Mpi) -> Path:
-    """Find the library that stands before this MPI's.
+    """The library that is preloaded before this MPI's.
 
-    Errors: MissingError where it was not built, which is so where `mpicc` was missing then.
+    Errors: MissingError if it was not built, because `mpicc` was missing then.
     """
     name = _LIBRARY.format(mpi=mpi)
     path = installed(f"lib/{name}")
@@ -139,17 +139,17 @@ def find_library(mpi: Mpi) -> Path:
 
 
 def name_in_version(text: str) -> Mpi | None:
-    """Tell which MPI printed this as its mpirun's version; None: another one."""
+    """The MPI whose mpirun printed this as its version; None: another one."""
     if re.search(r"Open ?MPI|OpenRTE|PRRTE", text):
         return "openmpi"
     return "mpich" if re.search(r"HYDRA|MPICH", text, flags=re.IGNORECASE) else None
 
 
 def check_mpi(subject: str, programs: Sequence[str]) -> list[Finding]:
-    """One finding for each MPI: whether its launcher and our programs for it are installed.
+    """One finding for each MPI: whether its launcher and the programs for it are installed.
 
-    `programs` are their names without `-openmpi` and `-mpich`. One MPI is enough: the other is
-    `degraded` where it is missing, and only where both are, `missing` is said.
+    `programs`: names without `-openmpi` and `-mpich`. One MPI is sufficient: the other one is
+    `degraded` if it is missing, and `missing` is only reported if both are.
     """
     findings = [_check(subject, mpi, programs) for mpi in MPIS]
     if any(finding.status == "ok" for finding in findings):

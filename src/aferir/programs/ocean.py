@@ -35,7 +35,7 @@ _ON = ("solver", "steps", "rounds", "nodes", "ntp_period_us", "noise_period_us",
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """One arm's runs, one number for each round; of `steps_s` all rounds' steps in a row."""
+    """Results of one arm, one number per round; `steps_s` holds the steps of all rounds."""
 
     name: str
     duration_s: list[float]
@@ -50,7 +50,7 @@ class Arm(msgspec.Struct, frozen=True):
 
 
 class OceanParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of the job and its four arms."""
+    """Parameters of the job and its four arms."""
 
     processes: Processes = 2
     mpi: WhichMpi | None = None
@@ -90,11 +90,11 @@ class Ocean(Program[OceanParameters]):
         return 8 * _ARRAYS * cells + _RANK_BYTES * parameters.processes
 
     def check(self) -> list[Finding]:
-        """Whether an MPI, our program for it, and the daemons are installed."""
+        """Whether an MPI, the program for it, and the daemons are installed."""
         return [*check_mpi(PROGRAM, (PROGRAM,)), *check_kernels(PROGRAM, (HELPER,))]
 
     def command(self, parameters: OceanParameters) -> Command:
-        """Errors: MissingError."""
+        """The command line. Errors: MissingError if a program or the MPI is missing."""
         nx, ny = (edge // parameters.scale for edge in SHAPE)
         arguments = (
             *("--nx", str(nx), "--ny", str(ny), "--helper", str(kernel_path(HELPER))),
@@ -109,9 +109,9 @@ class Ocean(Program[OceanParameters]):
         )
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """`duration_s` is the median of the runs with a clock that was set once.
+        """The figures; `duration_s` is the median of the runs whose clock was set once.
 
-        Errors: as in `Workload.parse`; MissingError where MPI_Wtime was not one time.
+        Errors: as for `Workload.parse`; MissingError if MPI_Wtime was not one time.
         """
         figures = read_figures(stdout, PROGRAM)
         if figures.get("global_time") is not True:
@@ -124,7 +124,7 @@ class Ocean(Program[OceanParameters]):
 
 
 def differences_s(arm: Arm, reference: Arm) -> list[float]:
-    """How much longer each round of an arm took than the same round of the reference."""
+    """Duration of each round of an arm minus that of the reference's same round, in seconds."""
     return [a - b for a, b in zip(arm.duration_s, reference.duration_s, strict=True)]
 
 
@@ -184,7 +184,7 @@ def _series(arms: Mapping[str, Arm]) -> list[Series]:
 
 
 def _along_processes(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> list[Series]:
-    """What each arm took beyond the reference, round by round, and its share in global sums."""
+    """Difference of each arm to the reference, round by round, and its share in global sums."""
     processes = _number(figures, "processes")
 
     def along(metric: str, unit: str, name: str, values: Sequence[float]) -> Series:
@@ -205,16 +205,16 @@ def _along_processes(figures: Mapping[str, object], arms: Mapping[str, Arm]) -> 
 
 
 def _ratio(arm: Arm, reference: Arm) -> float:
-    """The ratio of the standard deviations of both arms' step times.
+    """Ratio of the standard deviations of both arms' step times.
 
-    1 where the reference's is zero.
+    It is 1 if that of the reference is zero.
     """
     below = stdev(reference.steps_s)
     return stdev(arm.steps_s) / below if below > 0 else 1.0
 
 
 def _arms(figures: Mapping[str, object]) -> dict[str, Arm]:
-    """Errors: ProgramError where an arm is missing or its numbers are not finite or too few."""
+    """The arms by name. Errors: ProgramError if one is missing or its numbers are invalid."""
     try:
         arms = {arm.name: arm for arm in msgspec.convert(figures.get("arms"), list[Arm])}
     except (msgspec.ValidationError, RecursionError, OverflowError) as error:

@@ -21,19 +21,19 @@ _MEMORY = 16 * 2**20
 
 
 class PeakParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of the best of the processor's instruction-set levels."""
+    """Parameters of the program."""
 
     threads: Threads = 1
 
 
 class Peak(Program[PeakParameters]):
-    """The best of the processor's instruction-set levels."""
+    """Peak rate at the best of the processor's instruction-set levels."""
 
     name = PROGRAM
     parameters = PeakParameters
 
     def memory_bytes(self, parameters: PeakParameters) -> int:
-        """The program itself."""
+        """Memory in bytes of the program itself."""
         return _MEMORY
 
     def check(self) -> list[Finding]:
@@ -41,11 +41,11 @@ class Peak(Program[PeakParameters]):
         return check_kernels(PROGRAM, (PROGRAM,))
 
     def command(self, parameters: PeakParameters) -> Command:
-        """Errors: MissingError where the program was not built."""
+        """The command line. Errors: MissingError if the program was not built."""
         return Command(kernel_path(PROGRAM), options(parameters, always=("threads",)))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` and `peak_flops` of a verified run; errors as in `Workload.parse`."""
+        """`duration_s` and `peak_flops` of a verified run. Errors: as for `Workload.parse`."""
         figures = read_figures(stdout, PROGRAM)
         return (
             Sample("duration_s", positive(figures, "duration_s"), "s"),

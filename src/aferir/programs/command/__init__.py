@@ -1,1 +1,1 @@
-"""Any command line as a program: what it is given, how its figures are read, what verifies it."""
+"""Any command line as a program: its inputs, the parsing of its figures, and their verification."""

@@ -1,4 +1,4 @@
-"""The files that a command takes along, as one archive that is unpacked for each repetition."""
+"""Packs a command's files into one archive that is unpacked for each repetition."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from aferir.errors import MissingError, UsageError
 from aferir.linux import journal
 
 MOST_BYTES = 2**30
-"""Bytes of all files together: they are copied for every repetition."""
+"""Largest total size of the files in bytes, as they are copied for every repetition."""
 _KEPT = 20
-"""Archives of other commands, or of earlier states of the files, that stay in the cache."""
+"""Number of archives that stay in the cache, of other commands or earlier states of the files."""
 
 
 def placed(files: Sequence[str]) -> dict[str, str]:
-    """Where each file or folder is in the working folder, by how it was named.
+    """Path in the working folder of each file or folder, by its name.
 
-    A relative path is kept; of one that leads elsewhere the last part is.
-    Errors: UsageError where two would be one.
+    A relative path is kept; of a path that leads elsewhere, the last part is used. Errors:
+    UsageError if two would have the same path.
     """
     found: dict[str, str] = {}
     for name in files:
@@ -38,10 +38,10 @@ def placed(files: Sequence[str]) -> dict[str, str]:
 
 
 def archive(files: Sequence[str]) -> Path:
-    """A tar file in our cache with those files, the same one as long as they do not change.
+    """A tar file in the cache with those files, reused as long as they do not change.
 
-    Errors: UsageError where one is not there or they are too large, MissingError where the cache
-    cannot be written.
+    Errors: UsageError if a file does not exist or they are too large, MissingError if the cache is
+    not writable.
     """
     members = list(_members(placed(files)))
     name = f"command-{_digest(members)}.tar"
@@ -106,14 +106,14 @@ def _digest(members: Sequence[tuple[Path, str]]) -> str:
 
 
 def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Belongs to whoever unpacks it."""
+    """Remove the owner, so that the file belongs to the user who unpacks it."""
     info.uid = info.gid = 0
     info.uname = info.gname = ""
     return info
 
 
 def _prune(folder: Path) -> None:
-    """Remove the archives that were used longest ago."""
+    """Remove the least recently used archives."""
     archives = sorted(folder.glob("command-*.tar"), key=lambda path: path.stat().st_mtime)
     for path in archives[:-_KEPT]:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Figures that a program prints or writes: where each is found, and reading it. Pure.
+"""Figures that a program prints or writes: where each is found, and how it is parsed; pure.
 
 A figure is written as `NAME=KIND:WHERE`, e.g. `requests_rps=regex:([0-9.]+) requests per second`.
 """
@@ -20,7 +20,7 @@ from aferir.model.record import Better, Sample
 
 Kind = Literal["regex", "json", "csv", "last"]
 Which = Literal["only", "first", "last"]
-"""`only`: it is an error that there are several."""
+"""Which match is used; with `only`, several matches are an error."""
 
 _SPEC = re.compile(
     r"(?P<name>[a-z][a-z0-9_]{0,59})"
@@ -32,27 +32,27 @@ _SPEC = re.compile(
 )
 _FORM = "write it as NAME=regex:EXPRESSION, NAME=json:a.b[0], NAME=csv:COLUMN or NAME=last"
 _UNITS = {"s": "s", "bytes": "B", "bps": "B/s", "rps": "1/s", "percent": "%", "hz": "Hz", "w": "W"}
-"""Units by the end of a figure's name."""
+"""Units by the last part of a figure's name."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
 
 
 class FigureSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One figure: what it is called, and where it is found."""
+    """One figure: its name, and where it is found."""
 
     name: str
     kind: Kind
     where: str = ""
-    """Expression, path or column."""
+    """Regular expression, path or column."""
     file: str = ""
-    """The file that the program writes; empty: its standard output."""
+    """File that the program writes; "": its standard output."""
     which: Which = "only"
     unit: str = "1"
     better: Better = ""
 
 
 def read_spec(text: str) -> FigureSpec:
-    """A figure as a user writes it. Errors: ValueError in words."""
+    """A figure in the user's notation. Errors: ValueError that says what is wrong."""
     found = _SPEC.fullmatch(text)
     if found is None or found["kind"] not in _WAYS:
         raise ValueError(f"{text!r} is no figure; {_FORM}")
@@ -77,9 +77,9 @@ def read_spec(text: str) -> FigureSpec:
 
 
 def read_figures(specs: tuple[FigureSpec, ...], texts: Mapping[str, str | None]) -> list[Sample]:
-    """A sample of each figure; `texts` are the output under "" and files under their names.
+    """A sample of each figure; `texts` has the output under "" and files under their names.
 
-    Errors: ProgramError for a figure that is not there, is no number, or is there several times.
+    Errors: ProgramError if a figure is missing, is not a number, or is found several times.
     """
     return [_sample(spec, texts.get(spec.file)) for spec in specs]
 
@@ -97,7 +97,7 @@ def _check_expression(expression: str) -> None:
 
 
 def _said(name: str, said: str) -> tuple[str, Better]:
-    """Unit and direction, of what stands in brackets after the name."""
+    """Unit and direction, from the text in brackets after the name."""
     unit, better = _UNITS.get(name.rpartition("_")[2], "1"), ""
     for word in filter(None, (part.strip() for part in said.split(","))):
         if word in ("lower", "higher"):
@@ -151,7 +151,7 @@ def _of_last_line(_: str, text: str) -> Iterator[str]:
 
 
 def _of_json(path: str, text: str) -> Iterator[str]:
-    """The value at a path of the whole text, or else of each line that is JSON."""
+    """Values at a path of the whole text, or else of each line that is JSON."""
     try:
         documents = [json.loads(text)]
     except (ValueError, RecursionError):
@@ -191,9 +191,9 @@ class _Way(msgspec.Struct, frozen=True, kw_only=True):
     """One way of finding a figure."""
 
     values: Callable[[str, str], Iterator[str]]
-    """All that stand at a place of a text, which is any text."""
+    """All values at a place of a text, which may be any text."""
     check: Callable[[str], None] = lambda _: None
-    """Errors: ValueError for what is no place."""
+    """Checks a place. Errors: ValueError if it is invalid."""
     is_told_where: bool = True
 
 

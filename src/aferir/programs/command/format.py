@@ -1,4 +1,4 @@
-"""What a file is that the kernel would not execute, from its first bytes. Pure.
+"""Explains from its first bytes why the kernel does not execute a file; pure.
 
 Source: elf(5), execve(2).
 """
@@ -23,7 +23,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 def explain_file(header: bytes, machine: str | None = None) -> Refused | None:
-    """Why a file with that start is not executed on a `machine`; None where it tells nothing."""
+    """Why a file with that header is not executed on a `machine`; None if the header is empty."""
     machine = machine or os.uname().machine
     if not header:
         return None

@@ -1,4 +1,4 @@
-"""Where a program is on the host, which Debian packages it is made of, and which an image lacks."""
+"""Finds a program on the host, its Debian packages, and those that an image lacks."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from aferir.linux import process
 from aferir.machine import packages
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"
-"""In all environments alike, so that a bare name is the same program natively and in an image."""
+"""Search path of all environments, so that a name is the same program natively and in an image."""
 STATUS = Path("/var/lib/dpkg/status")
 _LIBRARY = re.compile(r"^\s*(\S+) => (/\S+) \(0x", re.MULTILINE)
 _LIMIT_S = 20.0
 _WHOLE = {"python3-minimal": "python3", "python3.11-minimal": "python3", "perl-base": "perl"}
-"""Packages of an interpreter alone, and those with the library that scripts expect."""
+"""Packages of a bare interpreter, and those that have the library that scripts expect as well."""
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program is made of."""
+    """Files and packages of a program."""
 
     path: str = ""
-    """On the host; empty: it is not there."""
+    """Path on the host; "" if it is not installed."""
     owners: dict[str, str] = {}
     """Debian package of the program, under "", and of the libraries that it is linked with."""
 
     @property
     def packaged(self) -> bool:
-        """Whether the program is a package's."""
+        """Whether the program belongs to a package."""
         return "" in self.owners
 
 
@@ -55,9 +55,9 @@ def made_of(program: str) -> Made:
 
 
 def missing_packages(made: Made, base: Iterable[str], status: Path = STATUS) -> tuple[str, ...]:
-    """Packages of a program that an image with the packages `base` lacks, as the host has them.
+    """Packages of a program that an image with the packages `base` lacks.
 
-    A program that is no package's needs those of its libraries.
+    A program that belongs to no package needs those of its libraries.
     """
     own = [made.owners[key] for key in ("", "#!") if key in made.owners]
     wanted = {_WHOLE.get(name, name) for name in own or made.owners.values()}
@@ -71,9 +71,9 @@ def missing_packages(made: Made, base: Iterable[str], status: Path = STATUS) -> 
 
 
 def closure(known: Mapping[str, Mapping[str, str]], base: Iterable[str]) -> set[str]:
-    """`base`, all essential packages and whatever they depend on, by fields of dpkg's status.
+    """`base`, all essential packages and their dependencies, from fields of dpkg's status.
 
-    Of alternatives the one that is installed counts.
+    Of alternatives, the installed one counts.
     """
     found: set[str] = set()
     left = [*base, *(name for name, stanza in known.items() if stanza.get("Essential") == "yes")]
@@ -93,7 +93,7 @@ def closure(known: Mapping[str, Mapping[str, str]], base: Iterable[str]) -> set[
 
 @functools.lru_cache(maxsize=1)
 def _parse(status: str) -> dict[str, dict[str, str]]:
-    """Stanzas of installed packages, of each the fields that say what it depends on."""
+    """Stanzas of installed packages, with the fields about dependencies."""
     found = {}
     for stanza in status.split("\n\n"):
         fields = dict(
@@ -109,7 +109,7 @@ def _parse(status: str) -> dict[str, dict[str, str]]:
 
 
 def _libraries(path: str) -> dict[str, str]:
-    """Shared libraries that the loader finds for a program, by the names it asks for them."""
+    """Shared libraries that the loader finds for a program, by the names that it requests."""
     loader = next(iter(sorted(Path("/lib64").glob("ld-linux*.so.2"))), None) or next(
         iter(sorted(Path("/lib").glob("ld-linux*.so.*"))), None
     )
@@ -121,7 +121,7 @@ def _libraries(path: str) -> dict[str, str]:
 
 
 def _interpreter(path: str) -> str:
-    """The program that a script names in its first line; for /usr/bin/env what that looks up."""
+    """The interpreter in a script's first line; for /usr/bin/env, the program that it finds."""
     with Path(path).open("rb") as script:
         first = script.readline(256)
     words = first[2:].decode("utf-8", "replace").split() if first[:2] == b"#!" else []
@@ -132,7 +132,7 @@ def _interpreter(path: str) -> str:
 
 
 def _owners(paths: Mapping[str, str]) -> dict[str, str]:
-    """Package of each file; one that no package owns is left out."""
+    """Package of each file; files without a package are omitted."""
     spellings = {name: _spellings(path) for name, path in paths.items()}
     asked = sorted({one for several in spellings.values() for one in several})
     said = _said(["dpkg-query", "--search", *asked])
@@ -149,7 +149,7 @@ def _owners(paths: Mapping[str, str]) -> dict[str, str]:
 
 
 def _spellings(path: str) -> tuple[str, ...]:
-    """As a package may have it: with its links followed, and before /bin became /usr/bin."""
+    """Paths under which a package may list a file: with links resolved, and without /usr."""
     both = (path, os.path.realpath(path))
     return tuple(
         dict.fromkeys(spelled for one in both for spelled in (one, one.removeprefix("/usr")))

@@ -121,7 +121,7 @@ _Figures = Annotated[
 
 
 class CommandParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of any command line.
+    """Parameters of any command line.
 
     `{name}` in a text is replaced by the level of the factor `name`.
     """

@@ -1,4 +1,4 @@
-"""Any command line: taken along, timed inside the environment, its figures read and verified."""
+"""Any command line: packed, timed inside the environment, its figures parsed and verified."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from aferir.programs.kernels import check_kernels, kernel_path
 
 LAUNCHER = "launch"
 ECHO = "AFERIR_ECHO"
-"""Variable with what the launcher hands back with its report."""
+"""Environment variable whose contents the launcher returns with its report."""
 _FOLDER = "/var/tmp"  # noqa: S108 - a folder of the run's own is made below
 _OPTIONS = ("directory", "output", "input", "prepare", "conclude", "verify", "service", "ready")
 
 
 class AnyCommand(Program[CommandParameters]):
-    """One program that nobody here wrote, with what it needs around it."""
+    """A program that is not part of aferir, with its files and settings."""
 
     name = report.PROGRAM
     parameters = CommandParameters
     fills = True
 
     def validate(self, parameters: CommandParameters) -> Sequence[Wrong]:
-        """Either a command or a script; one standard input; nothing verified that is not kept."""
+        """Check parameters that exclude or require each other."""
         wrong = []
         if bool(parameters.command) == bool(parameters.script):
             wrong.append(Wrong("command", "is one of two", "write either `command` or `script`"))
@@ -52,7 +52,7 @@ class AnyCommand(Program[CommandParameters]):
         return wrong
 
     def packages(self, parameters: CommandParameters) -> tuple[str, ...]:
-        """Those that are named, or what the program is of on this host but an image lacks."""
+        """The named packages, or those of the program on this host that an image lacks."""
         if parameters.packages == NONE:
             return ()
         if parameters.packages != AUTO:
@@ -60,15 +60,15 @@ class AnyCommand(Program[CommandParameters]):
         return _lacking(_program(parameters))
 
     def memory_bytes(self, parameters: CommandParameters) -> int:
-        """What it is said to need."""
+        """Memory in bytes that the user states."""
         return parameters.memory_bytes
 
     def check(self) -> list[Finding]:
-        """Whether the launcher is installed; what is run is looked for in each environment."""
+        """Whether the launcher is installed; the program is looked up in each environment."""
         return check_kernels(report.PROGRAM, (LAUNCHER,))
 
     def command(self, parameters: CommandParameters) -> Command:
-        """Errors: MissingError without the launcher, UsageError where a file is not there."""
+        """The command line. Errors: MissingError if there is no launcher, UsageError if no file."""
         program = _program(parameters)
         files, line = _taken_along(parameters, program)
         arguments = []
@@ -99,17 +99,17 @@ class AnyCommand(Program[CommandParameters]):
         )
 
     def parse(self, stdout: str) -> tuple[Sample | Warning, ...]:
-        """`duration_s` from its execution to its end, what it used, and the figures it gave."""
+        """`duration_s` of the program's execution, its resource usage, and its figures."""
         return report.read(stdout)
 
 
 def _program(parameters: CommandParameters) -> str:
-    """First word of what is run; that of a script is its shell."""
+    """First word of the command; for a script, its shell."""
     return "sh" if parameters.script else shlex.split(parameters.command)[0]
 
 
 def _taken_along(parameters: CommandParameters, program: str) -> tuple[list[str], list[str]]:
-    """Files for the working folder, and the command as it names them there."""
+    """Files for the working folder, and the command with their paths there."""
     files = shlex.split(parameters.files)
     if parameters.script:
         return files, ["sh", "-c", parameters.script]
@@ -126,7 +126,7 @@ def _taken_along(parameters: CommandParameters, program: str) -> tuple[list[str]
 
 
 def _own(program: str) -> str:
-    """The program's path where it is a file that no package has; empty: it is looked up inside."""
+    """The program's path if it is a file of no package; "" if it is looked up inside."""
     if "/" in program:
         return program if Path(program).exists() and not lookup.made_of(program).packaged else ""
     made = lookup.made_of(program)

@@ -1,4 +1,4 @@
-"""What the launcher reports of one repetition, and the samples, failures and doubts in it."""
+"""The launcher's report of one repetition, and its samples, failures and warnings."""
 
 from __future__ import annotations
 
@@ -54,37 +54,37 @@ _CUT = Warning(
 )
 
 DOUBTS = (_LEFT.code, _UNCHECKED.code, _CUT.code)
-"""Codes of the warnings that this program may give."""
+"""Codes of the warnings that this program may issue."""
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What the launcher hands back as it got it: what is to be made of its report."""
+    """How to judge the report; the launcher returns it unchanged."""
 
     figures: tuple[FigureSpec, ...] = ()
     exit_codes: tuple[int, ...] = (0,)
     output: str | None = None
     sha256: str = ""
     program: str = ""
-    """Its name, as it was given."""
+    """Name of the program as the user wrote it."""
     verified: bool = False
-    """A command looked at the result."""
+    """Whether a command verified the result."""
     owners: dict[str, str] = {}
-    """Debian package of the program and of its libraries, by their names."""
+    """Debian package of the program and of its libraries, by name."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of JSON of the launcher (`native/launch`); texts are in base64."""
+    """One line of JSON from the launcher (`native/launch`); texts are in base64."""
 
     program: str
     stage: str = ""
-    """What failed: unpack, prepare, service, execute, verify, conclude."""
+    """Stage that failed: unpack, prepare, service, execute, verify, conclude."""
     said: str = ""
     errno: int = 0
     path: str = ""
     header: str = ""
     duration_s: float | None = None
     exit_code: int | None = None
-    """Negative: ended by that signal."""
+    """Exit code; negative: ended by that signal."""
     out: str = ""
     out_bytes: int = 0
     out_sha256: str = ""
@@ -95,7 +95,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(stdout: str) -> tuple[Sample | Warning, ...]:
-    """Figures of a repetition that went well. Errors: ProgramError, UnverifiedError."""
+    """Figures of a successful repetition. Errors: ProgramError, UnverifiedError."""
     line = stdout.strip().rpartition("\n")[2].encode()
     try:
         report = msgspec.json.decode(line, type=Report)
@@ -197,7 +197,7 @@ def _ended_badly(report: Report, expected: Expected, code: int) -> ProgramError:
 
 
 def _verified(report: Report, expected: Expected) -> bool:
-    """Whether anything was; errors: UnverifiedError where it was wrong."""
+    """Whether the result was verified. Errors: UnverifiedError if it is wrong."""
     if expected.sha256 and report.out_sha256 != expected.sha256:
         raise UnverifiedError(
             f"the SHA-256 of the output is {report.out_sha256}, not {expected.sha256}",
@@ -219,7 +219,7 @@ def _text(encoded: str) -> str:
 
 
 def _said(encoded: str) -> str:
-    """The last lines of a text, in one."""
+    """The last three lines of a text, joined."""
     lines = [line for line in _text(encoded).strip().splitlines() if line.strip()][-3:]
     text = " / ".join(lines)
     return "".join(c if c.isprintable() else "?" for c in text)[:300]

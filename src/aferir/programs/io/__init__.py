@@ -1,1 +1,1 @@
-"""Programs whose cost per I/O is studied."""
+"""Programs for studies of cost per I/O."""

@@ -1,4 +1,4 @@
-"""What our own programs of I/O share: options with bounds, a folder for files, and figures."""
+"""Common parts of aferir's programs of I/O: options with bounds, a folder for files, figures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Terms = Annotated[int, whole("different terms", 1, 2**24)]
 
 
 class IoParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What all of them take."""
+    """Parameters of all programs of I/O."""
 
     seed: Annotated[int, whole("of the data: the same one gives the same bytes", 0, 2**62)] = 1
     folder: Folder = FOLDER
@@ -52,9 +52,9 @@ class IoProgram(Program[_Values]):
         short: tuple[Mapping[str, Parameter], ...],
         figures: Mapping[str, str] | None = None,
     ) -> None:
-        """`memory` gives bytes; `figures` are units of what the program prints besides others.
+        """`memory` returns bytes; `figures`: units of additional figures that the program prints.
 
-        All of them print duration, volume and operations.
+        All programs print duration, volume and operations.
         """
         self.name = name
         self.parameters = parameters
@@ -63,7 +63,7 @@ class IoProgram(Program[_Values]):
         self._figures = dict(figures or {})
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Memory of all its processes; the page cache comes on top where there is room."""
+        """Memory in bytes of all its processes, without the page cache."""
         return self._memory(parameters)
 
     def check(self) -> list[Finding]:
@@ -71,15 +71,15 @@ class IoProgram(Program[_Values]):
         return check_kernels(self.name, (self.name,))
 
     def command(self, parameters: _Values) -> Command:
-        """Errors: MissingError where the program was not built."""
+        """The command line. Errors: MissingError if the program was not built."""
         passed = [key for key in names(self.parameters) if key != "folder"]
         words = options(parameters, passed, always=passed)
         return Command(kernel_path(self.name), words, {SCRATCH: parameters.folder})
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """Time, volume and operations of the timed region, and what this program counts.
+        """Time, volume and operations of the timed region, and the program's additional figures.
 
-        Errors: as in `Workload.parse`.
+        Errors: as for `Workload.parse`.
         """
         figures = read_figures(stdout, self.name)
         duration = positive(figures, "duration_s")
@@ -95,7 +95,7 @@ class IoProgram(Program[_Values]):
 
 
 def timed(figures: Mapping[str, object]) -> list[Sample]:
-    """CPU time of the timed region alone, of a program that knows it: its data set costs, too."""
+    """CPU time of the timed region only, without the data set, if the program reports it."""
     return [
         Sample(f"{TIMED}_{part}_s", finite(figures, f"{part}_s"), "s")
         for part in ("user", "system")

@@ -17,7 +17,7 @@ from aferir.programs.mpi import Mpi, check_mpi, find_launcher
 PROGRAM = "checkpoint"
 BY_MPI_IO = "checkpoint-mpiio"
 _PACKAGES = {"openmpi": "openmpi-bin", "mpich": "mpich"}
-"""Debian's, that run a program; what compiles one is not needed."""
+"""Debian packages needed to run a program, without those for compiling."""
 _PROCESS = 4 * 2**20
 _MPI_PROCESS = 64 * 2**20
 _WORD = 8
@@ -25,7 +25,7 @@ _PAGE = 4096
 
 
 class CheckpointParameters(IoParameters, frozen=True, kw_only=True):
-    """What may be said of one checkpoint, which is written and read again."""
+    """Parameters of one checkpoint, which is written and read again."""
 
     processes: Annotated[int, whole("that write and read", 1, MOST_INSTANCES)] = 2
     segments: Annotated[int, whole("of a block of each process", 1, 2**20)] = 4
@@ -46,19 +46,19 @@ class CheckpointParameters(IoParameters, frozen=True, kw_only=True):
 
 
 class Checkpoint(IoProgram[CheckpointParameters]):
-    """The static program does POSIX itself, and starts an mpirun of another for MPI-IO."""
+    """A static program, which does POSIX I/O itself and starts another by mpirun for MPI-IO."""
 
     def validate(self, parameters: CheckpointParameters) -> list[Wrong]:
-        """`transfer_bytes` has to divide `block_bytes`; each API has flags of its own."""
+        """Check that `transfer_bytes` divides `block_bytes`, and the flags of each API."""
         return _wrong_together(parameters)
 
     def memory_bytes(self, parameters: CheckpointParameters) -> int:
-        """A transfer of each process; an MPI in each takes more."""
+        """Memory in bytes: a transfer of each process, and its MPI if there is one."""
         more = _MPI_PROCESS * parameters.processes if parameters.api == "mpiio" else 0
         return super().memory_bytes(parameters) + more
 
     def check(self) -> list[Finding]:
-        """Whether the program is installed, and those for an MPI: POSIX does without."""
+        """Whether the program is installed, and those for an MPI, which POSIX does not need."""
         by_mpi = [
             finding
             if finding.status == "ok"
@@ -68,11 +68,11 @@ class Checkpoint(IoProgram[CheckpointParameters]):
         return [*super().check(), *by_mpi]
 
     def packages(self, parameters: CheckpointParameters) -> tuple[str, ...]:
-        """The MPI in which it runs; POSIX does without."""
+        """Packages of the MPI that it runs in; none for POSIX."""
         return (_PACKAGES[parameters.mpi],) if parameters.api == "mpiio" else ()
 
     def command(self, parameters: CheckpointParameters) -> Command:
-        """Errors: MissingError where the program was not built, or its MPI is missing."""
+        """The command line. Errors: MissingError if the program or its MPI is missing."""
         command = super().command(parameters)
         if parameters.api != "mpiio":
             return command

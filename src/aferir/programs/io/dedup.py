@@ -14,7 +14,7 @@ _CONTENT = 192
 
 
 class DedupParameters(IoParameters, frozen=True, kw_only=True):
-    """What may be said of its processes and their data."""
+    """Parameters of its processes and their data."""
 
     instances: Instances = 1
     threads: Annotated[int, whole("of each of the three stages in the middle", 1, 1024)] = 2
@@ -26,7 +26,7 @@ class DedupParameters(IoParameters, frozen=True, kw_only=True):
 
 
 def _memory(values: DedupParameters) -> int:
-    """Fragments under way with what is made of them, and one entry for each content met."""
+    """Bytes of fragments in the pipeline with their results, and of an entry per distinct chunk."""
     fragments = 4 + 4 * values.threads
     contents = values.file_bytes // _MEAN_CHUNK
     return values.instances * (_BASE + fragments * _FRAGMENT + contents * _CONTENT)

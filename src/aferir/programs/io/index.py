@@ -12,7 +12,7 @@ _TERM = 128
 
 
 class IndexParameters(IoParameters, frozen=True, kw_only=True):
-    """What may be said of its processes and their data."""
+    """Parameters of its processes and their data."""
 
     processes: Annotated[int, whole("that share the tree", 1, MOST_INSTANCES)] = 2
     tree_bytes: Annotated[int, size("of all documents", 1024, MOST_BYTES)] = 64 * 2**20
@@ -24,7 +24,7 @@ class IndexParameters(IoParameters, frozen=True, kw_only=True):
 
 
 def _memory(values: IndexParameters) -> int:
-    """Table and cache of each process; what is known of each term."""
+    """Bytes of each process's table and cache, and of the data about each term."""
     process = values.table_bytes + values.cache_bytes + _PROCESS
     return values.processes * process + values.terms * _TERM
 

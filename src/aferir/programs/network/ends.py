@@ -1,4 +1,4 @@
-"""Two ends of a foreign network program in one command: a server, and the client that measures."""
+"""Runs both ends of a foreign network program in one command: a server, and the client."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ exit $code
 
 
 def both_ends(server: Sequence[str], client: Sequence[str]) -> Command:
-    """A shell that runs both; words must hold no spaces. What the client said is printed."""
+    """A shell that runs both and prints the client's output; words must not contain spaces."""
     return Command(
         Path("/bin/sh"), ("-c", _SCRIPT, "both-ends", " ".join(server), " ".join(client))
     )
 
 
 def find_program(name: str, package: str) -> str:
-    """Path of a foreign program. Errors: MissingError naming Debian's package."""
+    """Path of a foreign program. Errors: MissingError that names its Debian package."""
     path = shutil.which(name)
     if path is None:
         raise MissingError(
@@ -51,7 +51,7 @@ def find_program(name: str, package: str) -> str:
 
 
 def check_program(subject: str, name: str, package: str) -> Finding:
-    """Whether a foreign program is there."""
+    """Whether a foreign program is installed."""
     try:
         path = find_program(name, package)
     except MissingError as error:

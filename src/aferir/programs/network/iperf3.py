@@ -23,7 +23,7 @@ _REMEDY = "run it by hand to see what it says; is another iperf3 at that port?"
 
 
 class Iperf3Parameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of one transfer over loopback."""
+    """Parameters of one transfer over loopback."""
 
     pairs: Annotated[int, whole("streams at once", 1, 128)] = 1
     transfer_bytes: Annotated[int, size("of all streams together", 2**20, 2**50)] = 2**30
@@ -32,21 +32,21 @@ class Iperf3Parameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Iperf3(Program[Iperf3Parameters]):
-    """So many bytes from client to server, or back."""
+    """Transfers a number of bytes from client to server, or back."""
 
     name = PROGRAM
     parameters = Iperf3Parameters
 
     def memory_bytes(self, parameters: Iperf3Parameters) -> int:
-        """The programs."""
+        """Memory in bytes of the programs."""
         return _BASE
 
     def check(self) -> list[Finding]:
-        """Whether it is there."""
+        """Whether iperf3 is installed."""
         return [check_program(PROGRAM, PROGRAM, PROGRAM)]
 
     def command(self, parameters: Iperf3Parameters) -> Command:
-        """Errors: MissingError."""
+        """The command line. Errors: MissingError if iperf3 is not installed."""
         program = find_program(PROGRAM, PROGRAM)
         port = ["-p", str(parameters.port)]
         client = [program, "-c", "127.0.0.1", *port, "-J", "-i", "0.1"]
@@ -55,9 +55,9 @@ class Iperf3(Program[Iperf3Parameters]):
         return both_ends([program, "-s", "-B", "127.0.0.1", *port], client)
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """`duration_s` until everything had arrived, throughput, retransmitted segments.
+        """`duration_s` until all data had arrived, throughput, retransmitted segments.
 
-        Errors: ProgramError, with iperf3's own words where it has some.
+        Errors: ProgramError, with iperf3's own message if there is one.
         """
         document = _document(stdout)
         received = _table(_table(document, "end"), "sum_received")
@@ -99,7 +99,7 @@ def _not_negative(table: Mapping[str, object], key: str) -> float:
 
 
 def _over_time(document: Mapping[str, object]) -> list[Series]:
-    """Throughput in each tenth of a second; none where the transfer was over before."""
+    """Throughput in intervals of 0.1 s; none if the transfer was shorter."""
     intervals = document.get("intervals")
     times, values = [], []
     for interval in intervals if isinstance(intervals, list) else []:

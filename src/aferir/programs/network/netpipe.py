@@ -37,7 +37,7 @@ _MEBIBIT_BYTES = 2**20 / 8
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One size of messages."""
+    """Results for one message size."""
 
     bytes: int
     latency_s: float
@@ -45,7 +45,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class NetpipeParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of one sweep over sizes of messages."""
+    """Parameters of one sweep over message sizes."""
 
     transport: Transport = "tcp"
     mode: Annotated[
@@ -69,24 +69,24 @@ class NetpipeParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Netpipe(Program[NetpipeParameters]):
-    """One sweep over sizes of messages, both ends over loopback."""
+    """One sweep over message sizes, both ends over loopback."""
 
     name = PROGRAM
     parameters = NetpipeParameters
 
     def validate(self, parameters: NetpipeParameters) -> list[Wrong]:
-        """NPtcp has no `async`."""
+        """Check the mode, as NPtcp has no `async`."""
         if parameters.transport == "tcp" and parameters.mode == "async":
             remedy = 'choose another, or write transport = "mpi"'
             return [Wrong("mode", "NPtcp has no `async`", remedy)]
         return []
 
     def memory_bytes(self, parameters: NetpipeParameters) -> int:
-        """The programs, and a buffer at each end."""
+        """Memory in bytes of the programs, and of a buffer at each end."""
         return _BASE + 2 * parameters.most_bytes
 
     def check(self) -> list[Finding]:
-        """Whether either program is there; one is enough."""
+        """Whether either program is installed; one is sufficient."""
         found = [check_program(PROGRAM, name, package) for name, package in PACKAGES.values()]
         if not any(finding.status == "ok" for finding in found):
             return found
@@ -98,7 +98,7 @@ class Netpipe(Program[NetpipeParameters]):
         ]
 
     def command(self, parameters: NetpipeParameters) -> Command:
-        """Both ends over loopback. Errors: MissingError."""
+        """The command line of both ends over loopback. Errors: MissingError."""
         options = netpipe_options(parameters)
         transport = parameters.transport
         program = find_program(*PACKAGES[transport])
@@ -109,7 +109,7 @@ class Netpipe(Program[NetpipeParameters]):
         return Command(Path(launcher.path), (*placed, "-n", "2", program, *options))
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """As those of `net-sweep`. Errors: as in `Workload.parse`."""
+        """The same figures as those of `net-sweep`. Errors: as for `Workload.parse`."""
         points = parse_points(stdout)
         places = tuple(float(point.bytes) for point in points)
         latencies = tuple(point.latency_s for point in points)
@@ -137,10 +137,10 @@ def netpipe_options(parameters: NetpipeParameters) -> list[str]:
 
 
 def parse_points(text: str) -> list[Point]:
-    """The table of sizes. Errors: ProgramError where there is none.
+    """The table of sizes. Errors: ProgramError if there is none.
 
-    Its third column has steps of 10 ns; where a message takes less than 10 us, the second one says
-    it more exactly, and is what the throughput is taken from.
+    Its third column, the time, has a resolution of 10 ns; for messages that take less than 10 us,
+    the second one is more precise, and is used for the throughput.
     """
     points = []
     for length, mebibits, seconds in _LINE.findall(text):

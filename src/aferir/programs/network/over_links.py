@@ -1,7 +1,7 @@
-"""Programs of Open MPI over a test network whose links are used as one.
+"""Runs programs of Open MPI over a test network whose links are aggregated.
 
-The command is aferir itself (`aferir aggregate run`), which makes hosts and links, starts the
-program over them and removes them again; so it runs in the native environment, as root.
+The command is `aferir aggregate run`, which creates hosts and links, starts the program over them
+and removes them again. It runs in the native environment, as root.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from aferir.programs.kernels import document, kernel_path
 from aferir.programs.mpi import Mpi
 
 HOSTS, LINKS, RATE_MBIT = 2, 4, 100
-"""Of a test network of which nothing else is said."""
+"""Default hosts, links per host, and rate of a link in Mbit/s of a test network."""
 
 
 class OverLinks(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program that may run over links takes besides its own; `method` makes it do so."""
+    """Parameters of programs that can run over links, which they do if `method` is set."""
 
     method: (
         Annotated[
@@ -65,12 +65,12 @@ KEYS = names(OverLinks)
 
 
 def kinds_over_links(parameters: OverLinks) -> tuple[EnvironmentKind, ...]:
-    """Where the program can run: see `Program.kinds_of`."""
+    """Kinds of environment in which the program can run: see `Program.kinds_of`."""
     return () if parameters.method is None else ("native",)
 
 
 def wrong_over_links(parameters: OverLinks, processes: int, mpi: Mpi | None) -> list[Wrong]:
-    """What is wrong between them, as of `Program.validate`."""
+    """Conflicts between parameters, as for `Program.validate`."""
     if parameters.method is None:
         return [
             Wrong(key, "is of a test network", "choose a `method` too, or leave it out")
@@ -92,7 +92,7 @@ def over_links(
 ) -> Command:
     """Run `program` (without its `-openmpi`) over the links that the parameters describe.
 
-    Errors: MissingError where it was not built.
+    Errors: MissingError if it was not built.
     """
     network = OverLinks(**{key: getattr(parameters, key) for key in KEYS})
     path = str(kernel_path(f"{program}-openmpi"))
@@ -102,9 +102,9 @@ def over_links(
 
 
 def traffic_of_links(figures: Mapping[str, object]) -> tuple[Series, ...]:
-    """What each link of the first host carried, where the program ran over links.
+    """Bytes that each link of the first host carried, if the program ran over links.
 
-    Errors: ProgramError where that is unreadable.
+    Errors: ProgramError if the output cannot be parsed.
     """
     links = figures.get("link_bytes")
     if links is None:

@@ -53,7 +53,7 @@ _BASE = 16 * 2**20
 
 
 def address(written: str) -> str:
-    """An IPv4 or IPv6 address. Errors: ValueError in words."""
+    """An IPv4 or IPv6 address. Errors: ValueError that says what is wrong."""
     try:
         return str(ipaddress.ip_address(written))
     except ValueError:
@@ -61,7 +61,7 @@ def address(written: str) -> str:
 
 
 def short_word(written: str) -> str:
-    """What is no option of the program. Errors: ValueError in words."""
+    """A word that is not an option. Errors: ValueError that says what is wrong."""
     if written.startswith("-"):
         raise ValueError("starts with a dash")
     return written
@@ -85,7 +85,7 @@ _ADDRESS = "^[0-9a-fA-F:.]+(%.+)?$"
 
 
 class NetworkParameters(OverLinks, frozen=True, kw_only=True):
-    """What may be said of one sweep over sizes of messages."""
+    """Parameters of one sweep over message sizes."""
 
     transport: Transport = "tcp"
     mode: Annotated[Mode, told("how both ends take turns")] = "blocking"
@@ -153,27 +153,27 @@ class NetworkParameters(OverLinks, frozen=True, kw_only=True):
 
 
 class NetworkSweep(Program[NetworkParameters]):
-    """One sweep over sizes of messages."""
+    """One sweep over message sizes."""
 
     name = PROGRAM
     parameters = NetworkParameters
 
     def validate(self, parameters: NetworkParameters) -> list[Wrong]:
-        """What is of one transport alone, and sizes the wrong way round."""
+        """Check parameters of one transport only, and the order of the sizes."""
         wrong = _contradictions(parameters)
         return wrong or wrong_over_links(parameters, 2 * parameters.pairs, parameters.mpi)
 
     def kinds_of(self, parameters: NetworkParameters) -> tuple[EnvironmentKind, ...]:
-        """A test network is made by the host."""
+        """The native environment if there is a test network, which only the host can create."""
         return kinds_over_links(parameters)
 
     def memory_bytes(self, parameters: NetworkParameters) -> int:
-        """Two buffers at each end of each pair, and the programs."""
+        """Memory in bytes of two buffers at each end of each pair, and of the programs."""
         each = _BASE if parameters.transport == "mpi" else 0
         return _BASE + parameters.pairs * (4 * parameters.most_bytes + 2 * each)
 
     def check(self) -> list[Finding]:
-        """Whether the programs are installed; without an MPI, TCP is left."""
+        """Whether the programs are installed; without an MPI, only TCP is available."""
         mpi = check_mpi(MPI_PROGRAM, (MPI_PROGRAM,))
         degraded = [
             Finding(
@@ -184,7 +184,7 @@ class NetworkSweep(Program[NetworkParameters]):
         return [*check_kernels(PROGRAM, (PROGRAM,)), *degraded]
 
     def command(self, parameters: NetworkParameters) -> Command:
-        """Errors: MissingError where the program was not built, or its MPI is missing."""
+        """The command line. Errors: MissingError if the program or its MPI is missing."""
         if parameters.transport == "mpi":
             ranks, words = 2 * parameters.pairs, options(parameters, _ON)
             if parameters.method is not None:
@@ -193,10 +193,10 @@ class NetworkSweep(Program[NetworkParameters]):
         return Command(kernel_path(PROGRAM), options(parameters, (*_ON, *_TCP_ALONE)))
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
-        """Samples of the whole sweep, and curves of each figure over the sizes of messages.
+        """Samples of the whole sweep, and curves of each figure over message sizes.
 
-        `duration_s` is what one message of each size takes, `least_latency_s` and
-        `most_throughput_bps` are the best of all sizes. Errors: as in `Workload.parse`.
+        `duration_s` is the sum of the times of one message of each size; `least_latency_s` and
+        `most_throughput_bps` are the best of all sizes. Errors: as for `Workload.parse`.
         """
         figures = read_figures(stdout, PROGRAM)
         sizes = _sizes(figures)
@@ -220,7 +220,7 @@ class NetworkSweep(Program[NetworkParameters]):
 def curve(
     metric: str, unit: str, values: tuple[float, ...], at: tuple[float, ...], label: str = ""
 ) -> Series:
-    """Values along the sizes of messages."""
+    """Values over message sizes."""
     return Series(
         metric=metric,
         unit=unit,
@@ -242,7 +242,7 @@ def _sizes(figures: dict[str, object]) -> list[dict[str, object]]:
 def _labelled(
     sizes: Sequence[Mapping[str, object]], metric: str, labels: Mapping[str, str]
 ) -> list[Series]:
-    """One curve for each key that any size has: too few round trips have no far quantiles."""
+    """One curve per key that any size has, as few round trips give no far quantiles."""
     found = []
     for key, label in labels.items():
         having = [size for size in sizes if size.get(key) is not None]

@@ -1,9 +1,8 @@
-"""How many floating-point operations NPB's kernels do for a byte of memory traffic.
+"""Arithmetic intensity of NPB's kernels: floating-point operations per byte of memory traffic.
 
-Operations are those that NPB counts. Bytes are models of our own programs, not measurements: an
-array that does not fit into the caches is counted once for each pass over it, read and written each
-once, and what one pass reads again it finds in the caches. docs/concepts/roofline.md derives each
-figure.
+Operations are those that NPB counts. Bytes are models of aferir's own programs, not measurements:
+an array that exceeds the caches is counted once per pass for reading and once for writing, and
+repeated reads within a pass hit the caches. docs/concepts/roofline.md derives each figure.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ _FT_POINTS_LOG2 = {"S": 18, "W": 19, "A": 23, "B": 25, "C": 27, "D": 31}
 
 
 def intensity(kernel: str, problem_class: str) -> float | None:
-    """Floating-point operations a byte.
+    """Floating-point operations per byte.
 
-    None where what NPB counts is something else: random numbers in EP, keys in IS.
+    None if NPB counts something else: random numbers in EP, keys in IS.
     """
     if kernel == "ft":
         return _ft(_FT_POINTS_LOG2[problem_class])
@@ -29,7 +28,7 @@ def intensity(kernel: str, problem_class: str) -> float | None:
 def _ft(points_log2: int) -> float:
     """Operations per byte of a time step.
 
-    NPB counts the operations a point; a spectrum is read, a field is read and written twice.
+    NPB counts operations per point; a spectrum is read, and a field is read and written twice.
     """
     operations = 5.23518 + 7.21113 * points_log2 * math.log(2)
     return operations / ((1 + 2 * 2) * 2 * _DOUBLE)

@@ -31,7 +31,7 @@ MPI_KERNELS = KERNELS
 
 _MEBI = 2**20
 _PROCESS = 64 * _MEBI
-"""A process of its own with an MPI inside: its libraries and their buffers."""
+"""Bytes of a process with its MPI: libraries and their buffers."""
 _MOST_PROCESSES: Mapping[str, Mapping[str, int]] = {
     "ep": dict.fromkeys(CLASSES, 1024),
     "cg": {"S": 64, "W": 256, "A": 512, "B": 1024, "C": 1024, "D": 1024},
@@ -42,16 +42,16 @@ _MOST_PROCESSES: Mapping[str, Mapping[str, int]] = {
     "sp": {"S": 10, "W": 34, "A": 62, "B": 100, "C": 160, "D": 406},
     "lu": {"S": 25, "W": 225, "A": 961, "B": 1024, "C": 1024, "D": 1024},
 }
-"""By kernel and class; what the program can share its problem among."""
+"""Largest number of processes by kernel and class."""
 _ANY_NUMBER = ("ep", "bt", "sp")
 _MOST_LU_COLUMNS: Mapping[str, int] = {"S": 5, "W": 15, "A": 31, "B": 50, "C": 80, "D": 203}
-"""LU's processes form a grid, as square as their number allows; a pencil is two points wide."""
+"""Largest number of columns of LU's grid of processes, in which a pencil is two points wide."""
 _RIMS = ("bt", "sp", "lu")
-"""Kernels whose processes keep much of their neighbours' points, or send copies."""
+"""Kernels whose processes store many of their neighbours' points, or send copies."""
 
 
 class NpbMpiParameters(OverLinks, frozen=True, kw_only=True):
-    """What may be said of one kernel and problem class."""
+    """Parameters of one kernel and problem class."""
 
     kernel: Annotated[Kernel, told("what is computed")]
     problem_class: Annotated[ProblemClass, told("problem size")] = msgspec.field(name="class")
@@ -69,22 +69,22 @@ class NpbMpiParameters(OverLinks, frozen=True, kw_only=True):
 
 
 class NpbMpi(Program[NpbMpiParameters]):
-    """One kernel and problem class, by processes."""
+    """One kernel and problem class, computed by processes."""
 
     name = PROGRAM
     parameters = NpbMpiParameters
 
     def validate(self, parameters: NpbMpiParameters) -> list[Wrong]:
-        """A kernel can be shared among some numbers of processes alone."""
+        """Check that the kernel can be divided among that number of processes."""
         wrong = _wrong_processes(parameters)
         return wrong or wrong_over_links(parameters, parameters.processes, parameters.mpi)
 
     def kinds_of(self, parameters: NpbMpiParameters) -> tuple[EnvironmentKind, ...]:
-        """A test network is made by the host."""
+        """The native environment if there is a test network, which only the host can create."""
         return kinds_over_links(parameters)
 
     def memory_bytes(self, parameters: NpbMpiParameters) -> int:
-        """Arrays, shared out; what is exchanged needs half of them once more, or all."""
+        """Bytes of the processes and the arrays; exchanges need half or all of the latter again."""
         kernel, processes = parameters.kernel, parameters.processes
         arrays = array_bytes(kernel, parameters.problem_class)
         if processes > 1:
@@ -92,11 +92,11 @@ class NpbMpi(Program[NpbMpiParameters]):
         return processes * _PROCESS + arrays
 
     def check(self) -> list[Finding]:
-        """Whether an MPI is here, and our programs for it."""
+        """Whether an MPI and the programs for it are installed."""
         return check_mpi(PROGRAM, tuple(f"{PROGRAM}-{kernel}" for kernel in MPI_KERNELS))
 
     def command(self, parameters: NpbMpiParameters) -> Command:
-        """Errors: MissingError where the program was not built, or its MPI is missing."""
+        """The command line. Errors: MissingError if the program or its MPI is missing."""
         arguments = options(parameters, ("class", "isa", "share_among"), always=("class",))
         program = f"{PROGRAM}-{parameters.kernel}"
         if parameters.method is not None:
@@ -104,9 +104,9 @@ class NpbMpi(Program[NpbMpiParameters]):
         return launch(program, arguments, processes=parameters.processes, mpi=parameters.mpi)
 
     def parse(self, stdout: str) -> tuple[Sample | Series, ...]:
-        """`duration_s` and `throughput_mops` of a verified run, over links their traffic too.
+        """`duration_s` and `throughput_mops` of a verified run; over links, also their traffic.
 
-        Errors: as in `Workload.parse`.
+        Errors: as for `Workload.parse`.
         """
         figures = read_figures(stdout, f"{PROGRAM}-")
         return (
@@ -117,7 +117,10 @@ class NpbMpi(Program[NpbMpiParameters]):
 
 
 def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
-    """Whether the kernel can share that class among so many; some among any, others by halves."""
+    """Whether a kernel's class can be divided among that number of processes.
+
+    EP, BT and SP take any number up to a limit, LU a grid, and the others a power of two.
+    """
     if not 1 <= processes <= _MOST_PROCESSES[kernel][problem_class]:
         return False
     if kernel == "lu":
@@ -126,7 +129,7 @@ def possible_processes(kernel: str, problem_class: str, processes: int) -> bool:
 
 
 def _columns(processes: int) -> int:
-    """Columns of a grid of processes as square as their number allows."""
+    """Columns of the squarest possible grid of processes."""
     return processes // max(n for n in range(1, math.isqrt(processes) + 1) if processes % n == 0)
 
 

@@ -35,14 +35,14 @@ _NUMBER = r"\s*=\s*([0-9]+(?:\.[0-9]*)?(?:[EeDd][+-]?[0-9]+)?)\s*$"
 
 
 class ReferenceRun(msgspec.Struct, frozen=True):
-    """The closing table of a verified run; `duration_s` is in hundredths, and may be 0."""
+    """The closing table of a verified run; `duration_s` is in steps of 0.01 s, and may be 0."""
 
     duration_s: float
     mops: float
 
 
 class NpbReferenceParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of one program of a build."""
+    """Parameters of one program of a build."""
 
     npb_home: Annotated[
         str,
@@ -67,22 +67,22 @@ class NpbReference(Program[NpbReferenceParameters]):
     parameters = NpbReferenceParameters
 
     def validate(self, parameters: NpbReferenceParameters) -> list[Wrong]:
-        """Processes are of a build with MPI."""
+        """Check that `processes` is only set for a build with MPI."""
         if parameters.launch == "mpi" or parameters.processes is None:
             return []
         return [Wrong("processes", "are of a build with MPI", 'write launch = "mpi" too')]
 
     def memory_bytes(self, parameters: NpbReferenceParameters) -> int:
-        """Arrays that the specification prescribes, as far as we know them, and the processes."""
+        """Bytes of the arrays that the specification prescribes, if known, and of the processes."""
         arrays = array_bytes(parameters.kernel, parameters.problem_class)
         return _PROCESS * (parameters.processes or 1) + arrays
 
     def check(self) -> list[Finding]:
-        """Nothing is missing but what an experiment names."""
+        """Always ok, as the build is only known from an experiment."""
         return [Finding(PROGRAM, "ok", "runs the NPB build whose folder is npb_home")]
 
     def command(self, parameters: NpbReferenceParameters) -> Command:
-        """Errors: MissingError where the build has no such program, or its MPI is missing."""
+        """The command line. Errors: MissingError if the program or its MPI is missing."""
         variables = {"OMP_NUM_THREADS": str(parameters.threads)}
         program = find_reference(parameters)
         if parameters.launch != "mpi":
@@ -98,7 +98,7 @@ class NpbReference(Program[NpbReferenceParameters]):
         )
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` and `throughput_mops`; errors as in `Workload.parse`."""
+        """`duration_s` and `throughput_mops`. Errors: as for `Workload.parse`."""
         found = read_reference(stdout)
         if found.duration_s <= 0 or found.mops <= 0:
             raise ProgramError(
@@ -112,9 +112,9 @@ class NpbReference(Program[NpbReferenceParameters]):
 
 
 def find_reference(parameters: NpbReferenceParameters) -> Path:
-    """Find the program in `npb_home` or its `bin`: cg.A.x, cg.A, or cg.A.4 as NPB 2 and 3.3 have.
+    """The program in `npb_home` or its `bin`: cg.A.x, cg.A, or cg.A.4 as in NPB 2 and 3.3.
 
-    Errors: MissingError.
+    Errors: MissingError if there is none.
     """
     home = Path(parameters.npb_home)
     stem = f"{parameters.kernel}.{parameters.problem_class}"
@@ -130,10 +130,9 @@ def find_reference(parameters: NpbReferenceParameters) -> Path:
 
 
 def read_reference(text: str) -> ReferenceRun:
-    """Read the closing table of an NPB program.
+    """Parse the closing table of an NPB program.
 
-    Errors: UnverifiedError where it says that it did not verify, ProgramError where there is no
-    readable table.
+    Errors: UnverifiedError if it reports a failed verification, ProgramError if there is no table.
     """
     text = text[-_LONGEST_OUTPUT:]
     verdicts = re.findall(r"^\s*Verification\s*=\s*(.*?)\s*$", text, flags=re.MULTILINE)

@@ -27,7 +27,7 @@ CLASSES: tuple[ProblemClass, ...] = get_args(ProblemClass)
 
 _MEBI = 2**20
 _BASE = 16 * _MEBI
-"""The program itself, its libraries and buffers that do not grow with the problem."""
+"""Bytes of the program itself, its libraries, and buffers of constant size."""
 _EP_THREAD = 2 * _MEBI
 
 # Problem sizes of the specification, by class.
@@ -55,7 +55,7 @@ _LU_EDGE = {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162, "D": 408}
 
 
 class NpbParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be said of one kernel and problem class."""
+    """Parameters of one kernel and problem class."""
 
     kernel: Annotated[Kernel, told("what is computed")]
     problem_class: Annotated[ProblemClass, told("problem size")] = msgspec.field(name="class")
@@ -64,32 +64,32 @@ class NpbParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Npb(Program[NpbParameters]):
-    """One kernel and problem class, by threads."""
+    """One kernel and problem class, computed by threads."""
 
     name = "npb"
     parameters = NpbParameters
 
     def memory_bytes(self, parameters: NpbParameters) -> int:
-        """Bytes of the arrays that the specification prescribes, and the program itself."""
+        """Bytes of the arrays that the specification prescribes, and of the program itself."""
         arrays = array_bytes(parameters.kernel, parameters.problem_class)
         return _BASE + arrays + _EP_THREAD * parameters.threads
 
     def check(self) -> list[Finding]:
-        """Whether their programs are installed."""
+        """Whether the programs are installed."""
         return check_kernels("npb", tuple(f"npb-{kernel}" for kernel in KERNELS))
 
     def command(self, parameters: NpbParameters) -> Command:
-        """Errors: MissingError where the program was not built."""
+        """The command line. Errors: MissingError if the program was not built."""
         words = options(parameters, ("class", "threads", "isa"), always=("class", "threads"))
         # IS.S is done in 0.2 ms, less than the scheduler takes to move a new thread to a free CPU.
         bound = {"OMP_PROC_BIND": "true"} if parameters.kernel == "is" else {}
         return Command(kernel_path(f"npb-{parameters.kernel}"), words, bound)
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` and `throughput_mops` of a verified run; errors as in `Workload.parse`.
+        """`duration_s` and `throughput_mops` of a verified run. Errors: as for `Workload.parse`.
 
-        Where NPB counts floating-point operations, also `modelled_flops` and `modelled_intensity`:
-        the place under a roofline.
+        If NPB counts floating-point operations, also `modelled_flops` and `modelled_intensity`, the
+        position under a roofline.
         """
         figures = read_figures(stdout, "npb-")
         rate = positive(figures, "throughput_mops")
@@ -112,7 +112,7 @@ def _modelled(figures: Mapping[str, object], rate_mops: float) -> tuple[Sample, 
 
 
 def array_bytes(kernel: str, problem_class: str) -> int:
-    """Bytes of the arrays of one kernel and class; 0 where it has none that grow, or is unknown."""
+    """Bytes of the arrays of one kernel and class; 0 if they are constant or unknown."""
     of_class = _ARRAY_BYTES.get(kernel)
     return 0 if of_class is None or problem_class not in CLASSES else of_class(problem_class)
 

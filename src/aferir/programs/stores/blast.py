@@ -12,7 +12,7 @@ _MIB = 2**20
 
 
 class BlastParameters(StoreParameters, frozen=True, kw_only=True):
-    """What may be said of the database, and of those who ask it."""
+    """Parameters of the database and of the queries."""
 
     database_bases: Annotated[int, whole("four in a byte on the disk", 1000, 10**12)] = 50_000_000
     queries: Annotated[int, whole("of each instance", 1, 10**6)] = 20

@@ -1,4 +1,4 @@
-"""The drivers as one file that can be put into an instance and run there."""
+"""Packs the drivers into one file that can be run in an instance."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MAIN = """from aferir.programs.stores.inside.main import main
 raise SystemExit(main())
 """
 PYTHON = "/usr/bin/python3"
-"""Where Debian has it, in images and on the host alike."""
+"""Path of Debian's Python, in images and on the host."""
 PYTHON_PACKAGE = "python3"
 
 
 def bundle() -> Path:
-    """The file, in our cache; made where it is not there, the same from the same sources.
+    """The file in the cache, which is created if needed, and depends on nothing but the sources.
 
-    Errors: MissingError where the cache cannot be written.
+    Errors: MissingError if the cache is not writable.
     """
     content = f"#!{PYTHON} -IS\n".encode() + packed()
     name = f"stores-{hashlib.sha256(content).hexdigest()[:16]}.pyz"
@@ -45,7 +45,7 @@ def bundle() -> Path:
 
 
 def packed() -> bytes:
-    """A zip file that Python runs (zipapp): our drivers under the names that they import."""
+    """A zip file that Python runs (zipapp), with the drivers under their import names."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, "__main__.py", _MAIN)

@@ -1,7 +1,7 @@
-"""Java programs: fetched with Maven as it is set up here, pinned by version and by checksum.
+"""Java programs: fetched with Maven as configured here, pinned by version and checksum.
 
-Maven's own configuration says where artifacts come from. What is fetched, with our own classes
-compiled against it, becomes one archive that is put into instances: <cache>/jars/NAME-HASH.tar
+Maven's own configuration determines where artifacts come from. The artifacts, with aferir's classes
+compiled against them, become one archive that is put into instances: <cache>/jars/NAME-HASH.tar
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CLASSES = {
     "key-value": ("BerkeleyDb.java", "ProcessAccount.java"),
     "hbase": ("HBaseStore.java", "ProcessAccount.java"),
 }
-"""Our own; the search engines have none."""
+"""Java sources of aferir for each store; the search engines need none."""
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _PROGRAMS = ("mvn", "javac", "jar")
 _JAVA_RELEASE = "11"
@@ -40,10 +40,10 @@ def find(name: str) -> Path:
 
 
 def fetch(name: str) -> Path:
-    """The archive, made where it is not there.
+    """The archive, which is created if it does not exist.
 
-    Errors: MissingError where a program that makes it is missing or an artifact cannot be had,
-    ProgramError where one is not what its checksum says.
+    Errors: MissingError if a program is missing or an artifact is not available, ProgramError if a
+    checksum does not match.
     """
     path = _archive(journal.cache_folder(), name)
     if path.is_file():
@@ -66,7 +66,7 @@ def fetch(name: str) -> Path:
 
 
 def verify(folder: Path, sums: str) -> None:
-    """Errors: ProgramError unless the folder has just the files of those SHA-256 sums."""
+    """Errors: ProgramError unless the folder has exactly the files with those SHA-256 sums."""
     wanted = {line.split()[1]: line.split()[0] for line in sums.splitlines()}
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     if differing := sorted(name for name, _ in wanted.items() ^ found.items()):
@@ -98,7 +98,7 @@ def _compile(name: str, folder: Path, jars: Path) -> None:
 
 
 def _archive(cache: Path, name: str) -> Path:
-    """Named after whatever decides what is in it."""
+    """Path of the archive; its name contains a hash of everything that determines its contents."""
     parts = (f"{name}.xml", f"{name}.sha256", *_CLASSES.get(name, ()))
     content = b"".join((_HERE / own).read_bytes() for own in parts)
     return cache / "jars" / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.tar"

@@ -13,7 +13,7 @@ _Reads = Annotated[float, number("share of the requests; the others update one f
 
 
 class YcsbParameters(StoreParameters, frozen=True, kw_only=True):
-    """What may be said of the records, and of those who ask for them."""
+    """Parameters of the records and of the requests."""
 
     records: Annotated[int, whole("that are loaded", 1, 10**10)] = 20_000
     requests: Annotated[int, whole("of all clients together", 1, 10**10)] = 50_000
@@ -23,14 +23,14 @@ class YcsbParameters(StoreParameters, frozen=True, kw_only=True):
 
 
 class KeyValueParameters(YcsbParameters, frozen=True, kw_only=True):
-    """The same, and what may be said of Berkeley DB."""
+    """Parameters of YCSB, and of Berkeley DB."""
 
     reads: _Reads = 0.5
     cache_bytes: Annotated[int, size("of Berkeley DB's cache", _MIB, 2**45)] = 32 * _MIB
 
 
 class HbaseParameters(YcsbParameters, frozen=True, kw_only=True):
-    """The same, and what may be said of the server."""
+    """Parameters of YCSB, and of the HBase server."""
 
     reads: _Reads = 0.7
     heap_bytes: Annotated[int, size("of the server's Java heap", 256 * _MIB, 2**45)] = 1024 * _MIB

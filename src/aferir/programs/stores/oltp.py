@@ -19,7 +19,7 @@ _KINDS = (
 
 
 class MariadbParameters(StoreParameters, frozen=True, kw_only=True):
-    """What may be said of the server, and of those who ask it."""
+    """Parameters of the server and of its clients."""
 
     terminals: Annotated[int, whole("sessions at once", 1, 4096)] = 8
     transactions: Annotated[int, whole("of all terminals together", 1, 10**9)] = 10_000
@@ -30,13 +30,13 @@ class MariadbParameters(StoreParameters, frozen=True, kw_only=True):
 
 
 class OltpParameters(MariadbParameters, frozen=True, kw_only=True):
-    """The same, and what may be said of the brokerage."""
+    """Parameters of the server, and of the brokerage."""
 
     customers: Annotated[int, whole("5 accounts, 20 holdings and 50 trades each", 1, 10**8)] = 2000
 
 
 class OltpSysbenchParameters(MariadbParameters, frozen=True, kw_only=True):
-    """The same, and what may be said of sysbench's tables."""
+    """Parameters of the server, and of sysbench's tables."""
 
     tables: Annotated[int, whole("in the database", 1, 1024)] = 2
     rows: Annotated[int, whole("of each table", 1, 10**9)] = 100_000

@@ -1,4 +1,4 @@
-"""What the programs that run real stores share: one driver, and its figures."""
+"""Common parts of the programs that run real stores: one driver, and its figures."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _Values = TypeVar("_Values", bound="StoreParameters")
 
 
 class StoreParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """What all of them take."""
+    """Parameters of all stores."""
 
     folder: Folder = FOLDER
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What a program is made of."""
+    """Files and packages that a program needs."""
 
     programs: tuple[str, ...]
-    """On the host's PATH, for the native environment."""
+    """Programs on the host's PATH, for the native environment."""
     packages: tuple[str, ...]
-    """Debian packages that have them, for the host and for images."""
+    """Debian packages that contain them, for the host and for images."""
     client: str = ""
-    """A native program of ours that the driver starts."""
+    """Native program of aferir that the driver starts."""
     client_package: str = ""
-    """Debian package that it is compiled with; where that is missing it is not built."""
+    """Debian package needed to compile that program; without it, the program is not built."""
     jars: str = ""
-    """Java programs that are fetched once, see `jars`."""
+    """Name of the Java programs that are fetched once, see `jars`."""
 
 
 class Store(Program[_Values]):
@@ -62,9 +62,9 @@ class Store(Program[_Values]):
         short: tuple[Mapping[str, Parameter], ...],
         metrics: Mapping[str, str] | None = None,
     ) -> None:
-        """`memory` are bytes for each unit of a parameter, and under "" those of the program.
+        """`memory`: bytes per unit of each parameter, and under "" those of the program itself.
 
-        `metrics` are those with their units that this program alone prints.
+        `metrics`: names and units of figures that only this program prints.
         """
         self.name = name
         self.parameters = parameters
@@ -74,11 +74,11 @@ class Store(Program[_Values]):
         self._memory = memory
 
     def packages(self, parameters: _Values) -> tuple[str, ...]:
-        """Its programs, and the Python that drives them."""
+        """Debian packages of its programs, and of the Python that runs the driver."""
         return (*self._needs.packages, PYTHON_PACKAGE)
 
     def memory_bytes(self, parameters: _Values) -> int:
-        """Memory of the program, and of what its parameters ask for."""
+        """Memory in bytes of the program with these parameters."""
         return round(
             sum(
                 each * float(getattr(parameters, name) if name else 1)
@@ -87,7 +87,7 @@ class Store(Program[_Values]):
         )
 
     def check(self) -> list[Finding]:
-        """Whether the host has the programs; images get them by themselves."""
+        """Whether the host has the programs; images contain them anyway."""
         try:
             self._find()
             self._own()
@@ -96,7 +96,7 @@ class Store(Program[_Values]):
         return [Finding(self.name, "ok", f"{', '.join(self._needs.programs)} are installed")]
 
     def command(self, parameters: _Values) -> Command:
-        """Errors: MissingError."""
+        """The command line. Errors: MissingError if a program is missing."""
         self._find()
         own = self._own()
         passed = [key for key in names(self.parameters) if key != "folder"]
@@ -109,7 +109,7 @@ class Store(Program[_Values]):
         return Command(bundle(), words, folder, files=tuple(own.values()))
 
     def parse(self, stdout: str) -> tuple[Sample, ...]:
-        """`duration_s` of the measured part, and what this program counts."""
+        """`duration_s` of the measured part, and the program's own figures."""
         figures = read_figures(stdout, self.name)
         duration = positive(figures, "duration_s")
         volume = finite(figures, "bytes_read") + finite(figures, "bytes_written")
@@ -122,7 +122,7 @@ class Store(Program[_Values]):
         )
 
     def _own(self) -> dict[str, Path]:
-        """Files that the driver needs besides, by their option. Errors: MissingError."""
+        """Other files that the driver needs, by option. Errors: MissingError if one is missing."""
         files = {}
         if self._needs.client:
             try:

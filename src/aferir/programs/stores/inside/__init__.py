@@ -1,5 +1,5 @@
-"""What runs in the instance: sets a store up, loads it, measures it, and checks what it holds.
+"""The driver that runs in the instance: sets a store up, loads, measures and checks it.
 
-Of the standard library alone (Python 3.11 or later), since an instance has nothing else: the
-host packs this folder into one file and puts it there. See `aferir.programs.stores.bundle`.
+It needs only the standard library (Python 3.11 or later), as an instance has nothing else. The host
+packs this folder into one file and puts it there. See `aferir.programs.stores.bundle`.
 """

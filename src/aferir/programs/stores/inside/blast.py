@@ -1,7 +1,7 @@
 """BLAST over generated sequences: queries that resemble a known place of the database.
 
-Each query is of random bases but for one segment, which is a piece of a database sequence with
-some of its bases substituted. So it is known what BLAST has to find, and where.
+Each query consists of random bases except for one segment, a piece of a database sequence with some
+bases substituted. It is therefore known what BLAST must find, and where.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ PROGRAM = "blast"
 SEQUENCE_BASES = 100_000
 PLANTED_BASES = 500
 _EDGE = 30
-"""An alignment ends where matches no longer outweigh substitutions: some bases before the end."""
+"""Tolerance in bases: an alignment ends where matches no longer outweigh substitutions."""
 _STEP = re.compile(r"(\d+)|([A-Z-])([A-Z-])")
-"""Of an alignment's trace: so many equal bases, or two that differ, or one over a gap."""
+"""One step of an alignment's trace: a number of equal bases, two that differ, or a gap."""
 _BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
 _FIELDS = "qseqid sseqid qstart sstart btop"
 _EVALUE = "1e-20"
-"""Far below what random sequences of this size show: no hit is by chance."""
+"""Limit far below the values of random sequences of this size, so that no hit is by chance."""
 
 
 @dataclass(frozen=True)
 class Planted:
-    """Where a query resembles the database: both starts counted from 0."""
+    """Place where a query resembles the database; both starts are counted from 0."""
 
     query: str
     sequence: str
@@ -43,7 +43,7 @@ class Planted:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """The options of this program."""
+    """Declare the options of this program."""
     parser.add_argument("--database-bases", type=int, required=True)
     parser.add_argument("--queries", type=int, required=True)
     parser.add_argument("--query-bases", type=int, required=True)
@@ -54,7 +54,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(given: Namespace, place: Workplace) -> Figures:
-    """Make the data, search, check. Errors: FailedError, WrongError."""
+    """Create the data, search, and check the hits. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     planted, digest = make_data(given, place.folder)
     place.run(
@@ -89,7 +89,7 @@ def run(given: Namespace, place: Workplace) -> Figures:
 
 
 def make_data(given: Namespace, folder: Path) -> tuple[list[Planted], str]:
-    """The database and each instance's queries as FASTA files; what is planted, and a digest."""
+    """Write database and queries as FASTA files; returns what is planted, and a digest."""
     chance = random.Random(given.seed)  # noqa: S311 - the same data from the same seed
     digest = hashlib.sha256()
     sequences = []
@@ -111,7 +111,7 @@ def make_data(given: Namespace, folder: Path) -> tuple[list[Planted], str]:
 
 
 def sizes(bases: int) -> Iterable[int]:
-    """Sequences of 100,000 bases, the last one shorter, but long enough to be planted from."""
+    """Sequence lengths: 100,000 bases each; a short rest is added to the last one."""
     whole, rest = divmod(bases, SEQUENCE_BASES)
     if rest < PLANTED_BASES and whole > 0:
         return [SEQUENCE_BASES] * (whole - 1) + [SEQUENCE_BASES + rest]
@@ -121,7 +121,7 @@ def sizes(bases: int) -> Iterable[int]:
 def plant(
     name: str, sequences: list[bytes], chance: random.Random, bases: int, mutated: float
 ) -> tuple[bytes, Planted]:
-    """One query of so many bases; each planted base is substituted with probability `mutated`."""
+    """One query of that length; each planted base is substituted with probability `mutated`."""
     number = chance.randrange(len(sequences))
     start = chance.randrange(len(sequences[number]) - PLANTED_BASES + 1)
     at = chance.randrange(bases - PLANTED_BASES + 1)
@@ -135,7 +135,7 @@ def plant(
 
 
 def check_hits(hits: str, planted: list[Planted]) -> None:
-    """Errors: WrongError unless all that was planted is found at its place."""
+    """Errors: WrongError unless everything planted is found at its place."""
     found: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
     for line in hits.splitlines():
         query, sequence, first, start, trace = line.split()
@@ -148,10 +148,10 @@ def check_hits(hits: str, planted: list[Planted]) -> None:
 
 
 def _matches(one: Planted, query: int, sequence: int, trace: str) -> bool:
-    """Nearly all of what was planted is aligned with where it was taken from, base by base.
+    """Whether nearly all planted bases are aligned with their origin, base by base.
 
-    Beyond the planted piece an alignment may go on by chance for some bases, over gaps at times,
-    at either end; substitutions within it may make it leave its diagonal for a few.
+    An alignment may extend beyond the planted piece by chance, sometimes over gaps, at either end.
+    Substitutions may make it leave its diagonal for a few bases.
     """
     planted = range(one.query_start, one.query_start + PLANTED_BASES)
     shift = one.sequence_start - one.query_start

@@ -1,4 +1,4 @@
-"""User and system time of the programs that are measured, as the kernel accounts for it."""
+"""User and system CPU time of the measured programs, as accounted by the kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class CpuTime:
-    """Seconds of processors."""
+    """CPU seconds by mode."""
 
     user_s: float
     system_s: float
@@ -25,17 +25,17 @@ class CpuTime:
 
 
 def of_ended() -> CpuTime:
-    """Processor time of all programs that were started and waited for here (getrusage(2))."""
+    """CPU time of all children that have ended and were waited for (getrusage(2))."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return CpuTime(usage.ru_utime, usage.ru_stime)
 
 
 def of_running(pid: int) -> CpuTime:
-    """Processor time of one that still runs, with all its threads (proc(5), /proc/PID/stat)."""
+    """CPU time of a running process with all its threads (proc(5), /proc/PID/stat)."""
     return parse_stat(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace"))
 
 
 def parse_stat(text: str) -> CpuTime:
-    """User and system time, counted after the program's name, which may hold anything."""
+    """User and system time; fields are counted after the name, which may contain anything."""
     fields = text.rpartition(")")[2].split()
     return CpuTime(int(fields[11]) / TICKS_PER_S, int(fields[12]) / TICKS_PER_S)

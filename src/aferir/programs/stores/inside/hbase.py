@@ -22,7 +22,7 @@ _PATIENCE_MS = {
     "hbase.master.init.timeout.localHBaseCluster": 1_800_000,
     "zookeeper.session.timeout.localHBaseCluster": 90_000,
 }
-"""By default 30, 200 and 10 s, which a busy host may take; a cell has a limit of its own."""
+"""Timeouts in ms; the defaults of 30, 200 and 10 s are too short on a busy host."""
 _LOGGING = """log4j.rootLogger=WARN,out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.target=System.err
@@ -31,13 +31,13 @@ log4j.appender.out.layout=org.apache.log4j.SimpleLayout
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """The options of this program."""
+    """Declare the options of this program."""
     ycsb.arguments(parser)
     parser.add_argument("--heap-bytes", type=int, required=True)
 
 
 def run(given: Namespace, place: Workplace) -> Figures:
-    """Start, load, run, count. Errors: FailedError, WrongError."""
+    """Start, load, run, and count the records. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     ycsb.unpack(given.jars, place)
     server = _start(given, place)
@@ -102,5 +102,5 @@ def _ask(place: Workplace, what: str) -> str:
 
 
 def _java(place: Workplace) -> list[str]:
-    """Java's command line, with the configuration's folder before the programs."""
+    """Java's command line, with the configuration folder before the programs."""
     return [*ycsb.JAVA, "-cp", ycsb.classpath(place)]

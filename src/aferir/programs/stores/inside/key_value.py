@@ -12,17 +12,17 @@ from aferir.programs.stores.inside.workplace import Workplace
 PROGRAM = "key-value"
 _BINDING = "aferir.BerkeleyDb"
 _SETTINGS = "je.freeDisk=0\n"
-"""By default it writes nothing where less than 5 GB are free, as on small disks and in guests."""
+"""Berkeley DB by default refuses writes if less than 5 GB are free, e.g. on small disks."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """The options of this program."""
+    """Declare the options of this program."""
     ycsb.arguments(parser)
     parser.add_argument("--cache-bytes", type=int, required=True)
 
 
 def run(given: Namespace, place: Workplace) -> Figures:
-    """Load, run, count. Errors: FailedError, WrongError."""
+    """Load, run, and count the records. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     ycsb.unpack(given.jars, place)
     (place.folder / "data").mkdir()

@@ -1,7 +1,7 @@
-"""The one program that is put into an instance: `stores.pyz PROGRAM OPTION...`.
+"""The program that is put into an instance: `stores.pyz PROGRAM OPTION...`.
 
-Prints one line of JSON as our other programs do. Exit code 1 with a reason on standard error
-where the program, its server, memory or disk failed.
+Prints one line of JSON like aferir's other programs. Exit code 1, with a reason on standard error,
+if the program or its server failed, or memory or disk space ran out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PROGRAMS = {module.PROGRAM: module for module in (blast, hbase, key_value, oltp
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one program; its exit code."""
+    """Run one program; returns its exit code."""
     parser = ArgumentParser(prog="stores")
     programs = parser.add_subparsers(dest="program", required=True)
     for name, module in _PROGRAMS.items():

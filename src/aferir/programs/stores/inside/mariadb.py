@@ -1,4 +1,4 @@
-"""A MariaDB server of our own: own data, reached over a socket alone, thrown away in the end."""
+"""A temporary MariaDB server with its own data, reachable only by a Unix socket."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from aferir.programs.stores.inside.outcome import FailedError
 from aferir.programs.stores.inside.workplace import Child, Workplace
 
 SOCKET = "data/socket"
-"""Relative to the run's folder: whole paths of sockets are at most 108 bytes (unix(7))."""
+"""Path relative to the run's folder, as socket paths are limited to 108 bytes (unix(7))."""
 _START_LIMIT_S = 900.0
-"""Of one that lives: in an emulated guest it takes minutes, and a cell has a limit of its own."""
+"""Timeout of the start in seconds, which takes minutes in an emulated guest."""
 _LOG = "--innodb-log-file-size=32M"
 
 
 def start(place: Workplace, *, buffer_bytes: int, connections: int) -> Child:
-    """Make an empty database and start its server. Errors: FailedError.
+    """Create an empty database and start its server. Errors: FailedError.
 
-    Its own reads and writes are system calls, not asynchronous, so that the kernel counts them
-    for the process (proc(5), /proc/PID/io).
+    Its reads and writes are synchronous system calls, so that the kernel counts them for the
+    process (proc(5), /proc/PID/io).
     """
     own = ["--user=root"] if os.geteuid() == 0 else []
     data = f"--datadir={place.folder / 'data'}"
@@ -51,22 +51,22 @@ def start(place: Workplace, *, buffer_bytes: int, connections: int) -> Child:
 
 @dataclass(frozen=True)
 class Account:
-    """What a server and its clients have done so far."""
+    """I/O of a server, and CPU time of it and its clients, so far."""
 
     read: int
-    """By the server's system calls, from cache or device."""
+    """Bytes read by the server's system calls, from cache or device."""
     written: int
     cpu: CpuTime
-    """Of the server, and of its clients that have ended."""
+    """CPU time of the server, and of its clients that have ended."""
 
     def since(self, before: Account) -> Account:
-        """What was done in between."""
+        """Difference from an earlier account."""
         read, written = self.read - before.read, self.written - before.written
         return Account(read, written, self.cpu - before.cpu)
 
 
 def account(server: Child) -> Account:
-    """The account of a server that runs (proc(5), /proc/PID/io)."""
+    """The account of a running server (proc(5), /proc/PID/io)."""
     text = Path(f"/proc/{server.pid}/io").read_text(encoding="ascii")
     counts = dict(line.split(": ") for line in text.splitlines())
     cpu = of_running(server.pid) + of_ended()

@@ -15,14 +15,14 @@ PROGRAM = "oltp"
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """The options of this program."""
+    """Declare the options of this program."""
     parser.add_argument("--client", required=True)
     for name in ("customers", "terminals", "transactions", "buffer-bytes", "seed"):
         parser.add_argument(f"--{name}", type=int, required=True)
 
 
 def run(given: Namespace, place: Workplace) -> Figures:
-    """Load, run, check. Errors: FailedError, WrongError."""
+    """Load, run, and check. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     server = mariadb.start(place, buffer_bytes=given.buffer_bytes, connections=given.terminals)
     common = ["--customers", str(given.customers), "--seed", str(given.seed)]
@@ -44,10 +44,10 @@ def run(given: Namespace, place: Workplace) -> Figures:
 
 
 def ask(place: Workplace, server: Child, command: list[str]) -> dict[str, Any]:
-    """Run a client; the line that it prints.
+    """Run a client; returns the line that it prints.
 
-    Errors: FailedError, which is the server's where that has ended; WrongError where the client
-    found the data wrong.
+    Errors: FailedError, with the server's reason if that has ended; WrongError if the client found
+    wrong data.
     """
     client = place.start([*command, "--socket", mariadb.SOCKET], name="oltp-clients")
     try:

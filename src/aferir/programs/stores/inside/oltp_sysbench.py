@@ -14,14 +14,14 @@ PROGRAM = "oltp-sysbench"
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """The options of this program."""
+    """Declare the options of this program."""
     parser.add_argument("--client", required=True)
     for name in ("tables", "rows", "terminals", "transactions", "buffer-bytes", "seed"):
         parser.add_argument(f"--{name}", type=int, required=True)
 
 
 def run(given: Namespace, place: Workplace) -> Figures:
-    """Prepare, run, check. Errors: FailedError, WrongError."""
+    """Prepare, run, and check. Errors: FailedError, WrongError."""
     clock = time.perf_counter()
     server = mariadb.start(place, buffer_bytes=given.buffer_bytes, connections=given.terminals)
     place.run([*_asking(given), "CREATE DATABASE sbtest"])
@@ -55,7 +55,7 @@ def run(given: Namespace, place: Workplace) -> Figures:
 
 
 def read_report(said: str) -> tuple[float, int]:
-    """Seconds and transactions of sysbench's report. Errors: FailedError."""
+    """Seconds and transactions from sysbench's report. Errors: FailedError."""
     time_s = re.search(r"total time:\s+([\d.]+)s", said)
     transactions = re.search(r"transactions:\s+(\d+)", said)
     if time_s is None or transactions is None:
@@ -64,7 +64,7 @@ def read_report(said: str) -> tuple[float, int]:
 
 
 def _check_rows(given: Namespace, place: Workplace) -> None:
-    """Each transaction deletes one row and inserts one with its key."""
+    """Check the rows: each transaction deletes one row and inserts one with the same key."""
     for table in range(1, given.tables + 1):
         query = f"SELECT COUNT(*) * (MAX(id) = COUNT(*)) FROM sbtest.sbtest{table}"  # noqa: S608
         found = int(place.run([*_asking(given), query]))

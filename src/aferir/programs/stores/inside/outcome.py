@@ -1,4 +1,4 @@
-"""How a cell ends that does not end well, in words."""
+"""Figures of a successful run, and explanations of failures."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _LONGEST_LOG = 2**16
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured of a run that is right."""
+    """Figures of a run whose results are correct."""
 
     duration_s: float
-    """Duration of the measured part."""
+    """Duration of the measured part in seconds."""
     requests: int
-    """Searches, transactions or operations of the store that were done in it."""
+    """Searches, transactions or operations of the store in the measured part."""
     bytes_read: int
-    """Bytes of the programs' own reads in it, whoever answered them: cache or device."""
+    """Bytes of the programs' own reads in it, from cache or device."""
     bytes_written: int
     setup_s: float
-    """Before it: making the data and loading it."""
+    """Seconds before it, for creating and loading the data."""
     cpu: CpuTime
-    """Processor time of the programs, while they read and wrote that."""
+    """CPU time of the programs in the measured part."""
     others: dict[str, float | str] = field(default_factory=dict)
-    """What this program alone tells."""
+    """Figures that only this program reports."""
 
     def printed(self) -> dict[str, float | str]:
-        """As in the line of JSON; an operation is 512 bytes read or written (Dutra 2015)."""
+        """Values for the line of JSON; an operation is 512 bytes read or written (Dutra 2015)."""
         return {
             "duration_s": self.duration_s,
             "setup_s": self.setup_s,
@@ -53,17 +53,17 @@ class Figures:
 
 
 class FailedError(Exception):
-    """A program could not do its work; the message says why."""
+    """A program failed; the message says why."""
 
 
 class WrongError(Exception):
-    """Everything ran, and what came out is wrong."""
+    """All programs ran, but the results are wrong."""
 
 
 def explain(name: str, code: int, log: Path, *, killed_before: int) -> str:
-    """Why a program ended with `code` (negative: a signal), from its log and the kernel's counts.
+    """Why a program ended with `code` (negative: a signal), from its log and kernel counters.
 
-    `killed_before` is `out_of_memory_kills` of before it started.
+    `killed_before`: value of `out_of_memory_kills` before it started.
     """
     text = tail(log)
     if _FULL.search(text):
@@ -76,9 +76,10 @@ def explain(name: str, code: int, log: Path, *, killed_before: int) -> str:
 
 
 def out_of_memory_kills() -> int:
-    """Processes that the kernel has killed for want of memory, also in a control group's limit.
+    """Number of processes that the kernel has killed because memory ran out, anywhere.
 
-    The count is the whole host's (proc(5), /proc/vmstat); -1 where the kernel does not tell.
+    The count is that of the whole host, including groups with a limit of their own (proc(5),
+    /proc/vmstat); -1 if the kernel does not report it.
     """
     for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
         if line.startswith("oom_kill "):
@@ -87,7 +88,7 @@ def out_of_memory_kills() -> int:
 
 
 def tail(log: Path) -> str:
-    """The last lines of a log; nothing where there is none."""
+    """The last 64 KiB of a log; "" if there is none."""
     try:
         with log.open("rb") as stream:
             stream.seek(max(0, os.fstat(stream.fileno()).st_size - _LONGEST_LOG))

@@ -20,7 +20,7 @@ _libc = ctypes.CDLL(None)
 
 
 class Child:
-    """A program of ours that runs; it is killed with us."""
+    """A running program, which is killed together with this process."""
 
     def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path) -> None:
         self.name = name
@@ -30,29 +30,29 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """Process ID."""
         return self._process.pid
 
     def ensure_alive(self) -> None:
-        """Errors: FailedError with the reason where it has ended."""
+        """Errors: FailedError with the reason if the program has ended."""
         code = self._process.poll()
         if code is not None:
             raise FailedError(self._explain(code))
 
     def ensure_stays_alive(self) -> None:
-        """As `ensure_alive`, for one that may be about to end."""
+        """Like `ensure_alive`, for a program that may be about to end."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.5)
         self.ensure_alive()
 
     def wait(self) -> None:
-        """Wait for its end. Errors: FailedError where it did not end well."""
+        """Wait for the program's end. Errors: FailedError if it failed."""
         code = self._process.wait()
         if code != 0:
             raise FailedError(self._explain(code))
 
     def end(self) -> None:
-        """End it and what it started at once: their files are thrown away."""
+        """Kill the program and its children, whose files are discarded anyway."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)  # not waited for, so it is ours
         self._process.wait()
@@ -62,7 +62,7 @@ class Child:
 
 
 class Workplace:
-    """The folder, and everything started from here; `workplace` makes one."""
+    """The folder, and all programs started in it; created by `workplace`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,9 +75,9 @@ class Workplace:
         name: str = "",
         environment: Mapping[str, str] | None = None,
     ) -> Child:
-        """Start a program in the folder; what it says goes into `NAME.log` there.
+        """Start a program in the folder; its output goes to `NAME.log` there.
 
-        Errors: FailedError where it is not on this machine.
+        Errors: FailedError if it is not installed.
         """
         name = name or Path(command[0]).name
         log = self.folder / f"{name}.log"
@@ -100,20 +100,20 @@ class Workplace:
         return child
 
     def run(self, command: Sequence[str], *, name: str = "") -> str:
-        """Run a program to its end; what it said. Errors: FailedError."""
+        """Run a program to its end; returns its output. Errors: FailedError."""
         child = self.start(command, name=name)
         child.wait()
         return child.log.read_text(encoding="utf-8", errors="replace")
 
     def end_all(self) -> None:
-        """End what still runs, the last one first; its files are thrown away, so at once."""
+        """Kill all running programs, the last one first."""
         for child in reversed(self._children):
             child.end()
 
 
 @contextlib.contextmanager
 def workplace(name: str) -> Iterator[Workplace]:
-    """A new folder below `AFERIR_SCRATCH`, gone in the end with all that was started in it."""
+    """A new folder below `AFERIR_SCRATCH`, removed in the end with all programs started in it."""
     base = Path(os.environ.get(FOLDER_VARIABLE, "/var/tmp"))  # noqa: S108 - a name of its own below
     base.mkdir(parents=True, exist_ok=True)
     place = Workplace(Path(tempfile.mkdtemp(prefix=f"aferir-{name}-", dir=base)))
@@ -125,7 +125,7 @@ def workplace(name: str) -> Iterator[Workplace]:
 
 
 def end_on_signals() -> None:
-    """Let SIGTERM unwind as SIGINT does, so that a run that is ended cleans up."""
+    """Let SIGTERM raise SystemExit as SIGINT does, so that an interrupted run cleans up."""
 
     def unwind(number: int, _: object) -> None:
         raise SystemExit(128 + number)
@@ -135,7 +135,7 @@ def end_on_signals() -> None:
 
 
 def _search_path() -> str:
-    """The search path with the folders of system programs, which an ordinary user's may lack."""
+    """The search path with folders of system programs, which that of a user may lack."""
     return os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 
 

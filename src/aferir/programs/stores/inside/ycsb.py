@@ -12,7 +12,7 @@ from aferir.programs.stores.inside.outcome import FailedError, WrongError
 from aferir.programs.stores.inside.workplace import Workplace
 
 JAVA = ("java", "-XX:-UsePerfData")
-"""Without the file below /tmp that one leaves when it is killed."""
+"""Java without the file in /tmp that a killed JVM would leave."""
 _CLIENT = "site.ycsb.Client"
 _WORKLOAD = "site.ycsb.workloads.CoreWorkload"
 _LINE = re.compile(r"^\[([A-Z_-]+)\], ([^,]+), ([\d.]+)$", re.MULTILINE)
@@ -22,7 +22,7 @@ Report = Mapping[tuple[str, str], float]
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """The options that all stores under YCSB have."""
+    """Declare the options of all stores under YCSB."""
     parser.add_argument("--jars", type=Path, required=True)
     for name in _NUMBERS:
         parser.add_argument(f"--{name}", type=int, required=True)
@@ -30,22 +30,22 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def unpack(jars: Path, place: Workplace) -> None:
-    """The store's programs into the folder `jars`."""
+    """Unpack the store's programs into the folder `jars`."""
     place.run(["tar", "--extract", f"--file={jars}"])
 
 
 def classpath(place: Workplace) -> str:
-    """Configuration files beside the programs, and the programs."""
+    """Class path: configuration files beside the programs, and the programs."""
     return f"{place.folder}/jars:{place.folder}/jars/*"
 
 
 def phase(
     name: str, given: Namespace, place: Workplace, *, database: str, properties: Mapping[str, str]
 ) -> Report:
-    """Run the client for the phase `load` or `t` (transactions); its report, all requests done.
+    """Run the client for the phase `load` or `t` (transactions); returns its verified report.
 
-    Each value is a function of its key and field, and is compared with that whenever it is read.
-    Errors: FailedError, WrongError.
+    Each value is a function of its key and field, and is checked whenever it is read. Errors:
+    FailedError, WrongError.
     """
     settings = {
         "workload": _WORKLOAD,
@@ -79,16 +79,16 @@ def phase(
 
 
 def cpu(report: Report) -> CpuTime:
-    """Processor time of the client while it ran its requests.
+    """CPU time of the client while it ran its requests.
 
-    A virtual machine's start is not in it.
+    It does not include the start of the virtual machine.
     """
     user, system = (report["AFERIR", f"{part} ticks"] / TICKS_PER_S for part in ("user", "system"))
     return CpuTime(user, system)
 
 
 def read_report(said: str) -> Report:
-    """The numbers of YCSB's report by section and name. Errors: FailedError."""
+    """Numbers of YCSB's report by section and name. Errors: FailedError if there is none."""
     report = {(section, name): float(value) for section, name, value in _LINE.findall(said)}
     if ("OVERALL", "RunTime(ms)") not in report:
         raise FailedError("YCSB printed no report")
@@ -96,7 +96,7 @@ def read_report(said: str) -> Report:
 
 
 def check_report(report: Report, wanted: Mapping[str, float]) -> None:
-    """Errors: WrongError unless so many requests of each kind ended well."""
+    """Errors: WrongError unless that many requests of each kind succeeded."""
     for kind, number in wanted.items():
         well = report.get((kind, "Return=OK"), 0.0)
         if well != number:
