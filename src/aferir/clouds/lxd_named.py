@@ -45,7 +45,7 @@ class NamedLxd:
         return found
 
     def create(self) -> Server:
-        """As `LxdCloud.create`. Errors: also UsageError if the server lacks what is wanted."""
+        """Like `LxdCloud.create`. Errors: also UsageError if the server lacks what is wanted."""
         with self._told():
             return self._cloud().create()
 

@@ -25,7 +25,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class Consistency(msgspec.Struct, frozen=True):
-    """How far a cloud's answers may lag behind."""
+    """Consistency of a cloud's answers: how far they may lag behind."""
 
     appears_s: float
     """Seconds after its request during which an instance may be missing in answers."""
@@ -40,7 +40,7 @@ class Provider(Protocol):
     """
 
     sources: dict[PhaseName, str]
-    """What marks each phase's begin and end; phases that cannot be observed are missing."""
+    """Events that mark each phase's begin and end; phases that cannot be observed are missing."""
     resolution_s: float
     """Shortest interval between two polls, in seconds."""
     consistency: Consistency

@@ -12,9 +12,9 @@ from aferir.errors import UsageError
 
 NodeKind = Literal["container", "vm"]
 Placement = Literal["spread", "packed", "reserve", "free"]
-"""How nodes are assigned the host's CPUs: see `aferir.cluster.placing`."""
+"""Ways of assigning the host's CPUs to nodes: see `aferir.cluster.placing`."""
 Boot = Literal["diskless", "disk"]
-"""How workers boot: diskless ones keep all they write in RAM, and start afresh each time."""
+"""Ways of booting workers: diskless ones hold all they write in RAM, and start afresh each time."""
 
 FRONT = "front"
 MOST_NODES = 250
@@ -35,7 +35,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     boot: Boot = "diskless"
     slurm: bool = False
     placement: Placement = "spread"
-    """How nodes are assigned the host's CPUs: see `placing`."""
+    """Way of assigning the host's CPUs to nodes: see `placing`."""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

@@ -134,7 +134,7 @@ def _leave(tid: int, before: Attributes, wanted: Attributes) -> float:
 
 
 def _turns(tid: int) -> str:
-    """How many times the thread has been scheduled (Documentation/scheduler/sched-stats.rst)."""
+    """Number of times that the thread was scheduled (Documentation/scheduler/sched-stats.rst)."""
     return read_quickly(f"/proc/{tid}/schedstat").rpartition(" ")[2]
 
 

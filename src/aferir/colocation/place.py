@@ -84,7 +84,7 @@ def group_of(memberships: str, controller: str) -> PurePosixPath | None:
 
 
 def own_group(spec: ServiceSpec, path: PurePosixPath) -> PurePosixPath:
-    """The group that stands for the whole service: the named one if `path` is within it."""
+    """The group of the whole service: the named one if `path` is within it."""
     if spec.group and path.is_relative_to(spec.group):
         return PurePosixPath(spec.group)
     if spec.unit in path.parts:

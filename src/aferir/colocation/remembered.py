@@ -158,7 +158,7 @@ def is_same(found: Found) -> bool:
 
 
 def undo(entry: Entry) -> list[str]:
-    """Undo everything a journal entry stands for and, on success, erase it; returns problems."""
+    """Undo all changes of a journal entry, and erase it if that succeeded; returns problems."""
     problems: list[str] = []
     if entry.boot_id == journal.boot_id():
         remembered = read(entry.id)

@@ -32,7 +32,7 @@ _RENAMED = 200
 
 
 class ServiceSpec(msgspec.Struct, frozen=True):
-    """How the processes of a service are found on this machine."""
+    """Way in which the processes of a service are found on this machine."""
 
     kind: Literal["pid", "pidfile", "comm", "cgroup", "unit"]
     value: str
@@ -164,7 +164,7 @@ class Processes:
 
 
 def _has_threads(pid: int) -> bool:
-    """Whether a process goes on although its first thread has ended and remains a zombie."""
+    """Whether a process continues although its first thread has ended and remains a zombie."""
     try:
         return len(os.listdir(f"/proc/{pid}/task")) > 1  # noqa: PTH208
     except OSError:

@@ -21,10 +21,10 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PRESSURE = "/proc/pressure/cpu"
 _SLOW_S = 0.45
 _MOST_OPEN = 512
-"""Files kept open at most: the default limit of a process is 1,024, and a JVM has thousands of
+"""Largest number of open files: the default limit of a process is 1,024, and a JVM has thousands of
 threads."""
 _BYTES = 8_192
-"""Bytes read at once: more than any of these files holds, except /proc/stat, whose first line is
+"""Bytes per read: more than any of these files holds, except /proc/stat, whose first line is
 enough."""
 
 

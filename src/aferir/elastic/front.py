@@ -33,9 +33,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     waiting: Waiting = "shared"
     """Whether waiting clients share the room of one allocation, or each waits for its own."""
     warm_nodes: int = 0
-    """Number of Nodes without clients that are kept ready."""
+    """Number of Nodes without clients that are held ready."""
     release_delay_s: float = 0.0
-    """Seconds for which a Node without clients is kept."""
+    """Seconds after which a Node without clients is released."""
     predictor_window_s: float = 0.0
     """Window in seconds of a linear predictor of the number of clients; 0: no predictor."""
     predictor_horizon_s: float = 0.0
@@ -127,7 +127,7 @@ class Front:
         self._failures = 0
 
     def start(self, now: float) -> list[Action]:
-        """Allocate the Nodes to be kept ready; call it before the first client."""
+        """Allocate the Nodes that are held ready; call it before the first client."""
         return self._provision(now, [])
 
     def arrive(self, now: float, client: int) -> list[Action]:

@@ -1,4 +1,4 @@
-"""A log of every client's outcome, written before the client is told; it survives Front."""
+"""A log of every client's outcome, written before the client is answered; it survives Front."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _NOMINAL = re.compile(r"\?nominal=(\d{1,9}(?:\.\d{1,3})?)(k)?(W|VA)?(?=@|$)")
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows a meter's name; each meter uses some of the fields."""
+    """Parts of the text after a meter's name; each meter uses some of the fields."""
 
     what: str = ""
     """Selects one of several: a chip, a UPS, an object identifier, a file."""

@@ -29,7 +29,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Name as given by the user: `rapl`, `nut:ups@127.0.0.1:3493`."""
     scope: str
-    """What the power is that of: `server`, `processor package`, `outlet`, ..."""
+    """Object whose power it is: `server`, `processor package`, `outlet`, ..."""
     resolution_w: float = 0.0
     """Resolution of readings in watts; 0: unknown, or continuous."""
     period_s: float = 1.0

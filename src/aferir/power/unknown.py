@@ -12,7 +12,7 @@ _DRIVERS = (1, 1000, 1_000_000)
 
 
 def is_unknown(raw: float, *, least: int = 1) -> bool:
-    """Whether a number from a device stands for "unknown".
+    """Whether a number from a device means "unknown".
 
     `least`: smallest unit of the device's register, in units of `raw`. Values of 16-bit registers
     are recognised in that unit and larger ones, values of wider registers in any unit.

@@ -37,7 +37,7 @@ class Nominal(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """Power with its resolution, assumptions and doubts."""
+    """Power with its resolution, assumptions and warnings."""
 
     power_w: float | None = None
     step_w: float = 0.0
@@ -47,7 +47,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     doubt: str = ""
     """Why the power is not believed; "" if it is."""
     missing: str = ""
-    """Which figure is missing if there is no power; "" otherwise."""
+    """The figure that is missing if there is no power; "" otherwise."""
 
 
 def told(variables: Mapping[str, str], given: Nominal | None = None) -> Told:
@@ -223,7 +223,7 @@ def _current(variables: Mapping[str, str]) -> tuple[float, float] | None:
 
 
 def _doubt(variables: Mapping[str, str], watts: float, apparent: float | None) -> str:
-    """Which other figure of the device contradicts this power; "" if none."""
+    """Another figure of the device that contradicts this power; "" if none."""
     load = number(variables, "ups.load")
     if load is not None and not 0 <= load <= _MOST_LOAD:
         return f"its load is {load:g} %, so its figures are none"

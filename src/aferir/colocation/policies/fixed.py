@@ -79,7 +79,7 @@ def deadline() -> Decide:
 
 
 def deadline_reclaim() -> Decide:
-    """As `deadline`, but a thread may also use the time that other reservations leave (GRUB)."""
+    """Like `deadline`, but a thread may also use the time that other reservations leave (GRUB)."""
     return _static_deadline(reclaim=True)
 
 

@@ -10,7 +10,7 @@ from aferir.colocation.histogram import Histogram
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What a sensor has read since its previous call.
+    """New results of a sensor since its previous call.
 
     It contains no times: the caller knows when it calls, and as no sensor reads a wall clock, a
     step of that clock changes nothing.
@@ -29,7 +29,7 @@ class Look(msgspec.Struct, frozen=True):
     unread: int = 0
     """Lines or series that the sensor could not parse."""
     each: int = 1
-    """Responses that each latency stands for, if so many came that only a sample was read."""
+    """Number of responses that each latency represents, more than 1 if only a sample was read."""
     problem: str = ""
     """Why the latencies may not be those of the service; "" if there is no problem."""
 
@@ -47,7 +47,7 @@ class Sensor(Protocol):
         """Process IDs of the sensor's helpers, whose cost counts as the controller's own."""
 
     def look(self) -> Look:
-        """What has come since the previous call. Errors: none; problems are in `Look.problem`."""
+        """Results since the previous call. Errors: none; problems are in `Look.problem`."""
 
     def close(self) -> None:
         """Release files, threads and processes."""

@@ -39,7 +39,7 @@ def seen(
 
 
 def together(looks: Sequence[Look]) -> Look:
-    """Merge several calls' results into one, with the last one's problem."""
+    """Merge the results of several calls into one, with the last one's problem."""
     latencies = Histogram()
     for look in looks:
         latencies.merge(look.latencies)

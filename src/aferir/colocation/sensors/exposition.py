@@ -32,7 +32,7 @@ _SPREAD = 32
 
 
 class Gained(msgspec.Struct, frozen=True):
-    """What a histogram gained between two scrapes."""
+    """Latencies that a histogram gained between two scrapes."""
 
     latencies: Histogram
     beyond: int
@@ -114,7 +114,7 @@ def gained(
 
 
 def largest_bound(series: Mapping[Labels, Cumulative]) -> float:
-    """Largest finite bound; 0 if there is none. Longer latencies cannot be told apart."""
+    """Largest finite bound, above which latencies cannot be distinguished; 0 if there is none."""
     bounds = (bound for cumulative in series.values() for bound in cumulative)
     return max((bound for bound in bounds if bound < math.inf), default=0.0)
 

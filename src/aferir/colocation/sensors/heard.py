@@ -21,7 +21,7 @@ _MOST_STATUS = 999
 
 
 class Kind(enum.Enum):
-    """What a line of a log is."""
+    """Class of a line of a log."""
 
     ANSWER = enum.auto()
     FAILED = enum.auto()

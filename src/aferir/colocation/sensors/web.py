@@ -37,7 +37,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def question(url: str) -> Question:
-    """The request that `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY` stands for.
+    """The request that is meant by `http://HOST:PORT/PATH` or `memcached://HOST:PORT/KEY,KEY`.
 
     Errors: UsageError if the URL is invalid, or the host unknown.
     """

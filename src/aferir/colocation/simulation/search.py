@@ -104,7 +104,7 @@ def scenarios(base: Scenario) -> dict[str, Scenario]:
 
 
 def candidates(count: int, names: Sequence[str], seed: int) -> list[Parameters]:
-    """That many candidates; the first one is the defaults.
+    """Parameter sets to try, `count` in number; the first one is the defaults.
 
     Errors: ValueError if a name is not that of a real-valued parameter.
     """

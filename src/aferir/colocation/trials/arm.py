@@ -28,10 +28,10 @@ _STARTING_S = 40.0
 _POLL_S = 0.02
 _PATIENCE_S = 5.0
 _FIRST = attributes.of(Schedule(policy="deadline", runtime_s=0.0002, period_s=0.002, reclaim=True))
-"""Attributes of the load generator, which stands for users elsewhere and so must send when a
-request is due. SCHED_FIFO would let it wait behind reservations, so it has the most urgent
-reservation. Beyond its tenth of a CPU, it uses bandwidth that is not reserved: without that it was
-throttled, and a reservation as large as it needs would be taken from the services
+"""Attributes of the load generator. It represents users elsewhere, and so must send when a request
+is due. SCHED_FIFO would let it wait behind reservations, so it has the most urgent reservation.
+Beyond its tenth of a CPU, it uses bandwidth that is not reserved: without that it was throttled,
+and a reservation as large as it needs would be taken from the services
 (docs/decisions/users-who-are-not-throttled.md)."""
 _WHEN_TOLD = ("sh", "-c", 'read -r told && exec "$@"', "sh")
 """Delays a command until a line is written to it, so that it gets its reservation before a policy

@@ -13,5 +13,5 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The format's name in `nginx:PATH#NAME` and in `NAME:PATH`."""
     reads: str
-    """Which time of which log the format reads, for people."""
+    """Description for people: which time of which log the format reads."""
     parse: Parser
