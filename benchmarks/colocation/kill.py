@@ -62,7 +62,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     restored_s: float | None
     """Seconds until everything was as before; None: it never was."""
     different: tuple[str, ...] = ()
-    """What still differed at the end."""
+    """Settings that still differed at the end of the trial."""
     service_stopped: bool = False
     """Whether the service stopped although it was not the process to be killed."""
 

@@ -41,7 +41,7 @@ from benchmarks.network.cut import cut
 MPTCP_LINKS = 3.6
 """Throughput, in links, that MPTCP has to reach over 4 links with one unmodified connection."""
 MULTIPATH_LINKS = 3.2
-"""The same for 16 connections over routes: a hash distributes connections, not bytes."""
+"""The target of 16 connections over routes is lower: a hash distributes connections, not bytes."""
 _RATE = 100_000_000
 _RUNS, _QUICK_RUNS = 5, 3
 _RAILS: tuple[tuple[int, Method], ...] = ((1, Single()), (4, MultiRail()))

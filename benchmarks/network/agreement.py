@@ -117,7 +117,7 @@ class _Both:
         self._program = kernel_path(f"{MPI_PROGRAM}-openmpi")
 
     def measure(self, ranges: Sequence[Range], note: Note) -> None:
-        """Measure each range as often as it says."""
+        """Measure each range `turns` times."""
         parts = [part for part in ranges for _ in range(part.turns)]
         for done, part in enumerate(parts):
             note(f"{self._wire.name}, {part.least} to {part.most} bytes", done / len(parts))

@@ -37,7 +37,7 @@ to be judged instead.
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """What to judge, and the time for it."""
+    """One gate: parameters of both revisions, the metric to compare, and the time limit."""
 
     base: dict[str, Parameter]
     head: dict[str, Parameter]

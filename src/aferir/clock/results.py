@@ -48,7 +48,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     ready_s: float
     """Time in s at which the last node is synchronised."""
     published_ready_s: float
-    """The same if every node takes 1 ms, as Dutra 2015, 7.3.1, assumes."""
+    """`ready_s` if every node took 1 ms, as Dutra 2015, 7.3.1, assumes."""
     rated_s: float
     """Time in s at which the last node has completed its second exchange."""
     node_mean_s: float
@@ -56,12 +56,12 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     messages_mean: float
     messages_max: int
     errors: tuple[Errors, ...]
-    """Errors of all nodes."""
+    """Errors of all nodes at each moment."""
     levels: tuple[Level, ...]
     progress: tuple[tuple[float, int], ...]
     """Times in s, with the number of nodes synchronised by then."""
     published_progress: tuple[tuple[float, int], ...]
 
     def at(self, moment: Moment) -> Errors:
-        """Errors of all nodes at a time."""
+        """Return the errors of all nodes at one moment."""
         return next(errors for errors in self.errors if errors.moment == moment)

@@ -228,7 +228,7 @@ def _second_clocks(
 
 
 def _held(clocks: _Clocks, until_s: float, hold_s: float, wanders: _Wanders) -> tuple[Array, Array]:
-    """Errors and bounds after running freely since the end of the second phase."""
+    """Return errors and bounds after `hold_s` without synchronisation since `until_s`."""
     wandered = wanders.held_s - wanders.second * hold_s
     return clocks.later(until_s + hold_s - clocks.at_s, wandered)
 
@@ -236,7 +236,7 @@ def _held(clocks: _Clocks, until_s: float, hold_s: float, wanders: _Wanders) -> 
 def _held_unrated(
     clocks: _Clocks, until_s: float, hold_s: float, wanders: _Wanders
 ) -> tuple[Array, Array]:
-    """The same with the first exchange only: rates count in full."""
+    """Return errors and bounds as `_held` does, after the first exchange alone."""
     wandered = wanders.held_s - wanders.mean * hold_s
     return clocks.later(until_s + hold_s - clocks.at_s, wandered)
 

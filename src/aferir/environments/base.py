@@ -134,7 +134,7 @@ def _no_members(_: Sequence[str]) -> Mapping[str, Sequence[str]]:
 
 
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the host accounts for the resources that an instance and its members use."""
+    """Places where the host accounts for the resources that an instance and its members use."""
 
     cgroups: dict[str, Path] = {}
     """Folder by controller: `cpuacct`, `cpu`, `memory`, `blkio`; or `unified` (cgroup v2)."""
@@ -223,7 +223,7 @@ class Environment(Protocol):
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a kind needs to make its environment."""
+    """Parameters from which a kind makes its environment."""
 
     progress: Progress = silent
     """Receives messages about slow steps."""

@@ -25,9 +25,9 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
     without: Mapping[str, object]
     """Keys of the environment's table that remove it, with their values; None: delete the key."""
     remedy: str
-    """How a user removes it: a sentence without its full stop."""
+    """Advice that removes the feature: a sentence without its full stop."""
     gives_up: str
-    """What is lost without it, in words that follow "this gives up"."""
+    """Loss without the feature, in words that follow "this gives up"."""
 
 
 CPUS = Feature(

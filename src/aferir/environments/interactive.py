@@ -30,15 +30,15 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     """Durations of one request, in s."""
 
     copied_s: float
-    """From the request until its files and control groups exist."""
+    """Time from the request until the files and control groups of the instance exist."""
     booted_s: float
-    """From then until its first program runs."""
+    """Time from then until its first program runs."""
     ready_s: float
-    """From then until a command has been run in it."""
+    """Time from then until a command has been run in it."""
     answered_s: float
-    """From then until the first command's first output has arrived."""
+    """Time from then until the first output of the next command has arrived."""
     total_s: float
-    """From the request until that output, by a separate stopwatch."""
+    """Time from the request until that output, measured separately from the parts."""
     released_s: float
     """Duration of the release, after that."""
 

@@ -26,7 +26,7 @@ class Measured(msgspec.Struct, frozen=True):
     """Result of one run."""
 
     done: Completed | None = None
-    """None where the program did not run to its end."""
+    """Output and exit code of the program; None if it did not run to its end."""
     observed: tuple[Sample, ...] = ()
     """Samples of the probes."""
     loads: tuple[Series, ...] = ()

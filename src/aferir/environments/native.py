@@ -42,7 +42,7 @@ class Native:
         return [Finding("native", "ok", "programs run on the host itself")]
 
     def prepare(self, packages: tuple[str, ...] = ()) -> str:
-        """Nothing to prepare: there is no image."""
+        """Return an empty hash: there is no image to build or find."""
         return ""
 
     def allocate(self, spec: EnvironmentSpec) -> NativeInstance:

@@ -20,7 +20,7 @@ VARIABLES = (f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8")
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one instance is made."""
+    """Journal entry, specification and folders of one instance that is being made."""
 
     entry: Entry
     spec: EnvironmentSpec
@@ -64,7 +64,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
     """Pattern of the name of the child group that an engine makes."""
     details: Callable[[EnvironmentSpec], dict[str, str]] = lambda _: {}
-    """What `forget` needs to know, for the journal entry."""
+    """Details of the journal entry that `forget` needs."""
     host_folders: bool = False
     """True if /dev, /proc and /sys must be mounted in the root because the tool does not."""
     forget: Callable[[Entry, str], None] = lambda *_: None

@@ -45,7 +45,7 @@ class Host:
             self._line = None
 
     def environment(self, kind: str) -> RemoteEnvironment:
-        """That kind of environment on the host; allocates nothing yet."""
+        """Return the environment of that kind on the host; nothing is allocated yet."""
         return RemoteEnvironment(self, kind)
 
     def describe(self) -> messages.Host:

@@ -14,7 +14,7 @@ _PIECE = 2**18
 
 
 class Silence(Exception):
-    """Nothing was received within the time limit."""
+    """Raised when nothing was received within the time limit."""
 
 
 def write(descriptor: int, content: bytes) -> None:

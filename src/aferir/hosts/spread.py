@@ -56,7 +56,7 @@ class Spread:
         self._hosts = tuple(hosts)
 
     def environment(self, kind: str) -> SpreadEnvironment:
-        """That kind of environment over all hosts; allocates nothing yet."""
+        """Return the environment of that kind over all hosts; nothing is allocated yet."""
         return SpreadEnvironment(self._hosts, kind)
 
 

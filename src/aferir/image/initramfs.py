@@ -86,7 +86,7 @@ def archive(modules: Mapping[str, bytes], busybox: bytes) -> bytes:
 
 
 def with_disk(archive: bytes, name: str) -> bytes:
-    """The archive for a guest whose kernel gives its disk that name.
+    """Return the archive for a guest in whose kernel the disk has that name.
 
     A later member of the same name replaces an earlier one (buffer-format.rst).
     """

@@ -59,7 +59,7 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def disk(self) -> Path:
-        """The same files as a raw ext4 disk."""
+        """Path of a raw ext4 disk with the same files as `tree`."""
         return self.folder / "disk.img"
 
     @property
@@ -285,7 +285,7 @@ def _write_sources(suite: str, folder: Path) -> list[str]:
 
 
 def modules_in(kernel: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
-    """Those modules and all their dependencies, in load order."""
+    """Read the wanted modules and all their dependencies, in load order."""
     found = {
         path.name.removesuffix(".ko").replace("-", "_"): path
         for path in kernel.glob("**/modules/**/*.ko")

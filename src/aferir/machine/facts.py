@@ -214,7 +214,7 @@ def _virtualisation(*, hypervisor: bool) -> str:
 
 
 def _container() -> str:
-    """Container manager, as told to process 1 (systemd's container interface); else empty."""
+    """Container manager that process 1 has in its environment, or `docker` by its files; else empty."""
     for pair in _read("/proc/1/environ").split("\0"):
         if pair.startswith("container="):
             return pair.partition("=")[2]

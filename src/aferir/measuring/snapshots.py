@@ -36,7 +36,7 @@ _READ_LIMIT_S = 60.0
 
 
 class Watch(msgspec.Struct, frozen=True):
-    """What is measured before, during and after each run."""
+    """Selection of what is measured before, during and after each run."""
 
     probes: tuple[Probe, ...] = ()
     frequency: Path | None = None

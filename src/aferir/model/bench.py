@@ -10,7 +10,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     value: float | None
-    """None where it could not be measured; `note` says why."""
+    """Measured value in `unit`; None if it could not be measured, for the reason in `note`."""
     unit: str
     n: int
     interval: tuple[float, float] | None = None

@@ -10,9 +10,9 @@ class Varied(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     remedy: str
-    """How a user removes the feature: a sentence without its full stop."""
+    """Advice that removes the feature: a sentence without its full stop."""
     gives_up: str
-    """What is lost without the feature, in words that follow "this gives up"."""
+    """Loss without the feature, in words that follow "this gives up"."""
 
 
 class Kept(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ SPREAD = "native"
 
 
 class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """How a host is reached, and how much of it may be used."""
+    """A host: the command that reaches it, and the resources that may be used."""
 
     name: str
     reach: tuple[str, ...]

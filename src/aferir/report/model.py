@@ -111,7 +111,7 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the family: variants such as `container[cpus=1]` are ranked together."""
     ratio: float
     interval: Interval | None
-    """None for the baseline, and where one of the ratios has none."""
+    """Interval of `ratio`; None for the baseline, and where one of the ratios has none."""
     groups: int
     of: int
     """Number of groups of the plan; an environment that lacks some is not strictly comparable."""
@@ -282,7 +282,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The same environment and group in two runs, with the ratio of the second to the first."""
+    """Comparison of one cell in two runs: the ratio of the second run to the first."""
 
     group: str
     environment: str

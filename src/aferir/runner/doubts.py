@@ -100,7 +100,7 @@ def _throttled(facts: Mapping[str, Any]) -> tuple[Warning, ...]:
 
 
 def unlike_hosts(plan: Plan, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
-    """Where environments are set beside one another on processors that differ."""
+    """Warnings where environments are compared that ran on different processors."""
     hosts: Mapping[str, Any] = facts.get("hosts", {})
     models: dict[str, list[str]] = {}
     used = dict.fromkeys(name for spec in plan.environments for name in spec.host.split(","))

@@ -43,7 +43,7 @@ class OtherHost(Protocol):
     """A host that is reached over a connection to its agent."""
 
     def environment(self, kind: str) -> Environment:
-        """That kind of environment on the host; allocates nothing yet."""
+        """Return the environment of that kind on the host; nothing is allocated yet."""
         ...
 
 

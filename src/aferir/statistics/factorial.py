@@ -39,7 +39,7 @@ def fraction(factors: int) -> tuple[Run, ...]:
 
 
 def fold_over(runs: Sequence[Run], factor: int) -> tuple[Run, ...]:
-    """The same runs, and again with the levels of one factor reversed.
+    """Return the runs, and again with the levels of one factor reversed.
 
     All interactions of two factors with that one are then free of aliases (Montgomery 2013, section
     8.6.2). A run that exists already is not repeated.

@@ -49,9 +49,9 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     """Ratio values / baseline; 1.02 means that `values` are 2 % larger."""
 
     estimate: float | None
-    """None where one side has no usable sample."""
+    """Estimated ratio; None where one side has no usable sample."""
     interval: Interval | None
-    """None where there are too few samples for one."""
+    """Confidence interval; None where there are too few samples for one."""
     p_value: float | None
     """P value of the hypothesis that the ratio is 1."""
     n: int

@@ -112,7 +112,7 @@ def server_document(info: ServerInfo) -> dict[str, object]:
 
 
 def server_words(info: ServerInfo) -> str:
-    """The same as one line of text."""
+    """Statistics of a server as one line of text."""
     return (
         f"{info.answered} answered; dropped: {info.malformed} malformed, {info.foreign} foreign, "
         f"{info.replayed} replayed, {info.busy} busy"

@@ -60,7 +60,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Placing(msgspec.Struct, frozen=True, kw_only=True):
-    """How its processes run on the host; as of `aferir.linux.process.start`."""
+    """Placement of the guest's processes on the host; as in `aferir.linux.process.start`."""
 
     cpus: Sequence[int] = ()
     cgroups: Sequence[Path] = ()
