@@ -80,7 +80,7 @@ def ecp(found: Sequence[Ecp]) -> list[Figure]:
                 unit="count",
                 n=reads,
                 target="== 0",
-                # One core forces no migration, and then nothing was shown.
+                # On one core no migration can be forced, and nothing is proved.
                 holds=violations == 0 and reads > 0 and (case != "migrations" or moved > 0),
                 note=f"{reads:,} reads {words}, {how}" if reads else "nothing was read",
             )

@@ -83,7 +83,7 @@ def measure_mpi(options: BenchOptions, note: Note) -> list[Figure]:
 
 def parse_one_host(stdout: str, stderr: str) -> OneHost:
     """Parse the output of the program and the report of the library. Errors: ProgramError."""
-    # mpirun may put two ranks' lines together, or a library's warning before one.
+    # mpirun may join the lines of two ranks, or prefix one with a library's warning.
     parts = stderr.split(_REPORT)[1:]
     try:
         reports = [json.JSONDecoder().raw_decode(part)[0] for part in parts]

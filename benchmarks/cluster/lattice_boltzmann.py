@@ -103,7 +103,7 @@ def _speed(name: str, threads: int, rounds: int, peer: Path | None) -> list[Figu
     }
     try:
         for k in range(rounds):
-            # Whoever goes second finds a warmer machine, so each is second every other time.
+            # The second program finds a warmer machine, so the order alternates.
             for mine in (True, False) if k % 2 else (False, True):
                 if mine:
                     ours.append(_run_ours(run))

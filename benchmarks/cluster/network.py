@@ -177,7 +177,7 @@ def _agreement(options: BenchOptions, note: Note) -> list[Figure]:
     runs = _QUICK_RUNS if options.quick else _RUNS
     for run in range(runs):
         note("ping-pong and rings beside hpcc", 0.6 * run / runs)
-        # Whoever goes second finds a warmer machine, so each is second every other time.
+        # The second program finds a warmer machine, so the order alternates.
         for mine in (True, False) if run % 2 else (False, True):
             if mine:
                 done = process.run(words, timeout_s=_TIME_LIMIT_S)

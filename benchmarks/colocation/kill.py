@@ -204,7 +204,7 @@ def _group(*, low: bool) -> Iterator[list[Path]]:
     folder = root / f"aferir-{entry.id}"
     try:
         folder.mkdir()
-        # A twentieth: with next to nothing, what is killed within is long in dying by itself.
+        # A twentieth: with less CPU time, a killed process inside would take long to end.
         file, little = ("cpu.shares", "51") if "cpu" in have.v1 else ("cpu.weight", "5")
         if (folder / file).exists():  # else version 2 does not hand the controller on here
             (folder / file).write_text(little, encoding="ascii")

@@ -109,7 +109,7 @@ def sequences(count: int, seed: int, note: Callable[[int], None] = lambda _: Non
 
     Errors: as `aferir.environments.simulated.simulated_cloud`.
     """
-    # A thread of its own enters the clients' namespace; those that it starts are there as well.
+    # A separate thread enters the clients' namespace, and so do the threads that it starts.
     with ThreadPoolExecutor(1) as alone:
         return alone.submit(_sequences, count, seed, note).result()
 
@@ -158,7 +158,7 @@ async def _play(
     faults: tuple[Fault, ...],
     chance: random.Random,
 ) -> Watched:
-    # More Nodes than there are places: the environment's quota is exceeded now and then.
+    # More Nodes than places, so that the environment's quota is exceeded occasionally.
     policy = Settings(clients_per_node=2, patience_s=cloud.overdue_s + _LATER_S)
     limits = Limits(allocation_s=cloud.overdue_s, watch_s=0.2, stay_s=30.0)
     with contextlib.ExitStack() as ledgers:

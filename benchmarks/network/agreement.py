@@ -121,7 +121,7 @@ class _Both:
         parts = [part for part in ranges for _ in range(part.turns)]
         for done, part in enumerate(parts):
             note(f"{self._wire.name}, {part.least} to {part.most} bytes", done / len(parts))
-            # Whoever goes second finds a warmer machine, so each is second every other time.
+            # The second program finds a warmer machine, so the order alternates.
             self.turns.append(self._turn(part, ours_first=len(self.turns) % 2 == 0))
 
     def _turn(self, part: Range, *, ours_first: bool) -> Turn:
@@ -133,7 +133,7 @@ class _Both:
 
 
 def _sweep(wire: Wire, program: Path, part: Range) -> Curve:
-    # Without one-way delays, which NetPIPE has not: what went before changes how TCP acknowledges.
+    # Without one-way delays, which NetPIPE lacks: earlier traffic changes how TCP acknowledges.
     options = ["--rounds", str(part.rounds), "--trials", "3", "--clock", "none"]
     options += ["--least-bytes", str(part.least)]
     stdout = _run(wire, [str(program), *options, "--most-bytes", str(part.most)])

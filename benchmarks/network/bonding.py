@@ -74,13 +74,13 @@ class _Passes:
 
 
 _MODES: dict[Mode, _Passes] = {
-    # No other mode carries one connection over more than one link; its start takes a while.
+    # Only this mode carries one connection over several links; it starts slowly.
     "balance-rr": _Passes(seconds=4.0, links=1.7, least_share=0.9),
     "active-backup": _Passes(links=0.9),
     "balance-xor": _Passes(connections=16, links=1.7, least_share=0.3),
     "broadcast": _Passes(links=0.7, least_share=0.9),
     "802.3ad": _Passes(connections=16, links=1.7, least_share=0.3),
-    # It deals out anew every 10 s, by what each receiver was sent meanwhile.
+    # It redistributes every 10 s, by the bytes that were sent to each receiver.
     "balance-tlb": _Passes(
         hosts=3, pattern="fan-out", seconds=21, rate_bits=5_000_000, least_share=0.2
     ),

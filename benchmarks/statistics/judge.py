@@ -138,7 +138,7 @@ def power(options: BenchOptions, note: Note) -> list[Figure]:
                 decide(ratio).outcome == "higher"
                 for ratio in _ratios(kind, shape, rng, trials, n, factor=factor)
             )
-            # What two standard errors of the trials below may be chance.
+            # Two standard errors below the target may be chance.
             target = None if least is None or kind == "unpaired" else (least, 1.0)
             figures.append(_share(f"power.{kind}.{name}.{n}", found, trials, target, slack=True))
     return figures

@@ -115,7 +115,7 @@ def _unexpected(options: argparse.Namespace, error: Exception) -> int:
     """Report an unexpected error: a refusal of the operating system, or an error in aferir."""
     if isinstance(error, OSError) and is_refusal(error):
         return _complain(options, refused(error))
-    # A library that finds no room for its code is told by words alone.
+    # If a library cannot be mapped for lack of memory, only the message says so.
     if isinstance(error, MemoryError) or "failed to map segment" in str(error):
         remedy = "end what else uses the memory, or raise the limit (`ulimit -v`)"
         return _complain(options, RefusedError("there is no memory left", remedy=remedy))

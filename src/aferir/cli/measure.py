@@ -107,7 +107,7 @@ def execute(options: argparse.Namespace) -> int:
         options.runs,
         fresh=options.new,
         reports=True,
-        # The core's frequency is not measured: that takes longer than many a program.
+        # The core's frequency is not measured: that would take longer than many programs.
         watch=runner.Watch(probes.all_probes()),
         enough=_within(budget_s, plan.stop.minimum),
         budget_s=budget_s,

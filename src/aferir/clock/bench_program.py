@@ -122,7 +122,7 @@ def measure(
         [str(program), part, *options], timeout_s=timeout_s, environment=environment, check=False
     )
     lines = parse(done.stdout)
-    # It ends with the counter, also where a synchronisation failed (exit code 1, counted).
+    # The output ends with the counter even if a synchronisation failed (exit code 1, counted).
     if done.exit_code < 0 or not of(lines, Counter):
         raise ProgramError(
             f"{PROGRAM} {part} {process.explain_exit(done)}",

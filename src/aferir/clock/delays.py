@@ -78,7 +78,7 @@ def draw_jitter(rng: np.random.Generator, network: Network, shape: tuple[int, in
         np.exp(delays, out=delays)
     else:
         delays = np.zeros(shape, dtype=np.float32)
-    # The few long delays are drawn where they fall: a mask over all would cost more than they do.
+    # The few long delays are drawn by index: a mask over all delays would cost more.
     hits = int(rng.binomial(delays.size, network.tail_probability))
     if hits:
         long = network.tail_scale_s * (1 + rng.pareto(network.tail_shape, hits))

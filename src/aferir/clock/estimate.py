@@ -116,8 +116,8 @@ def global_time(line: Line, local_s: Array) -> Array:
 
 def error_bound(line: Line, local_s: Array) -> Array:
     """Largest error of `global_time` at a local reading, in s, of the same shape."""
-    # The reading that was kept is up to half a round trip from the moment that it stands for.
+    # The reading is up to half a round trip away from the instant that it represents.
     elapsed = np.abs(local_s - line.local_s) + line.bound_s
     growth = line.rate_bound + line.wander
-    # Local seconds are not true ones: the growth itself is that much longer or shorter.
+    # Local seconds are longer or shorter than true ones, by the rate and its error.
     return line.bound_s + growth * (1 + growth + np.abs(line.rate)) * elapsed

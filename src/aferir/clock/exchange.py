@@ -94,7 +94,7 @@ def exchange(draw: Draw, nodes: int, rule: StopRule) -> Exchange:
         (forward,), (back,) = draw(waiting, 1)
         state.take(waiting, number, forward, back)
         better = smallest.take(waiting, forward + back)
-        # A round trip that is not among the smallest leaves their deviation as it was.
+        # A round trip that is not among the smallest does not change their deviation.
         settled = better[smallest.deviations(waiting[better]) < rule.deviation_s]
         waiting = np.delete(waiting, settled)
     return state.result(rule.discard, smallest.deviations(everyone))

@@ -110,7 +110,7 @@ def _looks(
         gap = 2 * bound - least
     else:
         apart = (found.forward_place - found.back_place) * interval
-        # In between the clocks drifted apart: both readings are that much off the middle's.
+        # The clocks drift between the two exchanges: both readings are corrected to the middle.
         drift = rates * apart / 2
         error, bound = offset_of_directions(
             forward + found.least_forward_s - drift,

@@ -75,7 +75,7 @@ def _flicker(
     rng: np.random.Generator, oscillators: Oscillators, nodes: int, steps_s: Sequence[float]
 ) -> Iterator[Array]:
     constants = np.array(TIME_CONSTANTS_S)[:, None]
-    # Half the limit for the sum: it is reflected now and then, and is flicker in between.
+    # The standard deviation of the sum is half the limit, so it is reflected only occasionally.
     deviation = oscillators.wander / 2 / np.sqrt(len(TIME_CONSTANTS_S))
     parts = deviation * rng.standard_normal((len(TIME_CONSTANTS_S), nodes))
     yield reflect(parts.sum(axis=0), oscillators.wander)

@@ -221,7 +221,7 @@ def _second_clocks(
         error[level] += error[parents] + (rate_error[parents] + drift[parents]) * waited
         bound[level] += bound[parents] + (rate_bound[parents] + leaves[parents]) * waited
         rate_error[level] += rate_error[parents]
-        # A parent's mean rate over the child's looks is not quite that over its own.
+        # A parent's mean rate differs a little between its own interval and its child's.
         shifted = np.maximum(waited, times_s[0][level] - times_s[0][parents]) / elapsed[level]
         rate_bound[level] += rate_bound[parents] + leaves[parents] * np.minimum(shifted, 1)
     return _Clocks(at, error, bound, rate_error + drift, rate_bound + leaves)

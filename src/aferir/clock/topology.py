@@ -69,7 +69,7 @@ def ready_times(tree: Tree, durations_s: Array, start_s: float = 0.0) -> Array:
         parents = tree.parents[level]
         served = np.cumsum(durations_s[level])
         begins = np.flatnonzero(np.diff(parents, prepend=-1))
-        # What was served before a parent's first child belongs to other parents.
+        # Durations before a parent's first child belong to other parents.
         before = np.repeat(
             served[begins] - durations_s[level][begins], np.diff(begins, append=parents.size)
         )
@@ -82,7 +82,7 @@ def _two_levels(nodes: int) -> Tree:
     # Child j of the reference (from 0) is ready after round j + 1 and serves in those left.
     children = np.arange(rounds - 1, -1, -1)
     excess = rounds * (rounds + 1) // 2 - nodes
-    # Too many places: the last ones of those who would serve in the last round stay empty.
+    # With more places than nodes, the last places of the last round stay empty.
     children[:excess] -= 1
     parents = np.repeat(np.arange(1, rounds + 1), children)
     return Tree(

@@ -46,7 +46,7 @@ def _value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        # What JSON escapes, TOML escapes alike; DEL alone it leaves as it is.
+        # TOML escapes the same characters as JSON, and DEL, which JSON does not escape.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, int | float):
         return repr(value)

@@ -319,7 +319,7 @@ def _misfits(
     oversubscribe: bool,
 ) -> Iterator[tuple[str, str]]:
     """Reasons why a cell cannot run as requested, each with its remedy."""
-    # Processes are on all nodes of a cluster, threads on its front end alone.
+    # Processes run on all nodes of a cluster, threads on its front end alone.
     for name, nodes in (("threads", 1), ("processes", spec.machines())):
         number = cell.workload.parameters.get(name, 1)
         if isinstance(number, int) and number > spec.cpus * nodes and not oversubscribe:

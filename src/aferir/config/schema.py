@@ -146,7 +146,7 @@ def _server() -> dict[str, Any]:
 
 def _kinds(kinds: Mapping[str, Kind]) -> dict[str, dict[str, Any]]:
     common = fields(EnvironmentKeys)
-    # What a kind has no default for itself, the host says: nothing but its name has to be written.
+    # Keys without a default in their kind have one that depends on the host: none is required.
     own = {
         name: [msgspec.structs.replace(field, required=False) for field in kind.keys]
         for name, kind in kinds.items()

@@ -76,7 +76,7 @@ def read_workload(
     fields = Fields(table, path, problems)
     program = fields.choice("program", tuple(programs), f'program = "{next(iter(programs))}"')
     own = declared_by(programs[program]) if program is not None else ()
-    # Without its program, nobody knows what else the table may say.
+    # Without a known program, the other keys of the table cannot be checked.
     others = ("program", *(f.key for f in own)) if program is not None else tuple(table)
     keys = WorkloadKeys(**{"name": ""} | fields.read(WorkloadKeys, others))
     if keys.name == RESERVED:

@@ -144,7 +144,7 @@ def _outcome(found: Sequence[Ledger | str]) -> Outcome:
 def _ledger(instance: Instance, answered_s: float, total_s: float, released_s: float) -> Ledger:
     phases = instance.phases
     parts = (phases.copied_s or 0.0, phases.booted_s or 0.0, phases.ready_s or 0.0)
-    # A kind without these steps has what it does in the first of them.
+    # For a kind without separate phases, all of its time counts as the first one.
     rest = phases.total_s - sum(parts) if not any(parts) else 0.0
     return Ledger(
         copied_s=parts[0] + rest,

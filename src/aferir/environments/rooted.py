@@ -55,7 +55,7 @@ def get(root: Path, source: PurePosixPath, destination: Path) -> None:
     """
     try:
         with _Root(root) as tree:
-            # Not to hang on a FIFO that nobody writes to.
+            # O_NONBLOCK: opening a FIFO without a writer would block.
             handle = tree.open(source, os.O_RDONLY | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as content:
             if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):

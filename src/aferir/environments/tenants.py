@@ -97,7 +97,7 @@ class Tenants:
             try:
                 first, *others = [each.result() for each in running]
             except BaseException:
-                # The pool waits for its threads, and they for what runs inside.
+                # Leaving the pool waits for its threads, and these for the programs inside.
                 undo.kill(lambda _, found: found.get(_VARIABLE) == mark)
                 raise
         return msgspec.structs.replace(first, others=tuple(others))

@@ -25,7 +25,7 @@ def overlay(lower: Path, upper: Path, work: Path, at: Path) -> None:
 def bind(source: Path, at: Path) -> None:
     """Bind `source`, with all mounts below it, to `at`. Errors: OSError."""
     _mount(str(source), at, "none", _BIND | _RECURSIVE, "")
-    # Else what is unmounted below `at` would be unmounted below `source`, too.
+    # Otherwise unmounting below `at` would also unmount below `source`.
     _mount("none", at, "none", _PRIVATE | _RECURSIVE, "")
 
 

@@ -134,13 +134,13 @@ def commands(pair: Pair) -> list[list[str]]:
     """Commands that make the pair, in order."""
     ends = ((pair.server, pair.server_address), (pair.client, pair.client_address))
     made = [["ip", "netns", "add", name] for name, _ in ends]
-    # Both ends are born where they belong; a moved one would show on the host for a moment.
+    # Both ends are created in their namespaces; a moved one would appear on the host first.
     veth = ["ip", "link", "add", _INTERFACE, "netns", pair.server, "type", "veth"]
     made.append([*veth, "peer", "name", _INTERFACE, "netns", pair.client])
     for name, address in ends:
         inside = ["ip", "-n", name]
         made.append([*inside, "address", "add", f"{address}/30", "dev", _INTERFACE])
-        # No IPv6 of its own accord: its solicitations would come between the datagrams.
+        # No automatic IPv6 address: its solicitations would disturb the measured datagrams.
         made.append([*inside, "link", "set", _INTERFACE, "addrgenmode", "none", "up"])
         made.append([*inside, "link", "set", "lo", "up"])
     return made
@@ -163,7 +163,7 @@ def give_back(entry: Entry) -> None:
     It may be repeated, and handles entries of which nothing or only a part was made.
     """
     undo.kill_marked(entry.id)
-    # Those of containers that have joined the namespaces are called like these.
+    # Control groups of containers that joined the namespaces have the same prefix.
     cgroup.remove(name_of(entry, "").rstrip("-"), cgroup.layout())
     undo.remove_tree(folder_of(entry))
     for path in sorted(FOLDER.glob(name_of(entry, "*"))):

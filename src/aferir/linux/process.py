@@ -124,7 +124,7 @@ def _communicate(
     `timeout_s`.
     """
     if timeout_s is None or input_text is not None:
-        # Python 3.11 forgets in a second wait what it has still to write.
+        # A second communicate() of Python 3.11 loses input that it has not written yet.
         return (*child.communicate(input_text, timeout=timeout_s), 0.0)
     left_s, stopped_s = timeout_s, 0.0
     while True:

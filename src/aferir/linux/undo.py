@@ -47,7 +47,7 @@ def remove_tree(folder: Path) -> None:
         return
     folder = folder.resolve()
     unmount(folder)
-    # Files of an image may be read-only folders of ours when an ordinary user built it.
+    # In an image that an ordinary user built, folders may be read-only.
     if os.geteuid() != 0:
         for path, _, _ in os.walk(folder):
             with contextlib.suppress(OSError):
@@ -81,7 +81,7 @@ def kill(
     """
     deadline_s = math.inf  # looking alone may take long where the machine is busy
     killed: set[int] = set()
-    # One that is just being executed shows no environment for a moment: look twice.
+    # During execve(2) a process has no environment for a moment, so two scans must be empty.
     looks_in_vain = 0
     while looks_in_vain < 2:
         found = processes(proven)

@@ -214,11 +214,11 @@ def _virtualisation(*, hypervisor: bool) -> str:
 
 
 def _container() -> str:
-    """Container manager that process 1 has in its environment, or `docker` by its files; else empty."""
+    """Container manager, by the environment of process 1 or by Docker's files; else empty."""
     for pair in _read("/proc/1/environ").split("\0"):
         if pair.startswith("container="):
             return pair.partition("=")[2]
-    # The file alone says nothing: it stays in a machine's disk that was made from an image.
+    # The file alone proves nothing: a machine whose disk was made from an image has it too.
     overlay = any(
         line.split(" ")[1:3] == ["/", "overlay"] for line in _read("/proc/self/mounts").splitlines()
     )

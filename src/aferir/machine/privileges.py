@@ -19,7 +19,7 @@ def as_root_command() -> str:
     program = Path(sys.argv[0]).name
     if program != "aferir" and not program.startswith("aferir"):
         return "sudo aferir ..."
-    # sudo(8) looks for programs on a path of its own, on which a virtual environment is not.
+    # sudo(8) searches a path of its own, which does not contain a virtual environment.
     return " ".join(["sudo", sys.argv[0], *sys.argv[1:]])
 
 

@@ -74,7 +74,7 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
     )
     cells = _with_verdicts(_with_ratios(cells, rule), rule)
     explained = explain(plan, counted, rule)
-    # Arms are no environments that anybody chooses between.
+    # The arms of a design are not ranked: users do not choose between them.
     ranking = () if plan.design else rank(cells, plan.baseline, level=rule.level)
     return Evaluation(
         name=plan.name,
@@ -195,7 +195,7 @@ def _allocations(
         for name, kind in kinds.items()
         if name in of_environment
     )
-    # The host itself, and a cloud whose instances programs ask for, make nothing at all.
+    # Environments without allocation: the host, and clouds whose programs request instances.
     return found if any(one.phases or one.failures for one in found) else ()
 
 
@@ -224,7 +224,7 @@ def _metrics(records: list[Record], rule: Rule) -> tuple[MetricSummary, ...]:
     found: dict[tuple[str, str, Side], list[Sample]] = {}
     for record in records:
         for sample in record.samples:
-            # What probes say of the states of the CPUs is for `_cpu_splits`.
+            # Samples of CPU states from probes are summarised by `_cpu_splits`.
             if sample.side == "program" or not _CPU_STATE.fullmatch(sample.metric):
                 found.setdefault((sample.metric, sample.unit, sample.side), []).append(sample)
     return tuple(

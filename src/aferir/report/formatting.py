@@ -153,7 +153,7 @@ def scale(value: float, unit: str) -> tuple[float, str]:
         steps = _SMALL_STEPS
     elif base in _SCALED_UP:
         steps = _STEPS
-    # 999.6 of one step would be printed as 1,000: it belongs to the next.
+    # 999.6 of one unit would be printed as 1,000, so it is printed in the next unit.
     fitting = [step for step in steps if size >= 0.9995 * step[0]]
     factor, prefix = fitting[0] if fitting and size else (steps[-1] if size else (1.0, ""))
     return factor / before, prefix + base

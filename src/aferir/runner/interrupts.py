@@ -55,7 +55,7 @@ def _interrupting_once() -> _Handler:
 
 @contextmanager
 def _handled(handler: _Handler, numbers: list[signal.Signals]) -> Iterator[None]:
-    # Python lets the main thread alone set handlers; elsewhere the signals are not ours.
+    # Only the main thread may set handlers (signal.signal); other threads leave them unchanged.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

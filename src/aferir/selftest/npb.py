@@ -154,7 +154,7 @@ def _measure(case: Case, rounds: int, peer: Path | None) -> Measured:
     done = Measured()
     try:
         while not effort.is_enough(len(done.ours), 0.0, done.ratio):
-            # Whoever goes second finds a warmer machine, so each is second every other time. Ours
+            # The second run finds a warmer machine, so the order alternates. Ours
             # begins: it says how long to wait for the peer.
             for mine in (False, True) if len(done.ours) % 2 else (True, False):
                 if mine:

@@ -120,7 +120,7 @@ def _run_in_pairs(case: MpiCase, effort: Effort) -> list[tuple[float, float]]:
     begin = time.monotonic()
     while not effort.is_enough(len(pairs), time.monotonic() - begin, _ratio(pairs)):
         found: dict[bool, float] = {}
-        # Whoever goes second finds a warmer machine, so each is second every other time.
+        # The second program finds a warmer machine, so the order alternates.
         for by_messages in (True, False) if len(pairs) % 2 else (False, True):
             found[by_messages] = (
                 _mops(

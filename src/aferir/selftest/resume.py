@@ -106,7 +106,7 @@ def _kill_again_and_again(command: list[str], draw: random.Random, note: Note) -
         note(f"kill {k + 1}", 0.9 * k / _KILLS)
         child = process.start(command)
         try:
-            # Most of the first second goes to start-up; kills belong to all of a run's moments.
+            # Kills are spread over the whole run; its first second is mostly start-up.
             child.wait(timeout=draw.uniform(0.3, _LONGEST_WAIT_S))
             break
         except subprocess.TimeoutExpired:

@@ -178,7 +178,7 @@ def _kendall(array: Array) -> tuple[float, float]:
     if n > _KENDALL_EXACT or len(set(values)) < n:
         result = stats.kendalltau(np.arange(n), array)
         return float(result.statistic), float(result.pvalue)
-    # Plain numbers: numpy's calls take longer than so few comparisons.
+    # Plain numbers: a call of numpy takes longer than so few comparisons.
     discordant = sum(before > after for k, before in enumerate(values) for after in values[k:])
     pairs = n * (n - 1) // 2
     tail = _inversions_at_most(n)[min(discordant, pairs - discordant)]

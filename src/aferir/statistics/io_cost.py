@@ -130,7 +130,7 @@ def system_share(
         return None
     total = sum(count for _, count in known)
     share = sum(value * count for value, count in known) / total
-    # One more look of each kind, so that none seen is not taken for none there (Laplace).
+    # One more sample of each kind, so that 0 of n does not yield an error of 0 (Laplace).
     cautious = (share * total + 1) / (total + 2)
     return Uncertain(share, math.sqrt(cautious * (1 - cautious) / total))
 

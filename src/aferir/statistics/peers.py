@@ -95,7 +95,7 @@ def _outliers(effects: Array, alpha: float) -> dict[int, float]:
         found.append((place, min(1.0, steps * p_value)))
         left.remove(place)
     last = max((step for step, (_, p) in enumerate(found, start=1) if p <= alpha), default=0)
-    # One that another hides is as sure as that other one.
+    # A host that a later one masks has the smaller p value of the two.
     return {place: min(p for _, p in found[k:last]) for k, (place, _) in enumerate(found[:last])}
 
 

@@ -165,7 +165,7 @@ def _from_location(
     tail: Tail = "biweight" if place.method == "biweight" else "t"
     worth = max(found.worth(place.n), 1.5)
     error = place.error * math.sqrt(place.n / worth)
-    # What is worth fewer samples than the biweight needs has Student's t.
+    # The tail of the biweight is tabulated for n >= 8; a smaller effective n uses Student's t.
     shape: Tail = tail if worth >= min(place.n, 8) else "t"
     distance = max(abs(place.centre) - rounding, 0.0)
     p_value = _p_value(shape, worth, distance, error)

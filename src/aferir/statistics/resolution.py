@@ -53,7 +53,7 @@ def rounding_of_logs(above: Array, below: Array) -> float:
     """Largest error by rounding in the difference of two samples' mean logarithms."""
     a, b = np.exp(above), np.exp(below)
     resolution = step(np.concatenate([a, b]))
-    # More than a value itself would be no bound.
+    # A bound larger than the value itself would be useless.
     return sum(min(rounding_error(side, resolution), 0.9) for side in (a, b))
 
 

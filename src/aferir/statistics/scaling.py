@@ -88,7 +88,7 @@ def project(
         ],
         axis=1,
     )
-    # Without bounds: a coefficient that is held at 0 would hide how uncertain it is.
+    # Without bounds: a coefficient that is clipped at 0 would hide its uncertainty.
     resampled = [_law(found) for found in (drawn / means) @ np.linalg.pinv(basis).T]
     growths = [one.at(cores) / one.first for one in resampled]
     tail = (1 - level) / 2

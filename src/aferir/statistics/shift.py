@@ -39,7 +39,7 @@ def shift(a: Array, b: Array, *, level: float, step: float = 0.0) -> Shift:
     differences = _spread(np.sort((a[:, None] - b[None, :]).ravel()), step)
     size = differences.size
     tied = _tied(np.concatenate([a - np.median(a), b - np.median(b)])) if step > 0 else 1.0
-    # Differences at either end that are left out, a fraction of the next one included.
+    # Number of differences outside the interval at either end, with a fraction of the next one.
     left = size / 2 - (size / 2 - _left_out(a.size, b.size, (1 - level) / 2)) * tied
     at = np.arange(1, size + 1)
     low, high = np.interp([left + 0.5, size - left + 0.5], at, differences)

@@ -122,7 +122,7 @@ def _beyond_repair(summary: RunSummary) -> str:
     """Damage other than in lines of records, which can be measured again; else empty."""
     folder = summary.folder
     if summary.status == "damaged":
-        # Done, by what it says itself: under which conditions the rest was measured, nobody knows.
+        # The run was complete, so its lost records cannot be repeated under the same conditions.
         if exists(folder / COMPLETE):
             return summary.note
         try:

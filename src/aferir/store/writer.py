@@ -145,7 +145,7 @@ def create_run(runs: Path, plan: Plan, experiment: bytes, provenance: Provenance
         created_unix_ns=created,
         experiment_sha256=content_hash(experiment),
     )
-    # The manifest comes last: a crash before it leaves a folder that nobody takes for a run.
+    # The manifest is written last: after an earlier crash the folder is not taken for a run.
     contents = {
         PLAN: _pretty(plan),
         EXPERIMENT: experiment,

@@ -115,7 +115,7 @@ def _write_config(
 ) -> None:
     folder = folder_of(entry)
     umask.everybody_reads()
-    # In the layer, and not below it: there it would be made when something is first written to it.
+    # In the upper layer: overlayfs would otherwise copy the folder up at the first write to it.
     (folder / "upper" / initramfs.CONTAINER_MARK).parent.mkdir(parents=True)
     folder.chmod(0o700)
     binds = [] if disk is None else [config_file.bound(disk.folder, DISK)]

@@ -142,7 +142,7 @@ def _wire(number: int, wire: Wire) -> list[str]:
     name = f"wire{number}"
     local = f"local.type=unix,local.path={escaped(wire.local)}"
     remote = f"remote.type=unix,remote.path={escaped(wire.remote)}"
-    # Of an interface that does not say so, 802.3ad takes none into a group.
+    # 802.3ad adds an interface to a group only if it reports speed and duplex.
     says = "speed=1000,duplex=full"
     device = ["-device", f"virtio-net-pci,netdev={name},id={name}-device,romfile=,{says}"]
     return ["-netdev", f"dgram,id={name},{local},{remote}", *device]

@@ -55,7 +55,7 @@ def _own(allocation: AllocationResult, place: int) -> Panel:
         drawn.append(Bar(left, right, f"{colour} {_shade(phase.metric)}"))
         left = right
     end = total.mean or 0.0
-    # Phases that cannot be told apart are one bar; so is what lies between them.
+    # Time outside the phases is one bar, and so is all of it where no phases are known.
     if end - left > 0.005 * end:
         drawn.append(Bar(left, end, "muted phase-0" if allocation.phases else f"{colour} phase-0"))
     if emulated:

@@ -223,7 +223,7 @@ def _dots(evaluation: Evaluation, family: CurveFamily, name: str) -> str:
         for point in curve.points
         for value in (point.quantile_25, point.quantile_75)
     ]
-    # Shares of a whole, as the traffic of links: what is idle has to look so.
+    # Bytes are shares of a whole, such as traffic by link: the axis begins at 0.
     if family.unit == "B" and min(values) >= 0:
         most = 1.04 * max(values) or 1.0
         axis = Axis(0.0, most, unit_ticks((most,), family.unit))
