@@ -22,8 +22,9 @@ _POOL = "memory"
 _START_LIMIT_S = 60.0
 _TIME_LIMIT_S = 20.0
 
-# A mount namespace that is left with the last process, so that LXD's mounts are. What ip-netns(8)
-# does for /sys, so that LXD sees the interfaces of its own network, hides the control groups.
+# Runs in a mount namespace that ends with its last process, and LXD's mounts with it. /sys is
+# mounted again, as ip-netns(8) does, so that LXD sees the interfaces of its own network; as that
+# hides the control groups, they are mounted there once more.
 _SCRIPT = """set -e
 mkdir -p "$1/cgroup" "$1/storage-pools"
 mount -t tmpfs instances "$1/storage-pools"

@@ -54,7 +54,7 @@ class Guard:
 
     def __exit__(self, *_: object) -> None:
         """End the guard once everything is restored or still in the journal."""
-        self._child.kill()  # it ignores what is milder
+        self._child.kill()  # it ignores other signals
         process.end(self._child)
 
 

@@ -118,7 +118,7 @@ class Front:
         self._by_load: list[dict[int, None]] = [{} for _ in range(settings.clients_per_node + 1)]
         self._loads = 0  # bit k is set if a Node with k clients exists
         self._room = (1 << settings.clients_per_node) - 1
-        self._empty: dict[int, float] = {}  # until when a Node without clients is kept, by time
+        self._empty: dict[int, float] = {}  # when to release Nodes without clients, ascending
         self._keep_s = max(settings.release_delay_s, settings.predictor_window_s)
         self._foresees = settings.warm_nodes > 0 or settings.predictor_window_s > 0
         self._history: deque[tuple[float, int]] = deque()

@@ -63,7 +63,7 @@ def told(variables: Mapping[str, str], given: Nominal | None = None) -> Told:
     if not candidates:
         return Told(missing=_missing(variables, odd), most_w=most_w)
     best = candidates[0]
-    if best in coarse:  # whole percents: its volt-amperes may tell better
+    if best in coarse:  # whole percents: volt-amperes may be more precise
         best = next((one for one in coarse if not _doubt(variables, one[0], apparent)), best)
     watts, step_w, assumption = best
     return Told(

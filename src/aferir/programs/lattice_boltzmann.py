@@ -144,7 +144,7 @@ class LatticeBoltzmann(Program[LatticeBoltzmannParameters]):
 
     def check(self) -> list[Finding]:
         """Whether the program is installed, and those for an MPI."""
-        # Threads do without an MPI, so one that is missing takes away no more than processes.
+        # Threads need no MPI: if one is missing, only `processes` is not available.
         by_messages = [
             finding
             if finding.status == "ok"

@@ -108,7 +108,7 @@ def _print(result: Result) -> None:
     each = ", ".join(f"{name} {number(b * 1e-6)} MB" for name, b in result.link_bytes.items())
     print(f"host1's links {each}")
     if not result.sent_segments:
-        return  # another program's, which tells no more
+        return  # another program reports only bytes
     print(
         f"TCP           {result.retransmitted_segments} of {result.sent_segments} segments sent "
         f"again, {result.spurious_segments} of them in vain; {result.out_of_order_segments} came "

@@ -27,5 +27,5 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir.cluster import running
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what runs there must not stay
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the command must end as well
     return running.run(options.name, options.command, root=options.root, node=options.node)

@@ -10,9 +10,9 @@ from aferir.errors import MissingError
 from aferir.model.finding import Finding
 from aferir.programs.base import Command
 
-# The server's start is not awaited but tried for: neither program says when it listens. iperf3 ends
-# with 0 also where its connection was refused, and says so in its result alone. The server
-# is ended whatever happens, and waited for, so that its port is free again.
+# As neither program reports when it listens, the client is tried until the server answers. iperf3
+# exits with 0 even if its connection was refused, and reports that only in its result. The server
+# is killed and waited for in any case, so that its port is free again.
 _SCRIPT = """
 server=$1 client=$2
 $server >/dev/null 2>&1 &

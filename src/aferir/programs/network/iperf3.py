@@ -66,7 +66,7 @@ class Iperf3(Program[Iperf3Parameters]):
             Sample("duration_s", positive(received, "seconds"), "s"),
             Sample("throughput_bps", positive(received, "bits_per_second") / 8, "B/s"),
         ]
-        if "retransmits" in sent:  # not every kernel tells
+        if "retransmits" in sent:  # not on every kernel
             samples.append(Sample("retransmits_count", _not_negative(sent, "retransmits"), "1"))
         return (*samples, *_over_time(document))
 

@@ -27,8 +27,8 @@ from aferir.programs.network.sweep import Transport, curve
 
 PROGRAM = "netpipe"
 PACKAGES = {"tcp": ("NPtcp", "netpipe-tcp"), "mpi": ("NPopenmpi", "netpipe-openmpi")}
-# Not its streaming mode: NPtcp makes a new connection for each trial then, and at times waits for
-# it without end.
+# The streaming mode is not used: NPtcp then opens a new connection for each trial, and sometimes
+# waits for it forever.
 _FLAGS = {"blocking": (), "async": ("-a",), "bidirectional": ("-2", "-a")}
 _NUMBERS = {"least_bytes": "-l", "most_bytes": "-u", "perturbation": "-p", "rounds": "-n"}
 _BASE = 64 * 2**20
@@ -127,7 +127,7 @@ def netpipe_options(parameters: NetpipeParameters) -> list[str]:
     """Options for these (valid) parameters, with the table on standard output."""
     flags = _FLAGS[parameters.mode]
     if parameters.transport != "mpi":
-        flags = tuple(flag for flag in flags if flag != "-a")  # NPtcp does not know it
+        flags = tuple(flag for flag in flags if flag != "-a")  # NPtcp has no such option
     found = [*flags, "-o", "/dev/stdout"]
     for key, flag in _NUMBERS.items():
         value = getattr(parameters, key)

@@ -209,7 +209,7 @@ class NetworkSweep(Program[NetworkParameters]):
             Sample("most_throughput_bps", max(throughputs), "B/s"),
         ]
         series = [curve("throughput_bps", "B/s", tuple(throughputs), places)]
-        if not stream:  # what a sender waits for is not what a message takes
+        if not stream:  # the time that a sender waits is not a message's latency
             samples.append(Sample("least_latency_s", min(latencies), "s"))
             series.append(curve("latency_s", "s", tuple(latencies), places))
             series += _labelled(sizes, "latency_quantile_s", QUANTILES)
@@ -246,7 +246,7 @@ def _labelled(
     found = []
     for key, label in labels.items():
         having = [size for size in sizes if size.get(key) is not None]
-        # A one-way delay may be below 0 by as much as two clocks differ.
+        # A one-way delay may be negative, by up to the offset between two clocks.
         values = tuple(finite(size, key) for size in having)
         if having:
             at = tuple(positive(size, "message_bytes") for size in having)

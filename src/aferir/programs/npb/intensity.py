@@ -35,14 +35,14 @@ def _ft(points_log2: int) -> float:
 
 
 _INTENSITIES = {
-    # Two operations an element of the matrix, whose value and column take 10 bytes.
+    # Two operations per element of the matrix, whose value and column take 10 bytes.
     "cg": 2 / 10,
-    # 58 operations a point; u and v read and u written once on the finest grid, an eighth as much
-    # on the next one, and so on.
+    # 58 operations per point. On the finest grid, u and v are read and u is written once; the next
+    # grid has an eighth of the points, and so on.
     "mg": 58 / (3 * _DOUBLE * 8 / 7),
-    # State, forcing and change, then change, state and state again; terms of the highest order.
+    # State, forcing and change, then change, state and state again; only terms of highest order.
     "bt": 3478.8 / (6 * _STATE),
     "sp": 881.174 / (6 * _STATE),
-    # State and correction read and written in both sweeps, the forcing read in one.
+    # State and correction are read and written in both sweeps, the forcing is read in one.
     "lu": 1984.77 / (9 * _STATE),
 }

@@ -81,7 +81,7 @@ class Npb(Program[NpbParameters]):
     def command(self, parameters: NpbParameters) -> Command:
         """The command line. Errors: MissingError if the program was not built."""
         words = options(parameters, ("class", "threads", "isa"), always=("class", "threads"))
-        # IS.S is done in 0.2 ms, less than the scheduler takes to move a new thread to a free CPU.
+        # IS.S takes 0.2 ms, less than the scheduler needs to move a new thread to an idle CPU.
         bound = {"OMP_PROC_BIND": "true"} if parameters.kernel == "is" else {}
         return Command(kernel_path(f"npb-{parameters.kernel}"), words, bound)
 

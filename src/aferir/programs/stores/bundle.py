@@ -58,6 +58,6 @@ def packed() -> bytes:
 
 
 def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
-    info = zipfile.ZipInfo(name)  # its date is fixed
+    info = zipfile.ZipInfo(name)  # has a constant date
     info.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(info, text)

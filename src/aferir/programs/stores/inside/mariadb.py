@@ -32,7 +32,7 @@ def start(place: Workplace, *, buffer_bytes: int, connections: int) -> Child:
     place.run(
         [
             *("mariadb-install-db", "--no-defaults", *own, data, _LOG, "--skip-test-db"),
-            *("--auth-root-authentication-method=normal", "--force"),  # without a host's name, too
+            *("--auth-root-authentication-method=normal", "--force"),  # even without a host name
         ]
     )
     server = place.start(

@@ -54,7 +54,7 @@ class Child:
     def end(self) -> None:
         """Kill the program and its children, whose files are discarded anyway."""
         if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)  # not waited for, so it is ours
+            os.killpg(self._process.pid, signal.SIGKILL)  # not reaped, so the ID is not reused
         self._process.wait()
 
     def _explain(self, code: int) -> str:
