@@ -259,6 +259,7 @@ def test_cpus_are_set_again_when_somebody_switches_cpusets_on_or_off(
         assert os.sched_getaffinity(served.pid) == {every[0]}
         assert os.sched_getaffinity(held.pid) == {every[-1]}
     finally:
+        os.sched_setaffinity(0, every)  # the controller has put itself on the batch's CPUs
         process.end(served)
         process.end(held)
 
