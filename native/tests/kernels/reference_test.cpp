@@ -9,22 +9,34 @@
 namespace aferir::npb {
 namespace {
 
-constexpr GaussianSums kEpS{-3.247834652034740e+3, -6.958407078382297e+3, 13176389};
+constexpr GaussianSums kEpS{
+    -3.247834652034740e+3, -6.958407078382297e+3, {6140517, 5865300, 1100361, 68546, 1648, 17}};
 
 bool ep_accepts(const GaussianSums& sums) {
     Outcome outcome;
     verify_ep(ProblemClass::S, sums, outcome);
-    EXPECT_EQ(outcome.checks.size(), 3U);
+    EXPECT_EQ(outcome.checks.size(), 3 + kAnnuli);
     return outcome.verified;
 }
 
 TEST(Reference, EpRefusesSumsThatAreWrong) {
     EXPECT_TRUE(ep_accepts(kEpS));
-    EXPECT_TRUE(ep_accepts({kEpS.sx * (1 + 9e-9), kEpS.sy, kEpS.pairs}));
-    EXPECT_FALSE(ep_accepts({kEpS.sx * (1 + 2e-8), kEpS.sy, kEpS.pairs}));
-    EXPECT_FALSE(ep_accepts({kEpS.sx, kEpS.sy * (1 - 2e-8), kEpS.pairs}));
-    EXPECT_FALSE(ep_accepts({kEpS.sx, kEpS.sy, kEpS.pairs + 1}));
-    EXPECT_FALSE(ep_accepts({std::numeric_limits<double>::quiet_NaN(), kEpS.sy, kEpS.pairs}));
+    EXPECT_TRUE(ep_accepts({kEpS.sx * (1 + 9e-9), kEpS.sy, kEpS.counts}));
+    EXPECT_FALSE(ep_accepts({kEpS.sx * (1 + 2e-8), kEpS.sy, kEpS.counts}));
+    EXPECT_FALSE(ep_accepts({kEpS.sx, kEpS.sy * (1 - 2e-8), kEpS.counts}));
+    EXPECT_FALSE(ep_accepts({std::numeric_limits<double>::quiet_NaN(), kEpS.sy, kEpS.counts}));
+}
+
+TEST(Reference, EpRefusesEachOfItsTenCountsThatIsWrong) {
+    auto more = kEpS;
+    ++more.counts[0];
+    EXPECT_FALSE(ep_accepts(more));
+    for (std::size_t annulus = 0; annulus < kAnnuli; ++annulus) {
+        auto moved = kEpS;  // a pair in the wrong annulus: neither sums nor their number show it
+        ++moved.counts[annulus];
+        --moved.counts[annulus == 0 ? 1 : 0];
+        EXPECT_FALSE(ep_accepts(moved)) << annulus;
+    }
 }
 
 std::vector<ComplexNumber> ft_s() {
