@@ -61,6 +61,7 @@ def test_the_last_cpu_is_the_only_one_where_pinned() -> None:
     last = max(os.sched_getaffinity(0))
     instance = registry.by_kind("native").allocate(spec(pin=(last,)))
     done = instance.run(["sh", "-c", "nproc; grep Cpus_allowed_list /proc/self/status"])
+    instance.release()
     assert done.stdout.split() == ["1", "Cpus_allowed_list:", str(last)]
 
 
@@ -107,6 +108,7 @@ def test_files_of_a_run_are_in_a_folder_of_its_own_that_goes_with_it(tmp_path: P
         instance.run(["sh", "-c", f"{WRITES}; exit 3"], environment=wanted)
     with pytest.raises(MissingError, match="no files can be put"):
         instance.run(["true"], environment={SCRATCH: str(tmp_path / "none")})
+    instance.release()
     assert list(tmp_path.iterdir()) == []
     assert leftovers() == []
     lines = Path("/proc").glob("[0-9]*/cmdline")
