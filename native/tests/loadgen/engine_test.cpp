@@ -17,6 +17,7 @@
 #include "common/arguments.hpp"
 #include "loadgen/report.hpp"
 #include "loadgen/schedule.hpp"
+#include "loopback.hpp"
 
 namespace aferir::loadgen {
 namespace {
@@ -32,16 +33,7 @@ enum class Deed { kServe, kStall, kBreakOff, kBlock, kSilence, kNonsense };
 class Server {
   public:
     explicit Server(std::vector<Deed> deeds) : deeds_(std::move(deeds)) {
-        listening_ = Descriptor(socket(AF_INET, SOCK_STREAM, 0));
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof address;
-        auto* plain = reinterpret_cast<sockaddr*>(&address);
-        EXPECT_EQ(bind(listening_.number(), plain, length), 0);
-        EXPECT_EQ(listen(listening_.number(), 128), 0);
-        getsockname(listening_.number(), plain, &length);
-        port_ = ntohs(address.sin_port);
+        listening_ = listen_on_loopback(port_);
         accepting_ = std::jthread([this](const std::stop_token& stop) { accept_all(stop); });
     }
 

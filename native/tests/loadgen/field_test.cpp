@@ -13,6 +13,7 @@
 #include "loadgen/engine.hpp"
 #include "loadgen/requests.hpp"
 #include "loadgen/socket.hpp"
+#include "loopback.hpp"
 
 namespace aferir::loadgen {
 namespace {
@@ -26,16 +27,7 @@ class Server {
     using Respond = std::function<std::string(const std::string& request)>;
 
     explicit Server(Respond respond) : respond_(std::move(respond)) {
-        listening_ = Descriptor(socket(AF_INET, SOCK_STREAM, 0));
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof address;
-        auto* plain = reinterpret_cast<sockaddr*>(&address);
-        EXPECT_EQ(bind(listening_.number(), plain, length), 0);
-        EXPECT_EQ(listen(listening_.number(), 128), 0);
-        getsockname(listening_.number(), plain, &length);
-        port_ = ntohs(address.sin_port);
+        listening_ = listen_on_loopback(port_);
         serving_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
     }
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "loadgen/socket.hpp"
+#include "loopback.hpp"
 
 namespace aferir::loadgen {
 namespace {
@@ -42,16 +43,7 @@ class Server {
     enum class Deed { kAnswer, kFail, kClose, kSilence, kPieces, kToEnd };
 
     explicit Server(Deed deed = Deed::kAnswer, int from = 0) : deed_(deed), from_(from) {
-        listening_ = Descriptor(socket(AF_INET, SOCK_STREAM, 0));
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof address;
-        auto* plain = reinterpret_cast<sockaddr*>(&address);
-        EXPECT_EQ(bind(listening_.number(), plain, length), 0);
-        EXPECT_EQ(listen(listening_.number(), 512), 0);
-        getsockname(listening_.number(), plain, &length);
-        port_ = ntohs(address.sin_port);
+        listening_ = listen_on_loopback(port_);
         serving_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
     }
 
