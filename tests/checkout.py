@@ -3,4 +3,4 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-"""Of the checkout."""
+"""Root folder of the checkout."""

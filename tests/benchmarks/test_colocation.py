@@ -28,7 +28,7 @@ def arm(
     batch_cpus: float = 1.0,
     idle_cpus: float = 1.0,
 ) -> Arm:
-    """Of which every request took that long; the SLA is 100 ms."""
+    """An arm in which every request took that long; the SLA is 100 ms."""
     asked = tuple(Asked(0.01 * k, latency_s, 200, 0) for k in range(400))
     return Arm(
         policy=policy,

@@ -20,7 +20,7 @@ _PER_CPU = 0.02
 """Pieces of batch work for each task that the machine does in a second."""
 speeds = st.floats(800.0, 2500.0)
 works = st.floats(0.0, 1400.0)
-"""Of the service each second, in tasks; 1600 would be all of the slowest machine."""
+"""Load of the service in tasks a second; 1600 would fill the slowest machine."""
 
 
 def measured(

@@ -56,7 +56,7 @@ class EveryKind:
 
     kind: str
     keys: ClassVar[Mapping[str, Any]] = {}
-    """Of its own, that the instances of these tests have."""
+    """Keys of the kind's own table that the instances of these tests have."""
     inside: ClassVar[PurePosixPath | None] = None
     """A folder of the instance for programs; None: any will do."""
     kills = 6

@@ -102,7 +102,7 @@ class Machine(msgspec.Struct):
     place: namespace.Host
     folder: Path
     more: str = ""
-    """Of the shell, before its sshd starts."""
+    """Shell commands that the host runs before it starts its sshd."""
     child: subprocess.Popen[str] | None = None
 
     def boot(self) -> None:
@@ -144,7 +144,7 @@ class Lab(msgspec.Struct):
 
     @property
     def config(self) -> Path:
-        """Of ssh."""
+        """Path of the configuration of ssh."""
         return self.folder / "ssh_config"
 
     def spec(self, name: str, **more: bool) -> HostSpec:

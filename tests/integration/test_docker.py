@@ -49,7 +49,7 @@ class TestDocker(Contract):
     keys: ClassVar[Mapping[str, Any]] = {"engine": "docker"}
     longest_start_s = 1.5
     entries = ("oci", "scratch")
-    """Of a container, and while the userland is imported."""
+    """Kinds of journal entries of a container, and of a userland that is being imported."""
 
     def check_nothing_left(self) -> None:
         words = ["docker", "ps", "--all", "--quiet"]

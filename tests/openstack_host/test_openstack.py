@@ -136,7 +136,7 @@ def test_phases_add_up_to_what_an_outside_stopwatch_says_and_so_does_the_release
 
 
 def next_address() -> str:
-    """Of the first server that Nova gives one, as another client sees it."""
+    """Address of the first server that has one, as another client of Nova sees it."""
     cloud = connection()
     while True:
         for server in cloud.compute.servers():

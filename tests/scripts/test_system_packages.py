@@ -84,7 +84,7 @@ class Machine:
         return done.stdout
 
     def lines(self, name: str) -> list[str]:
-        """Of a file that the programs have written."""
+        """Lines of a file that the programs have written."""
         path = self._folder / name
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 

@@ -27,7 +27,7 @@ class Machines:
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
-        """Of those that have not ended."""
+        """Names of the machines that have not ended, by id."""
         self.ended: dict[str, str] = {}
         self.looks: dict[str, int] = {}
         self.fails = False

@@ -100,7 +100,7 @@ def test_elements_are_in_the_order_of_the_schema() -> None:
 
 
 def test_the_descriptor_is_valid_by_the_schema_of_the_dmtf(tmp_path: Path) -> None:
-    """Of DSP8023, which is the DMTF's to give away."""
+    """The schema, DSP8023, is not here, since the DMTF alone may distribute it."""
     folder, validator = os.environ.get("AFERIR_OVF_SCHEMA"), shutil.which("xmllint")
     if folder is None or validator is None:
         pytest.skip("set AFERIR_OVF_SCHEMA to a folder with dsp8023's .xsd files; xmllint checks")

@@ -135,7 +135,7 @@ def test_no_text_makes_the_reader_of_metadata_fall_over(text: str) -> None:
 
 
 def file_system(folder: Path, *, is_root: bool, size: int = 4 * MIB) -> bytes:
-    """Of ext4, with a system on it or with data."""
+    """Make an ext4 file system that holds a system, or data alone."""
     tree = folder / ("root" if is_root else "data")
     (tree / "etc").mkdir(parents=True, exist_ok=True)
     (tree / "etc" / ("os-release" if is_root else "hosts")).write_text("ID=x\n", encoding="ascii")

@@ -1,4 +1,4 @@
-"""Of devices in layers the leaves count, each byte once."""
+"""The leaves of a stack of devices count, so that each byte counts once."""
 
 from __future__ import annotations
 

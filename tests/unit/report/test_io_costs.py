@@ -81,7 +81,7 @@ def test_a_virtual_machine_costs_what_neither_its_programs_nor_its_kernel_used()
 
 
 def guest_record(timed_s: float | None, *, claimed_s: float) -> Record:
-    """Of 8 s that the host saw beside the guest's account, its processors had 6."""
+    """The host saw 8 s beside the guest's account, of which its processors had 6."""
     seen: list[tuple[str, float, Side]] = [
         ("instance_guest_s", 3.0, "host"),
         ("instance_user_s", 0.5, "host"),
