@@ -13,6 +13,7 @@ from aferir.model.checking import Wrong
 from aferir.model.design import Design
 from aferir.model.host import HostSpec
 from aferir.model.parameters import number, several, size, text, told, whole
+from aferir.model.record import allocation_cell
 
 Parameter = str | int | float | bool
 """A workload parameter or a factor level, as read from TOML."""
@@ -279,6 +280,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[Cell, ...]
     shrunk: tuple[str, ...] = ()
     """Sentences about what the experiment requested more of than this machine has."""
+
+
+def recorded_cells(plan: Plan) -> frozenset[str]:
+    """Cells that a record of this plan may have: the plan's, and the allocation of environments."""
+    allocations = (allocation_cell(spec.name) for spec in plan.environments)
+    return frozenset((*(cell.id for cell in plan.cells), *allocations))
 
 
 def once(

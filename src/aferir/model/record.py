@@ -73,10 +73,19 @@ class Failure(msgspec.Struct, frozen=True):
     remedy: str = ""
 
 
+ALLOCATION = "allocation"
+"""Group and workload in the records of allocations."""
+
+
+def allocation_cell(environment: str) -> str:
+    """Id under which the allocations of an environment are recorded."""
+    return f"{environment}/{ALLOCATION}"
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One finished repetition of one cell; (cell, repetition, warmup) occurs once in a run.
 
-    An allocation is recorded in the same form, with cell `<environment>/allocation`.
+    An allocation is recorded in the same form, with the cell of `allocation_cell`.
     """
 
     cell: str

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from aferir.model.plan import Cell, EnvironmentKind, Plan, environment_family
-from aferir.model.record import Failure, Record, Sample, Side, Warning
+from aferir.model.record import ALLOCATION, Failure, Record, Sample, Side, Warning
 from aferir.report.curves import curve_families
 from aferir.report.explain import explain
 from aferir.report.io_costs import study, with_costs
@@ -36,7 +36,6 @@ from aferir.statistics.multiple import holm
 from aferir.statistics.summary import summarise
 from aferir.statistics.verdict import Rule, decide
 
-ALLOCATION = "allocation"
 DURATION = "duration_s"
 PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
 

@@ -10,8 +10,8 @@ from statistics import median
 
 from aferir.model.plan import Cell, Plan
 from aferir.model.provenance import Segment
-from aferir.model.record import Record
-from aferir.runner.stopping import History, Round, allocation_cell, most_repetitions
+from aferir.model.record import Record, allocation_cell
+from aferir.runner.stopping import History, Round, most_repetitions
 
 ELAPSED = "elapsed_s"
 """Metric of a program's duration as the host measures it, start of the program included, in s."""

@@ -15,9 +15,9 @@ from aferir.linux import pages
 from aferir.linux.journal import Entry
 from aferir.measuring.outcome import failure_of
 from aferir.model.plan import EnvironmentSpec
-from aferir.model.record import Failure, Record, Sample, Warning
+from aferir.model.record import ALLOCATION, Failure, Record, Sample, Warning, allocation_cell
 from aferir.programs.base import PROGRAM_FOLDER
-from aferir.runner.stopping import ALLOCATION, EMULATED, Round, allocation_cell
+from aferir.runner.stopping import EMULATED, Round
 
 IS_EMULATED = Warning(
     EMULATED,

@@ -13,7 +13,7 @@ from aferir.environments.base import Environment, Kind
 from aferir.linux.running import Running
 from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Cell, Plan
-from aferir.model.record import Failure, Record
+from aferir.model.record import ALLOCATION, Failure, Record, allocation_cell
 from aferir.programs.base import Program
 from aferir.runner.estimate import rest_s, round_s
 from aferir.runner.interrupts import shielded
@@ -24,11 +24,9 @@ from aferir.runner.progress import Progress
 from aferir.runner.repetition import blank, has_launcher, repeat
 from aferir.runner.standstill import judged, suspended_s
 from aferir.runner.stopping import (
-    ALLOCATION,
     MOST_FAILURES,
     History,
     Round,
-    allocation_cell,
     given_up,
     most_repetitions,
     open_cells,

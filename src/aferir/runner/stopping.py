@@ -14,8 +14,6 @@ from aferir.model.plan import Cell, Plan
 from aferir.model.record import Record
 from aferir.statistics.stopping import relative_half_width
 
-ALLOCATION = "allocation"
-"""Group and workload in the records of allocations."""
 EMULATED = "emulated"
 """Code of the warning that an instance is emulated in software."""
 MOST_FAILURES = 3
@@ -69,11 +67,6 @@ def rounds(plan: Plan) -> Iterator[Round]:
         yield Round(number, warmup=True, slot=number)
     for number in range(plan.stop.maximum):
         yield Round(number, warmup=False, slot=plan.warmup + number)
-
-
-def allocation_cell(environment: str) -> str:
-    """Id under which the allocations of an environment are recorded."""
-    return f"{environment}/{ALLOCATION}"
 
 
 def given_up(history: History, cell: str, before: int | None = None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 
@@ -53,8 +53,15 @@ def decode_lines(content: bytes) -> tuple[list[Record], int]:
     return records, used
 
 
-def salvage(content: bytes) -> tuple[bytes, list[str]]:
-    """All valid lines with new keys, and a message about each of the others.
+def refuse_strangers(records: Iterable[Record], cells: Container[str]) -> None:
+    """Refuse a record of a cell that the plan does not have. Errors: ValueError with its line."""
+    for number, record in enumerate(records, start=1):
+        if record.cell not in cells:
+            raise ValueError(_is_strange(number, record.cell))
+
+
+def salvage(content: bytes, cells: Container[str]) -> tuple[bytes, list[str]]:
+    """All valid lines of these cells with new keys, and a message about each of the others.
 
     An incomplete last line is ignored and not reported: see `decode_lines`.
     """
@@ -71,6 +78,9 @@ def salvage(content: bytes) -> tuple[bytes, list[str]]:
             continue
         if key in seen:
             problems.append(_repeats(number, key))
+            continue
+        if key[0] not in cells:
+            problems.append(_is_strange(number, key[0]))
             continue
         seen.add(key)
         kept.append(line + b"\n")
@@ -89,3 +99,7 @@ def _refuse_duplicates(records: Iterable[Record]) -> None:
 def _repeats(number: int, key: Key) -> str:
     cell, repetition, _ = key
     return f"line {number} repeats repetition {repetition} of {cell}"
+
+
+def _is_strange(number: int, cell: str) -> str:
+    return f"line {number} is of {cell}, which is no cell of the plan"

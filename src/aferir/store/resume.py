@@ -11,7 +11,7 @@ import msgspec
 
 from aferir.errors import AferirError
 from aferir.linux.refusal import owner_of, refused
-from aferir.model.plan import Plan
+from aferir.model.plan import Plan, recorded_cells
 from aferir.model.provenance import Provenance
 from aferir.store.difference import difference
 from aferir.store.lines import salvage
@@ -126,7 +126,8 @@ def _beyond_repair(summary: RunSummary) -> str:
         if exists(folder / COMPLETE):
             return summary.note
         try:
-            _, problems = salvage(content_of(folder / RECORDS))
+            cells = recorded_cells(read_json(folder / PLAN, Plan))
+            _, problems = salvage(content_of(folder / RECORDS), cells)
         except OSError as reason:
             return refused(reason, folder / RECORDS, "read").message
         if not problems:

@@ -10,10 +10,10 @@ import msgspec
 
 from aferir.errors import AferirError, RefusedError, UsageError
 from aferir.linux.refusal import refused
-from aferir.model.plan import Plan
+from aferir.model.plan import Plan, recorded_cells
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record
-from aferir.store.lines import decode_lines
+from aferir.store.lines import decode_lines, refuse_strangers
 
 MANIFEST = "run.json"
 PLAN = "plan.json"
@@ -76,12 +76,13 @@ def open_run(folder: Path) -> Run:
     read. Both name the file.
     """
     manifest = read_manifest(folder)
-    records, _ = read_records(folder)
+    plan = read_json(folder / PLAN, Plan)
+    records = _records_of(folder, plan)
     complete = is_complete(folder, len(records))
     return Run(
         folder=folder,
         manifest=manifest,
-        plan=read_json(folder / PLAN, Plan),
+        plan=plan,
         provenance=read_json(folder / PROVENANCE, Provenance),
         records=tuple(records),
         complete=complete,
@@ -161,6 +162,16 @@ def read_records(folder: Path) -> tuple[list[Record], int]:
         raise damaged(path, str(reason)) from None
 
 
+def _records_of(folder: Path, plan: Plan) -> list[Record]:
+    """All complete records. Errors: UsageError where one is of a cell that the plan lacks."""
+    records, _ = read_records(folder)
+    try:
+        refuse_strangers(records, recorded_cells(plan))
+    except ValueError as reason:
+        raise damaged(folder / RECORDS, str(reason)) from None
+    return records
+
+
 def content_of(path: Path) -> bytes:
     """Content of a file of a run; does not block on a pipe in its place.
 
@@ -193,8 +204,7 @@ def _summary(folder: Path) -> RunSummary | None:
             return None
         manifest = read_manifest(folder)
         name, created = manifest.name, manifest.created_unix_ns
-        records, _ = read_records(folder)
-        count = len(records)
+        count = len(_records_of(folder, read_json(folder / PLAN, Plan)))
         status: Literal["complete", "unfinished"] = (
             "complete" if is_complete(folder, count) else "unfinished"
         )

@@ -18,7 +18,7 @@ import msgspec
 from aferir.errors import RefusedError, UsageError
 from aferir.linux.journal import sync_folder, write_durably
 from aferir.linux.refusal import refusals, refused
-from aferir.model.plan import Plan
+from aferir.model.plan import Plan, recorded_cells
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record
 from aferir.store.lines import encode_line, key_of, salvage
@@ -37,6 +37,7 @@ from aferir.store.run import (
     content_of,
     exists,
     open_run,
+    read_json,
     read_manifest,
     read_records,
 )
@@ -194,7 +195,8 @@ def _mend(folder: Path) -> tuple[str, ...]:
         return ()
     with refusals(path, "mended"):
         content = content_of(path)
-        whole, problems = salvage(content)
+        cells = recorded_cells(read_json(folder / PLAN, Plan))
+        whole, problems = salvage(content, cells)
         if not problems:
             return ()
         number = 1

@@ -153,6 +153,30 @@ def test_a_damaged_line_is_measured_again_and_kept_beside(tmp_path: Path) -> Non
     assert sorted(r.repetition for r in of(done, "native/b") if not r.warmup) == [0, 1, 2]
 
 
+def test_a_record_of_a_cell_that_the_plan_lacks_is_damage(tmp_path: Path) -> None:
+    def behave(_name: str, _command: object, count: int) -> str:
+        if count == 5:
+            raise KeyboardInterrupt
+        return '{"duration_s": 0.5}'
+
+    with pytest.raises(InterruptedRunError):
+        carry_out(tmp_path, CONTENT, FakeEnvironment("native", behave=behave))
+    (summary,) = list_runs(tmp_path)
+    path = summary.folder / "records.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    strange = lines[1].replace(b"native/", b"elsewhere/")
+    path.write_bytes(b"".join([lines[0], strange, *lines[2:]]))
+    assert list_runs(tmp_path)[0].status == "damaged"
+    with pytest.raises(UsageError, match="line 2 is of elsewhere/"):
+        store.open_run(summary.folder)
+    watcher = Watcher()
+    done = carry_out(tmp_path, CONTENT, watcher=watcher)
+    assert done.folder == summary.folder
+    assert "line 2 is of elsewhere/" in watcher.notes[1]
+    assert {record.cell.split("/")[0] for record in done.records} == {"native"}
+    assert sorted(r.repetition for r in of(done, "native/a") if not r.warmup) == [0, 1, 2]
+
+
 @pytest.mark.parametrize("name", ["plan.json", "provenance.json", "run.json"])
 @pytest.mark.parametrize("content", [b"", b"{", b"\0" * 4096])
 def test_a_run_with_a_damaged_file_is_left_with_a_word(
