@@ -37,7 +37,7 @@ class Figures:
     """Figures that only this program reports."""
 
     def printed(self) -> dict[str, float | str]:
-        """Values for the line of JSON; an operation is 512 bytes read or written (Dutra 2015)."""
+        """Values for the line of JSON; an operation is 512 bytes read or written (Akram 2012)."""
         return {
             "duration_s": self.duration_s,
             "setup_s": self.setup_s,
