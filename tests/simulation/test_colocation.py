@@ -10,7 +10,7 @@ import pytest
 
 from aferir.colocation.evaluation import settled_s
 from aferir.colocation.policies import POLICIES
-from aferir.colocation.settings import Batch, Decide, Schedule, Settings, Sla
+from aferir.colocation.settings import Batch, Policy, Schedule, Settings, Sla
 from aferir.colocation.simulation.load import Load
 from aferir.colocation.simulation.machine import Machine, Processors
 from aferir.colocation.simulation.task import Task
@@ -172,7 +172,7 @@ def test_an_impossible_load_is_refused(wrong: dict[str, Any]) -> None:
 # Policies
 
 
-def tried(policy: str | Decide, load: float | Load = 0.25, **given: Any) -> Outcome:
+def tried(policy: str | Policy[Any], load: float | Load = 0.25, **given: Any) -> Outcome:
     made = load if isinstance(load, Load) else Load(steps=((0.0, load),))
     scenario = Scenario(**{"duration_s": 12.0, "load": made, **given})
     return run(scenario, POLICIES[policy]() if isinstance(policy, str) else policy, 1)

@@ -106,7 +106,7 @@ class Machine:
         problems = self._mended()
         asked = (want.threads, want.service, want.service_cpus, want.batch, threads)
         if asked == self._asked:
-            self.now = msgspec.structs.replace(self.now, memory=want.memory)
+            self.now = msgspec.structs.replace(self.now, explanation=want.explanation)
             return Applied(self.now, tuple(problems))
         self._forget_ended(threads)
         critical = {tid: s for tid, s in want.threads.items() if tid in threads}

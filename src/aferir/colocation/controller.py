@@ -32,7 +32,7 @@ from aferir.colocation.follow import Follower
 from aferir.colocation.guard import Guard
 from aferir.colocation.job import Job, Outcome, Reason, Tick
 from aferir.colocation.sensors.base import Sensor
-from aferir.colocation.settings import Decide, State, ThreadUse
+from aferir.colocation.settings import Decider, Policy, State, ThreadUse
 from aferir.colocation.usage import Watch, most_resident_bytes, process_seconds
 from aferir.linux import cgroup, cleaning, journal, process
 
@@ -51,7 +51,7 @@ exec "$@"
 Note = Callable[[Tick], None]
 
 
-def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
+def run(job: Job, sensor: Sensor, policy: Policy[Any], note: Note) -> Outcome:
     """Run the batch program beside the service until it ends, or a signal arrives.
 
     Everything that was changed is restored in any case. Must be called from the main thread.
@@ -67,7 +67,7 @@ def run(job: Job, sensor: Sensor, decide: Decide, note: Note) -> Outcome:
         entry = journal.write(remembered.KIND, {})
         try:
             with Guard(entry) as guard:
-                loop = _Loop(job, sensor, decide, Machine(entry, where), guard)
+                loop = _Loop(job, sensor, Decider(policy), Machine(entry, where), guard)
                 try:
                     reason = loop.run(stopping, note)
                 finally:
@@ -123,12 +123,12 @@ class _Loop:
     """A run of the control loop, and its state between two control periods."""
 
     def __init__(
-        self, job: Job, sensor: Sensor, decide: Decide, machine: Machine, guard: Guard
+        self, job: Job, sensor: Sensor, decider: Decider, machine: Machine, guard: Guard
     ) -> None:
         self._started = (time.monotonic(), time.process_time())
         self._job = job
         self._sensor = sensor
-        self._decide = decide
+        self._decider = decider
         self._machine = machine
         self._guard = guard
         self._follower = Follower(job.service, job.selector)
@@ -172,7 +172,7 @@ class _Loop:
         self._answers.look(now_s)
         self._follower.look(now_s, self._answers.rate)
         state = self._state(now_s)
-        applied = self._machine.apply(self._decide(state), self._follower.threads)
+        applied = self._machine.apply(self._decider.decide(state), self._follower.threads)
         books = self._books
         books.decisions += 1
         blind = self._answers.blind(now_s, state.service_cpus)

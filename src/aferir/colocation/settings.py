@@ -1,27 +1,28 @@
 """Input and output of a policy: `State` and `Settings`, the two values of one control period.
 
-A policy is a pure function `decide(state) -> settings`. Whatever it needs at its next decision (an
-integral, a step count) goes into `Settings.memory` and comes back in `State.now`.
+A policy is a pure function `decide(state, memory) -> (settings, memory)`. `memory` is a frozen
+struct of the policy's own type, for what its next decision needs (an integral, a step count);
+nothing but the policy reads its fields.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
 from aferir.model.units import format_duration, parse_duration
 
-Policy = Literal["other", "batch", "idle", "fifo", "deadline"]
+SchedulingPolicy = Literal["other", "batch", "idle", "fifo", "deadline"]
 """Scheduling policies of Linux, see sched(7)."""
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """Scheduling attributes of one thread. With `deadline`, the deadline equals the period."""
 
-    policy: Policy = "other"
+    policy: SchedulingPolicy = "other"
     nice: int = 0
     """Nice value for `other` and `batch`, from -20 (highest weight) to 19."""
     priority: int = 0
@@ -58,6 +59,17 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """Number of threads, for a program that can change it while it runs; None: its own choice."""
 
 
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Reason for the present settings, for people and metrics; no actuator reads it."""
+
+    mode: str = ""
+    """Mode of the policy, as an identifier; empty for a policy that has only one."""
+    why: str = ""
+    """Cause of the change to this mode, as a clause: `the quantile neared the SLA`."""
+    since_s: float = 0.0
+    """Time of that change on the clock of `State.time_s`."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one decision may change. By default everything stays as it was found."""
 
@@ -69,9 +81,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs that the service's threads may use; (): as found. Excludes `deadline`, which the
     kernel refuses to threads that may not use every CPU (EPERM)."""
     batch: Batch = Batch()
-    memory: dict[str, float] = {}
-    """Values that the policy receives again at its next decision; they change nothing on the
-    machine."""
+    explanation: Explanation = Explanation()
+    """Mode of the policy and cause of its last change; it changes nothing on the machine."""
+
+    def unexplained(self) -> Settings:
+        """Return what these settings change on the machine, without their explanation."""
+        return msgspec.structs.replace(self, explanation=Explanation())
 
 
 _SLA = re.compile(r"p([0-9]{1,2}(?:\.[0-9]+)?)\s*(?:=|<=)\s*(.+)")
@@ -168,5 +183,24 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the last decision."""
 
 
-Decide = Callable[[State], Settings]
-"""A policy: a pure function from the state to the settings."""
+M = TypeVar("M")
+
+
+class Policy(msgspec.Struct, Generic[M], frozen=True):
+    """A policy: its memory at the start, and the function that decides."""
+
+    begin: M
+    decide: Callable[[State, M], tuple[Settings, M]]
+
+
+class Decider:
+    """Carries a policy's memory from one decision to the next, without reading it."""
+
+    def __init__(self, policy: Policy[Any]) -> None:
+        self._decide = policy.decide
+        self._memory = policy.begin
+
+    def decide(self, state: State) -> Settings:
+        """Return the policy's settings for this state."""
+        settings, self._memory = self._decide(state, self._memory)
+        return settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aferir.colocation.settings import Decide, Latency, Settings, Sla, State, ThreadUse
+from aferir.colocation.settings import Latency, Policy, Settings, Sla, State, ThreadUse
 
 SLA = Sla(quantile=0.95, bound_s=0.2)
 
@@ -35,9 +35,24 @@ def state(**given: Any) -> State:
     return State(**{**usual, **given})
 
 
-def live(decide: Decide, seconds: float, first: Settings | None = None, **given: Any) -> Settings:
-    """The settings after so many seconds in which nothing changes but the time."""
+class Step(Settings, frozen=True, kw_only=True):
+    """Settings of one decision, and the memory that the policy returned with them."""
+
+    memory: Any
+
+
+def step(policy: Policy[Any], seen: State) -> Step:
+    """Return the next decision of the policy; it goes on where the step in `seen.now` ended."""
+    memory = seen.now.memory if isinstance(seen.now, Step) else policy.begin
+    settings, memory = policy.decide(seen, memory)
+    fields = {name: getattr(settings, name) for name in Settings.__struct_fields__}
+    return Step(**fields, memory=memory)
+
+
+def live(policy: Policy[Any], seconds: float, first: Settings | None = None, **given: Any) -> Step:
+    """Return the last decision after so many seconds in which only the time changes."""
     now = first or Settings()
     for turn in range(round(seconds * 10)):
-        now = decide(state(**{**given, "time_s": 100 + turn / 10, "now": now}))
+        now = step(policy, state(**{**given, "time_s": 100 + turn / 10, "now": now}))
+    assert isinstance(now, Step)
     return now

@@ -8,7 +8,7 @@ import pytest
 
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.settings import Batch, Schedule, Settings, ThreadUse
-from tests.unit.colocation.states import latency, live, state
+from tests.unit.colocation.states import latency, live, state, step
 
 
 def test_some_work_of_others_is_given_way_to_unless_the_sla_is_in_danger() -> None:
@@ -37,8 +37,8 @@ def test_whoever_has_a_reservation_of_its_own_is_neither_given_way_to_nor_compet
     made = live(aferir(), 10, **seen)
     assert {one.policy for one in made.threads.values()} == {"deadline"}
     assert made.batch == Batch()
-    assert not made.memory["company_until_s"] > 0
-    assert not made.memory["reserved_until_s"] > 0
+    assert not made.memory.values["company_until_s"] > 0
+    assert not made.memory.values["reserved_until_s"] > 0
 
 
 def test_the_service_goes_before_some_work_of_others_for_longer_each_time() -> None:
@@ -50,7 +50,8 @@ def test_the_service_goes_before_some_work_of_others_for_longer_each_time() -> N
         reserved = had
         spans[-1] += 1
         quantile = latency(0.05 if had else 0.19)
-        now = aferir()(
+        now = step(
+            aferir(),
             state(
                 time_s=100 + turn / 10,
                 now=now,
@@ -58,7 +59,7 @@ def test_the_service_goes_before_some_work_of_others_for_longer_each_time() -> N
                 service_cpus=1.0,
                 batch_cpus=0.7,
                 idle_cpus=0.0,
-            )
+            ),
         )
     with_reservations = spans[1::2]
     assert with_reservations[:3] == pytest.approx([100, 200, 400], abs=5)

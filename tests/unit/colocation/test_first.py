@@ -8,7 +8,7 @@ import msgspec
 
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.settings import Schedule, Settings, ThreadUse
-from tests.unit.colocation.states import latency, state
+from tests.unit.colocation.states import Step, latency, state, step
 
 _BEFORE_ALL = Schedule(policy="fifo", priority=1)
 _AMONG_ALL = Schedule(nice=-5)
@@ -17,10 +17,10 @@ _AMONG_ALL = Schedule(nice=-5)
 def live(seconds: float, first: Settings | None = None, **given: Any) -> Settings:
     """With requests of a millisecond; goes on where `first` ended."""
     decide, now = aferir(), first or Settings()
-    since_s = now.memory.get("time_s", 100.0)
+    since_s = now.memory.values["time_s"] if isinstance(now, Step) else 100.0
     for turn in range(1, round(seconds * 10) + 1):
         seen = {"rate": 500.0, **given, "time_s": since_s + turn / 10, "now": now}
-        now = decide(state(**seen))
+        now = step(decide, state(**seen))
     return now
 
 
@@ -90,7 +90,7 @@ def test_a_pool_late_in_the_fair_class_and_not_above_it_stays_above_it() -> None
     for turn in range(600):
         first = now.service is not None and now.service.policy == "fifo"
         quantile = latency(0.1 if first else 0.22)
-        now = aferir()(state(rate=500.0, time_s=100 + turn / 10, latency=quantile, now=now))
+        now = step(aferir(), state(rate=500.0, time_s=100 + turn / 10, latency=quantile, now=now))
         policies.append(first)
     assert all(policies[30:])
 

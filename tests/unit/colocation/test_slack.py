@@ -8,8 +8,8 @@ import pytest
 
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.policies.slack import in_steps
-from aferir.colocation.settings import Batch, Settings, ThreadUse
-from tests.unit.colocation.states import latency, live, state
+from aferir.colocation.settings import Batch, ThreadUse
+from tests.unit.colocation.states import Step, latency, live, state, step
 
 _FEW: dict[str, Any] = {"batch_cpus": 0.75, "idle_cpus": 0.6, "latency": latency(0.02)}
 """A batch of fewer threads than processors, beside a service that is far from its SLA."""
@@ -21,11 +21,11 @@ _SLACK = Batch(weight=1)
 _GIVES_WAY = Batch(policy="idle", idle=True)
 
 
-def _goes_on(now: Settings, seconds: float, **given: Any) -> Settings:
+def _goes_on(now: Step, seconds: float, **given: Any) -> Step:
     """From 105 s on, or from when `now` was decided."""
-    decide, since_s = aferir(), now.memory["time_s"]
+    decide, since_s = aferir(), now.memory.values["time_s"]
     for turn in range(1, round(seconds * 10) + 1):
-        now = decide(state(**{**given, "time_s": since_s + turn / 10, "now": now}))
+        now = step(decide, state(**{**given, "time_s": since_s + turn / 10, "now": now}))
     return now
 
 
@@ -43,7 +43,8 @@ def test_a_rank_that_brings_the_sla_near_is_taken_away_for_longer_each_time() ->
     decide, now, given = aferir(), live(aferir(), 5, **_MIDDLE), []
     for turn in range(3000):
         quantile = latency(0.12 if now.batch == _SLACK else 0.02)
-        now = decide(
+        now = step(
+            decide,
             state(**{**_MIDDLE, "time_s": 105 + turn / 10, "latency": quantile, "now": now}),
         )
         if now.batch == _SLACK:
@@ -216,11 +217,11 @@ def test_a_batch_on_processors_of_its_own_may_show_from_time_to_time_that_it_wan
     decide, now, apart = aferir(), live(aferir(), 5, **_LIGHT_SERVICE, service_cpus=0.3), []
     for turn in range(1, 301):
         given = state(**_LIGHT_SERVICE, service_cpus=0.3, time_s=105 + turn / 10, now=now)
-        now = decide(given)
+        now = step(decide, given)
         apart.append(bool(now.batch.cpus))
     assert 0.85 < sum(apart) / len(apart) < 0.95
     for turn in range(1, 301):
         used = {"batch_cpus": 0.95 if now.batch.cpus else 1.6, "idle_cpus": 0.1}
         changed = {**_LIGHT_SERVICE, **used, "service_cpus": 0.3, "time_s": 135 + turn / 10}
-        now = decide(state(**changed, now=now))
+        now = step(decide, state(**changed, now=now))
     assert now.batch == _GIVES_WAY

@@ -1,4 +1,4 @@
-"""Policies by name: pure functions from the observed state to settings.
+"""Policies by name: pure functions from the observed state and a memory to settings.
 
 `aferir` is the recommended one. The others are baselines that it has to beat: the published rule,
 static settings of the kernel, and the rules of published systems, all in the same form.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from aferir.colocation.policies import fixed
 from aferir.colocation.policies.aferir import aferir
@@ -17,10 +18,10 @@ from aferir.colocation.policies.koordinator import koordinator
 from aferir.colocation.policies.parameters import parameters
 from aferir.colocation.policies.parties import parties
 from aferir.colocation.policies.pid import pid
-from aferir.colocation.settings import Decide
+from aferir.colocation.settings import Policy
 from aferir.errors import UsageError
 
-POLICIES: Mapping[str, Callable[[], Decide]] = MappingProxyType(
+POLICIES: Mapping[str, Callable[[], Policy[Any]]] = MappingProxyType(
     {
         "default": fixed.default,
         "alone": fixed.alone,
@@ -46,7 +47,7 @@ POLICIES: Mapping[str, Callable[[], Decide]] = MappingProxyType(
 """Functions that return each policy with its default parameters."""
 
 
-def make(name: str, given: Mapping[str, float]) -> Decide:
+def make(name: str, given: Mapping[str, float]) -> Policy[Any]:
     """Return the policy of that name with the given parameters.
 
     Errors: UsageError if there is no such policy or it has no such parameters.

@@ -30,12 +30,17 @@ Yielding does not solve these cases:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
+
+import msgspec
 
 from aferir.colocation.policies import apart, company, first, slack, standing
 from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.policies.reservation import Reservation, scheduled, shares
-from aferir.colocation.settings import Batch, Decide, Settings, State
+from aferir.colocation.policies.seen import Seen
+from aferir.colocation.settings import Batch, Explanation, Policy, Settings, State
 
 Verdict = Literal["danger", "hold", "calm"]
 
@@ -56,10 +61,47 @@ _EVIDENCE_S = 3.0
 """Seconds of answers with a shrunk batch that are needed before its effect is judged."""
 
 
-def aferir(parameters: Parameters | None = None) -> Decide:
+class Memory(msgspec.Struct, frozen=True):
+    """Values that the next decision needs, by name, and the last explanation."""
+
+    values: Mapping[str, float] = MappingProxyType({})
+    explanation: Explanation = Explanation()
+
+
+def aferir(parameters: Parameters | None = None) -> Policy[Memory]:
     """Return the policy with these parameters, or with the defaults."""
     chosen = parameters or Parameters()
-    return lambda state: _decide(state, chosen)
+
+    def decide(state: State, memory: Memory) -> tuple[Settings, Memory]:
+        fields = {name: getattr(state, name) for name in State.__struct_fields__}
+        verdict = judge(state)
+        settings, values = _decide(Seen(**fields, memory=memory.values), chosen)
+        explanation = _explained(settings, verdict, memory.explanation, state.time_s)
+        explained = msgspec.structs.replace(settings, explanation=explanation)
+        return explained, Memory(values, explanation)
+
+    return Policy(Memory(), decide)
+
+
+def _explained(
+    settings: Settings, verdict: Verdict, before: Explanation, time_s: float
+) -> Explanation:
+    """Name the mode of these settings; unchanged while the mode is."""
+    batch = settings.batch
+    if batch.suspended or batch.quota_cpus is not None:
+        mode = "suspended" if batch.suspended else "throttled"
+    elif any(one.policy == "deadline" for one in settings.threads.values()):
+        mode = "reserved"
+    elif settings.service is not None and settings.service.policy == "fifo":
+        mode = "first"
+    elif batch.cpus:
+        mode = "apart"
+    else:
+        mode = "yield" if batch.idle else "weighted"
+    if mode == before.mode:
+        return before
+    why = {"danger": "the SLA was violated", "hold": "the quantile was near the SLA"}
+    return Explanation(mode=mode, why=why.get(verdict, "the load changed"), since_s=time_s)
 
 
 def judge(state: State) -> Verdict:
@@ -81,8 +123,8 @@ def judge(state: State) -> Verdict:
     return "hold" if state.latency.quantile_s > bound_s else "calm"
 
 
-def _decide(state: State, chosen: Parameters) -> Settings:
-    memory = state.now.memory
+def _decide(state: Seen, chosen: Parameters) -> tuple[Settings, dict[str, float]]:
+    memory = state.memory
     past_s = max(0.0, min(state.time_s - memory.get("time_s", state.time_s), 1.0))
     verdict = judge(state)
     ratio = _ratio(state, memory, past_s)
@@ -118,7 +160,7 @@ def _decide(state: State, chosen: Parameters) -> Settings:
     growth = _share(state, chosen, verdict, ratio, past_s, innocent=innocent)
     ranks, weight = standing.rank(chosen, spans, eased)
     service_cpus, batch_cpus = apart.processors(eased, state.cores)
-    return Settings(
+    settings = Settings(
         threads=threads,
         service=first.schedule(
             0 if accompanied else chosen.nice,
@@ -128,30 +170,30 @@ def _decide(state: State, chosen: Parameters) -> Settings:
         ),
         service_cpus=service_cpus,
         batch=_batch(state, growth["share"], weight, batch_cpus, idle=polite and not ranks),
-        memory={
-            "time_s": state.time_s,
-            "ratio": ratio,
-            "urgent_until_s": urgent_until_s,
-            "wary_until_s": wary_until_s,
-            **spans,
-            **before,
-            **growth,
-            **blame,
-            **eased,
-            **{f"use:{tid}": cpus for tid, cpus in use.items()},
-        },
     )
+    return settings, {
+        "time_s": state.time_s,
+        "ratio": ratio,
+        "urgent_until_s": urgent_until_s,
+        "wary_until_s": wary_until_s,
+        **spans,
+        **before,
+        **growth,
+        **blame,
+        **eased,
+        **{f"use:{tid}": cpus for tid, cpus in use.items()},
+    }
 
 
-def _urgent_until_s(state: State, chosen: Parameters, verdict: Verdict, *, held_up: bool) -> float:
+def _urgent_until_s(state: Seen, chosen: Parameters, verdict: Verdict, *, held_up: bool) -> float:
     """The time until which a service without reservations runs under SCHED_FIFO."""
     if held_up and verdict == "danger":
         return state.time_s + chosen.hold_s
-    return state.now.memory.get("urgent_until_s", -math.inf)
+    return state.memory.get("urgent_until_s", -math.inf)
 
 
 def _shared(
-    state: State, chosen: Parameters, use: dict[int, float]
+    state: Seen, chosen: Parameters, use: dict[int, float]
 ) -> tuple[dict[int, float], float]:
     """CPU shares reserved for all critical threads together, and their period in seconds.
 
@@ -191,7 +233,7 @@ def _nearly_whole(shared: dict[int, float], chosen: Parameters) -> dict[int, flo
     return shared if max(shared.values(), default=0.0) >= chosen.nearly_whole else {}
 
 
-def _period_s(state: State, chosen: Parameters, least: float, used_cpus: float) -> float | None:
+def _period_s(state: Seen, chosen: Parameters, least: float, used_cpus: float) -> float | None:
     """Period of all reservations in seconds, or None if they are too small for so many threads.
 
     A request would then need several periods. `least`: CPUs of the smallest reservation.
@@ -212,7 +254,7 @@ def _period_s(state: State, chosen: Parameters, least: float, used_cpus: float) 
     return period_s
 
 
-def _use(state: State, memory: dict[str, float], past_s: float) -> dict[int, float]:
+def _use(state: Seen, memory: Mapping[str, float], past_s: float) -> dict[int, float]:
     """CPUs used by each critical thread, smoothed with a time constant of 5 s."""
     part = min(1.0, past_s / 5.0)
     found = {}
@@ -222,7 +264,7 @@ def _use(state: State, memory: dict[str, float], past_s: float) -> dict[int, flo
     return found
 
 
-def _ratio(state: State, memory: dict[str, float], past_s: float) -> float:
+def _ratio(state: Seen, memory: Mapping[str, float], past_s: float) -> float:
     """The quantile divided by the SLA's bound, smoothed with a time constant of 10 s."""
     if state.latency is None:
         return memory.get("ratio", 0.0) * math.exp(-past_s / 10.0)
@@ -232,14 +274,14 @@ def _ratio(state: State, memory: dict[str, float], past_s: float) -> float:
 
 
 def _blame(
-    state: State, chosen: Parameters, verdict: Verdict, ratio: float, past_s: float
+    state: Seen, chosen: Parameters, verdict: Verdict, ratio: float, past_s: float
 ) -> dict[str, float]:
     """Compare the quantile while the batch is unlimited and while it is shrunk.
 
     Both means decay with a time constant of 60 s. If a service is near its SLA by itself, shrinking
     the batch does not help; the batch is then left unlimited until `innocent_until_s`.
     """
-    memory = state.now.memory
+    memory = state.memory
     share = memory.get("share", _FULL)
     fade = math.exp(-past_s / 60.0)
     found = {name: memory.get(name, 0.0) * fade for name in _SUMS}
@@ -274,7 +316,7 @@ def _blame(
 
 
 def _share(
-    state: State,
+    state: Seen,
     chosen: Parameters,
     verdict: Verdict,
     ratio: float,
@@ -283,7 +325,7 @@ def _share(
     innocent: bool,
 ) -> dict[str, float]:
     """The batch's share of the machine, its upper limit, and the times at which either was cut."""
-    memory = state.now.memory
+    memory = state.memory
     share, most = memory.get("share", _FULL), memory.get("most", _FULL)
     shrunk_s, lowered_s = memory.get("shrunk_s", -math.inf), memory.get("lowered_s", -math.inf)
     changed_s = memory.get("changed_s", state.time_s)
@@ -316,19 +358,19 @@ def _share(
     }
 
 
-def _settled_s(state: State, chosen: Parameters) -> float:
+def _settled_s(state: Seen, chosen: Parameters) -> float:
     """Seconds after a change until the latency window holds only later answers."""
     if state.latency is None or state.rate <= 0:
         return chosen.settle_s
     return min(max(chosen.settle_s, state.latency.n / state.rate), chosen.patience_s)
 
 
-def _hopeless(state: State) -> bool:
+def _hopeless(state: Seen) -> bool:
     """Whether latency is so high that half the batch would certainly still violate the SLA."""
     return state.latency is not None and state.latency.low_s > 2 * state.sla.bound_s
 
 
-def _batch(state: State, share: float, weight: int, cpus: tuple[int, ...], *, idle: bool) -> Batch:
+def _batch(state: Seen, share: float, weight: int, cpus: tuple[int, ...], *, idle: bool) -> Batch:
     """Settings of the batch for this share of the machine; `idle` makes the whole group idle."""
     steps = math.floor(share / _STEP + 1e-9)
     return Batch(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from aferir.colocation.settings import State
+from aferir.colocation.policies.seen import Seen
 
 _LIGHT, _HEAVY = 0.7, 0.8
 """The service is confined to the CPUs that the batch does not need while it uses less than the
@@ -33,13 +33,13 @@ confinement."""
 _SETTLED_S, _WAIT_S = 1.0, 30.0
 
 
-def look(state: State, quantile: float, load: float, busy: float) -> dict[str, float]:
+def look(state: Seen, quantile: float, load: float, busy: float) -> dict[str, float]:
     """Decide how many CPUs the batch has to itself, in `apart` (0 or absent: none).
 
     Also returns what the next decision needs. `quantile`: latency quantile divided by the SLA's
     bound. `load`, `busy`: smoothed CPUs that the service and the batch use.
     """
-    memory, now_s = state.now.memory, state.time_s
+    memory, now_s = state.memory, state.time_s
     had, since_s = memory.get("apart", 0.0), memory.get("apart_s", now_s)
     until_s = memory.get("together_until_s", -math.inf)
     needs = math.ceil(busy - _BARELY)

@@ -12,7 +12,7 @@ import math
 
 from aferir.colocation.policies import first
 from aferir.colocation.policies.parameters import Parameters
-from aferir.colocation.settings import State
+from aferir.colocation.policies.seen import Seen
 
 _ITSELF = 0.08
 """Share of the machine below which use by others is taken for the system's own housekeeping."""
@@ -23,7 +23,7 @@ _LONGEST_HOLD_S = 600.0
 """Longest time in seconds for which reservations outrank processes that use little."""
 
 
-def look(state: State, chosen: Parameters, past_s: float, *, late: bool) -> dict[str, float]:
+def look(state: Seen, chosen: Parameters, past_s: float, *, late: bool) -> dict[str, float]:
     """Decide how long other processes count as competing and how long reservations are used.
 
     Returns, as times on the clock of `State.time_s`: until when others are present
@@ -32,7 +32,7 @@ def look(state: State, chosen: Parameters, past_s: float, *, late: bool) -> dict
     next decision needs. `late`: the service is at its SLA. `past_s`: seconds since the last
     decision.
     """
-    memory, now_s = state.now.memory, state.time_s
+    memory, now_s = state.memory, state.time_s
     reserved_s = memory.get("reserved_s", now_s) if first.reserved(state) else now_s
     reserved_until_s = memory.get("reserved_until_s", -math.inf)
     company_until_s = memory.get("company_until_s", -math.inf)
@@ -67,7 +67,7 @@ def look(state: State, chosen: Parameters, past_s: float, *, late: bool) -> dict
     }
 
 
-def _others(state: State) -> float:
+def _others(state: Seen) -> float:
     """CPUs used by processes other than the service and the batch.
 
     Processes that have a reservation of their own are not counted: nothing here delays them.
@@ -76,9 +76,9 @@ def _others(state: State) -> float:
     return max(used - state.service_cpus - state.batch_cpus, 0.0)
 
 
-def _smooth(state: State, name: str, now: float, past_s: float) -> float:
+def _smooth(state: Seen, name: str, now: float, past_s: float) -> float:
     """The value smoothed over 2 s; during the first 2 s, the mean since the start."""
-    memory = state.now.memory
+    memory = state.memory
     before = memory.get(name, 0.0)
     over_s = min(max(state.time_s - memory.get("since_s", state.time_s), past_s), _SMOOTHED_S)
     return before + (now - before) * (past_s / over_s if over_s > 0 else 0.0)

@@ -8,8 +8,10 @@ avoids both.
 
 from __future__ import annotations
 
+import msgspec
+
 from aferir.colocation.policies.reservation import LEAST_S, LONGEST_S
-from aferir.colocation.settings import Decide, Schedule, Settings, State
+from aferir.colocation.settings import Policy, Schedule, Settings, State
 
 INTERVAL_S = 5.0
 """Seconds between two decisions."""
@@ -24,14 +26,21 @@ def rule(p_s: float, sla_s: float) -> tuple[float, float]:
     return sla_s, sla_s * (p_s / sla_s)
 
 
-def edfcoaloc() -> Decide:
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """Time of the last decision, and the quantile that it used."""
+
+    decided_s: float | None = None
+    p_s: float | None = None
+
+
+def edfcoaloc() -> Policy[Memory]:
     """Return a policy that applies the rule every 5 s, alike to all critical threads."""
-    return _decide
+    return Policy(Memory(), _decide)
 
 
-def _decide(state: State) -> Settings:
-    memory = state.now.memory
-    decided_s, p_s = memory.get("decided_s"), memory.get("p_s", _FIRST * state.sla.bound_s)
+def _decide(state: State, memory: Memory) -> tuple[Settings, Memory]:
+    decided_s = memory.decided_s
+    p_s = _FIRST * state.sla.bound_s if memory.p_s is None else memory.p_s
     if decided_s is None or state.time_s - decided_s >= INTERVAL_S:
         decided_s = state.time_s
         p_s = state.latency.quantile_s if state.latency else p_s
@@ -40,7 +49,5 @@ def _decide(state: State) -> Settings:
     deadline_s = min(deadline_s, LONGEST_S)
     runtime_s = min(max(runtime_s, LEAST_S), deadline_s)
     schedule = Schedule(policy="deadline", runtime_s=runtime_s, period_s=deadline_s)
-    return Settings(
-        threads={thread.tid: schedule for thread in state.threads},
-        memory={"decided_s": decided_s, "p_s": p_s},
-    )
+    threads = {thread.tid: schedule for thread in state.threads}
+    return Settings(threads=threads), Memory(decided_s=decided_s, p_s=p_s)

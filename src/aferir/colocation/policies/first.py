@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 
-from aferir.colocation.settings import Schedule, State
+from aferir.colocation.policies.seen import Seen
+from aferir.colocation.settings import Schedule
 
 _FIFO = Schedule(policy="fifo", priority=1)
 _FIRST = -20
@@ -34,7 +35,7 @@ _JUDGED_S, _WAIT_S, _REFUSED_S = 10.0, 30.0, 60.0
 without SCHED_FIFO after it was late nevertheless, and after the kernel refused it."""
 
 
-def look(state: State, past_s: float, *, load: float, late: bool, free: bool) -> dict[str, float]:
+def look(state: Seen, past_s: float, *, load: float, late: bool, free: bool) -> dict[str, float]:
     """Decide whether the whole service runs under SCHED_FIFO (`first`: 1, else 0).
 
     Also returns what the next decision needs. `load`: smoothed CPUs of the service. `late`: the
@@ -42,7 +43,7 @@ def look(state: State, past_s: float, *, load: float, late: bool, free: bool) ->
     reservations nor a batch of few threads beside it. The answer is 0 while the service's threads
     are unknown, because they may turn out to be few enough for reservations.
     """
-    memory, now_s = state.now.memory, state.time_s
+    memory, now_s = state.memory, state.time_s
     had = memory.get("first", 0.0) > 0
     used = memory.get("first_use", state.service_cpus)
     used += (state.service_cpus - used) * min(1.0, past_s / _RATE_S)
@@ -63,7 +64,7 @@ def look(state: State, past_s: float, *, load: float, late: bool, free: bool) ->
     }
 
 
-def _leaves(state: State, load: float, used: float, *, had: bool) -> bool:
+def _leaves(state: Seen, load: float, used: float, *, had: bool) -> bool:
     """Whether a service under SCHED_FIFO leaves other processes enough CPU time.
 
     In an M/M/m queue, all m CPUs are busy without a break for 1 / (m mu - lambda) on average, where
@@ -78,7 +79,7 @@ def _leaves(state: State, load: float, used: float, *, had: bool) -> bool:
     return load < most * cores and need_s < min(_NEED_S, stretch_s * (cores - used))
 
 
-def reserved(state: State) -> bool:
+def reserved(state: Seen) -> bool:
     """Whether any thread has a reservation now."""
     return any(one.policy == "deadline" for one in state.now.threads.values())
 
@@ -95,5 +96,5 @@ def schedule(nice: int, *, first: bool, competes: bool, urgent: bool) -> Schedul
     return Schedule(nice=_FIRST if competes else nice)
 
 
-def _is(state: State) -> bool:
+def _is(state: Seen) -> bool:
     return state.now.service is not None and state.now.service.policy == "fifo"

@@ -2,64 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aferir.colocation.policies.reservation import Reservation, plan
-from aferir.colocation.settings import Batch, Decide, Schedule, Settings, State
+from aferir.colocation.settings import Batch, Policy, Schedule, Settings, State
 
 _PERIOD_S = 0.05
 """Period of static reservations in seconds: a quarter of an SLA of 200 ms."""
 
 
-def default() -> Decide:
+def default() -> Policy[None]:
     """Leave everything as it was found."""
-    return lambda _: Settings()
+    return _constant()
 
 
-def alone() -> Decide:
+def alone() -> Policy[None]:
     """Suspend the batch; the service alone shows what SLA it can meet."""
     return _constant(batch=Batch(suspended=True))
 
 
-def service_nice() -> Decide:
+def service_nice() -> Policy[None]:
     """Run the service at nice -20."""
     return _constant(service=Schedule(nice=-20))
 
 
-def batch_nice() -> Decide:
+def batch_nice() -> Policy[None]:
     """Run the batch at nice 19."""
     return _constant(batch=Batch(nice=19))
 
 
-def batch() -> Decide:
+def batch() -> Policy[None]:
     """Run the batch under SCHED_BATCH, so that it never preempts another thread when it wakes."""
     return _constant(batch=Batch(policy="batch"))
 
 
-def idle() -> Decide:
+def idle() -> Policy[None]:
     """Run the batch under SCHED_IDLE: weight 3 beside 1,024, preempted by any thread that wakes."""
     return _constant(batch=Batch(policy="idle"))
 
 
-def weight() -> Decide:
+def weight() -> Policy[None]:
     """Run the batch in a control group of weight 1 beside 100."""
     return _constant(batch=Batch(weight=1))
 
 
-def cpu_idle() -> Decide:
+def cpu_idle() -> Policy[None]:
     """Run the batch in a control group that is idle as a whole (cpu.idle)."""
     return _constant(batch=Batch(idle=True))
 
 
-def quota() -> Decide:
+def quota() -> Policy[None]:
     """Limit the batch to half of the CPUs by a quota."""
-    return lambda state: Settings(batch=Batch(quota_cpus=state.cores / 2))
+    return _stateless(lambda state: Settings(batch=Batch(quota_cpus=state.cores / 2)))
 
 
-def fifo() -> Decide:
+def fifo() -> Policy[None]:
     """Run the whole service under SCHED_FIFO: the least latency, but other processes may starve."""
     return _constant(service=Schedule(policy="fifo", priority=1))
 
 
-def cpuset() -> Decide:
+def cpuset() -> Policy[None]:
     """Split the CPUs in halves, the odd one for the service; with one CPU, suspend the batch."""
 
     def decide(state: State) -> Settings:
@@ -70,28 +72,33 @@ def cpuset() -> Decide:
             service_cpus=tuple(range(half)), batch=Batch(cpus=tuple(range(half, state.cores)))
         )
 
-    return decide
+    return _stateless(decide)
 
 
-def deadline() -> Decide:
+def deadline() -> Policy[None]:
     """Reserve an equal and constant share for each critical thread."""
     return _static_deadline(reclaim=False)
 
 
-def deadline_reclaim() -> Decide:
+def deadline_reclaim() -> Policy[None]:
     """Like `deadline`, but a thread may also use the time that other reservations leave (GRUB)."""
     return _static_deadline(reclaim=True)
 
 
-def _static_deadline(*, reclaim: bool) -> Decide:
+def _static_deadline(*, reclaim: bool) -> Policy[None]:
     def decide(state: State) -> Settings:
         wanted = [Reservation(thread.tid, 1.0) for thread in state.threads]
         planned = plan(wanted, state.reservable_cpus, period_s=_PERIOD_S, reclaim=reclaim)
         return Settings(threads=planned)
 
-    return decide
+    return _stateless(decide)
 
 
-def _constant(*, service: Schedule | None = None, batch: Batch | None = None) -> Decide:
+def _constant(*, service: Schedule | None = None, batch: Batch | None = None) -> Policy[None]:
     settings = Settings(service=service, batch=batch or Batch())
-    return lambda _: settings
+    return _stateless(lambda _: settings)
+
+
+def _stateless(decide: Callable[[State], Settings]) -> Policy[None]:
+    """Return a policy that needs no memory."""
+    return Policy(None, lambda state, _: (decide(state), None))

@@ -9,7 +9,9 @@ is the service's share of the machine's CPU time.
 
 from __future__ import annotations
 
-from aferir.colocation.settings import Batch, Decide, Settings, State
+import msgspec
+
+from aferir.colocation.settings import Batch, Policy, Settings, State
 
 _INTERVAL_S = 15.0
 _COOL_DOWN_S = 300.0
@@ -18,18 +20,28 @@ _NO_GROWTH, _LITTLE_SLACK = 0.10, 0.05
 _GIVEN_UP = 2
 
 
-def heracles() -> Decide:
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """State of the rule between two decisions."""
+
+    decided_s: float | None = None
+    """Time of the last decision; None: there was none."""
+    cores: int = 1
+    """Cores of the batch."""
+    until_s: float = 0.0
+    """Time until which the batch is suspended after a violation of the SLA."""
+    held: bool = False
+    """Whether the load has been too high for a batch."""
+
+
+def heracles() -> Policy[Memory]:
     """Return the policy; it begins with one core for the batch."""
-    return _decide
+    return Policy(Memory(), _decide)
 
 
-def _decide(state: State) -> Settings:
-    memory = state.now.memory
-    decided_s = memory.get("decided_s")
-    if decided_s is not None and state.time_s - decided_s < _INTERVAL_S:
-        return state.now
-    cores = int(memory.get("cores", 1))
-    until_s = memory.get("until_s", 0.0)
+def _decide(state: State, memory: Memory) -> tuple[Settings, Memory]:
+    if memory.decided_s is not None and state.time_s - memory.decided_s < _INTERVAL_S:
+        return state.now, memory
+    cores, until_s = memory.cores, memory.until_s
     load = state.service_cpus / state.cores
     slack = 1.0
     if state.latency:
@@ -40,17 +52,11 @@ def _decide(state: State) -> Settings:
         cores = max(1, cores - _GIVEN_UP)
     elif slack >= _NO_GROWTH and cores < state.cores - 1:
         cores += 1
-    held = bool(memory.get("held", 0.0))
-    held = load > (_LOW_LOAD if held else _HIGH_LOAD)
+    held = load > (_LOW_LOAD if memory.held else _HIGH_LOAD)
     suspended = held or state.time_s < until_s or state.cores == 1
     first = state.cores - cores
-    return Settings(
+    settings = Settings(
         service_cpus=tuple(range(state.cores if suspended else first)),
         batch=Batch(cpus=tuple(range(first, state.cores)), suspended=suspended),
-        memory={
-            "decided_s": state.time_s,
-            "cores": float(cores),
-            "until_s": until_s,
-            "held": float(held),
-        },
     )
+    return settings, Memory(decided_s=state.time_s, cores=cores, until_s=until_s, held=held)

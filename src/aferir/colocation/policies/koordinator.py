@@ -7,7 +7,9 @@ Kubernetes gives such pods 2 of 1,024 cpu.shares. The rule does not use latency.
 
 from __future__ import annotations
 
-from aferir.colocation.settings import Batch, Decide, Settings, State
+import msgspec
+
+from aferir.colocation.settings import Batch, Policy, Settings, State
 
 _THRESHOLD = 0.65
 _LEAST_CPUS = 0.02
@@ -19,22 +21,24 @@ limited."""
 _INTERVAL_S = 1.0
 
 
-def koordinator() -> Decide:
+class Memory(msgspec.Struct, frozen=True):
+    """Time of the last decision; None: there was none."""
+
+    decided_s: float | None = None
+
+
+def koordinator() -> Policy[Memory]:
     """Return a policy that computes the quota every second."""
-    return _decide
+    return Policy(Memory(), _decide)
 
 
-def _decide(state: State) -> Settings:
-    memory = state.now.memory
-    decided_s = memory.get("decided_s")
-    if decided_s is not None and state.time_s - decided_s < _INTERVAL_S:
-        return state.now
+def _decide(state: State, memory: Memory) -> tuple[Settings, Memory]:
+    if memory.decided_s is not None and state.time_s - memory.decided_s < _INTERVAL_S:
+        return state.now, memory
     others = state.cores - state.idle_cpus - state.service_cpus - state.batch_cpus
     left = state.cores * _THRESHOLD - state.service_cpus - max(others, 0.0)
     before = state.now.batch.quota_cpus
     if before is not None:
         left = min(left, before + _MOST_GROWTH * state.cores)
-    return Settings(
-        batch=Batch(weight=_WEIGHT, quota_cpus=max(left, _LEAST_CPUS)),
-        memory={"decided_s": state.time_s},
-    )
+    batch = Batch(weight=_WEIGHT, quota_cpus=max(left, _LEAST_CPUS))
+    return Settings(batch=batch), Memory(state.time_s)

@@ -8,7 +8,11 @@ allocates CPUs only. A batch that is left without any core is suspended.
 
 from __future__ import annotations
 
-from aferir.colocation.settings import Batch, Decide, Settings, State
+import math
+
+import msgspec
+
+from aferir.colocation.settings import Batch, Policy, Settings, State
 
 _INTERVAL_S = 0.5
 _LITTLE_SLACK = 0.05
@@ -16,19 +20,29 @@ _MUCH_SLACK = 0.2
 _BACK_OFF_S = 30.0
 
 
-def parties() -> Decide:
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """State of the rule between two decisions."""
+
+    decided_s: float | None = None
+    """Time of the last decision; None: there was none."""
+    cores: int = 0
+    """Cores of the service; 0: half of the machine's, as at the start."""
+    gave_up_s: float = -math.inf
+    """Time at which the service last lost a core."""
+    wait_until_s: float = 0.0
+    """Time until which the service loses no core."""
+
+
+def parties() -> Policy[Memory]:
     """Return a policy that moves one core at a time between the service and the batch."""
-    return _decide
+    return Policy(Memory(), _decide)
 
 
-def _decide(state: State) -> Settings:
-    memory = state.now.memory
-    decided_s = memory.get("decided_s")
-    if decided_s is not None and state.time_s - decided_s < _INTERVAL_S:
-        return state.now
-    cores = int(memory.get("cores", state.cores // 2 or 1))
-    gave_up_s = memory.get("gave_up_s", -_BACK_OFF_S)
-    wait_until_s = memory.get("wait_until_s", 0.0)
+def _decide(state: State, memory: Memory) -> tuple[Settings, Memory]:
+    if memory.decided_s is not None and state.time_s - memory.decided_s < _INTERVAL_S:
+        return state.now, memory
+    cores = memory.cores or state.cores // 2 or 1
+    gave_up_s, wait_until_s = memory.gave_up_s, memory.wait_until_s
     slack = 1.0
     if state.latency:
         slack = 1 - state.latency.quantile_s / state.sla.bound_s
@@ -40,13 +54,9 @@ def _decide(state: State) -> Settings:
         cores -= 1
         gave_up_s = state.time_s
     rest = tuple(range(cores, state.cores))
-    return Settings(
-        service_cpus=tuple(range(cores)),
-        batch=Batch(cpus=rest, suspended=not rest),
-        memory={
-            "decided_s": state.time_s,
-            "cores": float(cores),
-            "gave_up_s": gave_up_s,
-            "wait_until_s": wait_until_s,
-        },
+    settings = Settings(
+        service_cpus=tuple(range(cores)), batch=Batch(cpus=rest, suspended=not rest)
+    )
+    return settings, Memory(
+        decided_s=state.time_s, cores=cores, gave_up_s=gave_up_s, wait_until_s=wait_until_s
     )

@@ -18,7 +18,8 @@ import math
 from collections.abc import Mapping
 
 from aferir.colocation.policies import apart
-from aferir.colocation.settings import Schedule, State
+from aferir.colocation.policies.seen import Seen
+from aferir.colocation.settings import Schedule
 
 _NEAR, _FAR = 0.4, 0.2
 """Latency quantiles as parts of the SLA's bound: above the first the batch's weight falls or ends,
@@ -74,7 +75,7 @@ _JUDGED = ("slack_most", "lightened_s", "slack_wait_s", "strict_until_s")
 
 
 def look(
-    state: State, past_s: float, *, whole: Mapping[int, float], shrunk: bool, crowded: bool
+    state: Seen, past_s: float, *, whole: Mapping[int, float], shrunk: bool, crowded: bool
 ) -> dict[str, float]:
     """Decide the batch's weight in the fair class (`slack`, 0: none).
 
@@ -83,7 +84,7 @@ def look(
     is limited to less than it could use. `crowded`: other processes compete and must not weigh less
     than the batch.
     """
-    memory = state.now.memory
+    memory = state.memory
     seen = _seen(state, past_s)
     few = _WORKS < seen["busy"] < state.cores - 1 + _MORE
     own = {}
@@ -120,13 +121,13 @@ def look(
     }
 
 
-def _squeezed_until_s(state: State, load: float, whole: Mapping[int, float]) -> float:
+def _squeezed_until_s(state: Seen, load: float, whole: Mapping[int, float]) -> float:
     """The time until which workers that use up their reservations get one CPU each instead.
 
     The kernel admits a tenth to a fifth less than there is, and a service near capacity needs that
     too.
     """
-    until_s = state.now.memory.get("squeezed_until_s", -math.inf)
+    until_s = state.memory.get("squeezed_until_s", -math.inf)
     reserved = sum(whole.values())
     near = load >= _USED_UP * reserved and math.inf > _quantile(state) > _SQUEEZED
     stays = state.time_s < until_s and load >= _STILL_USED_UP * reserved
@@ -167,9 +168,9 @@ def in_steps(weight: float) -> int:
     return int(10 ** (math.floor(2 * math.log10(weight) + 1e-6) / 2))
 
 
-def _seen(state: State, past_s: float) -> dict[str, float]:
+def _seen(state: Seen, past_s: float) -> dict[str, float]:
     """Smoothed idle CPUs, CPUs of service and batch, the service's strain, and the usual rate."""
-    memory = state.now.memory
+    memory = state.memory
     could = state.service_cpus + state.idle_cpus
     strain = state.service_cpus / could if could > 0 else 1.0
     usual = memory.get("usual_rate", state.rate) if memory.get("slack") else state.rate
@@ -189,13 +190,13 @@ def _seen(state: State, past_s: float) -> dict[str, float]:
 
 
 def _weighed(
-    state: State, past_s: float, seen: dict[str, float], *, heavy: bool
+    state: Seen, past_s: float, seen: dict[str, float], *, heavy: bool
 ) -> dict[str, float]:
     """The batch's next weight, its upper limit, and the time until which it has none.
 
     `heavy`: reservations are available instead and serve the batch as well as a weight of 1.
     """
-    memory = state.now.memory
+    memory = state.memory
     weight = memory.get("slack", 0.0)
     most = min(memory.get("slack_most", _MOST) * 10 ** (past_s / _DECADE_OF_MOST_S), _MOST)
     lowered_s = memory.get("lightened_s", -math.inf)
@@ -225,7 +226,7 @@ def _weighed(
     }
 
 
-def _less(state: State, quantile: float, *, heavy: bool) -> float:
+def _less(state: Seen, quantile: float, *, heavy: bool) -> float:
     """Factor by which the batch's weight is divided when it was too high."""
     if quantile > _BROKEN:
         return 100.0
@@ -233,7 +234,7 @@ def _less(state: State, quantile: float, *, heavy: bool) -> float:
     return 10**0.5 if barely else 10.0
 
 
-def _quantile(state: State) -> float:
+def _quantile(state: Seen) -> float:
     """The latency quantile divided by the SLA's bound; infinite if unknown."""
     return state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from aferir.colocation.policies import apart, slack
 from aferir.colocation.policies.parameters import Parameters
-from aferir.colocation.settings import State
+from aferir.colocation.policies.seen import Seen
 
 _NEAR, _FAR = 0.4, 0.2
 """Latency quantiles as parts of the SLA's bound: a share ends above the first, begins below the
@@ -27,7 +27,7 @@ _MOST = 10_000
 
 
 def look(
-    state: State, chosen: Parameters, ratio: float, verdict: str, *, beset: bool
+    state: Seen, chosen: Parameters, ratio: float, verdict: str, *, beset: bool
 ) -> dict[str, float]:
     """Decide whether the batch has a share although it could be idle (`share_now`).
 
@@ -36,7 +36,7 @@ def look(
     machine. Unless the user sets a share, the batch gets one only beside such processes, because
     those that use little may be clients or backends of the service.
     """
-    memory = state.now.memory
+    memory = state.memory
     wait_s = memory.get("share_wait_s", _FIRST_WAIT_S)
     after_s = memory.get("share_after_s", -math.inf)
     quantile = state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf

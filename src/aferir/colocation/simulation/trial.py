@@ -5,13 +5,22 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from aferir.colocation.critical import occupied
 from aferir.colocation.histogram import Histogram, Windows, enough
-from aferir.colocation.settings import Decide, Latency, Settings, Sla, State, ThreadUse
+from aferir.colocation.settings import (
+    Decider,
+    Latency,
+    Policy,
+    Settings,
+    Sla,
+    State,
+    ThreadUse,
+)
 from aferir.colocation.simulation.load import Load
 from aferir.colocation.simulation.machine import Machine, Processors
 from aferir.colocation.simulation.task import Task
@@ -71,15 +80,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return self.latency is not None and self.latency.quantile_s <= sla.bound_s
 
 
-def run(scenario: Scenario, decide: Decide, seed: int) -> Outcome:
+def run(scenario: Scenario, policy: Policy[Any], seed: int) -> Outcome:
     """Run a scenario; the policy decides once per control period (by default every 0.1 s)."""
-    return _Trial(scenario, decide, seed).go()
+    return _Trial(scenario, policy, seed).go()
 
 
 class _Trial:
-    def __init__(self, scenario: Scenario, decide: Decide, seed: int) -> None:
+    def __init__(self, scenario: Scenario, policy: Policy[Any], seed: int) -> None:
         self.scenario = scenario
-        self.decide = decide
+        self.decider = Decider(policy)
         self.threads = [Task(number + 1, "service") for number in range(scenario.service_threads)]
         self.batch = [
             Task(_BATCH_NUMBERS + number, "batch") for number in range(scenario.batch_threads)
@@ -180,9 +189,8 @@ class _Trial:
         self.windows.add(self.processors.now_s, self.fresh)
         self.counts.append((self.processors.now_s, self.fresh.total))
         self.fresh = Histogram()
-        wanted = self.decide(self._state())
-        same = msgspec.structs.replace(wanted, memory={})
-        if same != msgspec.structs.replace(self.settings, memory={}):
+        wanted = self.decider.decide(self._state())
+        if wanted.unexplained() != self.settings.unexplained():
             self.changes += 1
             self.processors.apply(wanted)
         self.settings = wanted

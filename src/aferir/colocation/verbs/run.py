@@ -83,7 +83,7 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     wanted = _merged(options)
     job = colocation.job(wanted, batch_output=2 if options.json else 1)
-    decide = make(wanted.policy, colocation.parameters(wanted))
+    policy = make(wanted.policy, colocation.parameters(wanted))
     if options.check:
         pids = service.check(job.service)
         where = place.beside(job.service, pids, cgroup.layout())
@@ -93,7 +93,7 @@ def execute(options: argparse.Namespace) -> int:
     sensor = colocation.sensor(wanted.latency, job.sla)
     try:
         with _Log(options.log) as log:
-            outcome = controller.run(job, sensor, decide, log.note)
+            outcome = controller.run(job, sensor, policy, log.note)
     finally:
         sensor.close()
     _print(outcome, json=options.json)

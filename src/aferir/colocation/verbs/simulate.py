@@ -43,9 +43,9 @@ def execute(options: argparse.Namespace) -> int:
     policies = {name: make(name, {}) for name in names}
     scenario = scenario_options.scenario(options)
     rows = []
-    for name, decide in policies.items():
+    for name, policy in policies.items():
         with status(name):
-            outcome = run(scenario, decide, options.seed)
+            outcome = run(scenario, policy, options.seed)
         rows.append({"policy": name, **_row(scenario, outcome)})
     _show(options, scenario.sla, rows)
     return 0

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from aferir.colocation.policies.heracles import heracles
+from aferir.colocation.policies.heracles import Memory, heracles
 from aferir.colocation.settings import Settings
-from tests.unit.colocation.states import latency, state
+from tests.unit.colocation.states import Step, latency, state, step
 
 
 def after(seconds: float, now: Settings, quantile_s: float, *, used: float = 1.0) -> Settings:
     """What is decided so long after the first decision, of a service that uses so many CPUs."""
     seen = latency(quantile_s)
-    return heracles()(
-        state(time_s=100.0 + seconds, cores=8, latency=seen, service_cpus=used, now=now)
+    return step(
+        heracles(), state(time_s=100.0 + seconds, cores=8, latency=seen, service_cpus=used, now=now)
     )
 
 
@@ -24,7 +24,7 @@ def test_the_batch_grows_by_a_core_every_fifteen_seconds() -> None:
 
 
 def test_with_little_slack_it_does_not_grow_and_with_less_it_shrinks_by_two() -> None:
-    now = Settings(memory={"decided_s": 100.0, "cores": 5.0})
+    now = Step(memory=Memory(decided_s=100.0, cores=5))
     assert len(after(15, now, 0.2 * 0.93).batch.cpus) == 5
     assert len(after(15, now, 0.2 * 0.97).batch.cpus) == 3
 

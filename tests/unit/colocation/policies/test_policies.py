@@ -15,7 +15,6 @@ from aferir.colocation.policies.aferir import aferir, judge
 from aferir.colocation.policies.edfcoaloc import edfcoaloc, rule
 from aferir.colocation.policies.koordinator import koordinator
 from aferir.colocation.policies.parameters import Parameters
-from aferir.colocation.policies.parties import parties
 from aferir.colocation.policies.pid import pid
 from aferir.colocation.policies.reservation import Reservation, plan, shares
 from aferir.colocation.settings import (
@@ -27,7 +26,7 @@ from aferir.colocation.settings import (
     State,
     ThreadUse,
 )
-from tests.unit.colocation.states import SLA, latency, live, state
+from tests.unit.colocation.states import SLA, latency, live, state, step
 
 # The published rule
 
@@ -46,14 +45,14 @@ def test_the_published_rule_is_followed_to_the_letter(
 
 def test_edfcoaloc_looks_every_five_seconds_and_reserves_the_same_for_all_threads() -> None:
     decide = edfcoaloc()
-    first = decide(state(latency=latency(0.04)))
+    first = step(decide, state(latency=latency(0.04)))
     assert set(first.threads) == {1, 2, 3, 4}
     schedule = first.threads[1]
     assert schedule.runtime_s == pytest.approx(0.024)
     assert schedule.period_s == 0.2
-    soon = decide(state(time_s=104.0, latency=latency(0.1), now=first))
+    soon = step(decide, state(time_s=104.0, latency=latency(0.1), now=first))
     assert soon.threads == first.threads
-    later = decide(state(time_s=105.0, latency=latency(0.1), now=soon))
+    later = step(decide, state(time_s=105.0, latency=latency(0.1), now=soon))
     assert later.threads[1].runtime_s == pytest.approx(0.075)
 
 
@@ -101,39 +100,23 @@ def test_the_pid_reserves_more_while_the_quantile_is_above_its_target_and_winds_
 
 
 def test_koordinator_leaves_what_is_below_its_threshold_and_shrinks_at_once() -> None:
-    made = koordinator()(state(cores=4, service_cpus=0.5, batch_cpus=1.0, idle_cpus=2.5))
+    made = step(koordinator(), state(cores=4, service_cpus=0.5, batch_cpus=1.0, idle_cpus=2.5))
     assert made.batch.quota_cpus == pytest.approx(4 * 0.65 - 0.5)
-    busy = koordinator()(
-        state(time_s=101.0, cores=4, service_cpus=3.0, batch_cpus=1.0, idle_cpus=0.0, now=made)
+    busy = step(
+        koordinator(),
+        state(time_s=101.0, cores=4, service_cpus=3.0, batch_cpus=1.0, idle_cpus=0.0, now=made),
     )
     assert busy.batch.quota_cpus == pytest.approx(0.02)
-    back = koordinator()(
-        state(time_s=102.0, cores=4, service_cpus=0.5, batch_cpus=0.0, idle_cpus=3.5, now=busy)
+    back = step(
+        koordinator(),
+        state(time_s=102.0, cores=4, service_cpus=0.5, batch_cpus=0.0, idle_cpus=3.5, now=busy),
     )
     assert back.batch.quota_cpus == pytest.approx(0.02 + 0.4)
 
 
-def test_parties_moves_one_core_at_a_time_and_does_not_take_one_away_that_it_gave_back() -> None:
-    calm = live(parties(), 3, cores=4, latency=latency(0.05))
-    assert (calm.service_cpus, calm.batch.cpus) == ((0,), (1, 2, 3))
-    tight = live(parties(), 0.1, first=calm, cores=4, latency=latency(0.05))
-    tight = parties()(state(time_s=110.0, cores=4, latency=latency(0.199), now=tight))
-    assert tight.service_cpus == (0, 1)
-    again = parties()(state(time_s=111.0, cores=4, latency=latency(0.05), now=tight))
-    assert again.service_cpus == (0, 1)
-    at_last = parties()(state(time_s=150.0, cores=4, latency=latency(0.05), now=again))
-    assert at_last.service_cpus == (0,)
-
-
-def test_parties_suspends_a_batch_without_any_core() -> None:
-    made = live(parties(), 3, cores=2, latency=latency(0.5))
-    assert made.batch.suspended
-    assert made.service_cpus == (0, 1)
-
-
 def test_the_static_split_of_one_processor_leaves_it_to_the_service() -> None:
-    assert POLICIES["cpuset"]()(state(cores=1)).batch.suspended
-    assert POLICIES["cpuset"]()(state(cores=3)).batch.cpus == (2,)
+    assert step(POLICIES["cpuset"](), state(cores=1)).batch.suspended
+    assert step(POLICIES["cpuset"](), state(cores=3)).batch.cpus == (2,)
 
 
 # Our own
@@ -242,13 +225,14 @@ def test_a_batch_whose_absence_does_not_help_is_left_whole() -> None:
     """The service breaks its SLA whatever is done."""
     decide, now, whole = aferir(), Settings(), 0
     for turn in range(1200):
-        now = decide(
+        now = step(
+            decide,
             state(
                 time_s=turn / 10,
                 latency=latency(0.21, spread=0.04),
                 batch_cpus=0.0 if now.batch.suspended else now.batch.quota_cpus or 1.4,
                 now=now,
-            )
+            ),
         )
         whole += now.batch.quota_cpus is None and not now.batch.suspended
     assert whole > 600
@@ -314,7 +298,8 @@ def test_no_policy_ever_decides_what_cannot_be_set(
     for make in POLICIES.values():
         decide, now = make(), Settings()
         for turn, (seen, silent_s, rate, service, batch) in enumerate(looks):
-            now = decide(
+            now = step(
+                decide,
                 State(
                     time_s=turn * silent_s,
                     sla=Sla(0.95, bound_s),
@@ -327,7 +312,7 @@ def test_no_policy_ever_decides_what_cannot_be_set(
                     cores=cores,
                     reservable_cpus=0.9 * cores,
                     now=now,
-                )
+                ),
             )
             check(now, cores)
 
@@ -341,8 +326,7 @@ def check(settings: Settings, cores: int) -> None:
     batch = settings.batch
     assert set(batch.cpus) <= set(range(cores))
     assert batch.quota_cpus is None or 0.01 <= batch.quota_cpus <= cores
-    assert all(isinstance(value, float) for value in settings.memory.values())
 
 
 def test_parameters_are_values() -> None:
-    assert aferir(Parameters(nice=0))(state()).service == Schedule(nice=0)
+    assert step(aferir(Parameters(nice=0)), state()).service == Schedule(nice=0)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from aferir.colocation.policies.aferir import aferir
+from aferir.colocation.policies.aferir import Memory, aferir
 from aferir.colocation.policies.parameters import parameters
-from aferir.colocation.settings import Batch, Settings
+from aferir.colocation.settings import Batch
 from aferir.config import colocation
 from aferir.config.colocation import Wanted
 from aferir.errors import UsageError
-from tests.unit.colocation.states import latency, live
+from tests.unit.colocation.states import Step, latency, live
 
 FAR, NEAR = latency(0.02), latency(0.15)
 MUCH: dict[str, Any] = {
@@ -65,16 +65,16 @@ def test_threads_of_which_all_are_taken_end_the_share_though_the_quantile_is_far
 
 def test_a_share_that_did_harm_comes_back_later_each_time() -> None:
     decide = aferir()
-    now: Settings | None = None
+    now: Step | None = None
     waits = []
     for _ in range(3):
         now = live(decide, 5.0, now, latency=FAR, **MUCH)
-        began = now.memory["share_after_s"]
+        began = now.memory.values["share_after_s"]
         now = live(decide, 1.0, now, latency=NEAR, **MUCH)
-        waits.append(now.memory["share_wait_s"])
+        waits.append(now.memory.values["share_wait_s"])
         assert now.batch.idle
-        memory = {**now.memory, "share_after_s": began}
-        now = Settings(batch=now.batch, memory=memory)
+        values = {**now.memory.values, "share_after_s": began}
+        now = Step(batch=now.batch, memory=Memory(values))
     assert waits == [60.0, 120.0, 240.0]
 
 
