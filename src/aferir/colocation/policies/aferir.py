@@ -32,17 +32,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
 
 import msgspec
 
 from aferir.colocation.policies import apart, company, first, slack, standing
+from aferir.colocation.policies.judging import Verdict, explained, judge
 from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.policies.reservation import Reservation, scheduled, shares
 from aferir.colocation.policies.seen import Seen
 from aferir.colocation.settings import Batch, Explanation, Policy, Settings, State
-
-Verdict = Literal["danger", "hold", "calm"]
 
 _STEP = 0.05
 """CPU quotas are rounded to this share of the machine; smaller changes are not worth a write."""
@@ -76,51 +74,11 @@ def aferir(parameters: Parameters | None = None) -> Policy[Memory]:
         fields = {name: getattr(state, name) for name in State.__struct_fields__}
         verdict = judge(state)
         settings, values = _decide(Seen(**fields, memory=memory.values), chosen)
-        explanation = _explained(settings, verdict, memory.explanation, state.time_s)
-        explained = msgspec.structs.replace(settings, explanation=explanation)
-        return explained, Memory(values, explanation)
+        explanation = explained(settings, verdict, memory.explanation, state.time_s)
+        made = msgspec.structs.replace(settings, explanation=explanation)
+        return made, Memory(values, explanation)
 
     return Policy(Memory(), decide)
-
-
-def _explained(
-    settings: Settings, verdict: Verdict, before: Explanation, time_s: float
-) -> Explanation:
-    """Name the mode of these settings; unchanged while the mode is."""
-    batch = settings.batch
-    if batch.suspended or batch.quota_cpus is not None:
-        mode = "suspended" if batch.suspended else "throttled"
-    elif any(one.policy == "deadline" for one in settings.threads.values()):
-        mode = "reserved"
-    elif settings.service is not None and settings.service.policy == "fifo":
-        mode = "first"
-    elif batch.cpus:
-        mode = "apart"
-    else:
-        mode = "yield" if batch.idle else "weighted"
-    if mode == before.mode:
-        return before
-    why = {"danger": "the SLA was violated", "hold": "the quantile was near the SLA"}
-    return Explanation(mode=mode, why=why.get(verdict, "the load changed"), since_s=time_s)
-
-
-def judge(state: State) -> Verdict:
-    """Judge recent latency: `danger` violates the SLA for certain, `hold` may, `calm` meets it.
-
-    A violation is certain if the lower end of the quantile's 95 % interval is above the bound. A
-    service that uses CPU but has answered nothing for 5 SLA bounds (at least 1 s) is in danger as
-    well.
-    """
-    bound_s = state.sla.bound_s
-    patience_s = max(1.0, 5 * bound_s)
-    works = state.service_cpus > 0.05
-    if state.silent_s > patience_s:
-        return "danger" if works else "calm"  # the service hangs, or there are no requests
-    if state.latency is None:
-        return "hold" if works else "calm"
-    if state.latency.low_s > bound_s:
-        return "danger"
-    return "hold" if state.latency.quantile_s > bound_s else "calm"
 
 
 def _decide(state: Seen, chosen: Parameters) -> tuple[Settings, dict[str, float]]:

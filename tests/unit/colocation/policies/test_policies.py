@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.colocation.policies import POLICIES
-from aferir.colocation.policies.aferir import aferir, judge
+from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.policies.edfcoaloc import edfcoaloc, rule
+from aferir.colocation.policies.judging import judge
 from aferir.colocation.policies.koordinator import koordinator
 from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.policies.pid import pid
