@@ -1,6 +1,6 @@
 # `make run` and `make test` are all that a user needs; both set up what is missing first.
 SHELL := /bin/sh
-.PHONY: run test test-openstack lint setup setup-dev format reference pins clean
+.PHONY: run test test-openstack docs-test lint setup setup-dev format reference pins clean
 
 run: setup
 	@.venv/bin/aferir run experiments/this-machine.toml
@@ -17,6 +17,10 @@ test: setup-dev
 # A whole OpenStack in namespaces of its own, removed again; as root, within half an hour.
 test-openstack: setup-dev
 	@.venv/bin/python -m pytest -s tests/openstack_host
+
+# Every command of every page, as root; most of the time goes into experiments of minutes each.
+docs-test: setup-dev
+	@.venv/bin/python -m pytest -rA tests/docs tests/docs_commands
 
 lint: setup-dev
 	@scripts/lint

@@ -63,7 +63,7 @@ def test_lines_of_a_function_are_counted() -> None:
 )
 def test_the_page_of_the_architecture_names_every_folder(folder: str) -> None:
     if folder != "__pycache__":
-        assert f"      {folder}/ " in PAGE
+        assert f"\n  {folder}/ " in PAGE
 
 
 @pytest.mark.parametrize(

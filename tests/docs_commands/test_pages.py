@@ -1,0 +1,67 @@
+"""Every command of every page runs: `make docs-test`, within an hour or so, as root.
+
+The blocks of a page run in their order in one new folder, which has the checkout's files as a
+reader has them. Blocks that cannot run here carry their reason: see tests/docs/blocks.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.checkout import ROOT
+from tests.docs.blocks import Block, blocks_of_all_pages, script
+
+_LIMIT_S = 1800  # of one block: the longest experiment of a page takes a quarter of an hour
+_NOT_SHARED = frozenset({".git", "build", "runs", "dist"})
+_EXECUTABLE = ("sh", "console")
+PAGES = [
+    pytest.param(list(found), id=page)
+    for page, found in itertools.groupby(
+        (block for block in blocks_of_all_pages() if block.language in _EXECUTABLE),
+        key=lambda block: block.page,
+    )
+]
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_of_the_page_runs(page: list[Block], tmp_path: Path) -> None:
+    for entry in ROOT.iterdir():
+        if entry.name not in _NOT_SHARED:
+            (tmp_path / entry.name).symlink_to(entry)
+    left_out = [f"{block.place}: {block.not_run}" for block in page if block.not_run]
+    print(*left_out, sep="\n")  # noqa: T201 - shown with -rA, and where a page fails
+    for block in page:
+        if block.not_run is None:
+            assert _run(f"{block.first}\n{script(block)}", tmp_path) == block.exit_code, block.place
+
+
+def _run(commands: str, folder: Path) -> int:
+    """Run commands in a shell that ends at the first that fails; return its exit code."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "COLUMNS": "120",
+    }
+    options = ["-euo", "pipefail", "-x", "-c", commands]
+    with subprocess.Popen(
+        [shutil.which("bash") or "/bin/bash", *options],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as shell:
+        try:
+            return shell.wait(_LIMIT_S)
+        finally:  # also what it left in the background, such as a server
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGTERM)
