@@ -12,10 +12,12 @@
 #include <sstream>
 
 #include "loadgen/cache.hpp"
+#include "loadgen/connections.hpp"
 #include "loadgen/limits.hpp"
 #include "loadgen/reply.hpp"
 #include "loadgen/requests_source.hpp"
 #include "loadgen/socket.hpp"
+#include "loadgen/tally.hpp"
 #include "loadgen/waiter.hpp"
 
 namespace aferir::loadgen {
@@ -40,46 +42,33 @@ Target named(Target target, const std::string& host) {
     return target;
 }
 
-struct Connection {
-    Descriptor socket;
-    std::string out;
-    Reply answer;
-    Wanted wanted;
-    bool busy = false;
-    /// The server has closed its side, perhaps behind a response that is still to be read.
-    bool ended = false;
-    std::uint64_t requests = 0;
-    /// When the last byte of the response came so far.
-    Nanoseconds last = 0;
-    /// Which of the plan's addresses it goes to.
-    std::size_t address = 0;
-    bool is_at_home = true;
-    /// Of how many that had this place: an event may be of the one before.
-    std::uint32_t serial = 0;
-};
+/// A number for each target: the same for targets of the same host.
+std::vector<std::size_t> group_by_host(const std::vector<Weighted>& targets) {
+    std::map<std::string, std::size_t> hosts;
+    std::vector<std::size_t> groups;
+    for (const Weighted& one : targets) {
+        groups.push_back(hosts.try_emplace(one.target.host, hosts.size()).first->second);
+    }
+    return groups;
+}
 
 class Sender {
   public:
     Sender(const Plan& plan, const Tell& tell)
         : plan_(&plan),
-          tell_(&tell),
           epoll_(epoll_create1(EPOLL_CLOEXEC)),
           waiter_(epoll_.number()),
           source_(plan),
-          connections_(plan.connections),
+          groups_(group_by_host(plan.targets)),
+          connections_(plan.connections, std::ranges::max(groups_) + 1),
+          tally_(plan, tell),
           no_answer_(no_answer_within(plan.patience)) {
-        for (std::size_t k = connections_.size(); k > 0; --k) {
-            unused_.push_back(static_cast<std::uint32_t>(k - 1));
-        }
-        std::map<std::string, std::size_t> hosts;
         for (const Weighted& one : plan.targets) {
             homes_.push_back(named(one.target, plan.host));
             texts_.push_back(one.protocol == Protocol::kMemcached
                                  ? cache_request(one.target)
                                  : request("GET", homes_.back(), true));
-            pool_.push_back(hosts.try_emplace(one.target.host, hosts.size()).first->second);
         }
-        idle_.resize(hosts.size());
     }
 
     Measured go() {
@@ -88,9 +77,7 @@ class Sender {
         while (!source_.done() || waits_for_answers()) {
             turn();
         }
-        measured_.duration_s = static_cast<double>(monotonic_now() - began_) * 1e-9;
-        measured_.cpu_s = cpu_seconds() - cpu_before;
-        return std::move(measured_);
+        return tally_.finish(static_cast<double>(now()) * 1e-9, cpu_seconds() - cpu_before);
     }
 
   private:
@@ -117,66 +104,43 @@ class Sender {
         for (Nanoseconds moment = now(); !source_.done() && source_.next() <= moment;
              moment = now()) {
             const Wanted wanted = source_.take();
-            if (counts(wanted)) {
-                measured_.own_delays.add(static_cast<std::uint64_t>(moment - wanted.intended));
-            }
+            tally_.due(wanted, moment);
             ask(wanted);
         }
     }
 
     void ask(const Wanted& wanted) {
-        std::vector<std::uint32_t>& idle = idle_[pool_[wanted.target]];
-        if (!idle.empty() && !wanted.again && is_at_home(wanted)) {
-            const std::uint32_t number = idle.back();
-            idle.pop_back();
-            send(number, wanted);
-            return;
-        }
-        if (unused_.empty()) {
-            free_one();
-        }
-        if (unused_.empty()) {
-            waiting_.push_back(wanted);
-            return;
-        }
-        const std::uint32_t number = unused_.back();
-        unused_.pop_back();
-        open(number, wanted);
-    }
-
-    /// An idle connection to somewhere else makes place.
-    void free_one() {
-        for (std::vector<std::uint32_t>& idle : idle_) {
-            if (!idle.empty()) {
-                drop(idle.front());
-                idle.erase(idle.begin());
+        if (!wanted.again && is_at_home(wanted)) {
+            if (const auto number = connections_.take_idle(groups_[wanted.target])) {
+                send(*number, wanted);
                 return;
             }
+        }
+        if (const auto number = connections_.take_unused()) {
+            open(*number, wanted);
+        } else {
+            waiting_.push_back(wanted);
         }
     }
 
     void open(std::uint32_t number, const Wanted& wanted) {
         Connection& made = connections_[number];
-        const std::uint32_t serial = made.serial + 1;
-        made = Connection{};
-        made.serial = serial;
         made.address = address_;
         made.is_at_home = is_at_home(wanted);
         made.socket = connect_to(place_of(wanted));
         if (!made.socket.open()) {
             const std::string reason = std::strerror(errno);
-            unused_.push_back(number);
+            connections_.close(number);
             if (!ask_elsewhere(wanted, made.address)) {
-                book(wanted, 0, 0, reason);
+                tally_.failed(wanted, reason);
             }
             return;
         }
         epoll_event event{};
         event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-        event.data.u64 = std::uint64_t{serial} << 32U | number;
+        event.data.u64 = std::uint64_t{made.serial} << 32U | number;
         epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, made.socket.number(), &event);
-        measured_.most_connections =
-            std::max(measured_.most_connections, connections_.size() - unused_.size());
+        tally_.connected(connections_.open());
         send(number, wanted);
     }
 
@@ -190,9 +154,7 @@ class Sender {
         it.wanted = wanted;
         it.answer = Reply(plan_->targets[wanted.target]);
         it.out = wanted.hop ? wanted.hop->text : texts_[wanted.target];
-        if (counts(wanted) && !wanted.hop) {
-            measured_.delays.add(static_cast<std::uint64_t>(now() - wanted.intended));
-        }
+        tally_.sent(wanted, now());
         if (!send_some(it.socket, it.out)) {
             broken(number);
         }
@@ -223,8 +185,7 @@ class Sender {
         std::array<char, 1> byte;
         const Received got = receive(it.socket, byte);
         if (it.ended || got.ended || got.bytes > 0) {
-            std::erase(idle_[pool_[it.wanted.target]], number);
-            drop(number);
+            connections_.close_idle(number, groups_[it.wanted.target]);
             serve_waiting();
         }
     }
@@ -257,8 +218,8 @@ class Sender {
             return;
         }
         const bool good = status >= 200 && status < 400;
-        book(it.wanted, it.last - began_ - it.wanted.intended, status,
-             good ? "" : "status " + std::to_string(status));
+        tally_.ended(it.wanted, it.last - began_ - it.wanted.intended, status,
+                     good ? "" : "status " + std::to_string(status));
         release(number, it.answer.keeps() && !it.ended);
     }
 
@@ -278,7 +239,7 @@ class Sender {
         wanted.again = false;
         release(number, it.answer.keeps() && !it.ended);
         if (count > kMostHops) {
-            book(wanted, 0, 0, "redirected more than " + std::to_string(kMostHops) + " times");
+            tally_.failed(wanted, "redirected more than " + std::to_string(kMostHops) + " times");
         } else {
             ask(wanted);
         }
@@ -328,7 +289,7 @@ class Sender {
             wanted.again = true;
             ask(wanted);
         } else if (!nobody || !ask_elsewhere(wanted, address)) {
-            book(wanted, 0, 0, "the connection was refused, reset or spoke another protocol");
+            tally_.failed(wanted, "the connection was refused, reset or spoke another protocol");
         }
     }
 
@@ -337,9 +298,9 @@ class Sender {
         Connection& it = connections_[number];
         it.busy = false;
         if (keep && it.is_at_home && (plan_->reuse == 0 || it.requests < plan_->reuse)) {
-            idle_[pool_[it.wanted.target]].push_back(number);
+            connections_.keep(number, groups_[it.wanted.target]);
         } else {
-            drop(number);
+            connections_.close(number);
         }
         serve_waiting();
     }
@@ -350,7 +311,7 @@ class Sender {
             return;  // the loop below goes on by itself
         }
         is_serving_ = true;
-        while (!waiting_.empty() && has_connection()) {
+        while (!waiting_.empty() && connections_.available()) {
             const Wanted next = waiting_.front();
             waiting_.pop_front();
             ask(next);
@@ -358,21 +319,11 @@ class Sender {
         is_serving_ = false;
     }
 
-    [[nodiscard]] bool has_connection() const {
-        return !unused_.empty() ||
-               std::ranges::any_of(idle_, [](const auto& idle) { return !idle.empty(); });
-    }
-
-    void drop(std::uint32_t number) {
-        connections_[number].socket.close();
-        unused_.push_back(number);
-    }
-
     void sweep() {
         const Nanoseconds moment = now();
         sweep_ = moment + kSweep;
         while (!waiting_.empty() && moment - waiting_.front().intended >= plan_->patience) {
-            book(waiting_.front(), 0, 0, no_answer_);
+            tally_.failed(waiting_.front(), no_answer_);
             waiting_.pop_front();
         }
         for (std::uint32_t number = 0; number < connections_.size(); ++number) {
@@ -383,44 +334,19 @@ class Sender {
                     leave(it.address);  // where packets are thrown away nobody refuses
                 }
                 release(number, false);
-                book(wanted, 0, 0, no_answer_);
+                tally_.failed(wanted, no_answer_);
             }
         }
     }
 
-    [[nodiscard]] bool counts(const Wanted& wanted) const {
-        return wanted.intended >= plan_->warm_up;
-    }
-
-    void book(const Wanted& wanted, Nanoseconds latency, int status, std::string_view failure) {
-        if (!counts(wanted)) {
-            return;
-        }
-        ++measured_.intended;
-        if (failure.empty()) {
-            ++measured_.answered;
-        } else {
-            ++measured_.failures[std::string(failure)];
-            latency = std::max(latency, plan_->patience);
-        }
-        latency = std::max<Nanoseconds>(latency, 0);
-        measured_.latencies.add(static_cast<std::uint64_t>(latency));
-        if (*tell_) {
-            (*tell_)({wanted.intended, latency, status, wanted.target}, failure);
-        }
-    }
-
     const Plan* plan_;
-    const Tell* tell_;
     Descriptor epoll_;
     Waiter waiter_;
     Source source_;
-    std::vector<Connection> connections_;
-    /// Kept connections of each host, the one that was used last at the end.
-    std::vector<std::vector<std::uint32_t>> idle_;
-    /// Place in `idle_` of each target.
-    std::vector<std::size_t> pool_;
-    std::vector<std::uint32_t> unused_;
+    /// Group of connections of each target.
+    std::vector<std::size_t> groups_;
+    Connections connections_;
+    Tally tally_;
     std::vector<std::string> texts_;
     /// The targets, with the host's name.
     std::vector<Target> homes_;
@@ -429,7 +355,6 @@ class Sender {
     std::string no_answer_;
     /// Requests whose moment has come, and for which there is no connection.
     std::deque<Wanted> waiting_;
-    Measured measured_;
     Nanoseconds began_ = 0;
     Nanoseconds sweep_ = kSweep;
     std::size_t busy_ = 0;

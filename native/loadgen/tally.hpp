@@ -1,0 +1,76 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "loadgen/requests.hpp"
+#include "loadgen/requests_source.hpp"
+
+namespace aferir::loadgen {
+
+/// Counts the requests that are intended after the warm-up.
+class Tally {
+  public:
+    Tally(const Plan& plan, const Tell& tell) : plan_(&plan), tell_(&tell) {}
+
+    /// Time in ns since the start at which it was noticed that the request is due.
+    void due(const Wanted& wanted, Nanoseconds moment) {
+        if (counts(wanted)) {
+            measured_.own_delays.add(static_cast<std::uint64_t>(moment - wanted.intended));
+        }
+    }
+
+    /// Time in ns since the start at which the request was sent; that to which an answer
+    /// redirects is no request of its own.
+    void sent(const Wanted& wanted, Nanoseconds moment) {
+        if (counts(wanted) && !wanted.hop) {
+            measured_.delays.add(static_cast<std::uint64_t>(moment - wanted.intended));
+        }
+    }
+
+    /// The latency in ns of a request with this status; it failed unless `failure` is empty.
+    void ended(const Wanted& wanted, Nanoseconds latency, int status, std::string_view failure) {
+        if (!counts(wanted)) {
+            return;
+        }
+        ++measured_.intended;
+        if (failure.empty()) {
+            ++measured_.answered;
+        } else {
+            ++measured_.failures[std::string(failure)];
+            latency = std::max(latency, plan_->patience);
+        }
+        latency = std::max<Nanoseconds>(latency, 0);
+        measured_.latencies.add(static_cast<std::uint64_t>(latency));
+        if (*tell_) {
+            (*tell_)({wanted.intended, latency, status, wanted.target}, failure);
+        }
+    }
+
+    void failed(const Wanted& wanted, std::string_view failure) { ended(wanted, 0, 0, failure); }
+
+    void connected(std::size_t connections) {
+        measured_.most_connections = std::max(measured_.most_connections, connections);
+    }
+
+    /// All that was counted, with the duration and the CPU time of the whole in seconds.
+    Measured finish(double duration_s, double cpu_s) {
+        measured_.duration_s = duration_s;
+        measured_.cpu_s = cpu_s;
+        return std::move(measured_);
+    }
+
+  private:
+    [[nodiscard]] bool counts(const Wanted& wanted) const {
+        return wanted.intended >= plan_->warm_up;
+    }
+
+    const Plan* plan_;
+    const Tell* tell_;
+    Measured measured_;
+};
+
+}  // namespace aferir::loadgen
