@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import time
 from pathlib import Path
 
+from aferir.cli.list_ import add_runs
 from aferir.errors import UsageError
 
 
@@ -35,6 +37,54 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     add("--exit-codes", metavar="CODES", help="that are right (default: 0)")
     add("--startup", action="store_true", help="count the way into the environment too")
     add("command", nargs="*", help=argparse.SUPPRESS)
+
+
+def add_rounds(parser: argparse.ArgumentParser, *, rounds: str, budget: str, warmup: int) -> None:
+    """Declare how many rounds there are, and what becomes of them, with these defaults."""
+    add = parser.add_argument
+    add("-n", dest="rounds", default=rounds, metavar="MIN..MAX", help=f"rounds (default: {rounds})")
+    add(
+        "--time",
+        default=budget,
+        metavar="LIMIT",
+        help=f"for all rounds together (default: {budget})",
+    )
+    add("--limit", default="10min", metavar="LIMIT", help="for one repetition (default: 10min)")
+    add(
+        "--warmup",
+        type=int,
+        default=warmup,
+        metavar="N",
+        help=f"rounds that do not count (default: {warmup})",
+    )
+    add(
+        "--save", type=Path, metavar="FILE", help="also write the experiment file, for `aferir run`"
+    )
+    add("--new", action="store_true", help="start anew even if one is unfinished")
+    add("--json", action="store_true", help="print the evaluation as JSON")
+    add_runs(parser)
+    parser.set_defaults(keeps_results=True)
+
+
+class Budget:
+    """Time in s for all rounds together: tells when it has no room for another one."""
+
+    def __init__(self, budget_s: float) -> None:
+        self._budget_s = budget_s
+        self._began_s: float | None = None
+        self._rounds = 0
+
+    def spent(self) -> bool:
+        """True if another round as long as the mean so far would exceed it.
+
+        Called once at the beginning of each round.
+        """
+        now_s = time.monotonic()
+        if self._began_s is None:
+            self._began_s = now_s
+            return False
+        self._rounds += 1
+        return (now_s - self._began_s) * (self._rounds + 1) / self._rounds > self._budget_s
 
 
 def seconds(option: str, text: str) -> float:

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aferir.cli.command_options import add_program, parameters, seconds, write_text
-from aferir.cli.list_ import add_runs
+from aferir.cli.command_options import (
+    Budget,
+    add_program,
+    add_rounds,
+    parameters,
+    seconds,
+    write_text,
+)
 from aferir.errors import AferirError, UsageError
 
 if TYPE_CHECKING:
@@ -60,28 +64,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a feature that is taken away; several times (default: all that it has)",
     )
     add_program(parser)
-    add("-n", dest="rounds", default="8..60", metavar="MIN..MAX", help="rounds (default: 8..60)")
-    add("--time", default="2min", metavar="LIMIT", help="for all rounds together (default: 2min)")
+    add_rounds(parser, rounds="8..60", budget="2min", warmup=1)
     add(
         "--within",
         default="1%",
         metavar="PERCENT",
         help="no more rounds once each cause is known to within so much (default: 1%%)",
     )
-    add("--limit", default="10min", metavar="LIMIT", help="for one repetition (default: 10min)")
-    add("--warmup", type=int, default=1, metavar="N", help="rounds that do not count (default: 1)")
     add(
         "--no-more-arms",
         action="store_true",
         help="run no more arms where two causes act together and it is not known which two",
     )
-    add(
-        "--save", type=Path, metavar="FILE", help="also write the experiment file, for `aferir run`"
-    )
-    add("--new", action="store_true", help="start anew even if one is unfinished")
-    add("--json", action="store_true", help="print the evaluation as JSON")
-    add_runs(parser)
-    parser.set_defaults(keeps_results=True)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -211,15 +205,13 @@ def _precise(plan: Plan, budget_s: float, within: float) -> Enough:
     """Stopping rule: every cause is known precisely, or the time is used up."""
     from aferir.report.explain import explain
 
-    begun: list[float] = []
+    budget = Budget(budget_s)
 
     def enough(history: History, turn: Round) -> bool:
-        begun.append(time.monotonic())
-        rounds = len(begun) - 1
+        spent = budget.spent()
         if turn.number < plan.stop.minimum:
             return False
-        spent_s = begun[-1] - begun[0]
-        if rounds > 0 and spent_s * (rounds + 1) / rounds > budget_s:
+        if spent:
             return True
         records = [one for cell in plan.cells for one in history.of(cell.id, turn.slot)]
         found = explain(plan, records).explanations

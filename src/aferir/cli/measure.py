@@ -9,12 +9,17 @@ there once. The first environment is the baseline.
 from __future__ import annotations
 
 import argparse
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aferir.cli.command_options import add_program, parameters, seconds, write_text
-from aferir.cli.list_ import add_hosts, add_runs
+from aferir.cli.command_options import (
+    Budget,
+    add_program,
+    add_rounds,
+    parameters,
+    seconds,
+    write_text,
+)
+from aferir.cli.list_ import add_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,18 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "container, podman and gvisor where they are here)",
     )
     add_program(parser)
-    add("-n", dest="rounds", default="3..100", metavar="MIN..MAX", help="rounds (default: 3..100)")
-    add("--time", default="8s", metavar="LIMIT", help="for all rounds together (default: 8s)")
-    add("--limit", default="10min", metavar="LIMIT", help="for one repetition (default: 10min)")
-    add("--warmup", type=int, default=0, metavar="N", help="rounds before the first that counts")
-    add(
-        "--save", type=Path, metavar="FILE", help="also write the experiment file, for `aferir run`"
-    )
-    add("--new", action="store_true", help="start anew even if one is unfinished")
-    add("--json", action="store_true", help="print the evaluation as JSON")
+    add_rounds(parser, rounds="3..100", budget="8s", warmup=0)
     add_hosts(parser)
-    add_runs(parser)
-    parser.set_defaults(keeps_results=True)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -119,12 +114,9 @@ def execute(options: argparse.Namespace) -> int:
 
 def _within(budget_s: float, least: int) -> Enough:
     """Stopping rule: no more rounds fit in the time, and the least number is reached."""
-    begun: list[float] = []
+    budget = Budget(budget_s)
 
     def enough(_: History, turn: Round) -> bool:
-        begun.append(time.monotonic())
-        spent_s = begun[-1] - begun[0]
-        rounds = len(begun) - 1
-        return turn.number >= least and rounds > 0 and spent_s * (rounds + 1) / rounds > budget_s
+        return budget.spent() and turn.number >= least
 
     return enough
