@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,11 +10,13 @@ import msgspec
 import numpy as np
 
 from aferir.elastic.arrivals import SHAPES, Times, arrivals
+from aferir.elastic.contention import Contention, Underway
 from aferir.elastic.front import Action, Allocate, Block, Books, Front, Redirect, Settings
 from aferir.elastic.metrics import Trace
 
 Draw = Callable[[], float]
-"""Draws the seconds until an allocation is ready; infinity if it never is."""
+"""Draws the seconds until an allocation that is alone is ready; infinity if it never is."""
+_NOTHING_SHARED = Contention()
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,35 +85,39 @@ def simulate(
     latency_s: Draw,
     *,
     trace: Times | None = None,
+    shared: Contention = _NOTHING_SHARED,
 ) -> Result:
     """Run until the last client has left and the last allocation has ended.
 
-    `trace`: arrival times in seconds, which replace those drawn from the load. Nodes that are kept
-    ready are so before the first client arrives.
+    `trace`: arrival times in seconds, which replace those drawn from the load. `shared`: what
+    allocations delay one another by. Nodes that are kept ready are so before the first client
+    arrives.
     """
     if trace is None:
         trace = arrivals(
             load.shape, clients=load.clients, interarrival_s=load.interarrival_s, rng=rng
         )
-    return _Run(settings, load, trace, latency_s).go()
+    return _Run(settings, load, trace, latency_s, Underway(shared)).go()
 
 
 class _Run:
-    def __init__(self, settings: Settings, load: Load, times: Times, latency_s: Draw) -> None:
+    def __init__(
+        self, settings: Settings, load: Load, times: Times, latency_s: Draw, underway: Underway
+    ) -> None:
         self.front = Front(settings)
         self.load = load
         self.arrivals: list[float] = times.tolist()
         self.latency_s = latency_s
         # All videos have one length, so clients leave in the order in which they were placed.
         self.leaving: deque[tuple[float, int]] = deque()
-        self.allocating: list[tuple[float, int]] = []
+        self.underway = underway
         self.allocations = self.releases = 0
         self.times: list[float] = []
         self.clients: list[int] = []
         self.nodes: list[int] = []
 
     def go(self) -> Result:
-        front, leaving, allocating = self.front, self.leaving, self.allocating
+        front, leaving, underway = self.front, self.leaving, self.underway
         for action in front.start(0.0):
             assert isinstance(action, Allocate)
             self.allocations += 1
@@ -121,7 +126,7 @@ class _Run:
         client, arrival = next(coming, (0, math.inf))
         while True:
             leave = leaving[0][0] if leaving else math.inf
-            ready = allocating[0][0] if allocating else math.inf
+            ready = underway.due()
             due = front.due()
             if arrival < leave and arrival < ready and arrival < due:
                 now = arrival
@@ -132,7 +137,10 @@ class _Run:
                 actions = front.leave(now, leaving.popleft()[1])
             elif ready < due:
                 now = ready
-                actions = front.ready(now, heapq.heappop(allocating)[1])
+                node = underway.advance(now)
+                if node is None:
+                    continue
+                actions = front.ready(now, node)
             elif due < math.inf:
                 now = due
                 actions = front.tick(now)
@@ -151,9 +159,7 @@ class _Run:
                 self.leaving.append((now + self.load.video_s, action.client))
             elif isinstance(action, Allocate):
                 self.allocations += 1
-                ready = now + self.latency_s()
-                if ready < math.inf:
-                    heapq.heappush(self.allocating, (ready, action.node))
+                self.underway.add(now, action.node, self.latency_s())
             elif not isinstance(action, Block):
                 self.releases += 1
 

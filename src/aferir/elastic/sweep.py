@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
+from aferir.elastic.contention import Contention
 from aferir.elastic.front import Books, Settings
 from aferir.elastic.metrics import Elasticity, elasticity
 from aferir.elastic.simulate import Draw, Load, gamma, resampled, simulate
@@ -38,6 +39,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     seed: tuple[int, ...]
     trace_s: tuple[float, ...] | None = None
     """Arrival times in seconds, which replace those drawn from the load."""
+    shared: Contention = Contention()
+    """What allocations delay one another by."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +57,8 @@ def run_one(job: Job) -> Outcome:
     """Simulate a job; the result is the same wherever it runs."""
     rng = np.random.default_rng(list(job.seed))
     trace = None if job.trace_s is None else np.asarray(job.trace_s, dtype=float)
-    made = simulate(job.settings, job.load, rng, job.latency.draw(rng), trace=trace)
+    latency_s = job.latency.draw(rng)
+    made = simulate(job.settings, job.load, rng, latency_s, trace=trace, shared=job.shared)
     return Outcome(
         books=made.books,
         allocations=made.allocations,

@@ -6,9 +6,14 @@ poisson, constant, step, ramp, diurnal, flash-crowd, or a file with one arrival 
 line. `--dask` distributes the runs over a cluster, with the same results as in one process.
 `--published` simulates the ten rows of Dutra 2015, Table 5.8, from its Table 5.5.
 
+`--allocation` is the latency of an allocation that is alone. With `--store`, `--scheduler` or
+`--hosts`, allocations under way delay one another: the scheduler serves one request at a time, all
+images are copied over one link, and a host carries out `--at-once` allocations (default: 1).
+
 examples:
   aferir elastic simulate --allocation 40.7,1.4 --vary patience=20,30,40,50
   aferir elastic simulate --allocation measured.txt --clients 400 --vary warm=0,1,2
+  aferir elastic simulate --allocation 40.7,1.4 --waiting each --hosts 8 --vary store=0,0.3,0.6
   aferir elastic simulate --runs 1000 --vary patience=20,30,40 --dask tcp://127.0.0.1:8786
 """
 
@@ -20,10 +25,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aferir.errors import MissingError, UsageError
+from aferir.errors import UsageError
 
 if TYPE_CHECKING:
-    from aferir.elastic.published import Reproduced
     from aferir.elastic.sweep import Job, Latency, Outcome
 
 NAME = "simulate"
@@ -37,7 +41,12 @@ _VARIED = (
     "quota",
     "interarrival",
     "allocation",
+    "hosts",
+    "at-once",
+    "store",
+    "scheduler",
 )
+_COUNTS = ("warm", "quota", "clients-per-node", "hosts", "at-once")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +66,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--warm", type=int, default=0, metavar="N", help="Nodes kept ready without clients")
     add("--release-delay", type=float, default=0.0, metavar="S", help="before an empty Node goes")
     add("--predict", metavar="S,S", help="window and horizon of a linear predictor")
+    add("--hosts", type=int, metavar="N", help="that carry out allocations (default: no limit)")
+    add("--at-once", type=int, default=1, metavar="N", help="allocations of a host (default: 1)")
+    add(
+        "--store", type=float, default=0.0, metavar="SHARE", help="of its time an allocation copies"
+    )
+    add("--scheduler", type=float, default=0.0, metavar="SHARE", help="of its time it is placed")
     add("--vary", metavar="NAME=A,B,…", help=f"simulate each; one of {', '.join(_VARIED)}")
     add("--runs", type=int, default=10, metavar="N", help="of each setting (default: 10)")
     add("--dask", metavar="ADDRESS", help="simulate on the workers of this scheduler of Dask")
@@ -69,7 +84,9 @@ def execute(options: argparse.Namespace) -> int:
     if options.seed < 0:
         raise UsageError("--seed: not negative", remedy="e.g. --seed 1")
     if options.published:
-        return _published(options)
+        from aferir.elastic.verbs import published
+
+        return published.show(options)
     if options.runs < 1:
         raise UsageError("--runs: at least one", remedy="e.g. --runs 10")
     levels = _levels(options.vary)
@@ -104,6 +121,7 @@ def _levels(vary: str | None) -> list[tuple[str, str]]:
 def _jobs(options: argparse.Namespace, level: tuple[str, str]) -> list[Job]:
     """All runs of one level of the varied setting."""
     from aferir.elastic.arrivals import SHAPES, read_trace
+    from aferir.elastic.contention import Contention
     from aferir.elastic.front import Settings
     from aferir.elastic.simulate import Load
     from aferir.elastic.sweep import Job
@@ -129,6 +147,12 @@ def _jobs(options: argparse.Namespace, level: tuple[str, str]) -> list[Job]:
             video_s=given["video"],
             shape=given["arrivals"] if trace is None else "poisson",
         )
+        shared = Contention(
+            hosts=given["hosts"],
+            at_once=given["at_once"],
+            scheduler_share=given["scheduler"],
+            store_share=given["store"],
+        )
     except ValueError as error:
         raise UsageError(str(error), remedy="see aferir elastic simulate --help") from None
     latency = _latency(str(given["allocation"]))
@@ -140,6 +164,7 @@ def _jobs(options: argparse.Namespace, level: tuple[str, str]) -> list[Job]:
             latency=latency,
             seed=(options.seed, run),
             trace_s=times,
+            shared=shared,
         )
         for run in range(options.runs)
     ]
@@ -151,7 +176,7 @@ def _varied(options: argparse.Namespace, level: tuple[str, str]) -> Mapping[str,
         return {}
     if name == "allocation":
         return {name: text}
-    kind: type[int | float] = int if name in ("warm", "quota", "clients-per-node") else float
+    kind: type[int | float] = int if name in _COUNTS else float
     try:
         return {name.replace("-", "_"): kind(text)}
     except ValueError:
@@ -230,6 +255,7 @@ def _show(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
         print(msgspec.json.format(msgspec.json.encode(document)).decode())
         return
     from aferir.cli.console import console
+    from aferir.elastic.verbs.tables import table
 
     names = {
         "blocked_percent": "PcBl %",
@@ -245,72 +271,4 @@ def _show(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     cells = [
         [str(row[name]) for name in varied] + [f"{row[name]:.4g}" for name in names] for row in rows
     ]
-    console().print(_table([*varied, *names.values()], cells))
-
-
-def _table(header: list[str], rows: list[list[str]]) -> Any:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for title in header:
-        table.add_column(title, justify="right")
-    for row in rows:
-        table.add_row(*(escape(field) for field in row))
-    return table
-
-
-def _published(options: argparse.Namespace) -> int:
-    from aferir.cli.console import console, status
-    from aferir.elastic.published import read, reproduce
-    from aferir.installed import installed
-
-    folder = installed("reference")
-    if folder is None or not folder.is_dir():
-        raise MissingError("the published results are not installed", remedy="make run")
-    cells = read(folder)
-    found = []
-    for place, cell in enumerate(cells, start=1):
-        with status(f"row {place} of {len(cells)}"):
-            found.append(reproduce(cell, options.seed))
-    if options.json:
-        import msgspec
-
-        print(msgspec.json.format(msgspec.json.encode({"cells": found})).decode())
-        return 0
-    header = ["environment", "patience", "clients", "PcBl %", "published", "blocked", "published"]
-    console().print(_table(header, [_fields(one) for one in found]))
-    for one in found:
-        console().print(_explained(one))
-    return 0
-
-
-def _fields(one: Reproduced) -> list[str]:
-    cell = one.cell
-    best, worst = cell.blocked_best, cell.blocked_worst
-    return [
-        f"{cell.iaas}, {cell.hypervisor}",
-        f"{cell.patience_s:g} s",
-        str(cell.load.clients),
-        f"{one.blocked_percent:.2f}",
-        f"{cell.blocked_percent:.2f}",
-        f"{min(one.blocked)} to {max(one.blocked)}",
-        "not given" if best is None else f"{best} to {worst}",
-    ]
-
-
-def _explained(one: Reproduced) -> str:
-    """Sentence on one row: in the published range or not, and which latency would explain it."""
-    cell = one.cell
-    name = f"{cell.iaas}, {cell.hypervisor}, {cell.patience_s:g} s, {cell.load.clients} clients"
-    if one.inside:
-        return f"{name}: inside the published range"
-    where = "outside of the published range" if one.inside is False else "no range was published"
-    if one.needed_latency_s is None:
-        return f"{name}: {where}; no latency blocks as many"
-    factor = one.needed_latency_s / cell.latency_mean_s
-    return (
-        f"{name}: {where}; allocations of {cell.latency_mean_s:.1f} s (Table 5.5, measured one at "
-        f"a time) end within the patience. To block as many they would have to take "
-        f"{one.needed_latency_s:.0f} s, {factor:.1f} times as long."
-    )
+    console().print(table([*varied, *names.values()], cells))
