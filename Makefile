@@ -36,6 +36,7 @@ reference: setup-dev
 	@.venv/bin/aferir schema --markdown > docs/reference/programs.md
 	@.venv/bin/aferir schema --markdown environments > docs/reference/environment-keys.md
 	@.venv/bin/aferir schema --markdown sections > docs/reference/experiment-keys.md
+	@.venv/bin/aferir schema --markdown published > docs/reference/published.md
 
 # Takes newer versions of everything; `uv` must be on the path.
 pins:

@@ -60,7 +60,7 @@ def _write(form: str, path: Path, run: Run, evaluation: Evaluation) -> None:
     elif form == "markdown":
         write_markdown(path, evaluation, provenance=run.provenance, reference=reference)
     elif form == "json":
-        write_json(path, evaluation, provenance=run.provenance)
+        write_json(path, evaluation, provenance=run.provenance, reference=reference)
     elif form == "samples":
         write_samples_csv(path, run.records)
     else:

@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Evaluate the records so far and write the files."""
     from aferir.cli.publish import evaluate, write_all
+    from aferir.installed import installed
     from aferir.report.write.json import document
     from aferir.runner.interrupts import ending_signals
     from aferir.store import open_run
@@ -38,7 +39,8 @@ def execute(options: argparse.Namespace) -> int:
         evaluation = evaluate(run)
         place = options.to or _place(run.folder)
         if options.json and place is None and options.parquet is None:
-            print(document(evaluation, provenance=run.provenance), end="")
+            reference = installed("reference")
+            print(document(evaluation, provenance=run.provenance, reference=reference), end="")
             return 0
         written = write_all(run, evaluation, place)
         if options.parquet is not None:

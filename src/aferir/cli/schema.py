@@ -7,11 +7,13 @@ examples:
     aferir schema --markdown                  every parameter of every program, as a page
     aferir schema --markdown environments     every key of every kind of environment
     aferir schema --markdown sections         every key of the other tables of a file
+    aferir schema --markdown published        every published result, and what answers it
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 NAME = "schema"
 HELP = "what an experiment file may say, as a JSON Schema"
@@ -23,9 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--markdown",
         nargs="?",
         const="programs",
-        choices=("programs", "environments", "sections"),
+        choices=("programs", "environments", "sections", "published"),
         help="print a page instead: of the programs' parameters (if nothing is said), or of the "
-        "keys of environments, or of the other sections",
+        "keys of environments, of the other sections, or of published results",
     )
 
 
@@ -35,11 +37,15 @@ def execute(options: argparse.Namespace) -> int:
 
     from aferir import registry
     from aferir.config import reference, schema
+    from aferir.installed import installed
+    from aferir.report.published import page
+    from aferir.report.published.compare import load
 
-    pages = {
+    pages: dict[str, Callable[[], str]] = {
         "programs": lambda: reference.page(registry.all_programs()),
         "environments": lambda: reference.environments(registry.kinds()),
         "sections": reference.sections,
+        "published": lambda: page.page(load(installed("reference"))),
     }
     if options.markdown:
         print(pages[options.markdown](), end="")

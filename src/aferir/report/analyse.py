@@ -9,7 +9,14 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from aferir.model.plan import Cell, EnvironmentKind, Plan, environment_family
+from aferir.model.plan import (
+    Cell,
+    EnvironmentKind,
+    EnvironmentSpec,
+    Parameter,
+    Plan,
+    environment_family,
+)
 from aferir.model.record import ALLOCATION, Failure, Record, Sample, Side, Warning
 from aferir.report.curves import curve_families
 from aferir.report.explain import explain
@@ -39,6 +46,7 @@ from aferir.statistics.verdict import Rule, decide
 DURATION = "duration_s"
 PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
 
+_NAMES = ("name", "kind")
 _CPU_STATE = re.compile(r"cpu_([a-z]+)_percent")
 _Doubt = TypeVar("_Doubt", Warning, Failure)
 
@@ -59,12 +67,13 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         if any(warning.code == EMULATED for warning in record.warnings)
     }
     kinds = {environment.name: environment.kind for environment in plan.environments}
+    specs = {environment.name: environment for environment in plan.environments}
     by_cell = _grouped(counted, lambda record: record.cell)
     cells = tuple(
         _cell(
             cell,
             by_cell.get(cell.id, []),
-            kind=kinds[cell.environment],
+            spec=specs[cell.environment],
             emulated=cell.environment in emulated,
             baseline=environment_family(cell.environment) == plan.baseline,
             rule=rule,
@@ -115,7 +124,7 @@ def _cell(
     cell: Cell,
     records: list[Record],
     *,
-    kind: EnvironmentKind,
+    spec: EnvironmentSpec,
     emulated: bool,
     baseline: bool,
     rule: Rule,
@@ -134,11 +143,12 @@ def _cell(
         cell=cell.id,
         group=cell.group,
         environment=cell.environment,
-        kind=kind,
+        kind=spec.kind,
         workload=cell.workload.name,
         program=cell.workload.program,
         parameters=cell.workload.parameters,
         factors=cell.factors,
+        specification=_specification(spec),
         emulated=emulated,
         baseline=baseline,
         points=points,
@@ -151,6 +161,21 @@ def _cell(
         failures=_failures(records),
         warnings=(*_warnings(raised), *(CountedWarning(w) for w in duration.warnings)),
     )
+
+
+def _specification(spec: msgspec.Struct, prefix: str = "") -> dict[str, Parameter]:
+    """Fields of a specification that differ from their default and have one plain value.
+
+    Those of a description within it have its key before them: `cloud.provider`.
+    """
+    found: dict[str, Parameter] = {}
+    for field in msgspec.structs.fields(spec):
+        value = getattr(spec, field.name)
+        if isinstance(value, msgspec.Struct):
+            found |= _specification(value, f"{prefix}{field.name}.")
+        elif isinstance(value, Parameter) and value != field.default and field.name not in _NAMES:
+            found[prefix + field.name] = value
+    return found
 
 
 def _with_ratios(cells: Iterable[CellResult], rule: Rule) -> tuple[CellResult, ...]:

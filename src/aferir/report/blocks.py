@@ -10,7 +10,7 @@ import msgspec
 from aferir.model.provenance import Provenance
 from aferir.model.record import Warning
 from aferir.report.model import Evaluation
-from aferir.report.published import Published
+from aferir.report.published.model import TableBeside
 
 Tone = Literal["slower", "faster", "alike", "open", "failed", "none"]
 """Outcome of a comparison; a form may colour it, and the text states it without colours."""
@@ -116,7 +116,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     evaluation: Evaluation
     provenance: Provenance | None = None
-    published: Published = Published()
+    published: tuple[TableBeside, ...] = ()
+    """Published tables of which the run has figures."""
 
 
 Maker = Callable[[Subject], Section | None]

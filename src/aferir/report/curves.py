@@ -11,6 +11,7 @@ import numpy as np
 from aferir.model.plan import Parameter, environment_family
 from aferir.model.record import Record, Series
 from aferir.report.model import CellResult, Curve, CurveFamily, CurvePoint
+from aferir.statistics.intervals import median_interval
 
 FEWEST_LEVELS = 3
 """Smallest number of levels of a factor for a curve; with fewer, the tables suffice."""
@@ -154,7 +155,14 @@ def _points(pairs: Iterable[tuple[float | str, float]]) -> tuple[CurvePoint, ...
 
 def _point(place: float | str, values: list[float]) -> CurvePoint:
     first, middle, third = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
-    return CurvePoint(at=place, n=len(values), median=middle, quantile_25=first, quantile_75=third)
+    return CurvePoint(
+        at=place,
+        n=len(values),
+        median=middle,
+        quantile_25=first,
+        quantile_75=third,
+        interval=median_interval(values),
+    )
 
 
 class _Along(msgspec.Struct, frozen=True):
@@ -264,6 +272,7 @@ def _summarised(place: _Along, metric: str) -> CurvePoint | None:
         median=summary.median,
         quantile_25=summary.quantile_25,
         quantile_75=summary.quantile_75,
+        interval=summary.median_interval,
     )
 
 
@@ -308,6 +317,7 @@ def _over_ideal(point: CurvePoint, first: float | str) -> CurvePoint:
         median=point.median / ideal,
         quantile_25=point.quantile_25 / ideal,
         quantile_75=point.quantile_75 / ideal,
+        interval=None,
     )
 
 
@@ -317,4 +327,5 @@ def _relative(point: CurvePoint, first: float) -> CurvePoint:
         median=first / point.median,
         quantile_25=first / point.quantile_75,
         quantile_75=first / point.quantile_25,
+        interval=None,
     )

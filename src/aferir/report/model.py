@@ -72,6 +72,8 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     parameters: dict[str, Parameter] = {}
     factors: dict[str, Parameter]
+    specification: dict[str, Parameter] = {}
+    """Fields of its specification with one plain value, not the default: `tenants`, `suite`."""
     emulated: bool
     baseline: bool
     points: tuple[Point, ...]
@@ -144,6 +146,8 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     median: float
     quantile_25: float
     quantile_75: float
+    interval: Interval | None = None
+    """Interval of the median; None for fewer than 6 values."""
     at_25: float | None = None
     at_75: float | None = None
     """Quartiles of the place in a scatter, where places vary between repetitions."""

@@ -7,7 +7,8 @@ from pathlib import Path
 from aferir.model.provenance import Provenance
 from aferir.report.blocks import Maker, Section, Subject
 from aferir.report.model import Evaluation
-from aferir.report.published import load
+from aferir.report.published.compare import beside, load
+from aferir.report.published.model import TableBeside
 from aferir.report.sections import (
     allocations,
     causes,
@@ -69,6 +70,15 @@ def sections(
     subject = Subject(
         evaluation=evaluation,
         provenance=provenance,
-        published=load(reference),
+        published=published_beside(evaluation, provenance, reference),
     )
     return tuple(section for make in PAGE if (section := make(subject)) is not None)
+
+
+def published_beside(
+    evaluation: Evaluation, provenance: Provenance | None, reference: Path | None
+) -> tuple[TableBeside, ...]:
+    """Published tables of the folder `reference` of which the run has figures."""
+    cpus = provenance.facts.get("cpus") if provenance else None
+    processors = cpus if isinstance(cpus, int) else None
+    return beside(load(reference), evaluation, processors=processors)

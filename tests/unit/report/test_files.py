@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from aferir.model.provenance import Provenance
-from aferir.model.record import Failure, Sample
+from aferir.model.record import Failure
 from aferir.report.analyse import analyse
 from aferir.report.overview import overview
-from aferir.report.published import load
 from aferir.report.write.csv import write_samples_csv, write_summary_csv
 from aferir.report.write.html import html, write_html
 from aferir.report.write.json import Export, write_json
@@ -177,64 +176,6 @@ def test_failures_are_on_the_page(made_up: Any, failure: Failure) -> None:
         assert "unverified" in text
         assert "no result" in text
         assert "do not trust it" in text
-
-
-def test_published_results_stand_beside_with_what_differs(made_up: Any) -> None:
-    published = load(REFERENCE)
-    assert published.allocations[0].label == "OpenStack, KVM"
-    assert published.allocations[0].mean_s == 10.729
-    assert {o.source.split(",")[0] for o in published.overheads} == {
-        "Mello 2010",
-        "Maliszewski 2019",
-    }
-    page = html(analyse(made_up.plan(), made_up.records()), reference=REFERENCE)
-    assert "only the phases compare" in page
-    assert "Dutra 2015, Table 5.5" in page
-    assert "73.7 %" in page
-    assert load(None).allocations == ()
-    assert load(REFERENCE / "nowhere").overheads == ()
-
-
-def test_published_clocks_stand_beside_the_same_figure_only(made_up: Any) -> None:
-    evaluation = analyse(made_up.plan(), made_up.records())
-    assert "correction by NTP" not in html(evaluation, reference=REFERENCE)
-    found = Sample("correction_mean_s", 3e-6, "s")
-    records = [
-        msgspec.structs.replace(record, samples=(*record.samples, found))
-        for record in made_up.records()
-    ]
-    page = html(analyse(made_up.plan(), records), reference=REFERENCE)
-    assert "correction by NTP every 600 s" in page
-    assert "10.2 ms ± 651 µs" in page
-    assert "additions by the TSC" not in page
-
-
-def test_published_elasticity_stands_beside_the_step_that_found_the_same(made_up: Any) -> None:
-    def page(metric: str, unit: str) -> str:
-        records = [
-            msgspec.structs.replace(r, samples=(*r.samples, Sample(metric, 250.0, unit)))
-            for r in made_up.records()
-        ]
-        return html(analyse(made_up.plan(), records), reference=REFERENCE)
-
-    capacity, latency, movie = (
-        page("streams", "1"),
-        page("tar_s", "s"),
-        page("blocked_percent", "%"),
-    )
-    assert 'LXC, instances: 4</td><td class="number">320' in capacity
-    assert "10.7 s ± 1.44 s, and 30.0 s for the network" in latency
-    assert "23.57 % (45 to 113 clients)" in movie
-    assert "8.3 % (16 to 43 clients)" in movie
-    for one in (capacity, latency):
-        assert "PcBl, OpenStack" not in one
-
-
-def test_what_virtual_machines_cost_elsewhere_is_said_where_environments_are_compared_only(
-    made_up: Any,
-) -> None:
-    alone = made_up.with_(environments=("native",))
-    assert "73.7 %" not in html(analyse(alone.plan(), alone.records()), reference=REFERENCE)
 
 
 def test_csv_figures_are_those_of_the_evaluation(made_up: Any, tmp_path: Path) -> None:

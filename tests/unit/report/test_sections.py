@@ -12,7 +12,6 @@ from aferir.report import sections as package
 from aferir.report.analyse import analyse
 from aferir.report.blocks import Picture, Subject, Table, Tree
 from aferir.report.page import PAGE, sections
-from aferir.report.published import Published
 from aferir.report.write.html import html
 from aferir.report.write.markdown import markdown
 
@@ -27,7 +26,7 @@ def test_every_file_of_sections_is_on_the_page() -> None:
 
 
 def test_a_section_says_nothing_about_an_empty_run_or_has_something_to_show(made_up: Any) -> None:
-    subject = Subject(evaluation=analyse(made_up.plan(), []), published=Published())
+    subject = Subject(evaluation=analyse(made_up.plan(), []))
     for make in PAGE:
         section = make(subject)
         assert section is None or section.blocks

@@ -9,7 +9,7 @@ from aferir.report.charts.scales import Axis, time_ticks
 from aferir.report.formatting import labelled, metric_name, quantity, quantity_interval
 from aferir.report.marks import places
 from aferir.report.model import AllocationResult, Evaluation
-from aferir.report.published import PublishedAllocation
+from aferir.report.published.model import Beside
 from aferir.statistics.summary import Summary
 
 _PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
@@ -18,7 +18,7 @@ _PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
 def allocation_chart(
     evaluation: Evaluation,
     shown: Sequence[AllocationResult],
-    published: Sequence[PublishedAllocation] = (),
+    published: Sequence[Beside] = (),
 ) -> str:
     """Chart of these allocations.
 
@@ -102,23 +102,23 @@ def _shade(phase: str) -> str:
     return f"phase-{_PHASES.index(phase)}"
 
 
-def _others(published: Sequence[PublishedAllocation]) -> Panel:
+def _others(published: Sequence[Beside]) -> Panel:
+    shown = [(row, row.value or 0.0, row.sd or 0.0) for row in published]
     return Panel(
         title="Published: other machines, a cloud manager and images of 2.8 GB (Dutra 2015)",
         rows=tuple(
             Row(
-                label=entry.label,
-                note=f"{quantity(entry.mean_s, 's')} ± {quantity(entry.sd_s, 's')} (sd) · "
-                f"n = {entry.runs}",
+                label=row.what,
+                note=f"{quantity(mean, 's')} ± {quantity(sd, 's')} (sd) · n = {row.n}",
                 quiet=True,
                 drawn=(
-                    Bar(0.0, entry.mean_s, "muted phase-0"),
-                    Line(entry.mean_s - entry.sd_s, entry.mean_s + entry.sd_s, "muted", wide=1.4),
+                    Bar(0.0, mean, "muted phase-0"),
+                    Line(mean - sd, mean + sd, "muted", wide=1.4),
                 ),
             )
-            for entry in published
+            for row, mean, sd in shown
         ),
-        axis=_axis([entry.mean_s + entry.sd_s for entry in published]),
+        axis=_axis([mean + sd for _, mean, sd in shown]),
     )
 
 

@@ -6,6 +6,7 @@ from aferir.report.blocks import Block, Field, Named, Paragraph, Picture, Sectio
 from aferir.report.charts.allocations import allocation_chart
 from aferir.report.formatting import NOTHING, metric_name, percent, quantity, quantity_interval
 from aferir.report.model import AllocationResult, Evaluation
+from aferir.report.sections.published import rows_of
 from aferir.report.sections.words import hatched
 
 _PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
@@ -20,7 +21,7 @@ def section(subject: Subject) -> Section | None:
     drawn = [one for one in evaluation.allocations if one.total.n and one.total.mean]
     blocks: list[Block] = []
     if drawn:
-        published = subject.published.allocations
+        published = rows_of(subject.published, "allocation_latency")
         blocks = [
             Paragraph(
                 "Mean time from the request until a command can be run, by phase, and time to "

@@ -1,53 +1,88 @@
-"""Section with published results beside the run's own, and their differences."""
+"""Section with published results beside the run's own, and a verdict for each row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from aferir.report.blocks import Block, Field, Heading, Named, Paragraph, Section, Subject, Table
+from aferir.report.formatting import NOTHING, change, number, quantity, quantity_interval
+from aferir.report.published.model import Beside, Compared, TableBeside
+from aferir.statistics.intervals import Interval
 
-from aferir.report.blocks import Block, Paragraph, Section, Subject, Table
-from aferir.report.formatting import quantity
-from aferir.report.published import (
-    ALLOCATIONS_DIFFER,
-    CLOCKS_DIFFER,
-    ELASTICITY_DIFFERS,
-    OVERHEADS_DIFFER,
-    PublishedFigure,
-    PublishedOverhead,
-    beside,
-)
+MOST_OPEN = 12
+"""Number of rows from which on the section is folded."""
+_HEADER = ("published", "there", "environment", "here", "n", "verdict", "source")
 
 
 def section(subject: Subject) -> Section | None:
     """The section, if the run has a figure that was published too."""
-    evaluation, published = subject.evaluation, subject.published
-    blocks: list[Block] = []
-    for differs, known in (
-        (CLOCKS_DIFFER, published.clocks),
-        (ELASTICITY_DIFFERS, published.elasticity),
-    ):
-        blocks += _figures(differs, "published", beside(known, evaluation))
-    if published.allocations and evaluation.allocations:
-        rows = tuple(
-            (
-                entry.label,
-                f"{quantity(entry.mean_s, 's')} ± {quantity(entry.sd_s, 's')}",
-                str(entry.runs),
-                entry.source,
-            )
-            for entry in published.allocations
+    shown = subject.published
+    if not shown:
+        return None
+    blocks: list[Block] = [Paragraph(_METHOD, quiet=True)]
+    for table in shown:
+        rows = tuple(line for row in table.rows for line in _lines(row))
+        blocks += [Heading(table.title), Paragraph(table.differs), Table(_HEADER, rows)]
+    verdicts = [row.verdict for table in shown for row in table.rows]
+    folded = f"{verdicts.count('comparable')} of {len(verdicts)} published figures are comparable"
+    return Section(
+        title="Published results",
+        blocks=tuple(blocks),
+        folded=folded if len(verdicts) > MOST_OPEN else "",
+    )
+
+
+_METHOD = (
+    "Published figures of which this run has a counterpart. A figure is comparable where all "
+    "published conditions that a run can show are those of the run; processors, networks and "
+    "programs are others all the same, as the line above each table says. A difference is ours "
+    "against theirs, and its interval has the uncertainty of both where both are known. ± is a "
+    "standard deviation."
+)
+
+
+def _lines(row: Beside) -> list[tuple[Field, ...]]:
+    """Lines of a row: one for each figure of the run, or one that says why there is none."""
+    if not row.ours:
+        return [(row.what, there(row), NOTHING, NOTHING, NOTHING, said(row, None), row.source)]
+    return [
+        (
+            row.what,
+            there(row),
+            Named(one.environment, one.emulated) if one.environment else one.group,
+            quantity_interval(one.value, one.interval, row.unit),
+            str(one.n) if one.n else NOTHING,
+            said(row, one),
+            row.source,
         )
-        header = ("cloud manager, hypervisor", "mean ± sd", "n", "source")
-        blocks += [Paragraph(ALLOCATIONS_DIFFER), Table(header, rows)]
-    if len(evaluation.ranking) > 1:
-        column = "figure (no interval published)"
-        blocks += _figures(OVERHEADS_DIFFER, column, published.overheads)
-    return Section(title="Published results", blocks=tuple(blocks)) if blocks else None
+        for one in row.ours
+    ]
 
 
-def _figures(
-    differs: str, column: str, known: Sequence[PublishedFigure | PublishedOverhead]
-) -> list[Block]:
-    if not known:
-        return []
-    rows = tuple((entry.what, entry.figure, entry.source) for entry in known)
-    return [Paragraph(differs), Table(("what", column, "source"), rows)]
+def there(row: Beside) -> str:
+    """The published figure with its spread."""
+    text = quantity(row.value, row.unit)
+    if row.sd is not None:
+        text += f" ± {quantity(row.sd, row.unit)}"
+    if row.extent is not None:
+        text += f" ({number(row.extent[0])} to {number(row.extent[1])})"
+    return text
+
+
+def said(row: Beside, one: Compared | None) -> str:
+    """The verdict in words, with the difference or the reason."""
+    if one is None or row.verdict != "comparable":
+        return f"{row.verdict}: {row.why.replace('`', '')}"
+    if one.difference is None:
+        return row.verdict
+    if one.relative:
+        return f"{row.verdict}: {change(one.difference, one.difference_interval)}"
+    return f"{row.verdict}: {_points(one.difference, one.difference_interval)}"
+
+
+def _points(difference: float, interval: Interval | None) -> str:
+    ends = "" if interval is None else f" [{interval.low:+.3g}, {interval.high:+.3g}]"
+    return f"{difference:+.3g}{ends} percentage points"
+
+
+def rows_of(tables: tuple[TableBeside, ...], name: str) -> tuple[Beside, ...]:
+    """Rows of one table; empty where the run has no figure of it."""
+    return next((table.rows for table in tables if table.name == name), ())

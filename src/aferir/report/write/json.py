@@ -9,6 +9,8 @@ import msgspec
 from aferir.model.provenance import Provenance
 from aferir.report.model import Evaluation
 from aferir.report.overview import Overview, overview
+from aferir.report.page import published_beside
+from aferir.report.published.model import TableBeside
 
 FORMAT = 1
 """Version of the format; increased when a field changes its meaning or is removed."""
@@ -21,15 +23,34 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     overview: Overview | None = None
     """Counts of outcomes; None in files of earlier versions."""
     evaluation: Evaluation
+    published: tuple[TableBeside, ...] = ()
+    """Published tables of which the run has figures, with a verdict for each row."""
     provenance: Provenance | None = None
 
 
-def write_json(path: Path, evaluation: Evaluation, *, provenance: Provenance | None = None) -> None:
+def write_json(
+    path: Path,
+    evaluation: Evaluation,
+    *,
+    provenance: Provenance | None = None,
+    reference: Path | None = None,
+) -> None:
     """Write the file; infinite ends of an interval become null. Errors: OSError."""
-    path.write_text(document(evaluation, provenance=provenance), encoding="utf-8")
+    text = document(evaluation, provenance=provenance, reference=reference)
+    path.write_text(text, encoding="utf-8")
 
 
-def document(evaluation: Evaluation, *, provenance: Provenance | None = None) -> str:
-    """Content of the file as text."""
-    export = Export(overview=overview(evaluation), evaluation=evaluation, provenance=provenance)
+def document(
+    evaluation: Evaluation,
+    *,
+    provenance: Provenance | None = None,
+    reference: Path | None = None,
+) -> str:
+    """Content of the file as text; `reference` is the folder of published results."""
+    export = Export(
+        overview=overview(evaluation),
+        evaluation=evaluation,
+        published=published_beside(evaluation, provenance, reference),
+        provenance=provenance,
+    )
     return msgspec.json.format(msgspec.json.encode(export), indent=2).decode() + "\n"

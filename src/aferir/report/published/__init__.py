@@ -1,0 +1,1 @@
+"""Published results beside a run's own: one declaration for each table of `reference/`."""

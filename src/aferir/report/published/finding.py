@@ -1,0 +1,128 @@
+"""Functions that find figures in a run for published rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from aferir.model.plan import Parameter
+from aferir.report.model import CellResult, CurvePoint
+from aferir.report.published.model import Finder, Ours, Seen
+from aferir.statistics.estimates import Estimate, of_interval, of_summary, quotient
+
+PER_PROCESSOR = "processes per processor"
+_DURATION = "duration_s"
+
+
+def sample(*programs: str, metric: str, factor: float = 1.0) -> Finder:
+    """Finder of a metric of these programs; `factor` converts it to the row's unit."""
+
+    def find(seen: Seen) -> list[Ours]:
+        return [
+            ours(seen, cell, figure.scaled(factor))
+            for cell in cells(seen, *programs)
+            if (figure := mean(cell, metric)) is not None
+        ]
+
+    return find
+
+
+def place(
+    program: str, *, metric: str, at: float | str, label: Callable[[str], bool] = bool
+) -> Finder:
+    """Finder of one place of a series, on curves whose label satisfies `label` (or is empty)."""
+
+    def find(seen: Seen) -> list[Ours]:
+        return [
+            ours(seen, cell, _of_point(point), reference=name)
+            for cell, name, point in points(seen, program, metric)
+            if point.at == at and (not name or label(name))
+        ]
+
+    return find
+
+
+def either(*finders: Finder) -> Finder:
+    """Finder of all that these find."""
+    return lambda seen: [one for find in finders for one in find(seen)]
+
+
+def points(seen: Seen, program: str, metric: str) -> Iterator[tuple[CellResult, str, CurvePoint]]:
+    """Points of a series by cell, with the label of their curve."""
+    known = {(cell.group, cell.environment): cell for cell in cells(seen, program)}
+    for family in seen.evaluation.curves:
+        for curve in family.curves:
+            cell = known.get((family.title, curve.environment))
+            if family.metric == metric and cell is not None:
+                yield from ((cell, curve.label, point) for point in curve.points)
+
+
+def cells(seen: Seen, *programs: str) -> Iterator[CellResult]:
+    """Cells of these programs that have results."""
+    return (cell for cell in seen.evaluation.cells if cell.program in programs and cell.duration.n)
+
+
+def mean(cell: CellResult, metric: str) -> Estimate | None:
+    """Mean of a metric of the program; None where the cell has none."""
+    if metric == _DURATION:
+        return of_summary(cell.duration)
+    found = next((one for one in cell.metrics if one.metric == metric), None)
+    return of_summary(found.summary) if found is not None else None
+
+
+def rate_ratio(cell: CellResult, baseline: CellResult, metric: str = "") -> Estimate | None:
+    """Quotient of two cells' rates: of a metric, or else of equal work by its durations."""
+    if metric:
+        above, below = mean(cell, metric), mean(baseline, metric)
+    else:
+        above, below = mean(baseline, _DURATION), mean(cell, _DURATION)
+    if above is None or below is None or below.value <= 0:
+        return None
+    return quotient(above, below)
+
+
+def ours(seen: Seen, cell: CellResult, figure: Estimate, **more: Parameter) -> Ours:
+    """Figure of a cell with its conditions, and `more` of them."""
+    conditions: dict[str, Parameter] = {"kind": cell.kind, **cell.specification}
+    conditions |= {**cell.parameters, **cell.factors}
+    processes = conditions.get("processes", 1)
+    if seen.processors and isinstance(processes, int):
+        conditions[PER_PROCESSOR] = processes / seen.processors
+    return Ours(
+        environment=cell.environment,
+        group=cell.group,
+        emulated=cell.emulated,
+        figure=figure,
+        conditions=conditions | more,
+    )
+
+
+def over_baseline(seen: Seen, *programs: str) -> Iterator[tuple[CellResult, CellResult]]:
+    """Cells with the baseline's cell of their group."""
+    baselines = {cell.group: cell for cell in cells(seen, *programs) if cell.baseline}
+    for cell in cells(seen, *programs):
+        if not cell.baseline and cell.group in baselines:
+            yield cell, baselines[cell.group]
+
+
+def with_level(seen: Seen, cell: CellResult, factor: str, level: Parameter) -> CellResult | None:
+    """The cell that differs from `cell` in one factor alone; None where there is none."""
+
+    def others(one: CellResult) -> dict[str, Parameter]:
+        return {name: value for name, value in one.factors.items() if name != factor}
+
+    family = cell.environment.partition("[")[0]
+    return next(
+        (
+            one
+            for one in cells(seen, cell.program)
+            if one.workload == cell.workload
+            and one.environment.partition("[")[0] == family
+            and one.factors.get(factor) == level
+            and others(one) == others(cell)
+        ),
+        None,
+    )
+
+
+def _of_point(point: CurvePoint) -> Estimate:
+    return of_interval(point.median, point.interval, point.n)

@@ -1,0 +1,36 @@
+"""Conditions that the tables of Dutra 2015, chapter 5, share."""
+
+from __future__ import annotations
+
+from aferir.report.published.model import Condition, Fields
+
+NO_XEN = (
+    "aferir starts no guests under Xen, and a cloud does not tell a run which hypervisor its "
+    "hosts have"
+)
+_PRETTY = {
+    "openstack": "OpenStack",
+    "opennebula": "OpenNebula",
+    "kvm": "KVM",
+    "xen": "Xen",
+    "lxc": "LXC",
+    "native": "the host itself",
+}
+
+
+def pretty(name: str) -> str:
+    """Name of a technology as its makers write it."""
+    return _PRETTY.get(name, name)
+
+
+def title(fields: Fields) -> str:
+    """Cloud manager and hypervisor of a row."""
+    return f"{pretty(fields['iaas'])}, {pretty(fields['hypervisor'])}"
+
+
+def of_row(fields: Fields) -> tuple[Condition, ...]:
+    """The cloud manager of a row as conditions."""
+    return (
+        Condition("kind", "cloud"),
+        Condition("cloud.provider", fields["iaas"], "simulated hosts"),
+    )
