@@ -9,7 +9,7 @@ from aferir.statistics.intervals import Interval
 
 MOST_OPEN = 12
 """Number of rows from which on the section is folded."""
-_HEADER = ("published", "there", "environment", "here", "n", "verdict", "source")
+_HEADER = ("published", "there", "environment", "group", "here", "n", "verdict")
 
 
 def section(subject: Subject) -> Section | None:
@@ -20,7 +20,11 @@ def section(subject: Subject) -> Section | None:
     blocks: list[Block] = [Paragraph(_METHOD, quiet=True)]
     for table in shown:
         rows = tuple(line for row in table.rows for line in _lines(row))
-        blocks += [Heading(table.title), Paragraph(table.differs), Table(_HEADER, rows)]
+        blocks += [
+            Heading(table.title),
+            Paragraph(f"{table.differs} {_sources(table)}"),
+            Table(_HEADER, rows),
+        ]
     verdicts = [row.verdict for table in shown for row in table.rows]
     folded = f"{verdicts.count('comparable')} of {len(verdicts)} published figures are comparable"
     return Section(
@@ -42,19 +46,24 @@ _METHOD = (
 def _lines(row: Beside) -> list[tuple[Field, ...]]:
     """Lines of a row: one for each figure of the run, or one that says why there is none."""
     if not row.ours:
-        return [(row.what, there(row), NOTHING, NOTHING, NOTHING, said(row, None), row.source)]
+        return [(row.what, there(row), *(NOTHING,) * 4, said(row, None))]
     return [
         (
             row.what,
             there(row),
-            Named(one.environment, one.emulated) if one.environment else one.group,
+            Named(one.environment, one.emulated) if one.environment else NOTHING,
+            one.group,
             quantity_interval(one.value, one.interval, row.unit),
             str(one.n) if one.n else NOTHING,
             said(row, one),
-            row.source,
         )
         for one in row.ours
     ]
+
+
+def _sources(table: TableBeside) -> str:
+    """Sources of the rows, each of them once."""
+    return f"Source: {'; '.join(dict.fromkeys(row.source for row in table.rows))}."
 
 
 def there(row: Beside) -> str:

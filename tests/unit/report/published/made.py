@@ -162,6 +162,7 @@ def links(method: str = "balance-rr") -> Evaluation:
                 "processes": 16,
                 "rate_mbit": 1000,
                 "method": method,
+                "ranks_in": "containers",
             },
             factors={"links": n},
             samples={"duration_s": times[n]},
@@ -174,7 +175,12 @@ def links(method: str = "balance-rr") -> Evaluation:
         Made(
             spec=native(),
             program="net-sweep",
-            parameters={"mode": "bidirectional", "rate_mbit": 1000, "method": method},
+            parameters={
+                "mode": "bidirectional",
+                "rate_mbit": 1000,
+                "method": method,
+                "ranks_in": "containers",
+            },
             factors={"links": n},
             samples={"most_throughput_bps": n * 2e8},
             series=(_sweep(n * 1.5e8),),

@@ -164,7 +164,7 @@ def test_a_gain_is_the_default_over_edfcoaloc() -> None:
 
 def test_links_are_compared_in_the_mode_of_the_study() -> None:
     rows = table("nic_aggregation", made.links())
-    ft = rows["FT.C 16 processes, run time reduction, 3 links, lxd"]
+    ft = rows["FT.C 16 processes, run time reduction, links: 3, lxd"]
     assert ft.verdict == "comparable"
     assert ft.ours[0].value == pytest.approx(36.0)
     other = table("nic_aggregation", made.links("mptcp"))[ft.what]

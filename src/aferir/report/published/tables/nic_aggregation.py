@@ -16,10 +16,16 @@ _NPB = "npb-mpi"
 _SWEEPS = ("netpipe", "net-sweep")
 _BITS = 8.0
 _SIGNIFICANT = 0.05
+_FEWEST = 10
+"""Smallest number of groups for which a share has an interval by the normal distribution."""
 _PROGRAMS = ("npb", "npb-mpi", "netpipe", "net-sweep")
 
-_ALIKE = (Condition("method", "balance-rr"), Condition("rate_mbit", 1000))
-"""The mode of the study, and its links."""
+_ALIKE = (
+    Condition("method", "balance-rr"),
+    Condition("rate_mbit", 1000),
+    Condition("ranks_in", "containers", "hosts"),
+)
+"""The mode of the study, its links, and LXD."""
 
 
 def _reduction(kernel: str, links: int) -> Finder:
@@ -83,9 +89,9 @@ def _beside_guests(seen: Seen, tenants: int) -> Iterator[tuple[CellResult, CellR
 
 
 def _proportion(count: int, n: int) -> Estimate:
-    """Share in percent; its error is that of one more of each kind (Laplace)."""
-    cautious = (count + 1) / (n + 2)
-    error = 100 * math.sqrt(cautious * (1 - cautious) / n)
+    """Share in percent; its error is unknown for a few groups, which say nothing about others."""
+    cautious = (count + 1) / (n + 2)  # one more of each kind, so that none of n is not certain
+    error = 100 * math.sqrt(cautious * (1 - cautious) / n) if n >= _FEWEST else None
     return Estimate(value=100 * count / n, error=error, n=n)
 
 
@@ -151,7 +157,7 @@ _UNITS = {"percent": (1.0, "%"), "Gbit/s": (1e9, "bit/s")}
 def _row(fields: Fields) -> Row:
     answer, find, alike = _ANSWERS[fields["what"]]
     factor, unit = _UNITS[fields["unit"]]
-    links = f", {fields['nics']} links" if fields["nics"] else ""
+    links = f", links: {fields['nics']}" if fields["nics"] else ""
     return Row(
         what=f"{fields['what']}{links}, {fields['environment']}",
         value=float(fields["value"]) * factor,
