@@ -93,10 +93,6 @@ def test_a_node_of_the_cloud_answers_those_outside(state: Path, tmp_path: Path) 
 def test_a_guest_is_a_node_too(state: Path) -> None:
     if any(finding.status == "missing" for finding in simulated.check("vm")):
         pytest.skip("needs QEMU")
-    # Whether guests boot with KVM is known already; asking again takes long where they hang.
-    known = Path("/var/lib/aferir/kvm.json")
-    if known.exists():
-        shutil.copy(known, state)
     values = measured("allocation", "--technology", "vm", "--hosts", "1")["values"]
     assert values["tii_s"] > 0
     assert values["tlr_s"] > 0

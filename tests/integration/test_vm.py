@@ -134,14 +134,16 @@ def test_a_guest_that_dies_is_an_error_and_leaves_nothing(
     assert leftovers() == []
 
 
-def test_the_verdict_on_kvm_is_asked_for_once(
+def test_the_verdict_on_kvm_is_asked_for_once_whatever_the_state_folder(
     guests: Environment,  # noqa: ARG001
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     base = userland.find(userland.host_recipe())
     assert base is not None
     first = kvm.verdict(base)
     monkeypatch.setattr(kvm, "_trial", pytest.fail)
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
     assert kvm.verdict(base) == first
     assert first.reason
 

@@ -37,8 +37,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verdict(image: Image) -> Verdict:
-    """Result of booting a guest with KVM, once for each boot of the host, QEMU and image."""
-    path = journal.state_folder() / "kvm.json"
+    """Result of booting a guest with KVM, once for each boot of the host, QEMU and image.
+
+    It is kept beside the images: it says the same in every state folder.
+    """
+    path = journal.cache_folder() / "kvm" / f"{image.metadata.hash}.json"
     boot_id = journal.boot_id()
     version = facts.tool_version("qemu")
     device = privileges.kvm_device()
