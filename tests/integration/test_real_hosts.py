@@ -246,7 +246,7 @@ def test_a_host_that_allows_one_session_and_talks_a_lot(farm: Lab, odd: Odd) -> 
 
 
 def test_without_root_what_needs_it_is_refused_by_name(farm: Lab, odd: Odd) -> None:
-    odd("useradd -m -p x user; cp -r /root/.ssh /home/user/")
+    odd("useradd -m -p x user; cp -r /root/.ssh /home/user/; chown -R user /home/user/.ssh")
     reach = ("ssh", "-F", str(farm.config), "-l", "user", "b")
     host = Host(HostSpec(name="b", reach=reach))
     try:
