@@ -22,7 +22,7 @@ from aferir.environments.uml.guest import Guest
 from aferir.errors import MissingError, ProgramError, TimeoutExpired
 from aferir.image import userland
 from aferir.image.userland import Image
-from aferir.linux import cgroup, journal, undo
+from aferir.linux import cgroup, journal, namespace, undo
 from aferir.model.plan import EnvironmentKind, EnvironmentSpec
 from tests.waiting import eventually
 
@@ -80,6 +80,11 @@ def leftovers() -> list[str]:
         if str(state) in line:
             found.append(f"process: {process.name} {line}")
     return found
+
+
+def namespaces_of(state: Path) -> list[Path]:
+    """Network namespaces made for that state folder: ids of its journal begin alike."""
+    return sorted(namespace.FOLDER.glob(f"aferir-{journal.family(state)}*"))
 
 
 def groups_of(ids: list[str]) -> list[Path]:

@@ -32,7 +32,7 @@ from aferir.model.network import (
     Traffic,
 )
 from aferir.programs.kernels import kernel_path
-from tests.integration.support import built, leftovers, own_state, usable
+from tests.integration.support import built, leftovers, namespaces_of, own_state, usable
 from tests.waiting import eventually
 
 pytestmark = [
@@ -64,11 +64,10 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def here() -> Iterator[Place]:
-    before = set(namespace.FOLDER.glob("aferir-*"))
+def here(state: Path) -> Iterator[Place]:
     with place("namespaces", stream()) as found:
         yield found
-    assert set(namespace.FOLDER.glob("aferir-*")) <= before
+    assert namespaces_of(state) == []
     assert leftovers() == []
 
 
@@ -136,7 +135,8 @@ def test_an_mpi_program_runs_over_all_links(ranks_in: RanksIn) -> None:
     assert leftovers() == []
 
 
-def test_after_a_kill_clean_removes_containers_and_their_groups() -> None:
+def test_after_a_kill_clean_removes_containers_and_their_groups(state: Path) -> None:
+    groups = f"*/aferir-{journal.family(state)}*-host2"
     wanted = over_links("containers", seconds=60)
     verb = ["-m", "aferir", "aggregate", "run", "--ranks-in", "containers"]
     child = subprocess.Popen(
@@ -144,7 +144,7 @@ def test_after_a_kill_clean_removes_containers_and_their_groups() -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     with child:
-        eventually(lambda: list(Path("/sys/fs/cgroup").glob("*/aferir-*-host2")) or child.poll())
+        eventually(lambda: list(Path("/sys/fs/cgroup").glob(groups)) or child.poll())
         assert child.poll() is None
         child.send_signal(signal.SIGKILL)
     orphans = journal.orphans()
@@ -153,11 +153,11 @@ def test_after_a_kill_clean_removes_containers_and_their_groups() -> None:
     assert leftovers() == []
 
 
-def test_a_failure_on_the_way_leaves_nothing(here: Place) -> None:
-    before = set(namespace.FOLDER.glob("aferir-*"))
+def test_a_failure_on_the_way_leaves_nothing(here: Place, state: Path) -> None:
+    before = namespaces_of(state)
     with pytest.raises(ProgramError):  # a rate of nothing
         here.measure(Task(network=Network(links=1, rate_bits=0), method=Single()))
-    assert set(namespace.FOLDER.glob("aferir-*")) <= before
+    assert set(namespaces_of(state)) <= set(before)
 
 
 def test_after_a_kill_clean_removes_the_network_and_what_runs_inside() -> None:

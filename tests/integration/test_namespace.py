@@ -13,7 +13,7 @@ import pytest
 from aferir import registry
 from aferir.errors import ProgramError
 from aferir.linux import journal, namespace, process, undo
-from tests.integration.support import own_state
+from tests.integration.support import namespaces_of, own_state
 from tests.waiting import eventually
 
 pytestmark = [
@@ -100,13 +100,12 @@ def test_the_hosts_of_a_star_reach_one_another() -> None:
     assert list(journal.entries()) == []
 
 
-def test_a_failure_on_the_way_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_on_the_way_leaves_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = namespace.commands
     monkeypatch.setattr(namespace, "commands", lambda pair: [*made(pair)[:4], ["false"]])
-    before = set(namespace.FOLDER.glob("aferir-*"))
     with pytest.raises(ProgramError), namespace.veth_pair():
         pass
-    assert set(namespace.FOLDER.glob("aferir-*")) <= before
+    assert namespaces_of(state) == []
     assert list(journal.entries()) == []
 
 
