@@ -1,11 +1,17 @@
 """For all tests."""
 
+from __future__ import annotations
+
 import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.lanes import lane_of, turn_of
 
 # The machine is shared: how long one example takes says nothing about the code.
 settings.register_profile("shared-machine", deadline=None)
@@ -23,3 +29,20 @@ def same_cpus() -> Iterator[None]:
     after = os.sched_getaffinity(0)
     os.sched_setaffinity(0, before)
     assert after == before
+
+
+class Lanes(LoadScopeScheduling):
+    """Deals out lanes to the processes that run tests (`pytest -n 4`)."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return lane_of(nodeid.partition("::")[0])
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
+    config.option.loadscopereorder = False  # our order is that of `turn_of`
+    return Lanes(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # one of several processes
+        items.sort(key=lambda item: turn_of(item.nodeid.partition("::")[0]))

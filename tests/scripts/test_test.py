@@ -1,19 +1,43 @@
-"""`make test` runs every test."""
+"""`make test` runs every test, and lanes are of files that exist."""
 
 from __future__ import annotations
 
 import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
 
 from tests.checkout import ROOT
+from tests.lanes import LONGEST, TOGETHER, lane_of, turn_of
+
+TESTS = ROOT / "tests"
+FILES = sorted(str(path.relative_to(ROOT)) for path in TESTS.rglob("test_*.py"))
+ON_REQUEST = ("tests/openstack_host",)
 
 
-def test_two_pytests_go_through_all_folders_of_tests() -> None:
+def test_all_folders_with_tests_are_gone_through() -> None:
     lines = (ROOT / "scripts/test").read_text(encoding="utf-8").splitlines()
-    named = [
-        folder
-        for line in lines
-        if line.startswith(("computing=", "waiting="))
-        for folder in line.partition("=")[2].strip('"').split()
-    ]
+    assert '    python -m pytest -n "$processes" || failed=$?' in lines  # of all `testpaths`
     options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert sorted(named) == sorted(options["tool"]["pytest"]["ini_options"]["testpaths"])
+    named = options["tool"]["pytest"]["ini_options"]["testpaths"]
+    folders = {"/".join(Path(file).parts[:2]) for file in FILES}
+    assert sorted(named) == sorted(folders - set(ON_REQUEST))
+
+
+@pytest.mark.parametrize("pattern", [one for patterns in TOGETHER.values() for one in patterns])
+def test_what_shares_a_lane_is_there(pattern: str) -> None:
+    assert any(fnmatch(file, pattern) for file in FILES)
+
+
+def test_lanes_that_start_first_are_there_and_do() -> None:
+    assert set(LONGEST) <= {lane_of(file) for file in FILES}
+    order = list(dict.fromkeys(lane_of(file) for file in sorted(FILES, key=turn_of)))
+    assert tuple(order[: len(LONGEST)]) == LONGEST
+    assert order[-1].startswith("tests/unit/")
+
+
+def test_files_of_one_lane_are_together_and_all_others_are_lanes_of_their_own() -> None:
+    shared = [file for file in FILES if lane_of(file) in TOGETHER]
+    assert len(shared) > len(TOGETHER)
+    assert all(lane_of(file) == file for file in FILES if file not in shared)
