@@ -13,7 +13,7 @@ from tests.lanes import LONGEST, TOGETHER, lane_of, turn_of
 
 TESTS = ROOT / "tests"
 FILES = sorted(str(path.relative_to(ROOT)) for path in TESTS.rglob("test_*.py"))
-ON_REQUEST = ("tests/openstack_host",)
+ON_REQUEST = ("tests/docs_commands", "tests/openstack_host")
 
 
 def test_all_folders_with_tests_are_gone_through() -> None:
