@@ -26,6 +26,12 @@ BOOTED = "aferir:booted"
 """Written to the serial line when the kernel has started the first program."""
 AGENT_PORT = "org.qemu.guest_agent.0"
 
+_MOUNT = """\
+$b mount -t ext4 -o noinit_itable,noatime /dev/vda /disk || echo "aferir: no disk" > /dev/console
+"""
+_SWITCH = """\
+exec $b switch_root /disk /sbin/aferir-guest
+"""
 _START = """#!/bin/busybox sh
 b=/bin/busybox
 $b mount -t devtmpfs dev /dev
@@ -35,13 +41,45 @@ $b mount -t proc proc /proc
 if $b grep -q aferir.only=boot /proc/cmdline; then $b poweroff -f; fi
 i=0
 while ! [ -b /dev/vda ] && [ $i -lt 500 ]; do $b usleep 10000; i=$((i+1)); done
-$b mount -t ext4 -o noinit_itable,noatime /dev/vda /disk || echo "aferir: no disk" > /dev/console
-$b ip link set lo up
+{mount}$b ip link set lo up
 $b mount --move /dev /disk/dev
 $b mount --move /proc /disk/proc
 $b mount -t sysfs sys /disk/sys
 $b mount -t tmpfs -o mode=755 run /disk/run
-exec $b switch_root /disk /sbin/aferir-guest
+{switch}"""
+
+_FIND_ROOT = """\
+$b mkdir /tools
+$b mount -t ext4 -o ro,noload /dev/{tools} /tools
+found=
+for p in /dev/vda*; do
+  $b mount -t ext4 -o noinit_itable,noatime $p /disk 2> /dev/null || continue
+  if [ -x /disk/bin/sh ] && [ -e /disk/etc/os-release ]; then found=$p; break; fi
+  $b umount /disk
+done
+if [ -z "$found" ]; then
+  echo "aferir: the image has no root of a distribution on ext4" > /dev/console
+  $b poweroff -f
+fi
+"""
+_SWITCH_FOREIGN = """\
+$b mkdir /disk/run/aferir
+$b mount --move /tools /disk/run/aferir
+$b cp /foreign-guest /disk/run/aferir-guest
+exec $b switch_root /disk /run/aferir-guest
+"""
+_FOREIGN_INIT = """#!/bin/sh
+# First program of a guest with a root of its own: our agent, with its own libraries.
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs -o mode=1777 shm /dev/shm
+mount -t devpts pts /dev/pts
+for port in /dev/vport*p1; do :; done
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
+libraries=/run/aferir/lib/x86_64-linux-gnu
+$libraries/ld-linux-x86-64.so.2 --library-path $libraries:/run/aferir/usr/lib/x86_64-linux-gnu \\
+  /run/aferir/usr/sbin/qemu-ga -m virtio-serial -p "$port" -t /run -f /run/qga.pid \\
+  > /dev/console 2>&1 &
+while :; do sleep 2147483647 & wait; done
 """
 
 GUEST_INIT = """#!/bin/sh
@@ -78,7 +116,7 @@ def archive(modules: Mapping[str, bytes], busybox: bytes) -> bytes:
 
     `modules` maps names to contents, in load order.
     """
-    start = _START.format(booted=BOOTED, modules=" ".join(modules))
+    start = _START.format(booted=BOOTED, modules=" ".join(modules), mount=_MOUNT, switch=_SWITCH)
     files = [File(name, 0o755) for name in ("bin", "dev", "disk", "modules", "proc")]
     files += [File("bin/busybox", 0o755, busybox), File("init", 0o755, start.encode())]
     files += [File(f"modules/{name}.ko", 0o644, content) for name, content in modules.items()]
@@ -92,6 +130,22 @@ def with_disk(archive: bytes, name: str) -> bytes:
     """
     start = member(archive, "init").replace(b"/dev/vda", b"/dev/" + name.encode())
     return archive + cpio([File("init", 0o755, start)])
+
+
+def with_foreign_root(archive: bytes, tools: str) -> bytes:
+    """Return the archive for a guest whose disk has a root that we did not make.
+
+    The root is the first file system of ext4 on the disk, or on a partition of it, that has a
+    distribution's mark (os-release(5)) and a shell. The agent and its libraries come from the disk
+    `tools`, which has our userland, and are seen in the guest below /run/aferir.
+    """
+    start = member(archive, "init")
+    before, mount, after = start.partition(_MOUNT.encode())
+    assert mount, "the initramfs mounts its disk in one line"
+    changed = before + _FIND_ROOT.replace("{tools}", tools).encode() + after
+    changed = changed.replace(_SWITCH.encode(), _SWITCH_FOREIGN.encode())
+    agent = File("foreign-guest", 0o755, _FOREIGN_INIT.encode())
+    return archive + cpio([File("init", 0o755, changed), agent])
 
 
 def with_network(archive: bytes) -> bytes:

@@ -15,6 +15,8 @@ from aferir.linux import process
 from aferir.machine import packages
 
 _LIMIT_S = 300.0
+_QCOW2 = b"QFI\xfb"
+"""First bytes of an image in QEMU's own form (docs/interop/qcow2.txt)."""
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -24,10 +26,11 @@ class Start(msgspec.Struct, frozen=True):
     archive: bytes
 
 
-def start(hardware: Hardware, base: Image, progress: Progress) -> Start:
+def start(hardware: Hardware, base: Image, progress: Progress, *, foreign: bool = False) -> Start:
     """Kernel and initramfs with the drivers that the hardware needs.
 
-    Errors: UsageError for a kernel that is no file, MissingError.
+    `foreign` if the root is that of another distribution, on a partition of the disk. Errors:
+    UsageError for a kernel that is no file, MissingError.
     """
     own = base.initramfs.read_bytes()
     kernel = base.kernel
@@ -38,6 +41,8 @@ def start(hardware: Hardware, base: Image, progress: Progress) -> Start:
         kernel = Path(hardware.kernel)
         if not kernel.is_file():
             raise UsageError(f"the kernel {kernel} is no file", remedy="name a bzImage, or `whole`")
+    if foreign:
+        own = initramfs.with_foreign_root(own, command_line.tools_name(hardware.disk_device))
     if (name := command_line.DISK_NAMES[hardware.disk_device]) != "vda":
         own = initramfs.with_disk(own, name)
     if hardware.network_device != "none":
@@ -45,14 +50,31 @@ def start(hardware: Hardware, base: Image, progress: Progress) -> Start:
     return Start(kernel, own)
 
 
-def make_disk(folder: Path, base: Path, size_bytes: int) -> None:
+def _form_of(image: Path) -> command_line.DiskForm:
+    """Form of a disk image. Errors: UsageError where it cannot be read."""
+    try:
+        with image.open("rb") as file:
+            return "qcow2" if file.read(len(_QCOW2)) == _QCOW2 else "raw"
+    except OSError as reason:
+        raise UsageError(
+            f"the image {image} cannot be read: {reason.strerror}",
+            remedy="name a disk image, raw or qcow2",
+        ) from None
+
+
+def make_disk(folder: Path, base: Path, size_bytes: int, image: str = "") -> None:
     """Make the guest's disk in `folder`: an overlay on `base`, or on a larger copy of it.
 
-    Errors: UsageError for a smaller disk, MissingError without the means to enlarge it.
+    `image` is one of the user's, raw or qcow2, that replaces `base`. Errors: UsageError for a
+    smaller disk, or an image that cannot be read; MissingError without the means to enlarge it.
     """
-    if size_bytes:
+    form: command_line.DiskForm = "raw"
+    if image:
+        base = Path(image).resolve()
+        form = _form_of(base)
+    elif size_bytes:
         base = _larger(folder, base, size_bytes)
-    process.run(command_line.overlay_command(base, command_line.disk(folder)), timeout_s=30)
+    process.run(command_line.overlay_command(base, command_line.disk(folder), form), timeout_s=30)
 
 
 def _larger(folder: Path, base: Path, size_bytes: int) -> Path:

@@ -22,6 +22,7 @@ PROGRAM = "qemu-system-x86_64"
 Machine = Literal["q35", "pc"]
 DiskDevice = Literal["virtio", "nvme", "scsi", "sata", "ide"]
 NetworkDevice = Literal["none", "virtio", "e1000", "rtl8139"]
+DiskForm = Literal["raw", "qcow2"]
 WHOLE = "whole"
 _MACHINES: Mapping[Machine, str] = {
     "q35": "q35,smm=off,vmport=off,sata=off,smbus=off,graphics=off",
@@ -40,6 +41,13 @@ DISK_NAMES: Mapping[DiskDevice, str] = {
     **dict.fromkeys(("scsi", "sata", "ide"), "sda"),
 }
 """Name of the disk in the guest's kernel."""
+
+
+def tools_name(disk: DiskDevice) -> str:
+    """Name, in the guest's kernel, of a virtio disk beside its disk of that kind."""
+    return "vdb" if DISK_NAMES[disk] == "vda" else "vda"
+
+
 _KERNEL = "console=ttyS0 quiet loglevel=3 nokaslr random.trust_cpu=on panic=-1 no_timer_check"
 """Kernel parameters. quiet: each character on the emulated serial line costs a VM exit. nokaslr: no
 relocation. no_timer_check: the kernel waits for ten ticks and panics without them, which an
@@ -100,12 +108,13 @@ def command(
     tap: tuple[str, str] | None = None,
     wires: Sequence[Wire] = (),
     hardware: Hardware = _USUAL,
+    tools: Path | None = None,
 ) -> list[str]:
     """Command of a guest with `folder`/disk.qcow2, and sockets of agent and monitor there.
 
     Memory is rounded up to whole MiB. `tap` is an interface of the host, and the guest's hardware
     address on it. `wires` make interfaces that QEMU's monitor calls wire0, wire1, ...; without
-    either the guest has no network.
+    either the guest has no network. `tools` is a disk with our userland, beside one with another.
     """
     return [
         *_machine(name, folder, kernel, archive, accelerator, hardware=hardware),
@@ -114,6 +123,7 @@ def command(
         *("-append", _KERNEL),
         *("-drive", f"{_DRIVE},file={escaped(disk(folder))}"),
         *(word for device in _DISK_DEVICES[hardware.disk_device] for word in ("-device", device)),
+        *(_tools(tools) if tools is not None else ()),
         *("-device", "virtio-serial-pci"),
         *("-chardev", f"socket,id=agent,server=on,wait=off,path={escaped(agent(folder))}"),
         *("-device", f"virtserialport,nr=1,chardev=agent,name={initramfs.AGENT_PORT}"),
@@ -148,9 +158,14 @@ def _wire(number: int, wire: Wire) -> list[str]:
     return ["-netdev", f"dgram,id={name},{local},{remote}", *device]
 
 
-def overlay_command(base: Path, overlay: Path) -> list[str]:
-    """Command that makes a copy-on-write disk above `base`."""
-    names = ["-F", "raw", "-b", str(base), str(overlay)]
+def _tools(disk: Path) -> list[str]:
+    drive = "if=none,id=tools,format=raw,readonly=on,file.locking=off"
+    return ["-drive", f"{drive},file={escaped(disk)}", "-device", "virtio-blk-pci,drive=tools"]
+
+
+def overlay_command(base: Path, overlay: Path, form: DiskForm = "raw") -> list[str]:
+    """Command that makes a copy-on-write disk above `base`, which has that form."""
+    names = ["-F", form, "-b", str(base), str(overlay)]
     return ["qemu-img", "create", "-q", "-f", "qcow2", *names]
 
 

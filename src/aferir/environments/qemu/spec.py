@@ -48,6 +48,15 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
             key="disk_size",
         ),
     ] = 0
+    image: Annotated[
+        str,
+        parameters.text(
+            "its disk: the path of an image, raw or qcow2, with the root of a distribution on ext4;"
+            " it is not written to",
+            "/images/debian-12.qcow2",
+            unset="the userland that other environments have too",
+        ),
+    ] = ""
     kernel: Annotated[
         str,
         parameters.text(
@@ -58,7 +67,10 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
     ] = ""
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report devices that the board does not have."""
+        """Report devices that the board does not have, and a size that no image of others takes."""
+        if self.image and self.disk_size_bytes:
+            said = "is for the userland of ours; the image has its own"
+            return (*super().conflicts(), Wrong("disk_size", said, "qemu-img resize IMAGE SIZE"))
         if self.disk_device == "ide" and self.machine != "pc":
             said = "is not on the board q35, which has SATA"
             return (*super().conflicts(), Wrong("disk_device", said, 'machine = "pc"'))

@@ -114,9 +114,10 @@ class VirtualMachine:
         accelerator: command_line.Accelerator = "counted"
         if not self._counted:
             accelerator = "kvm" if kvm.verdict(base).works else "tcg"
-        hardware = spec.hardware() if isinstance(spec, GuestSpec) else command_line.Hardware()
-        begin = boot.start(hardware, base, self._progress)
-        size_bytes = spec.disk_size_bytes if isinstance(spec, GuestSpec) else 0
+        hardware, image, size_bytes = command_line.Hardware(), "", 0
+        if isinstance(spec, GuestSpec):
+            hardware, image, size_bytes = spec.hardware(), spec.image, spec.disk_size_bytes
+        begin = boot.start(hardware, base, self._progress, foreign=bool(image))
         pinned = affinity.pinned(spec, affinity.host_cpus())
         clock = time.perf_counter()
         entry = journal.write(KIND, {"vms": str(journal.state_folder() / "vms")})
@@ -124,7 +125,7 @@ class VirtualMachine:
         try:
             folder_of(entry).mkdir(parents=True)
             folder_of(entry).chmod(0o700)
-            boot.make_disk(folder_of(entry), self._disk or base.disk, size_bytes)
+            boot.make_disk(folder_of(entry), self._disk or base.disk, size_bytes, image)
             copied = time.perf_counter()
             child, groups = _start(
                 spec,
@@ -135,6 +136,7 @@ class VirtualMachine:
                 pinned=pinned,
                 network=self._network,
                 wires=self._wires,
+                tools=base.disk if image else None,
             )
             _wait_for_boot(folder_of(entry), child)
             booted = time.perf_counter()
@@ -240,6 +242,7 @@ def _start(
     pinned: Sequence[int],
     network: GuestNetwork | None,
     wires: Sequence[command_line.Wire],
+    tools: Path | None,
 ) -> tuple[subprocess.Popen[str], dict[str, Path]]:
     """Start QEMU, which is killed when we die.
 
@@ -263,6 +266,7 @@ def _start(
         tap=(network.tap, network.hardware_address) if network is not None else None,
         wires=wires,
         hardware=hardware,
+        tools=tools,
     )
     if network is not None:
         command = ["ip", "netns", "exec", network.namespace, *command]
