@@ -10,7 +10,7 @@ from aferir.report.write.html import html
 from aferir.report.write.json import Export, document
 from aferir.report.write.markdown import markdown
 from tests.checkout import ROOT
-from tests.unit.report.published import made
+from tests.unit.report.published import made, made_clusters
 
 REFERENCE = ROOT / "reference"
 
@@ -31,7 +31,7 @@ def test_all_forms_have_each_published_row_with_its_verdict() -> None:
 
 def test_processors_are_those_of_the_run(provenance: Provenance) -> None:
     """Rows of clusters are matched by processes for each processor."""
-    run = made.concurrent()
+    run = made_clusters.concurrent()
     assert "comparable: +4" not in markdown(run, reference=REFERENCE)
     two = msgspec.structs.replace(provenance, facts={"cpus": 2})
     assert "comparable: +4" in markdown(run, provenance=two, reference=REFERENCE)

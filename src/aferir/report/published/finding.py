@@ -61,6 +61,11 @@ def cells(seen: Seen, *programs: str) -> Iterator[CellResult]:
     return (cell for cell in seen.evaluation.cells if cell.program in programs and cell.duration.n)
 
 
+def measured_in(cell: CellResult, kind: str) -> bool:
+    """True if a cell's environment is of the kind that published rows were measured in."""
+    return cell.kind == kind
+
+
 def mean(cell: CellResult, metric: str) -> Estimate | None:
     """Mean of a metric of the program; None where the cell has none."""
     if metric == _DURATION:

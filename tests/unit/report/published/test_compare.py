@@ -9,7 +9,7 @@ from aferir.report.published.model import Beside, Condition, Known, Ours, Row, T
 from aferir.report.published.tables import TABLES
 from aferir.statistics.estimates import Estimate
 from tests.checkout import ROOT
-from tests.unit.report.published import made
+from tests.unit.report.published import made, made_clusters
 from tests.unit.report.published.runs import Made, evaluated, native
 
 REFERENCE = ROOT / "reference"
@@ -71,7 +71,7 @@ def test_a_ratio_has_an_interval_from_both_sides() -> None:
 
 def test_percent_are_compared_in_points() -> None:
     """A cluster that reaches 80 % of the host beside the published 73.7 %."""
-    row = table("virtual_cluster", made.clusters())[
+    row = table("virtual_cluster", made_clusters.clusters())[
         "PARPAC Gflop/s, 8 processes: virtual cluster over real cluster"
     ]
     (one,) = row.ours
@@ -81,7 +81,7 @@ def test_percent_are_compared_in_points() -> None:
 
 
 def test_a_loss_is_against_the_cluster_that_is_alone() -> None:
-    rows = table("virtual_cluster_concurrency", made.concurrent())
+    rows = table("virtual_cluster_concurrency", made_clusters.concurrent())
     two = rows["2 clusters, 4 processes each: loss"]
     assert [one.value for one in two.ours] == [pytest.approx(20.0)], "1.25 times as long"
     assert two.ours[0].difference == pytest.approx(4.0)

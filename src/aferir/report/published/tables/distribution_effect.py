@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from aferir.report.published.finding import (
     PER_PROCESSOR,
     cells,
+    measured_in,
     ours,
     over_baseline,
     rate_ratio,
@@ -38,7 +39,7 @@ def _of_userlands(seen: Seen) -> Iterator[Ours]:
     for cell, baseline in over_baseline(seen, _PROGRAM):
         figure = rate_ratio(cell, baseline, _METRIC)
         suites = [one.specification.get("suite") for one in (cell, baseline)]
-        clusters = cell.kind == baseline.kind == "cluster"
+        clusters = all(measured_in(one, "cluster") for one in (cell, baseline))
         if clusters and suites[0] != suites[1] and figure is not None:
             yield ours(seen, cell, figure.scaled(100))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from aferir.report.model import CellResult, IoCell, IoStudy
-from aferir.report.published.finding import cells, ours
+from aferir.report.published.finding import cells, measured_in, ours
 from aferir.report.published.model import Condition, Fields, Finder, Ours, Row, Seen, Table
 from aferir.statistics.estimates import Estimate, mean_of, quotient
 from aferir.statistics.io_cost import Uncertain
@@ -67,9 +67,9 @@ def _pairs(seen: Seen, programs: tuple[str, ...], *, guests: int, against: int) 
 
 def _guests(cell: CellResult) -> int | None:
     """Number of guests that run a program; 0: it runs on the host, None: elsewhere."""
-    if cell.kind == "native":
+    if measured_in(cell, "native"):
         return 0
-    return int(cell.specification.get("tenants", 1)) if cell.kind == "vm" else None
+    return int(cell.specification.get("tenants", 1)) if measured_in(cell, "vm") else None
 
 
 def _added(measure: _Measure, *programs: str, guests: int = 1, against: int = 0) -> Finder:
@@ -97,7 +97,7 @@ def _of_system(*programs: str) -> Finder:
         found = [
             ours(seen, cell, Estimate(value=100 * cost.layers["os"] / user, n=cost.n))
             for cell, cost in _costs(seen, *programs)
-            if cell.kind == "native" and (user := cost.layers["user"]) > 0
+            if measured_in(cell, "native") and (user := cost.layers["user"]) > 0
         ]
         return _averaged(found)
 
@@ -153,7 +153,7 @@ def _system_share(*, limited: bool) -> Finder:
             [
                 ours(seen, cell, Estimate(value=cost.states_percent["system"], n=cost.n))
                 for cell, cost in _costs(seen)
-                if cell.kind == "native" and limited == _is_slow(cell)
+                if measured_in(cell, "native") and limited == _is_slow(cell)
             ]
         )
 

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from aferir.report.model import CellResult
 from aferir.report.pairs import duration_ratio
-from aferir.report.published.finding import cells, ours, points, rate_ratio, sample, with_level
+from aferir.report.published.finding import (
+    cells,
+    measured_in,
+    ours,
+    points,
+    rate_ratio,
+    sample,
+    with_level,
+)
 from aferir.report.published.model import Condition, Fields, Finder, Ours, Row, Seen, Table
 from aferir.statistics.estimates import Estimate, of_interval
 from aferir.statistics.ratio import Ratio
@@ -84,7 +92,8 @@ def _beside_guests(seen: Seen, tenants: int) -> Iterator[tuple[CellResult, CellR
     ]
     for cell in found:
         for guest in found:
-            if cell.kind == "container" and guest.kind == "vm" and cell.group == guest.group:
+            alike = measured_in(cell, "container") and measured_in(guest, "vm")
+            if alike and cell.group == guest.group:
                 yield cell, guest
 
 

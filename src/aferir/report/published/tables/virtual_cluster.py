@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aferir.report.published.finding import PER_PROCESSOR, ours, over_baseline, rate_ratio
+from aferir.report.published.finding import (
+    PER_PROCESSOR,
+    measured_in,
+    ours,
+    over_baseline,
+    rate_ratio,
+)
 from aferir.report.published.model import Condition, Fields, Ours, Row, Seen, Table
 
 _PROCESSORS = 8
@@ -18,7 +24,8 @@ _PROGRAMS = {
 def _find(seen: Seen, program: str, metric: str) -> Iterator[Ours]:
     for cell, baseline in over_baseline(seen, program):
         figure = rate_ratio(cell, baseline, metric)
-        if cell.kind == "cluster" and baseline.kind == "native" and figure is not None:
+        alike = measured_in(cell, "cluster") and measured_in(baseline, "native")
+        if alike and figure is not None:
             yield ours(seen, cell, figure.scaled(100))
 
 

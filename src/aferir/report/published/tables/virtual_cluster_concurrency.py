@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aferir.report.published.finding import PER_PROCESSOR, cells, ours, rate_ratio, with_level
+from aferir.report.published.finding import (
+    PER_PROCESSOR,
+    cells,
+    measured_in,
+    ours,
+    rate_ratio,
+    with_level,
+)
 from aferir.report.published.model import Condition, Fields, Ours, Row, Seen, Table
 
 _PROCESSORS = 8
@@ -16,7 +23,7 @@ def _find(seen: Seen) -> Iterator[Ours]:
     """Loss of a cluster among several against one that is alone."""
     for cell in cells(seen, _PROGRAM):
         alone = with_level(seen, cell, _TENANTS, 1)
-        if cell.kind != "cluster" or alone is None or alone.cell == cell.cell:
+        if not measured_in(cell, "cluster") or alone is None or alone.cell == cell.cell:
             continue
         if (rate := rate_ratio(cell, alone)) is not None:
             yield ours(seen, cell, rate.scaled(-100).plus(100))
