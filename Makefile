@@ -1,6 +1,6 @@
 # `make run` and `make test` are all that a user needs; both set up what is missing first.
 SHELL := /bin/sh
-.PHONY: run test test-openstack docs-test lint setup setup-dev format reference pins clean
+.PHONY: run test test-openstack docs docs-test lint setup setup-dev format reference pins clean
 
 run: setup
 	@.venv/bin/aferir run experiments/this-machine.toml
@@ -18,6 +18,10 @@ test: setup-dev
 test-openstack: setup-dev
 	@.venv/bin/python -m pytest -s tests/openstack_host
 
+# The documentation as a site, in build/site; it is built without network once MkDocs is installed.
+docs:
+	@scripts/docs
+
 # Every command of every page, as root; most of the time goes into experiments of minutes each.
 docs-test: setup-dev
 	@.venv/bin/python -m pytest -rA tests/docs tests/docs_commands
@@ -30,13 +34,16 @@ format: setup-dev
 	@.venv/bin/ruff format --quiet src tests benchmarks
 	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' | xargs -r .venv/bin/clang-format -i
 
-# Pages and the schema that are written from declarations in the code.
+# Pages, manual pages and the schema that are written from declarations in the code.
 reference: setup-dev
 	@.venv/bin/aferir schema > docs/reference/experiment.schema.json
 	@.venv/bin/aferir schema --markdown > docs/reference/programs.md
 	@.venv/bin/aferir schema --markdown environments > docs/reference/environment-keys.md
 	@.venv/bin/aferir schema --markdown sections > docs/reference/experiment-keys.md
 	@.venv/bin/aferir schema --markdown published > docs/reference/published.md
+	@.venv/bin/aferir manual --markdown > docs/reference/verbs.md
+	@.venv/bin/aferir manual --to share/man/man1
+	@.venv/bin/python scripts/site/headers.py
 
 # Takes newer versions of everything; `uv` must be on the path.
 pins:
@@ -45,6 +52,8 @@ pins:
 	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header --extra dev ../pyproject.toml build.in \
 		-c run.txt -o dev.txt
+	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header docs.in -o docs.txt
 
 clean:
 	@if [ -x .venv/bin/aferir ]; then .venv/bin/aferir clean; fi

@@ -27,6 +27,15 @@ def installed(name: str) -> Path | None:
         return None
 
 
+def programs_folder() -> Path:
+    """Folder of our native programs on this host. Errors: MissingError where none were built."""
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    path = Path(chosen) if chosen else installed("kernels")
+    if path is None or not path.is_dir():
+        raise MissingError("no native programs are installed", remedy=_REBUILD)
+    return path
+
+
 def program(name: str) -> Path:
     """One of our native programs on this host. Errors: MissingError where it was not built."""
     chosen = os.environ.get(FOLDER_VARIABLE)

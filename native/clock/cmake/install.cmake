@@ -32,4 +32,6 @@ foreach(name IN LISTS clock_libraries)
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/library.pc.in ${name}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc COMPONENT clock
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/../../share/man/man3/${name}.3 COMPONENT clock
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 endforeach()

@@ -27,6 +27,7 @@ from aferir.cli import (
     gate,
     interactive,
     list_,
+    manual,
     measure,
     mpirun,
     report,
@@ -58,6 +59,7 @@ VERBS: tuple[ModuleType, ...] = (
     clean,
     schema,
     completion,
+    manual,
     bench,
     clock,
     aggregate,
@@ -81,9 +83,10 @@ examples:
   aferir compare runs/A runs/B                 what changed between two runs
   aferir bench npb --quick                     aferir's own kernels, measured
 
-exit codes: 0 fine, 1 a target missed or a cell failed, 2 wrong file or command line,
-            3 something is missing or refused here, 4 a program failed,
-            70 a fault of aferir's, 130 interrupted
+exit codes:
+  0 fine, 1 a target missed or a cell failed, 2 wrong file or command line,
+  3 something is missing or refused here, 4 a program failed,
+  70 a fault of aferir's, 130 interrupted
 """
 
 
@@ -145,8 +148,21 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"aferir {__version__}")
+    made.add_argument(
+        "--kernels", action=_Kernels, nargs=0, help="print the folder of the native programs"
+    )
     add_verbs(made, VERBS, act="execute")
     return made
+
+
+class _Kernels(argparse.Action):
+    """Prints where kernels, load generators and other native programs are, and exits."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from aferir.installed import programs_folder
+
+        print(programs_folder())
+        parser.exit()
 
 
 def _complain(options: argparse.Namespace, error: AferirError) -> int:
