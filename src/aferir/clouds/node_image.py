@@ -1,7 +1,8 @@
-"""The image of a Node for a cloud: a kernel, an initramfs, and a disk with a service on it.
+"""The image of a Node for a cloud: a disk with a service on it, and what boots it.
 
-For clouds that boot guests from a kernel in their image store (OpenStack's `kernel_id` and
-`ramdisk_id`, OpenNebula's KERNEL_DS and INITRD_DS), because the images have no boot loader.
+Some clouds boot guests from a kernel in their image store (OpenStack's `kernel_id` and
+`ramdisk_id`, OpenNebula's KERNEL_DS and INITRD_DS): for them kernel and initramfs are files beside
+the disk. For all others (EC2, Xen, VirtualBox) the disk has a boot loader and both on it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import msgspec
 
 from aferir.clouds import lxd
 from aferir.clouds.base import Template
 from aferir.errors import MissingError, UsageError
-from aferir.image import initramfs, userland
+from aferir.image import bootable, initramfs, kernels, userland
 from aferir.linux import process
 from aferir.machine import packages
 
@@ -32,7 +34,7 @@ mkdir -p /dev/shm /dev/pts
 mount -t tmpfs -o mode=1777 shm /dev/shm
 mount -t devpts pts /dev/pts
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/root
-for m in /lib/aferir-modules/*failover.ko /lib/aferir-modules/*-virtio_net.ko; do insmod "$m"; done
+{modules}
 ip link set lo up
 ip link set eth0 addrgenmode none up
 {busybox} udhcpc -i eth0 -f -q -t 100 -T 1 -s {dhcp} > /dev/console 2>&1
@@ -40,12 +42,21 @@ ip link set eth0 addrgenmode none up
 while :; do sleep 2147483647 & wait; done
 """
 
+_NETWORK = """\
+cd /lib/aferir-modules
+for m in *failover.ko *-virtio_net.ko; do insmod "$m"; done
+cd /"""
+
 _BOUND = """#!/bin/sh
 # What udhcpc has learnt (udhcpc(8): ip, mask, router, interface).
 [ "$1" = bound ] || exit 0
 ip address add "$ip/$mask" dev "$interface"
 [ -z "$router" ] || ip route add default via "${router%% *}"
 """
+
+
+DiskForm = Literal["qcow2", "raw", "vdi", "vhd", "vmdk"]
+"""Formats of a disk: raw and vhd for EC2's import, vdi for VirtualBox, vmdk for VMware."""
 
 
 class NodeImage(msgspec.Struct, frozen=True):
@@ -77,10 +88,44 @@ def make(template: Template, folder: Path, progress: Callable[[str], None]) -> N
         work = Path(name)
         raw = work / "disk.img"
         copy_sparse(base.disk, raw)
-        put_files(raw, {**template.files, **_own_files(base, template.start, work)})
-        convert = ["qemu-img", "convert", "-f", "raw", "-O", "qcow2", str(raw), str(made.disk)]
-        process.run(convert, timeout_s=_TIME_LIMIT_S)
+        put_files(raw, {**template.files, **_own_files(base, template.start, work, _NETWORK)})
+        _convert(raw, "qcow2", made.disk)
     return made
+
+
+def make_disk(
+    template: Template, folder: Path, form: DiskForm, progress: Callable[[str], None]
+) -> Path:
+    """Write a disk that boots by itself, by BIOS and UEFI, into an existing folder.
+
+    Errors: MissingError if programs are missing, UsageError if it exists already.
+    """
+    if absent := packages.missing(PROGRAMS):
+        said = f"an image needs {', '.join(absent)}"
+        raise MissingError(said, remedy=packages.install_command(absent))
+    bootable.check()
+    made = folder / f"node.{form}"
+    if made.exists():
+        raise UsageError(f"{made} exists", remedy="choose an empty folder")
+    base = userland.ensure(progress)
+    kernel = kernels.whole(progress, bootable.DRIVERS, "-any-hardware")
+    progress("making the disk")
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as name:
+        work = Path(name)
+        root, whole = work / "root.img", work / "disk.img"
+        copy_sparse(base.disk, root)
+        # All drivers are loaded by the initramfs: those on the disk are another kernel's.
+        put_files(root, {**template.files, **_own_files(base, template.start, work, "")})
+        archive = kernels.archive(kernel, base.initramfs.read_bytes())
+        bootable.make(root, kernel.program, archive, whole, work)
+        _convert(whole, form, made)
+    return made
+
+
+def _convert(raw: Path, form: DiskForm, made: Path) -> None:
+    wanted = "vpc" if form == "vhd" else form
+    convert = ["qemu-img", "convert", "-f", "raw", "-O", wanted, str(raw), str(made)]
+    process.run(convert, timeout_s=_TIME_LIMIT_S)
 
 
 def make_archive(template: Template, folder: Path, progress: Callable[[str], None]) -> Path:
@@ -121,9 +166,9 @@ def put_files(disk: Path, files: dict[str, Path]) -> None:
     )
 
 
-def _own_files(base: userland.Image, start: str, work: Path) -> dict[str, Path]:
-    """Files that replace the agent of aferir's own guests."""
-    first = _FIRST.format(busybox=_BUSYBOX, dhcp=_DHCP, start=start)
+def _own_files(base: userland.Image, start: str, work: Path, modules: str) -> dict[str, Path]:
+    """Files that replace the agent of aferir's own guests; `modules`: a command that loads them."""
+    first = _FIRST.format(busybox=_BUSYBOX, dhcp=_DHCP, start=start, modules=modules)
     contents = {
         _FIRST_PROGRAM: first.encode(),
         _DHCP: _BOUND.encode(),

@@ -43,17 +43,17 @@ class WholeKernel(msgspec.Struct, frozen=True):
         return {path.stem.partition("-")[2]: path.read_bytes() for path in paths}
 
 
-def whole(progress: Progress) -> WholeKernel:
-    """The kernel, downloaded if it is not in the cache.
+def whole(progress: Progress, drivers: tuple[str, ...] = DRIVERS, variant: str = "") -> WholeKernel:
+    """The kernel, downloaded if it is not in the cache; each set of drivers has a variant's name.
 
     Errors: MissingError where it cannot be downloaded.
     """
     package = _package()
-    folder = journal.cache_folder() / "kernels" / package
+    folder = journal.cache_folder() / "kernels" / f"{package}{variant}"
     if not folder.is_dir():
         progress(f"fetching {package} for a guest with other hardware, once")
         with scratch.folder(0o755) as place:
-            made = _made(package, place)
+            made = _made(package, place, drivers)
             folder.parent.mkdir(parents=True, exist_ok=True)
             _moved(made, folder)
     return WholeKernel(folder)
@@ -73,7 +73,7 @@ def _package() -> str:
     return found[0].strip()
 
 
-def _made(package: str, place: Path) -> Path:
+def _made(package: str, place: Path, drivers: tuple[str, ...]) -> Path:
     """Kernel and drivers of a package, unpacked in `place`."""
     sandbox = "APT::Sandbox::User=root"  # the folder is not for apt's own user
     try:
@@ -88,7 +88,7 @@ def _made(package: str, place: Path) -> Path:
     process.run(["dpkg-deb", "--extract", str(archive), str(out)], timeout_s=_FETCH_S)
     (made / "modules").mkdir(parents=True)
     shutil.copyfile(next(iter((out / "boot").glob("vmlinuz-*"))), made / "vmlinuz")
-    for number, (name, content) in enumerate(modules_in(out, DRIVERS).items()):
+    for number, (name, content) in enumerate(modules_in(out, drivers).items()):
         (made / "modules" / f"{number:02}-{name}.ko").write_bytes(content)
     return made
 

@@ -1,7 +1,16 @@
 """Make the image of a Node for a cloud: a kernel, an initramfs, and a disk.
 
 The Node gets its address by DHCP and serves one video by NGINX. Clouds that boot guests from a
-kernel in their image store need all three files. LXD needs one archive, and sets the address:
+kernel in their image store need all three files. All others take a disk that boots by itself, by
+BIOS and by UEFI, from virtio, IDE, SATA, NVMe, SCSI and Xen's disks (`--form disk`): EC2 imports
+`--disk raw` or `vhd`, VirtualBox attaches `vdi` (give the guest a serial port or none, and DHCP):
+
+  aws ec2 import-snapshot --disk-container Format=RAW,UserBucket={S3Bucket=B,S3Key=node.raw}
+  aws ec2 register-image --name aferir-node --architecture x86_64 --virtualization-type hvm
+    --ena-support --root-device-name /dev/xvda
+    --block-device-mappings DeviceName=/dev/xvda,Ebs={SnapshotId=ID}
+
+LXD needs one archive, and sets the address:
 
   lxc image import node.tar --alias aferir-node
 
@@ -15,6 +24,7 @@ OpenStack, for example:
 
 example:
   aferir elastic image node --video 30
+  aferir elastic image node --form disk --disk vdi
   aferir elastic image node --form lxd
 """
 
@@ -25,6 +35,8 @@ import sys
 from pathlib import Path
 
 from aferir.elastic.verbs.options import video_of
+
+DISK_FORMS = ("qcow2", "raw", "vdi", "vhd", "vmdk")
 
 NAME = "image"
 HELP = "the image of a Node, for a cloud"
@@ -38,7 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="for the files; made where it is missing")
     add_options(parser, VideoParameters)
-    add("--form", choices=("guest", "lxd"), default="guest", help="for whom (default: guest)")
+    add("--form", choices=("guest", "disk", "lxd"), default="guest", help="default: guest")
+    add("--disk", choices=DISK_FORMS, default="qcow2", help="format of a disk that boots by itself")
     add("--json", action="store_true", help="print one JSON document")
 
 
@@ -49,7 +62,7 @@ def execute(options: argparse.Namespace) -> int:
     import msgspec
 
     from aferir.cli.parameters import read_options
-    from aferir.clouds.node_image import make, make_archive
+    from aferir.clouds.node_image import make, make_archive, make_disk
     from aferir.elastic.node import template
     from aferir.elastic.program import VideoParameters
     from aferir.elastic.video import make as make_video
@@ -61,6 +74,8 @@ def execute(options: argparse.Namespace) -> int:
         node = template(make_video(video, folder), folder, sent_bps=video.limit_bps)
         if options.form == "lxd":
             files = {"archive": str(make_archive(node, options.folder, _tell))}
+        elif options.form == "disk":
+            files = {"disk": str(make_disk(node, options.folder, options.disk, _tell))}
         else:
             made = make(node, options.folder, _tell)
             files = {field: str(path) for field, path in msgspec.structs.asdict(made).items()}
