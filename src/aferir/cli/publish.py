@@ -20,7 +20,7 @@ def evaluate(run: Run) -> Evaluation:
     """Evaluation of the records so far."""
     from aferir.report.analyse import analyse
 
-    return analyse(run.plan, run.records)
+    return analyse(run.plan, run.records, specifications=run.specifications)
 
 
 def write_all(run: Run, evaluation: Evaluation, folder: Path | None = None) -> dict[str, Path]:

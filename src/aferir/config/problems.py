@@ -31,8 +31,8 @@ class Problems:
         if problem not in self.found:
             self.found.append(problem)
 
-    def error(self, source: str) -> UsageError:
-        """All errors as one exception, a line each."""
+    def error(self, source: str, *, reference: str = REFERENCE) -> UsageError:
+        """All errors as one exception, a line each; `reference` is the page with the keys."""
         count = len(self.found)
         lines = [f"{p.path}: {p.message}; {p.remedy}" for p in self.found[:_MOST_SHOWN]]
         if count > _MOST_SHOWN:
@@ -40,5 +40,5 @@ class Problems:
         head = f"{source} has {count} problem{'s' if count != 1 else ''}:"
         return UsageError(
             "\n  ".join([head, *lines]),
-            remedy=f"mend the file and start again; {REFERENCE} describes every key",
+            remedy=f"mend the file and start again; {reference} describes every key",
         )

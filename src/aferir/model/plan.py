@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
@@ -329,3 +329,17 @@ def environment_family(name: str) -> str:
     brackets.
     """
     return name.partition("[")[0]
+
+
+def plain_values(specification: Mapping[str, object], prefix: str = "") -> dict[str, Parameter]:
+    """Fields of a specification that have one plain value, without its name.
+
+    Those of a table within it have its key before them: `cloud.provider`.
+    """
+    found: dict[str, Parameter] = {}
+    for key, value in specification.items():
+        if isinstance(value, Mapping):
+            found |= plain_values(value, f"{prefix}{key}.")
+        elif isinstance(value, Parameter) and key != "name":
+            found[prefix + key] = value
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -12,10 +12,10 @@ import numpy as np
 from aferir.model.plan import (
     Cell,
     EnvironmentKind,
-    EnvironmentSpec,
     Parameter,
     Plan,
     environment_family,
+    plain_values,
 )
 from aferir.model.record import ALLOCATION, Failure, Record, Sample, Side, Warning
 from aferir.report.curves import curve_families
@@ -46,18 +46,24 @@ from aferir.statistics.verdict import Rule, decide
 DURATION = "duration_s"
 PHASES = ("placed_s", "copied_s", "booted_s", "ready_s")
 
-_NAMES = ("name", "kind")
+_NOT_STORED: Mapping[str, dict[str, Parameter]] = {}
 _CPU_STATE = re.compile(r"cpu_([a-z]+)_percent")
 _Doubt = TypeVar("_Doubt", Warning, Failure)
 
 
-def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) -> Evaluation:
+def analyse(
+    plan: Plan,
+    records: Sequence[Record],
+    *,
+    rule: Rule | None = None,
+    specifications: Mapping[str, dict[str, Parameter]] = _NOT_STORED,
+) -> Evaluation:
     """Evaluate all records of a run that belong to the plan; warm-up rounds do not count.
 
     Ratios are paired by repetition: repetition k of every environment ran in round k, next to each
     other where the order is interleaved, in randomised blocks where it is random. Holm's adjustment
     is over all ratios of the run except those of emulated environments, about which nothing is
-    claimed.
+    claimed. `specifications` are those of a stored run; by default they are those of the plan.
     """
     rule = rule or Rule()
     counted = [record for record in with_costs(plan, records) if not record.warmup]
@@ -67,13 +73,19 @@ def analyse(plan: Plan, records: Sequence[Record], *, rule: Rule | None = None) 
         if any(warning.code == EMULATED for warning in record.warnings)
     }
     kinds = {environment.name: environment.kind for environment in plan.environments}
-    specs = {environment.name: environment for environment in plan.environments}
+    known = {
+        environment.name: specifications.get(
+            environment.name, plain_values(msgspec.to_builtins(environment))
+        )
+        for environment in plan.environments
+    }
     by_cell = _grouped(counted, lambda record: record.cell)
     cells = tuple(
         _cell(
             cell,
             by_cell.get(cell.id, []),
-            spec=specs[cell.environment],
+            kind=kinds[cell.environment],
+            specification=known[cell.environment],
             emulated=cell.environment in emulated,
             baseline=environment_family(cell.environment) == plan.baseline,
             rule=rule,
@@ -124,7 +136,8 @@ def _cell(
     cell: Cell,
     records: list[Record],
     *,
-    spec: EnvironmentSpec,
+    kind: EnvironmentKind,
+    specification: dict[str, Parameter],
     emulated: bool,
     baseline: bool,
     rule: Rule,
@@ -143,12 +156,12 @@ def _cell(
         cell=cell.id,
         group=cell.group,
         environment=cell.environment,
-        kind=spec.kind,
+        kind=kind,
         workload=cell.workload.name,
         program=cell.workload.program,
         parameters=cell.workload.parameters,
         factors=cell.factors,
-        specification=_specification(spec),
+        specification=specification,
         emulated=emulated,
         baseline=baseline,
         points=points,
@@ -161,21 +174,6 @@ def _cell(
         failures=_failures(records),
         warnings=(*_warnings(raised), *(CountedWarning(w) for w in duration.warnings)),
     )
-
-
-def _specification(spec: msgspec.Struct, prefix: str = "") -> dict[str, Parameter]:
-    """Fields of a specification that differ from their default and have one plain value.
-
-    Those of a description within it have its key before them: `cloud.provider`.
-    """
-    found: dict[str, Parameter] = {}
-    for field in msgspec.structs.fields(spec):
-        value = getattr(spec, field.name)
-        if isinstance(value, msgspec.Struct):
-            found |= _specification(value, f"{prefix}{field.name}.")
-        elif isinstance(value, Parameter) and value != field.default and field.name not in _NAMES:
-            found[prefix + field.name] = value
-    return found
 
 
 def _with_ratios(cells: Iterable[CellResult], rule: Rule) -> tuple[CellResult, ...]:

@@ -73,7 +73,7 @@ class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Parameter] = {}
     factors: dict[str, Parameter]
     specification: dict[str, Parameter] = {}
-    """Fields of its specification with one plain value, not the default: `tenants`, `suite`."""
+    """Fields of its environment's specification with one plain value, e.g. `tenants`, `suite`."""
     emulated: bool
     baseline: bool
     points: tuple[Point, ...]

@@ -10,7 +10,7 @@ import msgspec
 
 from aferir.errors import AferirError, RefusedError, UsageError
 from aferir.linux.refusal import refused
-from aferir.model.plan import Plan, recorded_cells
+from aferir.model.plan import Parameter, Plan, plain_values, recorded_cells
 from aferir.model.provenance import Provenance
 from aferir.model.record import Record
 from aferir.store.lines import decode_lines, refuse_strangers
@@ -55,6 +55,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     provenance: Provenance
     records: tuple[Record, ...]
     complete: bool
+    specifications: dict[str, dict[str, Parameter]] = {}
+    """Plain values of each environment's specification by its name, also of fields that only its
+    kind has, which `plan` does not keep.
+    """
+
+
+class _AsWritten(msgspec.Struct, frozen=True):
+    """Environments of a stored plan with all fields of their kinds."""
+
+    environments: tuple[dict[str, object], ...]
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +96,10 @@ def open_run(folder: Path) -> Run:
         provenance=read_json(folder / PROVENANCE, Provenance),
         records=tuple(records),
         complete=complete,
+        specifications={
+            str(one["name"]): plain_values(one)
+            for one in read_json(folder / PLAN, _AsWritten).environments
+        },
     )
 
 

@@ -73,6 +73,15 @@ def new(runs: Path, plan: Plan) -> Writer:
     return create_run(runs, plan, EXPERIMENT, PROVENANCE)
 
 
+def test_fields_that_only_a_kind_has_are_read(tmp_path: Path) -> None:
+    written = EXPERIMENT.replace(b'kind = "native"', b'kind = "native"\ndisk = "1 GiB"')
+    host = HostLimits(cpus=(0,), memory_bytes=2**32)
+    with new(tmp_path, parse(written, host, all_programs(), kinds())) as writer:
+        found = open_run(writer.folder)
+    assert found.specifications["native"]["disk_bytes"] == 2**30
+    assert "name" not in found.specifications["native"]
+
+
 def test_what_is_written_is_read(tmp_path: Path, plan: Plan) -> None:
     with new(tmp_path, plan) as writer:
         for repetition in range(3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -39,7 +40,27 @@ def html(
     reference: Path | None = None,
 ) -> str:
     """The page as text; all names and messages, which may come from other people, are escaped."""
-    sections = page.sections(evaluation, provenance=provenance, reference=reference)
+    return page_of(
+        page.sections(evaluation, provenance=provenance, reference=reference),
+        title=evaluation.title,
+        meta=_meta(evaluation, provenance),
+        environments=evaluation.environments,
+        wide=len(evaluation.cells) > WIDE,
+    )
+
+
+def page_of(
+    sections: Sequence[Section],
+    *,
+    title: str,
+    meta: str,
+    environments: Sequence[str],
+    wide: bool = False,
+) -> str:
+    """A page of sections, the first of which stands above all others without a title.
+
+    `meta` is the line below the title, and `environments` are all that sections name.
+    """
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -49,12 +70,11 @@ def html(
     )
     environment.filters["unbroken"] = unbroken
     return environment.get_template("report.html.j2").render(
-        evaluation=evaluation,
-        provenance=provenance,
-        started=_started(provenance),
-        wide=len(evaluation.cells) > WIDE,
-        places=places(evaluation.environments),
-        marks=[mark(place) for place in range(min(MARKS, len(evaluation.environments)))],
+        title=title,
+        meta=meta,
+        wide=wide,
+        places=places(environments),
+        marks=[mark(place) for place in range(min(MARKS, len(environments)))],
         first=sections[0],
         sections=sections[1:],
         kind=_kind,
@@ -63,6 +83,23 @@ def html(
         table_rows=_table_rows,
         keep=_keep,
     )
+
+
+def _meta(evaluation: Evaluation, provenance: Provenance | None) -> str:
+    started = _started(provenance)
+    parts = [
+        f"Run {evaluation.name}",
+        *([started] if started else []),
+        _counted(evaluation.repetitions, "repetition"),
+        _counted(len(evaluation.groups), "group"),
+        f"baseline {evaluation.baseline}",
+        *([f"aferir {provenance.version}"] if provenance else []),
+    ]
+    return " · ".join(parts)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _kind(value: Block | Field) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from aferir.model.provenance import Provenance
@@ -46,9 +46,14 @@ def markdown(
 ) -> str:
     """The report as Markdown text; names from other people's files cannot become markup."""
     sections = page.sections(evaluation, provenance=provenance, reference=reference)
+    return text_of(sections, title=evaluation.title, lead=_lead(evaluation, provenance))
+
+
+def text_of(sections: Sequence[Section], *, title: str, lead: str) -> str:
+    """Sections as Markdown text, below a title and a line that says what they are of."""
     parts = [
-        f"# {escape(evaluation.title)}",
-        _lead(evaluation, provenance),
+        f"# {escape(title)}",
+        lead,
         *(part for section in sections if not section.page_only for part in _section(section)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

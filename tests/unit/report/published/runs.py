@@ -58,8 +58,10 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def native(name: str = "native") -> EnvironmentSpec:
-    return EnvironmentSpec(name=name, kind="native", cpus=CPUS, memory_bytes=MEMORY)
+def native(name: str = "native", tenants: int = 1) -> EnvironmentSpec:
+    return EnvironmentSpec(
+        name=name, kind="native", cpus=CPUS, memory_bytes=MEMORY, tenants=tenants
+    )
 
 
 def container(name: str = "container", tenants: int = 1) -> EnvironmentSpec:
