@@ -13,6 +13,7 @@ from aferir.cluster.verbs.create import wanted as read_cluster
 from aferir.colocation import policies
 from aferir.config import colocation
 from aferir.config.load import plan_of
+from aferir.evaluate import profile
 from aferir.model.plan import HostLimits
 from aferir.registry import all_programs, kinds
 
@@ -71,6 +72,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     "experiment": read_experiment,
     "cloud": read_wanted,
     "cluster": _cluster,
+    "profile": profile.load,
     "job": _job,
     "entry points": _entry_points,
 }
