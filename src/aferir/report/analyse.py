@@ -73,12 +73,7 @@ def analyse(
         if any(warning.code == EMULATED for warning in record.warnings)
     }
     kinds = {environment.name: environment.kind for environment in plan.environments}
-    known = {
-        environment.name: specifications.get(
-            environment.name, plain_values(msgspec.to_builtins(environment))
-        )
-        for environment in plan.environments
-    }
+    known = {**_specifications(plan), **specifications}
     by_cell = _grouped(counted, lambda record: record.cell)
     cells = tuple(
         _cell(
@@ -114,6 +109,11 @@ def analyse(
         rule=rule,
         repetitions=sum(record.workload != ALLOCATION for record in counted),
     )
+
+
+def _specifications(plan: Plan) -> dict[str, dict[str, Parameter]]:
+    """Plain values of the plan's environments by name."""
+    return {one.name: plain_values(msgspec.to_builtins(one)) for one in plan.environments}
 
 
 def _sentences(plan: Plan, cells: Sequence[CellResult], rule: Rule) -> tuple[Sentence, ...]:
