@@ -13,6 +13,7 @@ from benchmarks.colocation import bench as colocation
 from benchmarks.elastic import bench as elastic
 from benchmarks.explain import bench as explain
 from benchmarks.gate import bench as gate
+from benchmarks.history import bench as history
 from benchmarks.hosts import bench as hosts
 from benchmarks.interactive import bench as interactive
 from benchmarks.io import bench as io
@@ -28,6 +29,7 @@ BENCHES = {
     "elastic": elastic,
     "explain": explain,
     "gate": gate,
+    "history": history,
     "hosts": hosts,
     "interactive": interactive,
     "io": io,

@@ -82,6 +82,10 @@ class Software(msgspec.Struct, frozen=True, kw_only=True):
     command_line: tuple[str, ...]
     git_revision: str
     """Revision of the source tree from which aferir runs; empty for an installed one."""
+    project_revision: str = ""
+    """Revision of the git work tree in which aferir was started, with `-dirty` where a file of it
+    was changed; empty outside of one. `aferir history` names it as the commit of a run.
+    """
     started_unix_ns: int
 
 
@@ -140,7 +144,8 @@ def software(command_line: Sequence[str] = ()) -> Software:
         libraries={name: _version_of(name) for name in _LIBRARIES},
         tools={name: tool_version(name) for name in _TOOLS},
         command_line=tuple(command_line or sys.argv),
-        git_revision=_git_revision(),
+        git_revision=git_revision(Path(__file__).resolve().parent),
+        project_revision=git_revision(Path.cwd()),
         started_unix_ns=time.time_ns(),
     )
 
@@ -248,8 +253,8 @@ def _version_of(name: str) -> str:
         return ""
 
 
-def _git_revision() -> str:
-    folder = Path(__file__).resolve().parent
+def git_revision(folder: Path) -> str:
+    """Full hash of the commit that is checked out around a folder; empty where git finds none."""
     if shutil.which("git", path=packages.search_path()) is None:
         return ""
     try:

@@ -135,16 +135,27 @@ def list_runs(folder: Path) -> list[RunSummary]:
 
     Damaged and unreadable runs are listed as such.
     """
+    runs = [run for path in _inside(folder) if (run := _summary(path)) is not None]
+    return sorted(runs, key=lambda run: (run.created_unix_ns, run.folder.name), reverse=True)
+
+
+def list_folders(folder: Path) -> list[Path]:
+    """Folders of all runs in a folder of runs, by name, without a look at what is in them.
+
+    Errors: UsageError where `folder` is no folder; RefusedError where it may not be read.
+    """
+    return [path for path in _inside(folder) if (path / MANIFEST).is_file()]
+
+
+def _inside(folder: Path) -> list[Path]:
     try:
-        inside = sorted(folder.iterdir()) if exists(folder) else []
+        return sorted(folder.iterdir()) if exists(folder) else []
     except NotADirectoryError:
         raise UsageError(
             f"{folder} is no folder", remedy="name the folder that has the runs"
         ) from None
     except OSError as reason:
         raise refused(reason, folder, "read", remedy="name another folder") from None
-    runs = [run for path in inside if (run := _summary(path)) is not None]
-    return sorted(runs, key=lambda run: (run.created_unix_ns, run.folder.name), reverse=True)
 
 
 def read_manifest(folder: Path) -> Manifest:

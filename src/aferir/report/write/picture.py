@@ -35,21 +35,22 @@ def write_picture(path: Path, svg: str, *, title: str, caption: str) -> None:
     write_durably(path, text.encode())
 
 
-def _style(name: str) -> str:
+def style(name: str) -> str:
+    """One of the report's style sheets: `colours.css` or `page.css`."""
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 def _alone(svg: str) -> str:
     """The SVG with the page's colours in a style element."""
     own = ":root { background: var(--surface); font-family: system-ui, sans-serif; }"
-    style = f"{_style('colours.css')}{own}"
-    return re.sub(r">", lambda _: f">\n<style>\n{style}\n</style>", svg, count=1) + "\n"
+    rules = f"{style('colours.css')}{own}"
+    return re.sub(r">", lambda _: f">\n<style>\n{rules}\n</style>", svg, count=1) + "\n"
 
 
 def _page(svg: str, title: str, caption: str) -> str:
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width">\n<title>{escape(title)}</title>\n'
-        f"<style>\n{_style('colours.css')}{_style('page.css')}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
+        f"<style>\n{style('colours.css')}{style('page.css')}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
         f'<p class="note">{escape(caption)}</p>\n<figure>{svg}</figure>\n</body>\n</html>\n'
     )

@@ -1,0 +1,1 @@
+"""Judge the change points of `aferir history` on simulated series of runs."""
