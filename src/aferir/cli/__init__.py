@@ -35,6 +35,7 @@ from aferir.cli import (
     report,
     run,
     schema,
+    serve,
     streams,
 )
 from aferir.cli.verbs import add_verbs
@@ -59,6 +60,7 @@ VERBS: tuple[ModuleType, ...] = (
     compare,
     evaluate,
     history,
+    serve,
     list_,
     clean,
     schema,
