@@ -180,11 +180,13 @@ def _pages(driver: Any, parameters: Mapping[str, str]) -> Iterator[Node]:
 
 
 def _image(driver: Any, wanted: str) -> NodeImage:
-    """An image of this account by name or ID, or another one by ID."""
-    if wanted.startswith(("ami-", "emi-")):
-        found: NodeImage = driver.get_image(wanted)
-        return found
-    images: list[NodeImage] = driver.list_images(ex_owner="self")
+    """An image of this account by name or ID, or another one by ID.
+
+    Errors: UsageError if there is none; the library's `get_image` has an IndexError for it.
+    """
+    by_id = wanted.startswith(("ami-", "emi-"))
+    asked = {"ex_image_ids": [wanted]} if by_id else {"ex_owner": "self"}
+    images: list[NodeImage] = driver.list_images(**asked)
     return chosen("image", wanted, images)
 
 
