@@ -8,6 +8,7 @@ switch.
 
 from __future__ import annotations
 
+import ipaddress
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +30,11 @@ from aferir.model.plan import EnvironmentSpec
 
 PROVIDER = "simulated"
 CLIENTS_ADDRESS = "10.77.0.1"
-MOST_HOSTS, MOST_PER_HOST = 64, 64
+MOST_HOSTS, MOST_PER_HOST = 64, 320
+"""Largest numbers of hosts, and of instances of one: Dutra 2015, Table 5.2, had 320."""
+_FIRST_ADDRESS = ipaddress.IPv4Address("10.77.0.0")
+_PLACES = 512
+"""Addresses of one host, a power of two above its instances: 64 hosts have half of the /16."""
 _LIMIT_S = 60.0
 _CLOCK = "time.perf_counter of this process"
 _UPLINK, _PORT = "uplink", "node"
@@ -194,7 +199,7 @@ class SimulatedCloud:
         """TiI without the service's start: boot the instance; it is released again on failure."""
         layout, port = self.layout, f"{_PORT}{place}"
         # Derived from the place, as the address is, so that ARP entries stay valid.
-        hardware = f"52:54:4d:00:{host.number:02x}:{place:02x}"
+        hardware = f"52:54:4d:{host.number:02x}:{place >> 8:02x}:{place & 255:02x}"
         spec = EnvironmentSpec(
             name=name,
             kind=layout.technology,
@@ -216,7 +221,7 @@ class SimulatedCloud:
 
 def address_of(host: int, place: int) -> str:
     """Address of an instance; place 0 is the host itself."""
-    return f"10.77.{host}.{place + 1}"
+    return str(_FIRST_ADDRESS + host * _PLACES + place + 1)
 
 
 def check(technology: Technology) -> list[Finding]:

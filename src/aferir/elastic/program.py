@@ -77,7 +77,7 @@ class HostsParameters(VideoParameters, frozen=True, kw_only=True):
     hosts: (
         Annotated[int, whole("that instances are on; capacity: always 1", 1, 64, unset="2")] | None
     ) = None
-    per_host: Annotated[int, whole("instances a host takes", 1, 64, unset="4")] | None = None
+    per_host: Annotated[int, whole("instances a host takes", 1, 320, unset="4")] | None = None
     rate_mbit: Annotated[
         float, number("uplink of a host; 0: as fast as it can", 0.0, 1e6, unit="Mbit/s")
     ] = 0.0
@@ -111,7 +111,7 @@ class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
     """Parameters of the search for the streams that a host sustains."""
 
     startup: _Startup = 1.0
-    instances: Annotated[int, whole("that share the streams; 0: the host itself", 0, 64)] = 0
+    instances: Annotated[int, whole("that share the streams; 0: the host itself", 0, 320)] = 0
     resolution: Annotated[float, number("of what is found, as a share", 0.005, 0.5)] = 0.05
     profile: Annotated[bool, told("CPU time by program and symbol, by perf")] = False
 

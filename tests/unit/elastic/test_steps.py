@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.clouds.base import Phase, PhaseName
-from aferir.clouds.simulated import Host, Layout, address_of, commands
+from aferir.clouds.simulated import CLIENTS_ADDRESS, Host, Layout, address_of, commands
 from aferir.elastic import measured
 from aferir.elastic.allocation import doubts
 from aferir.elastic.capacity import Trial, pace, search
@@ -144,7 +144,10 @@ def test_simulated_hosts_never_show_on_this_machine() -> None:
     for command in commands("clients", hosts, 1e8):
         told = command[:2] + [word for word in command if word in ("-n", "netns")]
         assert "-n" in told or "netns" in told, command
-    assert len({address_of(h, p) for h in range(1, 65) for p in range(65)}) == 64 * 65
+    found = {address_of(host, place) for host in range(1, 65) for place in range(321)}
+    assert len(found) == 64 * 321
+    assert CLIENTS_ADDRESS not in found
+    assert all(one.startswith("10.77.") for one in found)
 
 
 @pytest.mark.parametrize(
