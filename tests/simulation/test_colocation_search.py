@@ -52,7 +52,7 @@ def test_candidates_are_within_their_ranges_and_the_defaults_come_first(
     for one in found:
         assert parameters(msgspec.to_builtins(one)) == one
         changed = {name for name in ranges() if getattr(one, name) != getattr(DEFAULT, name)}
-        assert changed <= {*names, "calm"}
+        assert changed <= {*names, "near"}
 
 
 def test_every_range_of_a_candidate_is_looked_at_all_over() -> None:
@@ -102,11 +102,11 @@ def test_who_keeps_the_service_level_more_often_is_better_with_less_batch_work()
 
 
 def test_a_trial_is_a_run_of_the_policy_with_its_parameters() -> None:
-    rare = Parameters(shrink=0.0, caution=0.3, calm=0.2)
+    rare = Parameters(shrink=0.0, caution=0.3, near=0.2)
     near = Load(steps=((0.0, 0.6),))
     late = msgspec.structs.replace(SHORT, load=near, sla=Sla(0.95, 0.05), duration_s=8.0)
     ran = search.carried_out(Trial(late, rare, 5))
-    outcome = trial.run(late, make("aferir", {"shrink": 0.0, "caution": 0.3, "calm": 0.2}), 5)
+    outcome = trial.run(late, make("aferir", {"shrink": 0.0, "caution": 0.3, "near": 0.2}), 5)
     assert ran.batch_share == outcome.batch_share
     assert ran.batch_share != search.carried_out(Trial(late, DEFAULT, 5)).batch_share
 
@@ -124,8 +124,8 @@ def test_steps_are_part_of_what_a_policy_has_to_stand() -> None:
     [
         ({"shrink": 1.5}, r"\.shrink"),
         ({"shrnk": 0.5}, "shrnk"),
-        ({"calm": 0.9, "caution": 0.5}, "not above caution"),
-        ({"nice": 5}, r"\.nice"),
+        ({"near": 0.7, "caution": 0.5}, "not above caution"),
+        ({"hold_s": 0}, r"\.hold_s"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(given: dict[str, float], said: str) -> None:

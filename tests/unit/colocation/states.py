@@ -36,9 +36,10 @@ def state(**given: Any) -> State:
 
 
 class Step(Settings, frozen=True, kw_only=True):
-    """Settings of one decision, and the memory that the policy returned with them."""
+    """Settings of one decision, its time, and the memory that the policy returned with them."""
 
     memory: Any
+    time_s: float = 0.0
 
 
 def step(policy: Policy[Any], seen: State) -> Step:
@@ -46,13 +47,25 @@ def step(policy: Policy[Any], seen: State) -> Step:
     memory = seen.now.memory if isinstance(seen.now, Step) else policy.begin
     settings, memory = policy.decide(seen, memory)
     fields = {name: getattr(settings, name) for name in Settings.__struct_fields__}
-    return Step(**fields, memory=memory)
+    return Step(**fields, memory=memory, time_s=seen.time_s)
 
 
-def live(policy: Policy[Any], seconds: float, first: Settings | None = None, **given: Any) -> Step:
-    """Return the last decision after so many seconds in which only the time changes."""
-    now = first or Settings()
+def lived(
+    policy: Policy[Any], seconds: float, first: Step | None = None, **given: Any
+) -> list[Step]:
+    """Return all decisions of so many seconds in which only the time changes.
+
+    It begins at 100 s, or a control period after `first`.
+    """
+    now: Settings = first or Settings()
+    begins_s = first.time_s + 0.1 if first else 100.0
+    made = []
     for turn in range(round(seconds * 10)):
-        now = step(policy, state(**{**given, "time_s": 100 + turn / 10, "now": now}))
-    assert isinstance(now, Step)
-    return now
+        now = step(policy, state(**{**given, "time_s": begins_s + turn / 10, "now": now}))
+        made.append(now)
+    return made
+
+
+def live(policy: Policy[Any], seconds: float, first: Step | None = None, **given: Any) -> Step:
+    """Return the last of those decisions."""
+    return lived(policy, seconds, first, **given)[-1]

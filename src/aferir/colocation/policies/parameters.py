@@ -1,11 +1,12 @@
-"""Parameters of the policy `aferir`, each with the range of sensible values.
+"""Parameters of the policy `aferir`: all of its constants, each with a range of sensible values.
 
-The defaults were found by search in simulated time; see docs/reference/colocation-policies.md.
+Everything else follows from them, the SLA, the control period and the number of CPUs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
@@ -13,85 +14,122 @@ from msgspec import Meta
 
 from aferir.errors import UsageError
 
+GONE: Mapping[str, str] = MappingProxyType(
+    {
+        "calm": "it follows from caution",
+        "lower": "it follows from shrink",
+        "lower_every_s": "it follows from patience_s",
+        "raise_per_s": "it follows from grow_per_s, patience_s and hold_s",
+        "settle_s": "it follows from the control period and the latency window",
+        "period": "it follows from near",
+        "throttled": "it follows from near",
+        "least_runtime_s": "it is a tick of the kernel",
+        "competition": "company counts for both",
+        "nice": "it is 0, as the batch yields without it",
+        "helps": "it is caution",
+        "nearly_whole": "it follows from headroom",
+        "innocence_s": "it follows from hold_s and patience_s",
+    }
+)
+"""Parameters of earlier versions that have no effect now, and what decides instead."""
+
 
 class Parameters(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     """Parameters of the policy `aferir`; shares are between 0 and 1, times in seconds."""
 
+    near: Annotated[float, Meta(ge=0.05, le=0.9)] = 0.4
+    """Quantile divided by the SLA's bound, above which the batch loses every advantage that costs
+    the service latency. Below half of it, the batch may gain one."""
     caution: Annotated[float, Meta(ge=0.3, le=1.0)] = 0.87
-    """Smoothed quantile (10 s) divided by the SLA's bound, above which the batch's CPU cap is
-    lowered."""
-    calm: Annotated[float, Meta(ge=0.2, le=1.0)] = 0.77
-    """Smoothed quantile divided by the SLA's bound, below which the batch's CPU cap is raised.
-    Between `calm` and `caution` the cap does not change (hysteresis)."""
+    """Quantile divided by the SLA's bound and smoothed over `hold_s`, above which the service
+    counts as late."""
     shrink: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.5
     """Factor applied to the batch's measured use, at once, when the SLA is certainly violated."""
-    lower: Annotated[float, Meta(ge=0.2, le=0.98)] = 0.8
-    """Factor applied to the batch's CPU cap each time it is lowered."""
-    lower_every_s: Annotated[float, Meta(ge=0.3, le=30.0)] = 3.0
-    least_share: Annotated[float, Meta(ge=0.02, le=0.5)] = 0.1
-    """Smallest share of the machine that the batch runs with; below it the batch is suspended."""
     grow_per_s: Annotated[float, Meta(ge=0.01, le=5.0)] = 0.2
-    """Growth of the batch's share up to its CPU cap, in shares of the machine per second."""
-    raise_per_s: Annotated[float, Meta(ge=0.001, le=1.0)] = 0.02
-    """Growth of the batch's CPU cap, in shares of the machine per second."""
-    settle_s: Annotated[float, Meta(ge=0.1, le=5.0)] = 0.4
-    """Least time in seconds between two cuts of the batch's share. It is longer while the latency
-    window still holds answers from before the cut."""
+    """Growth of the batch's share after a cut, in shares of the machine per second."""
+    least_share: Annotated[float, Meta(ge=0.02, le=0.5)] = 0.08
+    """Share of a CPU, or of the machine, that counts as nothing: a batch limited to less is
+    suspended, and others that use less are the system's own housekeeping."""
     patience_s: Annotated[float, Meta(ge=0.2, le=10.0)] = 1.0
-    """Seconds after a cut until the batch's share may grow again."""
-    nice: Annotated[int, Meta(ge=-20, le=0)] = -5
-    """Nice value of service threads without a reservation. At -5 they have three times the normal
-    weight, and other processes still respond within milliseconds."""
-    period: Annotated[float, Meta(ge=0.01, le=0.25)] = 0.1
-    """Period of reservations divided by the SLA's bound; up to 0.25 if many threads share the
-    CPUs."""
-    least_runtime_s: Annotated[float, Meta(ge=0.0005, le=0.02)] = 0.004
-    """Least runtime of a reservation in seconds. 4 ms is a tick of a kernel with HZ = 250: a
-    shorter budget is overrun before the kernel notices."""
+    """Seconds after a change until its effect is judged."""
+    hold_s: Annotated[float, Meta(ge=1.0, le=120.0)] = 10.0
+    """Seconds for which a protection stays after its cause was last seen, and for which a mode
+    that did harm is barred at first."""
     company: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.33
-    """CPUs used by other processes, divided by the share of the machine that the service leaves,
-    above which the batch yields to them and the service outranks them only at its SLA. The default
-    is below 0.5, which is what a batch of normal weight would leave them of one CPU."""
-    competition: Annotated[float, Meta(ge=0.01, le=1.0)] = 0.35
-    """Share of the machine used by other processes above which critical threads get
-    reservations."""
+    """CPUs used by other processes, divided by what the service leaves of the machine, above which
+    they are company; divided by the whole machine, above which they compete. Below 0.5, which is
+    what a batch of normal weight would leave them of one CPU."""
+    headroom: Annotated[float, Meta(ge=0.05, le=0.5)] = 0.3
+    """Share of CPUs, or of a thread pool, that must be free before the batch gains an advantage;
+    while it has one, half of that."""
+    responsive_s: Annotated[float, Meta(ge=0.004, le=0.1)] = 0.025
+    """Longest time in seconds for which an interactive user may be kept from a CPU."""
+    stretch: Annotated[float, Meta(ge=4.0, le=64.0)] = 16.0
+    """Longest time for which all CPUs are busy with requests, divided by the mean: the longest
+    answers of a shell beside SCHED_FIFO were 13 to 26 times the mean."""
     batch_share: Annotated[float, Meta(ge=0.0, le=100.0)] | None = None
     """Weight of the whole batch beside other processes while latency is far below the SLA, as a
     multiple of a normal process's weight. 0: the batch yields to everything. If unset, it is 1
-    beside other processes that use more than `competition`."""
-    nearly_whole: Annotated[float, Meta(ge=0.4, le=0.95)] = 0.7
-    """Share of a CPU from which on reservations are useful even if no other process competes."""
-    throttled: Annotated[float, Meta(ge=0.01, le=0.5)] = 0.1
-    """Longest time, divided by the SLA's bound, for which a thread with a nearly whole CPU is
-    throttled (T - Q). Budgets are charged at ticks, so a short one would be overrun and then
-    deducted."""
-    hold_s: Annotated[float, Meta(ge=1.0, le=120.0)] = 10.0
-    """Seconds for which reservations stay after their cause was last seen."""
-    helps: Annotated[float, Meta(ge=0.3, le=1.0)] = 0.85
-    """Shrinking the batch counts as effective if it lowers the quantile to less than this part."""
-    innocence_s: Annotated[float, Meta(ge=1.0, le=3600.0)] = 60.0
-    """Seconds for which the batch is left unlimited after shrinking it has proved ineffective."""
+    beside other processes that compete."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError if `calm` is above `caution`."""
-        if self.calm > self.caution:
-            raise ValueError(f"calm ({self.calm:g}) is not above caution ({self.caution:g})")
+        """Raises ValueError if `near` is above `caution`."""
+        if self.near > self.caution:
+            raise ValueError(f"near ({self.near:g}) is not above caution ({self.caution:g})")
+
+    @property
+    def far(self) -> float:
+        """Quantile divided by the bound, below which the batch may gain an advantage."""
+        return self.near / 2
+
+    @property
+    def calm(self) -> float:
+        """Quantile divided by the bound, below which a lowered share may rise.
+
+        It is as far below `caution` as the SLA is above it.
+        """
+        return 2 * self.caution - 1
+
+    @property
+    def free(self) -> float:
+        """Used share of CPUs or of a pool, below which the batch may gain an advantage."""
+        return 1 - self.headroom
+
+    @property
+    def full(self) -> float:
+        """Used share of CPUs or of a pool, above which the batch loses an advantage."""
+        return 1 - self.headroom / 2
+
+    @property
+    def longest_bar_s(self) -> float:
+        """Longest time in seconds for which a mode is barred.
+
+        It takes `patience_s` to see harm, so harm then takes up a part of (patience/hold)^2 of the
+        time, 1 % by default.
+        """
+        return self.hold_s**2 / self.patience_s
 
 
 def parameters(given: Mapping[str, object]) -> Parameters:
-    """Parameters from their names and values.
+    """Parameters from their names and values; those of `GONE` are left out.
 
     Errors: UsageError if a name is unknown or a value out of range.
     """
+    kept = {name: value for name, value in given.items() if name not in GONE}
     try:
-        return msgspec.convert(given, Parameters)
+        return msgspec.convert(kept, Parameters)
     except (msgspec.ValidationError, ValueError) as error:
         raise UsageError(
             f"parameters of the policy aferir: {error}",
             remedy="see docs/reference/colocation-policies.md#parameters",
         ) from None
+
+
+def gone(given: Mapping[str, object]) -> list[str]:
+    """Sentences about the given parameters that have no effect any more."""
+    return [f"the parameter {name} has no effect: {GONE[name]}" for name in given if name in GONE]
 
 
 def ranges() -> dict[str, tuple[float, float]]:

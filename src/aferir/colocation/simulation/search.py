@@ -22,10 +22,16 @@ from aferir.colocation.simulation.trial import Scenario
 from aferir.statistics.ratio import Ratio, paired_ratio
 
 SEARCHED = (
-    *("caution", "calm", "shrink", "lower", "grow_per_s", "raise_per_s", "patience_s"),
-    *("period", "throttled"),
+    "near",
+    "caution",
+    "shrink",
+    "grow_per_s",
+    "least_share",
+    "patience_s",
+    "hold_s",
+    "headroom",
 )
-"""Parameters with the largest effects in the model, which has no cost of nice values and ticks."""
+"""Parameters with the largest effects in the model, in which other processes are not served."""
 _WIDE = 10.0
 """Ratio of a range's ends above which the range is searched logarithmically."""
 _KEPT = 4
@@ -198,12 +204,12 @@ def _found(last: Parameters, beside: tuple[Compared, ...]) -> Found:
 def _made(
     names: Sequence[str], point: Sequence[float], known: Mapping[str, tuple[float, float]]
 ) -> Parameters:
-    """The parameters at a point in the unit cube; `calm` is limited to `caution`."""
+    """The parameters at a point in the unit cube; `near` is limited to `caution`."""
     values = {
         name: float(f"{_scaled(x, *known[name]):.3g}") for name, x in zip(names, point, strict=True)
     }
-    both = {"caution": Parameters().caution, "calm": Parameters().calm} | values
-    return parameters(values | {"calm": min(both["calm"], both["caution"])})
+    both = {"caution": Parameters().caution, "near": Parameters().near} | values
+    return parameters(values | {"near": min(both["near"], both["caution"])})
 
 
 def _scaled(x: float, least: float, most: float) -> float:

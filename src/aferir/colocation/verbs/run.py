@@ -75,6 +75,7 @@ def execute(options: argparse.Namespace) -> int:
     """Run until the batch program or the service ends, or a signal arrives; the exit code."""
     from aferir.colocation import controller, place, privileges, service
     from aferir.colocation.policies import POLICIES, make
+    from aferir.colocation.policies.parameters import gone
     from aferir.config import colocation
     from aferir.linux import cgroup
 
@@ -83,7 +84,10 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     wanted = _merged(options)
     job = colocation.job(wanted, batch_output=2 if options.json else 1)
-    policy = make(wanted.policy, colocation.parameters(wanted))
+    given = colocation.parameters(wanted)
+    policy = make(wanted.policy, given)
+    for sentence in gone(given):
+        print(f"aferir: {sentence}", file=sys.stderr)
     if options.check:
         pids = service.check(job.service)
         where = place.beside(job.service, pids, cgroup.layout())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import msgspec
 import pytest
@@ -11,15 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.colocation.policies import POLICIES
-from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.policies.edfcoaloc import edfcoaloc, rule
-from aferir.colocation.policies.judging import judge
 from aferir.colocation.policies.koordinator import koordinator
-from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.policies.pid import pid
 from aferir.colocation.policies.reservation import Reservation, plan, shares
 from aferir.colocation.settings import (
-    Batch,
     Latency,
     Schedule,
     Settings,
@@ -27,7 +22,7 @@ from aferir.colocation.settings import (
     State,
     ThreadUse,
 )
-from tests.unit.colocation.states import SLA, latency, live, state, step
+from tests.unit.colocation.states import latency, live, state, step
 
 # The published rule
 
@@ -120,153 +115,6 @@ def test_the_static_split_of_one_processor_leaves_it_to_the_service() -> None:
     assert step(POLICIES["cpuset"](), state(cores=3)).batch.cpus == (2,)
 
 
-# Our own
-
-
-def test_as_long_as_nobody_competes_the_batch_only_gives_way() -> None:
-    made = live(aferir(), 30)
-    assert made.threads == {}
-    assert made.batch == Batch(policy="idle", idle=True)
-
-
-def test_threads_that_have_a_processor_each_are_reserved_though_nobody_competes() -> None:
-    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.3) for tid in (1, 2))
-    made = live(aferir(), 30, threads=threads)
-    assert {one.runtime_s / one.period_s > 0.8 for one in made.threads.values()} == {True}
-    assert max(one.period_s for one in made.threads.values()) <= SLA.bound_s / 4
-    # They come first without it, so it need not give way to everybody else as well.
-    assert made.batch == Batch()
-    near = live(aferir(), 30, first=made, threads=threads, latency=latency(0.19))
-    assert near.batch.idle
-    # Where the SLA is broken all the same, what can throttle a thread is left for a while.
-    broken = live(aferir(), 4, first=made, threads=threads, latency=latency(0.3))
-    assert broken.threads == {}
-    assert live(aferir(), 20, first=broken, threads=threads).threads == {}
-    assert live(aferir(), 60, first=broken, threads=threads).threads
-
-
-@pytest.mark.parametrize(("bound_s", "period_s"), [(0.01, 0.0045), (0.1, 0.025), (1.0, 0.025)])
-def test_whoever_else_works_waits_for_25_ms_at_most_however_far_the_sla_is(
-    bound_s: float, period_s: float
-) -> None:
-    threads = tuple(ThreadUse(tid=tid, name="nginx", cpus=0.3) for tid in (1, 2))
-    sla = Sla(quantile=0.95, bound_s=bound_s)
-    made = live(aferir(), 30, threads=threads, sla=sla, latency=latency(0.1 * bound_s)).threads
-    assert [one.period_s for one in made.values()] == pytest.approx([period_s] * 2, rel=0.02)
-
-
-def test_where_others_compete_all_threads_are_reserved_within_what_is_admitted() -> None:
-    crowded: dict[str, Any] = {"service_cpus": 0.5, "batch_cpus": 0.5, "idle_cpus": 0.0}
-    made = live(aferir(), 10, **crowded)
-    assert set(made.threads) == {1, 2, 3, 4}
-    assert sum(one.runtime_s / one.period_s for one in made.threads.values()) <= 1.8
-    for one in made.threads.values():
-        assert one.period_s <= SLA.bound_s / 4
-    # They stay for a while when the others go, and go then.
-    after = live(aferir(), 8, first=made)
-    assert after.threads
-    assert live(aferir(), 30, first=made).threads == {}
-
-
-def test_a_thread_that_does_nothing_takes_no_room_from_those_that_serve() -> None:
-    threads = tuple(
-        ThreadUse(tid=tid, name="nginx", cpus=cpus) for tid, cpus in ((1, 0.0), (2, 0.3), (3, 0.2))
-    )
-    crowded: dict[str, Any] = {"service_cpus": 0.5, "batch_cpus": 0.5, "idle_cpus": 0.0}
-    made = live(aferir(), 10, threads=threads, **crowded).threads
-    shares = {tid: one.runtime_s / one.period_s for tid, one in made.items()}
-    assert 0 < shares[1] < 0.05
-    assert shares[2] == shares[3] > 0.8
-    assert made[2].period_s - made[2].runtime_s <= 0.1 * SLA.bound_s
-
-
-def test_nothing_is_reserved_without_the_privilege_or_for_too_many_threads() -> None:
-    crowded: dict[str, Any] = {"service_cpus": 0.5, "batch_cpus": 0.5, "idle_cpus": 0.0}
-    unprivileged = live(aferir(), 10, **crowded, reservable_cpus=0.0)
-    assert unprivileged.threads == {}
-    assert unprivileged.service == Schedule(nice=-20)
-    broken = live(aferir(), 10, **crowded, reservable_cpus=0.0, latency=latency(0.5))
-    assert broken.service == Schedule(policy="fifo", priority=1)  # all that is left to do
-    many = tuple(ThreadUse(tid=tid, name="t", cpus=0.01) for tid in range(100))
-    assert live(aferir(), 10, **crowded, threads=many).threads == {}
-
-
-def test_a_broken_sla_shrinks_the_batch_by_half_of_its_use_within_a_second() -> None:
-    made = live(aferir(), 1.5, latency=latency(0.3))
-    quota = made.batch.quota_cpus
-    assert made.batch.suspended or (quota is not None and quota <= 0.7)
-
-
-def test_a_batch_that_is_far_too_much_is_suspended_at_once() -> None:
-    assert live(aferir(), 0.1, latency=latency(1.0)).batch.suspended
-
-
-def test_a_shrunk_batch_grows_again_slowly() -> None:
-    shrunk = live(aferir(), 1.0, latency=latency(1.0))
-    assert shrunk.batch.suspended
-    soon = live(aferir(), 2.5, first=shrunk, latency=latency(0.02))
-    assert soon.batch.quota_cpus is not None
-    assert soon.batch.quota_cpus <= 1.2
-    assert live(aferir(), 60, first=shrunk, latency=latency(0.02)).batch.quota_cpus is None
-
-
-def test_a_quantile_that_stays_near_the_sla_lowers_the_batch_step_by_step() -> None:
-    made = live(aferir(), 5, latency=latency(0.19))
-    assert made.batch.quota_cpus == pytest.approx(0.8)
-
-
-def test_a_quantile_between_the_thresholds_changes_nothing() -> None:
-    lowered = live(aferir(), 5, latency=latency(0.19))
-    made = live(aferir(), 20, first=lowered, latency=latency(0.17))
-    assert live(aferir(), 30, first=made, latency=latency(0.17)).batch == made.batch
-    assert made.batch.quota_cpus is not None
-
-
-def test_a_batch_whose_absence_does_not_help_is_left_whole() -> None:
-    """The service breaks its SLA whatever is done."""
-    decide, now, whole = aferir(), Settings(), 0
-    for turn in range(1200):
-        now = step(
-            decide,
-            state(
-                time_s=turn / 10,
-                latency=latency(0.21, spread=0.04),
-                batch_cpus=0.0 if now.batch.suspended else now.batch.quota_cpus or 1.4,
-                now=now,
-            ),
-        )
-        whole += now.batch.quota_cpus is None and not now.batch.suspended
-    assert whole > 600
-
-
-def test_a_service_that_works_and_answers_nothing_makes_the_batch_yield() -> None:
-    hung: dict[str, Any] = {
-        "latency": None,
-        "silent_s": 5.0,
-        "rate": 0.0,
-        "service_cpus": 1.0,
-        "batch_cpus": 0.9,
-    }
-    assert judge(state(**hung)) == "danger"
-    assert live(aferir(), 5, **hung).batch.suspended
-
-
-def test_a_service_that_has_nothing_to_do_leaves_the_machine_to_the_batch() -> None:
-    asleep: dict[str, Any] = {
-        "latency": None,
-        "silent_s": 50.0,
-        "rate": 0.0,
-        "service_cpus": 0.0,
-        "idle_cpus": 0.6,
-    }
-    assert live(aferir(), 5, **asleep).batch == Batch(policy="idle", idle=True)
-
-
-def test_an_interval_that_reaches_below_the_bound_is_no_certain_breach() -> None:
-    assert judge(state(latency=latency(0.21, spread=0.3))) == "hold"
-    assert judge(state(latency=latency(0.21, spread=0.01))) == "danger"
-
-
 # All of them
 
 FINITE = st.floats(min_value=0, max_value=1e4)
@@ -327,7 +175,3 @@ def check(settings: Settings, cores: int) -> None:
     batch = settings.batch
     assert set(batch.cpus) <= set(range(cores))
     assert batch.quota_cpus is None or 0.01 <= batch.quota_cpus <= cores
-
-
-def test_parameters_are_values() -> None:
-    assert step(aferir(Parameters(nice=0)), state()).service == Schedule(nice=0)

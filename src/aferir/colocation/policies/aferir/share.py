@@ -1,0 +1,122 @@
+"""The batch's share of the machine: cut at once, grown slowly, and only if cutting helps.
+
+Multiplicative decrease and additive increase (Chiu and Jain 1989). Two cuts are never closer than
+the time in which the first shows in the latency window. If the service is as late with a cut batch
+as with a whole one, the batch is not the cause, and is left whole for a while.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from aferir.colocation.policies.aferir.signals import Signals
+from aferir.colocation.policies.parameters import Parameters
+from aferir.colocation.settings import State
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """Quantile (divided by the bound) and use of a whole batch; the quantile with a cut one."""
+
+    whole: float
+    use: float
+    seconds: float = 0.0
+    total: float = 0.0
+    """Integral of the quantile over those seconds with a cut batch."""
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """The batch's share of the machine (1: no limit, 0: suspended), and how it came about."""
+
+    share: float = 1.0
+    ceiling: float = 1.0
+    """Limit of growth after latency that stayed near the SLA."""
+    cut_s: float = -math.inf
+    changed_s: float = -math.inf
+    why: str = ""
+    trial: Trial | None = None
+    innocent_until_s: float = -math.inf
+    innocent_cpus: float = 0.0
+    """CPUs of the service when cutting had proved useless."""
+
+
+def settling_s(state: State, signals: Signals, chosen: Parameters) -> float:
+    """Seconds after a change until the latency window holds only later answers.
+
+    It is the age of the window, at least four control periods (two of the window, one to measure
+    and one to apply; half of one is left for jitter), and at most `patience_s`.
+    """
+    window_s = state.latency.n / state.rate if state.latency and state.rate > 0 else 0.0
+    return min(max(3.5 * signals.past_s, window_s), chosen.patience_s)
+
+
+def control(
+    state: State, signals: Signals, chosen: Parameters, before: Share, *, quiet_s: float
+) -> Share:
+    """Return the next share. `quiet_s`: seconds since anything was taken from the batch."""
+    now_s = signals.time_s
+    settled = quiet_s >= settling_s(state, signals, chosen)
+    tried = _tried(state, signals, chosen, before) if settled else before
+    if now_s < tried.innocent_until_s:
+        return tried
+    used = max(state.batch_cpus / state.cores, chosen.least_share)
+    if signals.verdict == "danger":
+        share = chosen.shrink * min(used, tried.share)
+        hopeless = state.latency and chosen.shrink * state.latency.low_s > state.sla.bound_s
+        share = 0.0 if hopeless or share < chosen.least_share else share
+        cut = msgspec.structs.replace(tried, share=share, why="the SLA was violated")
+        return _noted(cut, tried, signals, used) if settled else tried
+    if min(signals.ratio, signals.quantile) > chosen.caution:
+        share = max((1 + chosen.shrink) / 2 * min(used, tried.share), chosen.least_share)
+        cut = msgspec.structs.replace(tried, share=share, ceiling=share, why="the SLA stayed near")
+        return _noted(cut, tried, signals, used) if quiet_s >= 3 * chosen.patience_s else tried
+    return _grown(signals, chosen, tried)
+
+
+def _noted(cut: Share, before: Share, signals: Signals, use: float) -> Share:
+    """Return the cut with its time and the beginning of its trial, if it takes anything."""
+    if cut.share >= before.share:
+        return before
+    now_s, trial = signals.time_s, Trial(whole=min(signals.quantile, 2.0), use=use)
+    trial = before.trial or trial
+    return msgspec.structs.replace(cut, cut_s=now_s, changed_s=now_s, trial=trial)
+
+
+def _grown(signals: Signals, chosen: Parameters, before: Share) -> Share:
+    """Grow to the ceiling, and the ceiling itself more slowly, while the SLA is met."""
+    share, ceiling = before.share, before.ceiling
+    if signals.quantile < chosen.calm:
+        slowly = chosen.grow_per_s * chosen.patience_s / chosen.hold_s
+        ceiling = min(1.0, ceiling + slowly * signals.past_s)
+    if signals.verdict == "calm" and signals.time_s - before.cut_s >= chosen.patience_s:
+        grown = max(share, chosen.least_share) + chosen.grow_per_s * signals.past_s
+        share = max(share, min(ceiling, grown))
+    if share < 1 or before.share >= 1:
+        return msgspec.structs.replace(before, share=share, ceiling=ceiling)
+    return Share(cut_s=before.cut_s, changed_s=signals.time_s, why="the SLA was met again")
+
+
+def _tried(state: State, signals: Signals, chosen: Parameters, before: Share) -> Share:
+    """Judge whether cutting lowers the quantile, and leave the batch whole if it does not."""
+    trial = before.trial
+    if signals.time_s < before.innocent_until_s:
+        more = state.service_cpus > before.innocent_cpus + chosen.headroom * state.cores
+        return Share(cut_s=before.cut_s) if more else before
+    if not trial or not state.latency or before.share > chosen.shrink * trial.use + 1e-9:
+        return before
+    seconds = trial.seconds + signals.past_s
+    total = trial.total + signals.past_s * min(signals.quantile, 2.0)
+    helps = total < chosen.caution * trial.whole * seconds or signals.verdict == "calm"
+    if seconds < 3 * chosen.patience_s or helps:
+        begun = seconds < 3 * chosen.patience_s
+        now = (seconds, total) if begun else (0.0, 0.0)
+        trial = msgspec.structs.replace(trial, seconds=now[0], total=now[1])
+        return msgspec.structs.replace(before, trial=trial)
+    return Share(
+        cut_s=before.cut_s,
+        changed_s=signals.time_s,
+        why="the service is as late without the batch",
+        innocent_until_s=signals.time_s + chosen.longest_bar_s,
+        innocent_cpus=state.service_cpus,
+    )

@@ -1,0 +1,128 @@
+"""What the controllers compare with their thresholds: smoothed figures, judgements and holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+import msgspec
+
+from aferir.colocation.policies.aferir.timing import Hold, smooth
+from aferir.colocation.policies.parameters import Parameters
+from aferir.colocation.settings import State
+
+Verdict = Literal["danger", "hold", "calm"]
+
+
+class Signals(msgspec.Struct, frozen=True, kw_only=True):
+    """Observations of one decision, with their history in them."""
+
+    time_s: float
+    began_s: float
+    """Time of the first decision."""
+    past_s: float = 0.0
+    """Seconds since the last decision, at most 1."""
+    verdict: Verdict = "calm"
+    quantile: float = math.inf
+    """Latency quantile divided by the SLA's bound; infinite if unknown."""
+    ratio: float = 0.0
+    """The same, smoothed; it begins at 0."""
+    late: bool = False
+    """The SLA is certainly violated, or the smoothed quantile is above `caution`."""
+    load: float = 0.0
+    """CPUs that the service uses, smoothed briefly; `used`: over the window of its rate."""
+    used: float = 0.0
+    busy: float = 0.0
+    """CPUs that the batch uses."""
+    idle: float = 0.0
+    others: float = 0.0
+    """CPUs of processes that are neither service nor batch and have no reservation."""
+    threads: Mapping[int, float] = MappingProxyType({})
+    """CPUs of each critical thread (tid)."""
+    lately: Hold = Hold()
+    """The service is, or was recently, late."""
+    company: Hold = Hold()
+    """Others use more than is the system's own."""
+    beset: Hold = Hold()
+    """Others compete for the CPUs."""
+
+
+def time_constants(chosen: Parameters) -> dict[str, float]:
+    """Time constants of everything that is smoothed, in seconds."""
+    return {
+        "load": chosen.patience_s / 4,
+        "busy": chosen.patience_s / 4,
+        "idle": chosen.patience_s,
+        "used": 2 * chosen.patience_s,
+        "others": 2 * chosen.patience_s,
+        "threads": chosen.hold_s / 2,
+        "ratio": chosen.hold_s,
+    }
+
+
+def observe(state: State, before: Signals | None, chosen: Parameters) -> Signals:
+    """Return the signals of this decision."""
+    old = before or Signals(time_s=state.time_s, began_s=state.time_s)
+    now_s, cores, over = state.time_s, state.cores, time_constants(chosen)
+    past_s = max(0.0, min(now_s - old.time_s, 1.0))
+    seen_s = now_s - old.began_s
+
+    def smoothed(name: str, last: float, value: float) -> float:
+        """The mean since the start until the time constant has passed, exponential afterwards."""
+        return smooth(last, value, past_s, min(max(seen_s, past_s), over[name]))
+
+    quantile = state.latency.quantile_s / state.sla.bound_s if state.latency else math.inf
+    ratio = smooth(old.ratio, min(quantile, 2.0) if state.latency else 0.0, past_s, over["ratio"])
+    verdict = judge(state, chosen)
+    late = verdict == "danger" or ratio > chosen.caution
+    used = smoothed("used", old.used, state.service_cpus)
+    others = smoothed("others", old.others, others_cpus(state))
+    judged = seen_s >= chosen.patience_s
+    little = max(chosen.company * (1 - used / cores), chosen.least_share * cores)
+    much = little if old.beset.active else max(little, chosen.company * cores)
+    return Signals(
+        time_s=now_s,
+        began_s=old.began_s,
+        past_s=past_s,
+        verdict=verdict,
+        quantile=quantile,
+        ratio=ratio,
+        late=late,
+        load=smoothed("load", old.load, state.service_cpus),
+        used=used,
+        busy=smoothed("busy", old.busy, state.batch_cpus),
+        idle=smoothed("idle", old.idle, state.idle_cpus),
+        others=others,
+        threads={
+            one.tid: smoothed("threads", old.threads.get(one.tid, one.cpus), one.cpus)
+            for one in state.threads
+        },
+        lately=old.lately.observe(now_s, chosen.hold_s, cause=late),
+        company=old.company.observe(now_s, chosen.hold_s, cause=judged and others > little),
+        beset=old.beset.observe(now_s, chosen.hold_s, cause=judged and others > much),
+    )
+
+
+def judge(state: State, chosen: Parameters) -> Verdict:
+    """Judge recent latency: `danger` violates the SLA for certain, `hold` may, `calm` meets it.
+
+    A violation is certain if the lower end of the quantile's 95 % interval is above the bound. A
+    service that uses CPU but has answered nothing for 5 SLA bounds is in danger as well.
+    """
+    bound_s = state.sla.bound_s
+    works = state.service_cpus > chosen.least_share
+    if state.silent_s > max(chosen.patience_s, 5 * bound_s):
+        return "danger" if works else "calm"  # the service hangs, or there are no requests
+    if state.latency is None:
+        return "hold" if works else "calm"
+    if state.latency.low_s > bound_s:
+        return "danger"
+    return "hold" if state.latency.quantile_s > bound_s else "calm"
+
+
+def others_cpus(state: State) -> float:
+    """CPUs of all but service, batch, and those whose own reservations nothing here delays."""
+    used = state.cores - state.idle_cpus - state.steal_cpus - state.others_reserved_cpus
+    return max(used - state.service_cpus - state.batch_cpus, 0.0)

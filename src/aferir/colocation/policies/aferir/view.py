@@ -1,0 +1,96 @@
+"""Modes, their history, and everything that may decide between them."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from aferir.colocation.policies.aferir.reserve import Plan
+from aferir.colocation.policies.aferir.signals import Signals
+from aferir.colocation.policies.aferir.timing import BackOff, Span, exceeds
+from aferir.colocation.policies.parameters import Parameters
+from aferir.colocation.settings import State
+
+
+class Mode(enum.Enum):
+    """Rank of service, batch and others; docs/concepts/colocation-modes.md says what each costs."""
+
+    APART = "apart"
+    WEIGHTED = "weighted"
+    SHARED = "shared"
+    CONTENDED = "contended"
+    COMPANY = "company"
+    RESERVED = "reserved"
+    FIRST = "first"
+    YIELD = "yield"
+
+
+class Track(msgspec.Struct, frozen=True):
+    """History of one mode: since when its condition holds, and its bar after harm."""
+
+    ready: Span = Span()
+    back_off: BackOff = BackOff()
+
+
+class Modes(msgspec.Struct, frozen=True, kw_only=True):
+    """The present mode, and the history of all."""
+
+    mode: Mode = Mode.YIELD
+    since_s: float = -math.inf
+    why: str = "the start"
+    own_cpus: int = 0
+    """CPUs that the batch has to itself in the mode `apart`."""
+    tracks: Mapping[Mode, Track] = MappingProxyType({})
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a condition may compare."""
+
+    state: State
+    signals: Signals
+    plan: Plan
+    chosen: Parameters
+    before: Modes
+    limited: bool
+    """The batch is limited to less than the machine, or stands behind everybody by wish."""
+    lightest: bool
+    """The batch has the lowest weight, and the latency window holds only answers since then."""
+
+    @property
+    def heavy(self) -> bool:
+        """Whether one CPU is not enough for a service of no more workers than CPUs."""
+        was = any(one.cpus for one in self.state.now.threads.values())
+        load, chosen = self.signals.load, self.chosen
+        return self.plan.whole and exceeds(load, chosen.full, chosen.free, was=was)
+
+    @property
+    def fills(self) -> float:
+        """Used part of the pool, or of the CPUs that the service could use if it is heavy."""
+        load, idle = self.signals.load, self.signals.idle
+        return load / (load + idle) if self.heavy else self.state.occupied
+
+    @property
+    def few(self) -> bool:
+        """Whether the batch is unlimited and has fewer busy threads than the machine CPUs."""
+        most = self.state.cores - 1 + self.chosen.headroom
+        return not self.limited and self.chosen.least_share < self.signals.busy < most
+
+    @property
+    def needs(self) -> int:
+        """CPUs that the batch's threads need to run all at once."""
+        return math.ceil(self.signals.busy - self.chosen.least_share)
+
+    @property
+    def over(self) -> bool:
+        """Whether the quantile is known, and not far from the SLA."""
+        return math.inf > self.signals.quantile > self.chosen.near
+
+    @property
+    def late(self) -> bool:
+        """Whether the service is late with requests that began in the present mode."""
+        judged = self.signals.time_s - self.before.since_s >= self.chosen.patience_s
+        return judged and self.signals.late

@@ -1,0 +1,55 @@
+"""The batch's weight in the fair class while it is in the mode `weighted`.
+
+A batch of fewer threads than CPUs gets more the longer a service thread waits that wakes beside it.
+The weight goes from 1 to the default of 100 by factors of 10^0.5: up while the quantile is far
+below the SLA, down by two of them when it nears the SLA or requests queue.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from aferir.colocation.policies.aferir.view import Mode, View
+
+_DOWN = 2
+"""Steps of one cut: a factor of 10."""
+_HIGHEST = 2 * _DOWN
+"""Step of the default weight of a control group, 100."""
+
+
+class Weight(msgspec.Struct, frozen=True, kw_only=True):
+    """The weight as a number of steps, and the limit that an earlier harm left."""
+
+    step: int = 0
+    changed_s: float = -math.inf
+    cut_s: float = -math.inf
+    ceiling: int = _HIGHEST
+    """Highest step until `hold_s` after the last cut."""
+
+    @property
+    def value(self) -> int:
+        """The weight of the control group (cpu.weight)."""
+        return int(10 ** (self.step / _DOWN) + 1e-9)
+
+
+def control(view: View, mode: Mode, before: Weight, settling_s: float) -> Weight:
+    """Return the next weight; it starts from the lowest unless the batch was only set apart."""
+    signals, chosen, now_s = view.signals, view.chosen, view.signals.time_s
+    if mode is not Mode.WEIGHTED:
+        step = before.step if mode is Mode.APART else 0
+        return msgspec.structs.replace(before, step=step, changed_s=now_s)
+    if view.over or signals.late or view.fills > chosen.full:
+        if before.step == 0 or now_s - before.cut_s < settling_s:
+            return before
+        gone = signals.late or signals.quantile > chosen.caution
+        step = 0 if gone else max(before.step - _DOWN, 0)
+        return Weight(step=step, changed_s=now_s, cut_s=now_s, ceiling=max(before.step - 1, 0))
+    highest = before.ceiling if now_s - before.cut_s < chosen.hold_s else _HIGHEST
+    lacks = math.ceil(signals.busy) - signals.busy > chosen.least_share
+    easy = signals.quantile < chosen.far and view.fills < chosen.free
+    waited = now_s - before.changed_s >= chosen.patience_s / 2
+    if easy and lacks and waited and before.step < highest:
+        return msgspec.structs.replace(before, step=before.step + 1, changed_s=now_s)
+    return before
