@@ -99,7 +99,7 @@ class Ec2:
 
     def find(self, name: str) -> list[str]:
         """IDs of the instances with that client token, by DescribeInstances."""
-        return list(self._tagged(name))
+        return [identity for identity, token in self._tagged(name).items() if token == name]
 
     def named(self, prefix: str) -> dict[str, str]:
         """Instances whose client tokens begin with the prefix, by DescribeInstances."""
@@ -110,13 +110,16 @@ class Ec2:
         }
 
     def _tagged(self, token: str) -> dict[str, str]:
-        """ID to client token, for a client token that may contain `*`."""
+        """ID to client token, for a client token that may contain `*`.
+
+        Instances without one are left out: a cloud that ignores the filter describes all.
+        """
         parameters = {"Filter.1.Name": "client-token", "Filter.1.Value.1": token}
         with self._drivers.driver() as driver:
             return {
-                str(node.id): str(node.extra.get("client_token") or token)
+                str(node.id): str(node.extra["client_token"])
                 for node in _pages(driver, parameters)
-                if str(node.extra.get("status")) != "terminated"
+                if str(node.extra.get("status")) != "terminated" and node.extra.get("client_token")
             }
 
     def _described(self, driver: Any, identities: Sequence[str]) -> dict[str, Node]:
