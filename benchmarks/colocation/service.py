@@ -15,9 +15,10 @@ from statistics import median
 from aferir.colocation.evaluation import settled_s
 from aferir.colocation.policies import POLICIES
 from aferir.colocation.settings import Sla
-from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, run
+from aferir.colocation.trials.arm import Arm, Batch, Setup, run
 from aferir.colocation.trials.capacity import TIMES as CAPACITY
 from aferir.colocation.trials.capacity import Tell, highest_rate
+from aferir.colocation.trials.load import Times
 from aferir.colocation.trials.service import Running
 from aferir.colocation.trials.speed import now as speed_now
 from aferir.colocation.trials.study import ALONE, Cell, serving, study

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from aferir.colocation.settings import Sla
-from aferir.colocation.trials.arm import Arm, Asked, Load
+from aferir.colocation.trials.arm import Arm
+from aferir.colocation.trials.load import Asked, Load
 from aferir.errors import UsageError
 from aferir.model.bench import Figure
 from aferir.selftest.options import BenchOptions

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.colocation.settings import Sla
-from aferir.colocation.trials.arm import Arm, Asked, Load
+from aferir.colocation.trials.arm import Arm
+from aferir.colocation.trials.load import Asked, Load
 from benchmarks.colocation import same_speed
 from benchmarks.colocation.judge import Pair
 from benchmarks.colocation.service import quantiles

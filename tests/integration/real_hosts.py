@@ -265,7 +265,7 @@ def own_kernel(lab: Lab, name: str) -> Iterator[guest.Guest]:
         process.run(["ip", "link", "set", "eth0", "promisc", "on", "arp", "off"])
     with wire:
         wanted = guest.Wanted(
-            memory_bytes=2**29,
+            memory_bytes=2**30,
             shares=(Share(Path("/"), PurePosixPath("/host")),),
             wires=(wire.fileno(),),
         )

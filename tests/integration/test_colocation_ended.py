@@ -31,7 +31,8 @@ pytestmark = [
 _ARM = """
 import sys
 from aferir.colocation.settings import Sla
-from aferir.colocation.trials.arm import Batch, Setup, Times, run
+from aferir.colocation.trials.arm import Batch, Setup, run
+from aferir.colocation.trials.load import Times
 from aferir.colocation.trials.service import Running
 service = Running(pid=int(sys.argv[1]), latency=f"json:{sys.argv[2]}#t", targets=())
 run("cpu-idle", Setup(service, Sla(), 0.0, Batch("xz", 1), Times(300.0, 300.0)))

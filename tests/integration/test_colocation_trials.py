@@ -18,7 +18,8 @@ from aferir.colocation.privileges import findings
 from aferir.colocation.program import COLOCATION
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials import programs
-from aferir.colocation.trials.arm import Arm, Batch, Setup, Times, ask, run
+from aferir.colocation.trials.arm import Arm, Batch, Setup, run
+from aferir.colocation.trials.load import Times, ask
 from aferir.colocation.trials.study import Cell, Tried, figures, serving
 from aferir.errors import MissingError, UsageError
 from aferir.linux import journal, process

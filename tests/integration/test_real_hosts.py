@@ -59,6 +59,11 @@ name = "both"
 kind = "native"
 host = "a,b"
 cpus = 1
+[[environment]]
+name = "served"
+kind = "native"
+host = "a,c"
+cpus = 1
 [[workload]]
 name = "ep"
 program = "npb"
@@ -74,6 +79,30 @@ class = "S"
 processes = 2
 mpi = "openmpi"
 environments = ["both"]
+[[workload]]
+name = "sweep"
+program = "net-sweep"
+most_bytes = "4 KiB"
+trials = 1
+trial_ms = 5
+environments = ["both"]
+[[workload]]
+name = "bulk"
+program = "iperf3"
+transfer_bytes = "4 MiB"
+environments = ["both"]
+[[workload]]
+name = "beside"
+program = "colocation"
+service = "nginx"
+batch = "npb-ep"
+threads = 1
+rate = 40
+load = 1.0
+arms = ["default"]
+warm_up = "200 ms"
+measured = "2 s"
+environments = ["served"]
 """
 
 
@@ -127,9 +156,11 @@ def test_one_experiment_is_over_hosts_that_differ_in_all(farm: Lab, tmp_path: Pa
         child = aferir("run", file, "--runs", tmp_path / "runs", "--json")
         out, err = child.communicate()
         assert child.returncode == 0, err
-    cells = {cell["environment"]: cell for cell in json.loads(out)["evaluation"]["cells"]}
-    assert cells.keys() == {"bare", "lxc", "podman", "kernel", "both"}
-    assert not [cell for cell in cells.values() if cell["failures"]]
+    found = json.loads(out)["evaluation"]["cells"]
+    assert {cell["group"] for cell in found} == {"ep", "ranks", "sweep", "bulk", "beside"}
+    cells = {cell["environment"]: cell for cell in found}
+    assert cells.keys() == {"bare", "lxc", "podman", "kernel", "both", "served"}
+    assert not [cell for cell in found if cell["failures"]]
     (run,) = (tmp_path / "runs").iterdir()
     written = open_run(run)
     facts = written.provenance.facts["hosts"]

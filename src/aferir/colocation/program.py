@@ -1,7 +1,8 @@
 """Batch work beside a real service: every policy as one arm of a repetition.
 
 The program is aferir itself (`aferir colocate measure`), which starts service, load and batch
-program and ends them again; so it runs in the native environment.
+program and ends them again; so it runs in the native environment. In one on two hosts, the load is
+on the second, as in Oliveira 2022.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ BATCH: Mapping[str, str] = {
     **{f"npb-{kernel}": "" for kernel in threads.KERNELS},
 }
 """Batch programs, and what each needs installed; the NPB kernels are part of aferir."""
+_THERE = 'AFERIR_KERNELS="$AFERIR_PROGRAMS" exec "$AFERIR_PYTHON" -s "$@"'
+"""Shell command that runs aferir as the agent of another host has it."""
 _MEMORY = 512 * 2**20
 _HEAP = 1536 * 2**20
 """Memory in bytes of a search engine: its heap and what its JVM needs besides."""
@@ -104,8 +107,11 @@ class Colocation(Program[ColocationParameters]):
         _need(parameters.service)
         need_batch(parameters.batch)
         run = ("-m", "aferir", "colocate", "measure", parameters.service, "--json")
-        told = ("--parameters", document(parameters))
-        return Command(Path(sys.executable), (*run, *told))
+        line = (*run, "--parameters", document(parameters))
+        batch = parameters.batch
+        files = (kernel_path("request-clients"), *(() if BATCH[batch] else (kernel_path(batch),)))
+        there = Command(Path("/bin/sh"), ("-c", _THERE, "sh", *line), files=files)
+        return Command(Path(sys.executable), line, there=there)
 
     def parse(self, stdout: str) -> tuple[Sample | Series | Warning, ...]:
         """Distributions and quantiles of each arm. Errors: as for `Workload.parse`."""

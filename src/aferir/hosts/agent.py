@@ -25,6 +25,7 @@ from aferir.hosts.bootstrap import AGENT
 from aferir.hosts.messages import Alive, Answer, AnyRequest, failure
 from aferir.hosts.requests import Service
 from aferir.linux import journal, scratch
+from aferir.model.plan import PROGRAMS, PYTHON
 
 SILENCE_S = 8.0
 """Silence in s after which the controller is considered gone."""
@@ -119,6 +120,7 @@ def _serve(sink: int, token: str) -> int:
     for problem in registry.clean(journal.orphans()):
         print(problem, file=sys.stderr)  # noqa: T201
     with scratch.folder(base=_place()) as folder:
+        os.environ |= {PROGRAMS: str(folder / "programs"), PYTHON: sys.executable}
         service = Service(folder, registry.kinds(), registry.context(), machine.describe)
         os.write(sink, f"\n{AGENT} {token} ready\n".encode())
         Agent(sys.stdin.fileno(), sink, service).serve()

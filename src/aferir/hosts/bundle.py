@@ -14,14 +14,16 @@ import msgspec
 
 import aferir
 from aferir.errors import MissingError
+from aferir.installed import installed
 from aferir.programs.kernels import kernel_path
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 """Python version for which our msgspec is compiled; other versions need their own msgspec."""
 MACHINE = platform.machine()
-_PROGRAMS = ("core-frequency", "io-account", "launch")
+_PROGRAMS = ("aferir-inside", "core-frequency", "io-account", "launch")
 _ROOT = Path(aferir.__file__).parent
-_LEFT_OUT = ("__pycache__", "cli", "report", "runner", "selftest", "store", "verbs")
+_LIBRARY_FILE = "lib/libaferir-linux.so"
+_LEFT_OUT = ("__pycache__", "report", "runner", "selftest", "store")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -78,4 +80,7 @@ def _programs() -> dict[str, Path]:
             found[f"aferir/kernels/{name}"] = kernel_path(name)
         except MissingError:
             continue
+    library = installed(_LIBRARY_FILE)
+    if library is not None and library.exists():
+        found[f"aferir/{_LIBRARY_FILE}"] = library
     return found

@@ -52,6 +52,10 @@ class Host:
         """Description of the host."""
         return self.line().ask(messages.Describe(), messages.Host)
 
+    def identify(self) -> messages.Identity:
+        """Name and addresses of the host."""
+        return self.line().ask(messages.Identify(), messages.Identity)
+
     def clean(self) -> list[str]:
         """Clean up after dead agents there; returns messages about what could not be removed."""
         return self.line().ask(messages.Clean(), list[str])
@@ -125,6 +129,14 @@ class RemoteInstance:
         request = messages.Run(self._number, tuple(command), timeout_s, told, check)
         done = self._line.ask(request, Completed, within_s=(timeout_s or 1e6) + _GRACE_S)
         return by_our_clock(done, self._line.clock)
+
+    def start(self, command: Sequence[str]) -> None:
+        """Start a program there and leave it running; `stop` and `release` end it."""
+        self._line.tell(messages.Start(self._number, tuple(command)))
+
+    def stop(self) -> None:
+        """End all programs that `start` started; returns once they are gone."""
+        self._line.tell(messages.Stop(self._number))
 
     def measure(self, asked: Asked) -> Measured:
         """Run a program between two snapshots of the probes there."""

@@ -19,6 +19,10 @@ class Describe(Request, frozen=True, tag=True):
     """Describe the host; answered by `Host`."""
 
 
+class Identify(Request, frozen=True, tag=True):
+    """Tell the host's name and addresses; answered by `Identity`."""
+
+
 class Check(Request, frozen=True, tag=True):
     """Report what the host lacks for a kind of environment; answered by a list of findings."""
 
@@ -79,6 +83,19 @@ class Run(Request, frozen=True, tag=True):
     check: bool
 
 
+class Start(Request, frozen=True, tag=True):
+    """Start a program in an instance and leave it running."""
+
+    instance: int
+    command: tuple[str, ...]
+
+
+class Stop(Request, frozen=True, tag=True):
+    """End all programs that were started in an instance."""
+
+    instance: int
+
+
 class Measure(Request, frozen=True, tag=True):
     """Run a program between two snapshots of the probes; answered by `Measured`."""
 
@@ -120,8 +137,8 @@ class Alive(Request, frozen=True, tag=True):
 
 
 AnyRequest = (
-    Describe | Check | Prepare | Allocate | Offer | Upload | Put | Get | Run | Measure | Pause
-    | Resume | Release | Clean | Alive
+    Describe | Identify | Check | Prepare | Allocate | Offer | Upload | Put | Get | Run | Start
+    | Stop | Measure | Pause | Resume | Release | Clean | Alive
 )  # fmt: skip
 
 
@@ -133,6 +150,15 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """Facts from `machine.describe`, for JSON."""
     findings: tuple[Finding, ...]
     """Findings of `aferir doctor` there."""
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Name of a host as its kernel has it, and its addresses."""
+
+    name: str
+    networks: tuple[str, ...]
+    """Addresses of its interfaces with their prefix lengths, `10.0.0.2/24`; loopback is left out.
+    """
 
 
 class Allocated(msgspec.Struct, frozen=True, kw_only=True):

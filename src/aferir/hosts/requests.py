@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,7 +15,8 @@ from aferir.environments import tenants
 from aferir.environments.base import Context, Environment, Instance, Kind
 from aferir.environments.measured import Measured
 from aferir.errors import AferirError, MissingError, ProgramError
-from aferir.hosts import frames, messages
+from aferir.hosts import addresses, frames, messages
+from aferir.hosts.background import Background
 from aferir.linux import journal, pages, undo
 from aferir.linux.process import Completed
 from aferir.measuring.run import measure
@@ -50,6 +52,7 @@ class Service:
         self._describe = describe
         self._environments: dict[str, Environment] = {}
         self._made: dict[int, Made] = {}
+        self._started: dict[int, list[Background]] = {}
         self._count = 0
 
     def answer(self, request: messages.AnyRequest) -> object:  # noqa: C901, PLR0911
@@ -57,6 +60,8 @@ class Service:
         match request:
             case messages.Describe():
                 return self._host()
+            case messages.Identify():
+                return messages.Identity(name=platform.node(), networks=addresses.own())
             case messages.Check(kind):
                 return self._environment(kind).check()
             case messages.Prepare(kind, packages):
@@ -85,6 +90,10 @@ class Service:
             case messages.Put(number, digest, destination):
                 made = self._of(number)
                 made.instance.put(self._file(digest), self._here(made, destination))
+            case messages.Start(number, command):
+                self._start(number, command)
+            case messages.Stop(number):
+                self._stop(number)
             case messages.Pause(number):
                 self._of(number).instance.pause()
             case messages.Resume(number):
@@ -132,7 +141,17 @@ class Service:
             raise ProgramError("the instance is not there any more")
         return self._made[number]
 
+    def _start(self, number: int, command: tuple[str, ...]) -> None:
+        made, started = self._of(number), self._started.setdefault(number, [])
+        mark = self._folder / f"started-{number}-{len(started)}"
+        started.append(Background(made.instance, self._line(made, command), mark))
+
+    def _stop(self, number: int) -> None:
+        for one in self._started.pop(number, ()):
+            one.end()
+
     def _release(self, number: int) -> float:
+        self._stop(number)
         made = self._made.pop(number, None)
         if made is None:
             return 0.0

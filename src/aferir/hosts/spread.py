@@ -1,8 +1,8 @@
-"""One environment over several hosts: MPI ranks on all, other programs on the first.
+"""One environment over several hosts: programs start on the first, and reach the others.
 
-mpirun runs on the first host. Instead of ssh it calls a script of ours to start a daemon on another
-host; the script passes the daemon's command to us, and that host's agent runs it. So hosts need no
-login to each other, only the network over which ranks communicate.
+On the first host a script of ours stands in for ssh (`enter`): it passes a command to us, and
+another host's agent runs it. mpirun starts its daemons by it, network programs their servers, and
+co-location its load. So hosts need no login to each other, only the network between them.
 """
 
 from __future__ import annotations
@@ -19,28 +19,15 @@ import msgspec
 from aferir.environments.base import Accounting
 from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError, MissingError
+from aferir.hosts import addresses, enter
 from aferir.hosts.environment import Host, RemoteEnvironment, RemoteInstance
+from aferir.linux import wait
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.host import SPREAD
-from aferir.model.plan import EnvironmentSpec
+from aferir.model.plan import ADDRESSES, ENTER, HOSTS, EnvironmentSpec
 from aferir.programs.base import PROGRAM_FOLDER
 
-_ENTER = PROGRAM_FOLDER / "enter"
-_SCRIPT = """#!/bin/sh
-# enter HOST COMMAND: as ssh does, by whoever reads `asked-HOST`
-folder=${0%/*}
-case $1 in
---make) shift; for host; do mkfifo "$folder/asked-$host" "$folder/ended-$host"; done
-  echo "$folder"; exit ;;
---free) shift; for host; do timeout 5 sh -c ': > "$1"' sh "$folder/asked-$host"; done; exit 0 ;;
-esac
-host=$1; shift
-printf '%s\\n' "$*" > "$folder/asked-$host"
-read -r code < "$folder/ended-$host"
-exit "${code:-1}"
-"""
-_THERE = 'export AFERIR_PROGRAMS="${1%/*}"; shift; '
 _RANK = 'exec "$AFERIR_PROGRAMS/${0##*/}" "$@"'
 """Shell command of a rank: its program is where the host's agent has put it."""
 _NOBODY = "/bin/false"
@@ -106,7 +93,9 @@ class SpreadInstance:
         self.phases = max((one.phases for one in made), key=lambda phases: phases.total_s)
         self.accounting = Accounting(own_kernel=False, elsewhere=self.measure)
         self._each = tuple(made)
-        self._names = [_name_of(host) for host in hosts]
+        known = [host.identify() for host in hosts]
+        self._names = [one.name for one in known]
+        self._addresses = addresses.of_each([one.networks for one in known])
         if len(set(self._names)) < len(self._names):
             raise MissingError(
                 f"hosts of `{spec.name}` have the same name: {', '.join(self._names)}",
@@ -122,11 +111,11 @@ class SpreadInstance:
     def _listen(self, first: Host) -> None:
         """Install the script that replaces ssh, and open the connections that serve it."""
         with tempfile.TemporaryDirectory(prefix="aferir-spread-") as folder:
-            path = Path(folder) / "enter"
-            path.write_text(_SCRIPT, encoding="utf-8")
+            path = Path(folder) / enter.PATH.name
+            path.write_text(enter.SCRIPT, encoding="utf-8")
             path.chmod(0o755)
-            self._each[0].put(path, _ENTER)
-        command = (str(_ENTER), "--make", *self._names[1:])
+            self._each[0].put(path, enter.PATH)
+        command = (str(enter.PATH), "--make", *self._names[1:])
         self._folder = self._each[0].run(command, timeout_s=_STEP_S).stdout.strip()
         for _ in self._names[1:]:
             host = Host(first.spec)
@@ -140,25 +129,23 @@ class SpreadInstance:
         environment: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a command on the first host, or by mpirun on all; errors as of one instance."""
-        line = tuple(command)
-        if not _launches(line):
-            return self._each[0].run(
-                line, timeout_s=timeout_s, environment=environment, check=check
-            )
+        """Run a command on the first host, by mpirun on all; errors as of one instance."""
         with self._served(timeout_s):
             return self._each[0].run(
-                self._over_all(line), timeout_s=timeout_s, environment=environment, check=check
+                self._over_all(tuple(command)),
+                timeout_s=timeout_s,
+                environment=self._told(environment or {}),
+                check=check,
             )
 
     def measure(self, asked: Asked) -> Measured:
         """Measure as one instance does; the probes are those of the first host."""
         for other in self._each[1:]:
             other.resume()
+        over_all = msgspec.structs.replace(
+            asked, line=self._over_all(asked.line), environment=self._told(asked.environment)
+        )
         try:
-            if not _launches(asked.line):
-                return self._each[0].measure(asked)
-            over_all = msgspec.structs.replace(asked, line=self._over_all(asked.line))
             with self._served(asked.timeout_s):
                 return self._each[0].measure(over_all)
         finally:
@@ -193,16 +180,27 @@ class SpreadInstance:
         self._beside.clear()
         return max(one.release() for one in self._each)
 
+    def _told(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Environment variables by which a program finds the other hosts."""
+        return {
+            **environment,
+            HOSTS: " ".join(self._names),
+            ADDRESSES: " ".join(self._addresses),
+            ENTER: f"{self._folder}/{enter.PATH.name}",
+        }
+
     def _over_all(self, line: tuple[str, ...]) -> tuple[str, ...]:
-        """Command of mpirun with its ranks distributed over all hosts."""
+        """Command of mpirun with its ranks distributed over all hosts; others are unchanged."""
+        if not _launches(line):
+            return line
         launcher, *words = line
         ranks = int(words[words.index("-n") + 1])
         each = -(-ranks // len(self._names))
         program = next(k for k, word in enumerate(words) if word.startswith(f"{PROGRAM_FOLDER}/"))
         name = PurePosixPath(words[program]).name
         return (
-            *("sh", "-c", _THERE + 'exec "$@"', "sh", str(_ENTER), launcher),
-            *("--mca", "plm_rsh_agent", str(_ENTER), "--mca", "plm_rsh_no_tree_spawn", "1"),
+            launcher,
+            *("--mca", "plm_rsh_agent", str(enter.PATH), "--mca", "plm_rsh_no_tree_spawn", "1"),
             *("--host", ",".join(f"{host}:{each}" for host in self._names)),
             *words[:program],
             *("sh", "-c", _RANK, name, *words[program + 1 :]),
@@ -210,7 +208,7 @@ class SpreadInstance:
 
     @contextmanager
     def _served(self, timeout_s: float | None) -> Iterator[None]:
-        """Start daemons on the other hosts as mpirun requests them, within the block."""
+        """Carry out what `enter` asks of the other hosts within the block."""
         serving = [
             threading.Thread(target=self._serve, args=(k, timeout_s), daemon=True)
             for k in range(1, len(self._each))
@@ -220,37 +218,58 @@ class SpreadInstance:
         try:
             yield
         finally:
-            for one in serving:
-                one.join(0.5)
-            if any(one.is_alive() for one in serving):  # nobody has asked
-                with contextlib.suppress(AferirError):
-                    command = (str(_ENTER), "--free", *self._names[1:])
+            deadline_s = wait.after(_STEP_S)
+            command = (str(enter.PATH), "--free", *self._names[1:])
+            while any(one.is_alive() for one in serving) and wait.left_s(deadline_s):
+                with contextlib.suppress(AferirError):  # a command there may still run
                     self._each[0].run(command, timeout_s=_STEP_S)
-            for one in serving:
-                one.join(_STEP_S)
+                for one in serving:
+                    one.join(1.0)
 
     def _serve(self, place: int, timeout_s: float | None) -> None:
-        beside = self._beside[place - 1][1]
-        name = self._names[place]
-        code = 1
-        try:
-            asked = beside.run(["cat", f"{self._folder}/asked-{name}"]).stdout.strip()
-            if not asked:
-                return
-            asked = asked.replace(f"{self._folder}/{_ENTER.name}", _NOBODY)
-            asked = asked.replace("orted --daemonize", "orted")  # it ends with its agent
-            command = ("sh", "-c", _THERE + 'eval "$1"', "sh", str(_ENTER), asked)
-            code = self._each[place].run(command, timeout_s=timeout_s, check=False).exit_code
-            told = f'echo {code} > "$1"'
+        """Thread that serves one host until nothing is asked of it any more; then ends its rest."""
+        with contextlib.suppress(AferirError):  # the program says what it lacks
+            while self._serve_once(place, timeout_s):
+                pass
+        with contextlib.suppress(AferirError):
+            self._each[place].stop()
+
+    def _serve_once(self, place: int, timeout_s: float | None) -> bool:
+        beside, name = self._beside[place - 1][1], self._names[place]
+        act, command = enter.read(beside.run(["cat", f"{self._folder}/asked-{name}"]).stdout)
+        if not act:
+            return False
+        code, said = self._carry_out(self._each[place], act, command, timeout_s)
+        if said:
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+                file.write(said)
+                file.flush()
+                beside.put(Path(file.name), PurePosixPath(self._folder) / f"said-{name}")
+        told = f'echo {code} > "$1"'
+        with contextlib.suppress(AferirError):  # it was ended, and awaits no answer
             beside.run(["sh", "-c", told, "sh", f"{self._folder}/ended-{name}"], timeout_s=5.0)
+        return True
+
+    def _carry_out(
+        self, there: RemoteInstance, act: str, command: str, timeout_s: float | None
+    ) -> tuple[int, str]:
+        """Exit code and output of a command on another host."""
+        command = command.replace(f"{self._folder}/{enter.PATH.name}", _NOBODY)
+        command = command.replace("orted --daemonize", "orted")  # it ends with its agent
+        how = "exec " if act == "start" else ""  # so that nothing but the program is to be ended
+        line = ("sh", "-c", f'eval "{how}$1"', "sh", command)
+        try:
+            if act == "stop":
+                there.stop()
+            elif act == "start":
+                there.start(line)
+            else:
+                done = there.run(line, timeout_s=timeout_s, check=False)
+                return done.exit_code, done.stdout
         except AferirError:
-            return  # mpirun says what it lacks
+            return 1, ""
+        return 0, ""
 
 
 def _launches(line: Sequence[str]) -> bool:
     return PurePosixPath(line[0]).name.startswith("mpirun") and "-n" in line
-
-
-def _name_of(host: Host) -> str:
-    facts = host.describe().facts.get("machine")
-    return str(facts.get("host_name", "")) if isinstance(facts, dict) else ""

@@ -308,6 +308,21 @@ def _named(found: str, name: str) -> bool:
     return found == name or found.startswith(f"{name}-")
 
 
+def leave(prefix: str, have: Layout) -> None:
+    """Move this process out of its groups whose name begins with `prefix`, to their parents.
+
+    Hierarchies where that is not permitted stay as they are.
+    """
+    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+        _, controllers, path = line.split(":", 2)
+        known = [have.v1[one] for one in controllers.split(",") if one in have.v1]
+        root = known[0] if known else have.v2
+        if root is not None and Path(path).name.startswith(prefix):
+            with contextlib.suppress(OSError):
+                parent = root / Path(path).parent.relative_to("/")
+                (parent / "cgroup.procs").write_text(str(os.getpid()), encoding="ascii")
+
+
 def _own_paths() -> Iterator[str]:
     text = Path("/proc/self/cgroup").read_text(encoding="utf-8")
     for line in text.splitlines():

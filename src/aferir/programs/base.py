@@ -86,6 +86,9 @@ class Command(msgspec.Struct, frozen=True):
     files: tuple[Path, ...] = ()
     """Other files on the host's disk that it reads, put beside it; arguments that name one are
     changed to its new path."""
+    there: Command | None = None
+    """The command in an environment on several hosts, or of aferir itself on another host; None: as
+    it is here. It finds the hosts by `model.plan.HOSTS` and others."""
     counts_start: bool = False
     """Whether `duration_s` includes the time to enter the environment."""
 

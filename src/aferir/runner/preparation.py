@@ -147,7 +147,10 @@ def _command(cell: Cell, program: Program[Any] | None, *, mpi: str, host: str) -
         command = program.command(read_parameters(program, parameters))
     except AferirError as error:
         return Finding(name, "missing", error.message, error.remedy)
-    if host and str(command.program) == sys.executable:
+    ours = str(command.program) == sys.executable
+    if command.there is not None and ("," in host or (host and ours)):
+        return command.there
+    if host and ours:
         said = f"`{name}` is aferir itself and runs where aferir runs, not on {host}"
         return Finding(name, "missing", said, "name other environments: environments = [...]")
     return command

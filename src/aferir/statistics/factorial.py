@@ -11,11 +11,12 @@ run with all factors and the run with none.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from aferir.statistics.arrays import Array
+if TYPE_CHECKING:
+    from aferir.statistics.arrays import Array
 
 Run = tuple[int, ...]
 MOST_FACTORS = 16
@@ -33,7 +34,7 @@ def fraction(factors: int) -> tuple[Run, ...]:
         basic += 1
     columns = _columns(basic)[:factors]
     return tuple(
-        tuple(int(np.prod([signs[k] for k in column])) for column in columns)
+        tuple(math.prod(signs[k] for k in column) for column in columns)
         for signs in itertools.product((1, -1), repeat=basic)
     )
 
@@ -50,6 +51,8 @@ def fold_over(runs: Sequence[Run], factor: int) -> tuple[Run, ...]:
 
 def main_weights(runs: Sequence[Run], factor: int) -> Array:
     """Weights of the runs whose sum is the main effect of a factor."""
+    import numpy as np  # an agent plans and has no NumPy
+
     return 2.0 / len(runs) * np.array([run[factor] for run in runs], dtype=np.float64)
 
 
@@ -58,6 +61,8 @@ def pair_weights(runs: Sequence[Run], pair: tuple[int, int]) -> Array:
 
     It is what both factors together add beyond what each adds without the other.
     """
+    import numpy as np
+
     products = [run[pair[0]] * run[pair[1]] for run in runs]
     return 4.0 / len(runs) * np.array(products, dtype=np.float64)
 

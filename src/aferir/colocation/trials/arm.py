@@ -13,31 +13,17 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.colocation import attributes
-from aferir.colocation.histogram import Histogram
-from aferir.colocation.settings import Latency, Schedule, Sla
+from aferir.colocation.settings import Latency, Sla
 from aferir.colocation.trials import programs
+from aferir.colocation.trials.load import Load, Rate, Times, generator
 from aferir.colocation.trials.service import Running
 from aferir.colocation.trials.speed import sampling
 from aferir.colocation.trials.system import typing
 from aferir.errors import ProgramError
 from aferir.linux import process, scratch, wait
-from aferir.programs.kernels import finite, kernel_path, positive, read_figures
 
 _STARTING_S = 40.0
 _POLL_S = 0.02
-_PATIENCE_S = 5.0
-_FIRST = attributes.of(Schedule(policy="deadline", runtime_s=0.0002, period_s=0.002, reclaim=True))
-"""Attributes of the load generator. It represents users elsewhere, and so must send when a request
-is due. SCHED_FIFO would let it wait behind reservations, so it has the most urgent reservation.
-Beyond its tenth of a CPU, it uses bandwidth that is not reserved: without that it was throttled,
-and a reservation as large as it needs would be taken from the services
-(docs/decisions/users-who-are-not-throttled.md)."""
-_WHEN_TOLD = ("sh", "-c", 'read -r told && exec "$@"', "sh")
-"""Delays a command until a line is written to it, so that it gets its reservation before a policy
-reserves all that is left."""
-Rate = float | str
-"""Requests per second, or steps `S:N,...` as for `request-clients --rate`."""
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -45,30 +31,6 @@ class Batch(msgspec.Struct, frozen=True):
 
     program: str
     threads: int
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """One request: intended time in seconds from the start of the load, and latency."""
-
-    intended_s: float
-    latency_s: float
-    status: int
-    url: int
-
-
-class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of an open-loop load."""
-
-    asked: tuple[Asked, ...]
-    healthy: bool
-    """Whether the load generator sent its requests on time."""
-    failed: int
-    cpus: float = 0.0
-    """CPUs that the load generator used."""
-
-    def latencies(self) -> Histogram:
-        """Latencies of all requests after the warm-up."""
-        return Histogram(one.latency_s for one in self.asked)
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,13 +71,6 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
         return found is not None and found.high_s <= sla.bound_s
 
 
-class Times(msgspec.Struct, frozen=True):
-    """Durations of the warm-up and of the measurement."""
-
-    warm_up_s: float = 2.0
-    measured_s: float = 6.0
-
-
 class Setup(msgspec.Struct, frozen=True):
     """Conditions that all arms of a cell have in common."""
 
@@ -128,17 +83,6 @@ class Setup(msgspec.Struct, frozen=True):
     seed: int = 1
 
 
-def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
-    """Send requests until the load ends. Errors: ProgramError, UnverifiedError."""
-    with scratch.folder() as folder:
-        child, log = _asking(service, rate, times, seed, folder)
-        try:
-            _begin(child)
-            return _asked(child, log)
-        finally:
-            process.end(child)
-
-
 def run(policy: str, setup: Setup) -> Arm:
     """Run service and batch program under a policy; everything is restored afterwards.
 
@@ -148,20 +92,21 @@ def run(policy: str, setup: Setup) -> Arm:
     with scratch.folder() as folder, contextlib.ExitStack() as stack:
         typed = stack.enter_context(typing(folder))
         speed = stack.enter_context(sampling(folder))
-        generator = None
+        asking = None
         if setup.rate != 0:
-            generator = _asking(setup.service, setup.rate, times, setup.seed, folder)
-            stack.callback(process.end, generator[0])
+            asking = stack.enter_context(
+                generator(setup.service, setup.rate, times, setup.seed, folder)
+            )
         controller = stack.enter_context(_controlled(policy, setup, folder))
-        if generator:
-            _begin(generator[0])
+        if asking is not None:
+            asking.begin()
         time.sleep(times.warm_up_s)
         begun, before, idle = time.monotonic(), programs.finished(folder), _idle_s()
         time.sleep(times.measured_s)
         ended, done = time.monotonic(), programs.finished(folder) - before
         seconds, idle = ended - begun, _idle_s() - idle
         system, fast = typed.answers(begun), speed.mean(begun, ended)
-        load = _asked(*generator) if generator else Load(asked=(), healthy=True, failed=0)
+        load = asking.result() if asking else Load(asked=(), healthy=True, failed=0)
         outcome = _outcome(controller)
     return Arm(
         policy=policy,
@@ -243,52 +188,3 @@ def _outcome(controller: subprocess.Popen[str]) -> _Outcome:
         return msgspec.json.decode(said, type=_Outcome)
     except msgspec.DecodeError:
         raise ProgramError(f"`aferir colocate` failed: {errors.strip()[-300:]}") from None
-
-
-def _asking(
-    service: Running, rate: Rate, times: Times, seed: int, folder: Path
-) -> tuple[subprocess.Popen[str], Path]:
-    """The load generator, which waits for `_begin`, and its log. Errors: ProgramError."""
-    urls, log = folder / "urls", folder / "asked"
-    urls.write_text("".join(f"{weight} {url}\n" for weight, url in service.targets))
-    child = process.start(
-        [
-            *(*_WHEN_TOLD, str(kernel_path("request-clients"))),
-            *("--urls", str(urls), "--rate", str(rate), "--seed", str(seed), "--log", str(log)),
-            *("--warm-up", f"{times.warm_up_s:g}", "--patience", f"{_PATIENCE_S:g}"),
-            *("--duration", f"{times.warm_up_s + times.measured_s:g}"),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        attributes.write(child.pid, _FIRST)
-    except OSError as error:
-        process.end(child)
-        raise ProgramError(
-            "the load generator cannot be scheduled as users elsewhere are:"
-            f" {attributes.explain(error)}",
-            remedy="end what else has deadline reservations (SCHED_DEADLINE) on this machine",
-        ) from None
-    return child, log
-
-
-def _begin(child: subprocess.Popen[str]) -> None:
-    assert child.stdin is not None
-    child.stdin.write("now\n")
-    child.stdin.flush()
-
-
-def _asked(child: subprocess.Popen[str], log: Path) -> Load:
-    said, errors = child.communicate()
-    if child.returncode != 0:
-        raise ProgramError(f"request-clients failed: {errors.strip()[-300:]}")
-    figures = read_figures(said, "request-clients")
-    decoder = msgspec.json.Decoder(Asked)
-    return Load(
-        asked=tuple(map(decoder.decode, log.read_bytes().splitlines())),
-        healthy=figures.get("healthy") is True,
-        failed=round(finite(figures, "failed")),
-        cpus=finite(figures, "cpu_s") / positive(figures, "duration_s"),
-    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 
 from aferir.colocation.settings import Sla
-from aferir.colocation.trials.arm import Load, Times, ask
+from aferir.colocation.trials.load import Load, Times, ask, users
 from aferir.colocation.trials.service import Running
 from aferir.errors import ProgramError
 
@@ -34,25 +35,23 @@ def highest_rate(service: Running, sla: Sla, tell: Tell, times: Times = TIMES) -
 
     Errors: ProgramError if even the lowest rate violates the service level.
     """
+    most_cpus = math.inf if users().host else _MOST_CPUS * (os.cpu_count() or 1)
 
     def tried(rate: float) -> bool:
         load = ask(service, rate, times, seed=1)
         found = load.latencies().quantile(sla.quantile)
         said = f"{1e3 * found.quantile_s:.1f} ms" if found else "no answer"
         tell(f"{rate:.0f} requests a second: {said}, {load.cpus:.2f} CPUs to ask")
-        return meets(load, sla, os.cpu_count() or 1)
+        return meets(load, sla, most_cpus)
 
     return search(tried)
 
 
-def meets(load: Load, sla: Sla, cpus: int) -> bool:
-    """Whether all requests were answered in time, by a load generator within its CPU limit.
-
-    `cpus`: number of the machine's CPUs.
-    """
+def meets(load: Load, sla: Sla, most_cpus: float) -> bool:
+    """Whether all requests were answered in time, by a load generator with at most these CPUs."""
     found = load.latencies().quantile(sla.quantile)
     in_time = found is not None and found.high_s <= sla.bound_s
-    return in_time and load.failed <= 0.01 * len(load.asked) and load.cpus <= _MOST_CPUS * cpus
+    return in_time and load.failed <= 0.01 * len(load.asked) and load.cpus <= most_cpus
 
 
 def search(stands: Callable[[float], bool]) -> float:

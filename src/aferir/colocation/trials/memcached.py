@@ -10,7 +10,7 @@ import math
 import random
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,8 +32,10 @@ _ANSWERS_S = 30.0
 
 
 @contextmanager
-def running(folder: Path, workers: int) -> Iterator[Running]:
-    """Start memcached with all values stored; it is ended afterwards.
+def running(
+    folder: Path, workers: int, addresses: Sequence[str] = (LOOPBACK,)
+) -> Iterator[Running]:
+    """Start memcached with all values stored, on these addresses; it is ended afterwards.
 
     Errors: MissingError if memcached is not installed, ProgramError.
     """
@@ -41,7 +43,7 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
     if memcached is None:
         raise MissingError("there is no memcached", remedy=packages.install_command(["memcached"]))
     port, errors = free_port(), folder / "errors"
-    command = [*process.ALONE, *as_user(), memcached, "-l", LOOPBACK, "-p", str(port)]
+    command = [*process.ALONE, *as_user(), memcached, "-l", ",".join(addresses), "-p", str(port)]
     command += ["-U", "0", "-t", str(workers), "-m", str(_MEMORY_MIB), "-c", "4096"]
     with errors.open("w", encoding="utf-8") as file:
         child = process.start(command, stderr=file.fileno())

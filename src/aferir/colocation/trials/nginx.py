@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aferir.colocation.trials.service import Running, free_port, wait_for
+from aferir.colocation.trials.service import LOOPBACK, Running, free_port, wait_for
 from aferir.errors import MissingError
 from aferir.linux import process
 from aferir.machine import packages
@@ -29,7 +29,7 @@ http {{
   keepalive_requests 1000000;
   upstream pages {{ server 127.0.0.1:{inner}; keepalive 64; }}
   server {{
-    listen 127.0.0.1:{port} backlog=4096;
+    {listen}
     location / {{
       proxy_pass http://pages; proxy_http_version 1.1; proxy_buffers 16 64k;
       proxy_set_header Connection ""; proxy_set_header Accept-Encoding gzip;
@@ -51,8 +51,13 @@ _TEXTS = (Path("/usr/share/common-licenses"), Path("/usr/share/perl"), Path("/us
 
 
 @contextmanager
-def running(folder: Path, workers: int) -> Iterator[Running]:
-    """Start NGINX; it is ended afterwards. Errors: MissingError if not installed, ProgramError."""
+def running(
+    folder: Path, workers: int, addresses: Sequence[str] = (LOOPBACK,)
+) -> Iterator[Running]:
+    """Start NGINX, which listens on these addresses; it is ended afterwards.
+
+    Errors: MissingError if it is not installed, ProgramError.
+    """
     nginx = shutil.which("nginx", path=packages.search_path())
     if nginx is None:
         raise MissingError("there is no nginx", remedy=packages.install_command(["nginx"]))
@@ -64,7 +69,12 @@ def running(folder: Path, workers: int) -> Iterator[Running]:
     configuration = folder / "nginx.conf"
     configuration.write_text(
         _CONFIGURATION.format(
-            folder=folder, errors=errors, log=log, port=port, inner=inner, workers=workers
+            folder=folder,
+            errors=errors,
+            log=log,
+            listen=" ".join(f"listen {one}:{port} backlog=4096;" for one in addresses),
+            inner=inner,
+            workers=workers,
         )
     )
     child = process.start(

@@ -29,7 +29,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     """Names of its critical threads, as for `--threads`."""
     java: tuple[str, ...] = ()
     targets: tuple[tuple[float, str], ...]
-    """Weight and URL of each kind of request."""
+    """Weight and URL of each kind of request, by the loopback address."""
     text_bytes: int = 0
     """Bytes of text that the service searches, before indexing."""
 

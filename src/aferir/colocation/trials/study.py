@@ -16,9 +16,10 @@ from aferir.colocation.policies import POLICIES
 from aferir.colocation.program import need_batch
 from aferir.colocation.settings import Sla
 from aferir.colocation.trials import memcached, nginx, search
-from aferir.colocation.trials.arm import Arm, Batch, Rate, Setup, Times, run
+from aferir.colocation.trials.arm import Arm, Batch, Setup, run
 from aferir.colocation.trials.capacity import Tell, highest_rate
-from aferir.colocation.trials.service import Running
+from aferir.colocation.trials.load import Rate, Times, users
+from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import UsageError
 from aferir.linux import scratch
 from aferir.model.record import Sample, Series, Warning
@@ -29,6 +30,7 @@ ALONE = "alone"
 BATCH_ALONE = "batch alone"
 """Name of the arm with the batch program but without load, the reference for its work in other
 arms."""
+_ON_LOOPBACK = ("elasticsearch", "opensearch")
 TEXT_BYTES = 64 * 2**20
 """Bytes of text that the search engines index."""
 
@@ -88,10 +90,19 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def serving(name: str, workers: int, text_bytes: int = TEXT_BYTES) -> Iterator[Running]:
-    """Start a service by its name. Errors: UsageError, and those of the service."""
+    """Start a service by its name, where its users reach it.
+
+    Errors: UsageError, and those of the service.
+    """
+    addresses = tuple(dict.fromkeys((LOOPBACK, users().address)))
+    if len(addresses) > 1 and name in _ON_LOOPBACK:
+        raise UsageError(
+            f"{name} is asked by the loopback address alone, not from another host",
+            remedy="choose nginx or memcached, or an environment on one host",
+        )
     makers: Mapping[str, Callable[[Path], AbstractContextManager[Running]]] = {
-        "nginx": lambda folder: nginx.running(folder, workers),
-        "memcached": lambda folder: memcached.running(folder, workers),
+        "nginx": lambda folder: nginx.running(folder, workers, addresses),
+        "memcached": lambda folder: memcached.running(folder, workers, addresses),
         "elasticsearch": lambda folder: search.running("elasticsearch", folder, text_bytes),
         "opensearch": lambda folder: search.running("opensearch", folder, text_bytes),
     }

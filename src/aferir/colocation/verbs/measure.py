@@ -43,10 +43,14 @@ def execute(options: argparse.Namespace) -> int:
     from aferir.colocation import privileges
     from aferir.colocation.program import ColocationParameters
     from aferir.colocation.trials import study
+    from aferir.linux import cgroup
 
     chosen = read_options(ColocationParameters, options, {"service": options.service})
     cell = _cell(chosen)
     privileges.check()
+    # Real-time policies take a group with real-time bandwidth (sched-rt-group.rst), which the one
+    # that a native environment makes for its program has not.
+    cgroup.leave("aferir-", cgroup.layout())
     with study.serving(chosen.service, os.cpu_count() or 1, chosen.text_bytes) as service:
         tried = study.study(service, cell, _tell)
     if options.json:
@@ -69,7 +73,8 @@ def _interval(found: Latency) -> str:
 
 def _cell(chosen: ColocationParameters) -> Cell:
     from aferir.colocation.policies import POLICIES
-    from aferir.colocation.trials.arm import Batch, Times
+    from aferir.colocation.trials.arm import Batch
+    from aferir.colocation.trials.load import Times
     from aferir.colocation.trials.study import Cell
 
     return Cell(

@@ -1,4 +1,4 @@
-"""Runs both ends of a foreign network program in one command: a server, and the client."""
+"""Runs both ends of a network program in one command: a server, and the client."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from aferir.errors import MissingError
 from aferir.model.finding import Finding
 from aferir.programs.base import Command
+
+LOOPBACK = "127.0.0.1"
 
 # As neither program reports when it listens, the client is tried until the server answers. iperf3
 # exits with 0 even if its connection was refused, and reports that only in its result. The server
@@ -32,11 +34,51 @@ printf '%s\\n' "$said"
 exit $code
 """
 
+# The server runs on the second host, the client on the first; @ is the server's address, which the
+# client reaches.
+_TWO_HOSTS = """
+server=$1 client=$2
+set -- $AFERIR_HOSTS
+other=$2
+set -- $AFERIR_ADDRESSES
+if [ -z "$2" ]; then echo "$other has no address: see ip(8) there" >&2; exit 1; fi
+with() { printf '%s' "$1" | sed "s|@|$2|g"; }
+client=$(with "$client" "$2") server=$(with "$server" "$2")
+trap '"$AFERIR_ENTER" --stop "$other"' EXIT
+"$AFERIR_ENTER" --start "$other" "$server"
+for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  said=$(eval "$client")
+  code=$?
+  case $code$said in
+    0*refused*) ;;
+    0*) break ;;
+  esac
+  sleep 0.1
+done
+printf '%s\\n' "$said"
+exit $code
+"""
+
+
+def two_hosts(server: str, client: str, files: tuple[Path, ...] = ()) -> Command:
+    """The same with the server on the second host of an environment on several.
+
+    Both are commands of a shell in which `@` stands for the server's address. Programs of ours are
+    `files`, and are in `$AFERIR_PROGRAMS` on both hosts.
+    """
+    line = ("-c", _TWO_HOSTS, "two-hosts", server, client)
+    return Command(Path("/bin/sh"), line, files=files)
+
 
 def both_ends(server: Sequence[str], client: Sequence[str]) -> Command:
-    """A shell that runs both and prints the client's output; words must not contain spaces."""
+    """A shell that runs both and prints the client's output; words must not contain spaces.
+
+    `@` stands for the server's address: loopback, unless the environment is on several hosts.
+    """
+    there, here = " ".join(server), " ".join(client)
+    words = [text.replace("@", LOOPBACK) for text in (there, here)]
     return Command(
-        Path("/bin/sh"), ("-c", _SCRIPT, "both-ends", " ".join(server), " ".join(client))
+        Path("/bin/sh"), ("-c", _SCRIPT, "both-ends", *words), there=two_hosts(there, here)
     )
 
 

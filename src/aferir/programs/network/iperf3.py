@@ -1,4 +1,7 @@
-"""Bulk throughput by iperf3, both ends over loopback: how fast so many bytes arrive."""
+"""Bulk throughput by iperf3: how fast so many bytes arrive.
+
+Both ends are in the instance, over loopback; with an environment on two hosts, one on each.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,10 @@ class Iperf3(Program[Iperf3Parameters]):
         """The command line. Errors: MissingError if iperf3 is not installed."""
         program = find_program(PROGRAM, PROGRAM)
         port = ["-p", str(parameters.port)]
-        client = [program, "-c", "127.0.0.1", *port, "-J", "-i", "0.1"]
+        client = [program, "-c", "@", *port, "-J", "-i", "0.1"]
         client += ["-n", str(parameters.transfer_bytes), "-P", str(parameters.pairs)]
         client += ["-R"] if parameters.reverse else []
-        return both_ends([program, "-s", "-B", "127.0.0.1", *port], client)
+        return both_ends([program, "-s", "-B", "@", *port], client)
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
         """`duration_s` until all data had arrived, throughput, retransmitted segments.

@@ -103,7 +103,7 @@ class Netpipe(Program[NetpipeParameters]):
         transport = parameters.transport
         program = find_program(*PACKAGES[transport])
         if transport == "tcp":
-            return both_ends([program, *options], [program, "-h", "127.0.0.1", *options])
+            return both_ends([program, *options], [program, "-h", "@", *options])
         launcher = find_launcher("openmpi")
         placed = placement_options("openmpi", root=os.geteuid() == 0)
         return Command(Path(launcher.path), (*placed, "-n", "2", program, *options))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 from aferir.errors import ProgramError
@@ -27,6 +28,7 @@ from aferir.programs.kernels import (
     read_figures,
 )
 from aferir.programs.mpi import check_mpi, launch
+from aferir.programs.network.ends import two_hosts
 from aferir.programs.network.over_links import (
     OverLinks,
     kinds_over_links,
@@ -45,6 +47,7 @@ _TCP_ALONE = (
     *("port", "buffer_bytes", "client_cpu", "server_cpu"),
     *("server", "address", "token", "client_netns", "server_netns"),
 )
+_PLACED = ("server", "address", "client_netns", "server_netns")
 _ON = (
     *("mode", "pairs", "least_bytes", "most_bytes", "perturbation"),
     *("trials", "trial_ms", "rounds"),
@@ -190,7 +193,8 @@ class NetworkSweep(Program[NetworkParameters]):
             if parameters.method is not None:
                 return over_links(MPI_PROGRAM, words, parameters, ranks)
             return launch(MPI_PROGRAM, words, processes=ranks, mpi=parameters.mpi)
-        return Command(kernel_path(PROGRAM), options(parameters, (*_ON, *_TCP_ALONE)))
+        path, words = kernel_path(PROGRAM), options(parameters, (*_ON, *_TCP_ALONE))
+        return Command(path, words, there=_between_hosts(path, parameters))
 
     def parse(self, stdout: str) -> Sequence[Sample | Series]:
         """Samples of the whole sweep, and curves of each figure over message sizes.
@@ -215,6 +219,18 @@ class NetworkSweep(Program[NetworkParameters]):
             series += _labelled(sizes, "latency_quantile_s", QUANTILES)
             series += _labelled(sizes, "one_way_s", {"there_s": "there", "back_s": "back"})
         return (*samples, *series, *traffic_of_links(figures))
+
+
+def _between_hosts(path: Path, parameters: NetworkParameters) -> Command | None:
+    """The sweep with its server on the second host; None where the server's place is given."""
+    if any(getattr(parameters, key) is not None for key in _PLACED):
+        return None
+    of_both = options(parameters, ("port", "token", "buffer_bytes"))
+    server = [f"$AFERIR_PROGRAMS/{path.name}", "--serve", "--address", "@", *of_both]
+    server += options(parameters, ("server_cpu",))
+    client = [f"$AFERIR_PROGRAMS/{path.name}", "--server", "@", *of_both]
+    client += options(parameters, (*_ON, "client_cpu"))
+    return two_hosts(" ".join(server), " ".join(client), files=(path,))
 
 
 def curve(

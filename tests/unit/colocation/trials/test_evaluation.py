@@ -16,8 +16,8 @@ from aferir.colocation.evaluation import (
 )
 from aferir.colocation.histogram import Histogram
 from aferir.colocation.settings import Sla
-from aferir.colocation.trials.arm import Asked, Load
 from aferir.colocation.trials.capacity import meets, search
+from aferir.colocation.trials.load import Asked, Load
 from aferir.errors import ProgramError
 
 
@@ -62,10 +62,10 @@ def test_the_highest_rate_is_found_to_a_tenth() -> None:
 def test_a_load_that_takes_more_than_a_tenth_of_the_machine_to_ask_is_too_much() -> None:
     asked = tuple(Asked(intended_s=k / 100, latency_s=0.01, status=200, url=0) for k in range(200))
     load = Load(asked=asked, healthy=True, failed=0, cpus=0.15)
-    assert meets(load, Sla(bound_s=0.02), cpus=2)
-    assert not meets(load, Sla(bound_s=0.02), cpus=1)
-    assert not meets(load, Sla(bound_s=0.005), cpus=2)
-    assert not meets(replace(load, failed=3), Sla(bound_s=0.02), cpus=2)
+    assert meets(load, Sla(bound_s=0.02), most_cpus=0.2)
+    assert not meets(load, Sla(bound_s=0.02), most_cpus=0.1)
+    assert not meets(load, Sla(bound_s=0.005), most_cpus=0.2)
+    assert not meets(replace(load, failed=3), Sla(bound_s=0.02), most_cpus=0.2)
 
 
 def test_one_bad_moment_at_the_lowest_rate_does_not_end_the_search() -> None:

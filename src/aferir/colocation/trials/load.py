@@ -1,0 +1,204 @@
+"""The load of a service: an open-loop generator, on this host or on another one.
+
+On another host it is started by the program that `model.plan.ENTER` names, as in an environment on
+two hosts; there it disturbs neither service nor batch (Oliveira 2022 drives both from a third
+machine).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from aferir.colocation import attributes
+from aferir.colocation.histogram import Histogram
+from aferir.colocation.settings import Schedule
+from aferir.colocation.trials.service import LOOPBACK, Running
+from aferir.errors import MissingError, ProgramError
+from aferir.linux import process, scratch
+from aferir.model.plan import ADDRESSES, ENTER, HOSTS
+from aferir.programs.kernels import finite, kernel_path, positive, read_figures
+
+_PATIENCE_S = 5.0
+_FIRST = attributes.of(Schedule(policy="deadline", runtime_s=0.0002, period_s=0.002, reclaim=True))
+"""Attributes of the load generator. It represents users elsewhere, and so must send when a request
+is due. SCHED_FIFO would let it wait behind reservations, so it has the most urgent reservation.
+Beyond its tenth of a CPU, it uses bandwidth that is not reserved: without that it was throttled,
+and a reservation as large as it needs would be taken from the services
+(docs/decisions/users-who-are-not-throttled.md)."""
+_WHEN_TOLD = ("sh", "-c", 'read -r told && exec "$@"', "sh")
+"""Delays a command until a line is written to it, so that it gets its reservation before a policy
+reserves all that is left."""
+_ELSEWHERE = """
+cd "$AFERIR_PROGRAMS" && printf %s {targets} > urls &&
+./request-clients --urls urls --log asked {options} && cat asked; code=$?
+rm -f urls asked; exit $code
+"""
+"""Shell commands on the other host, in the folder that goes with its agent."""
+Rate = float | str
+"""Requests per second, or steps `S:N,...` as for `request-clients --rate`."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One request: intended time in seconds from the start of the load, and latency."""
+
+    intended_s: float
+    latency_s: float
+    status: int
+    url: int
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of an open-loop load."""
+
+    asked: tuple[Asked, ...]
+    healthy: bool
+    """Whether the load generator sent its requests on time."""
+    failed: int
+    cpus: float = 0.0
+    """CPUs that the load generator used."""
+
+    def latencies(self) -> Histogram:
+        """Latencies of all requests after the warm-up."""
+        return Histogram(one.latency_s for one in self.asked)
+
+
+class Times(msgspec.Struct, frozen=True):
+    """Durations of the warm-up and of the measurement."""
+
+    warm_up_s: float = 2.0
+    measured_s: float = 6.0
+
+
+class Users(msgspec.Struct, frozen=True):
+    """Place that requests come from."""
+
+    host: str = ""
+    """Name of another host; empty: this one."""
+    address: str = LOOPBACK
+    """Address by which they reach the service."""
+    enter: str = ""
+    """Program that runs a command on the other host."""
+
+
+def users() -> Users:
+    """The second host of an environment on several, else this one.
+
+    Errors: MissingError where the first one has no address that others reach.
+    """
+    hosts = os.environ.get(HOSTS, "").split()
+    if len(hosts) < 2:
+        return Users()
+    address = os.environ.get(ADDRESSES, "").partition(" ")[0]
+    if not address:
+        raise MissingError(
+            f"{hosts[0]} has no address that {hosts[1]} could ask", remedy="see `ip address` there"
+        )
+    return Users(hosts[1], address, os.environ[ENTER])
+
+
+class Generator(msgspec.Struct, frozen=True):
+    """A load generator that waits for `begin`."""
+
+    child: subprocess.Popen[str]
+    log: Path | None
+    """File with the requests; None: they follow the figures in its output."""
+
+    def begin(self) -> None:
+        """Send requests from now on."""
+        assert self.child.stdin is not None
+        self.child.stdin.write("now\n")
+        self.child.stdin.flush()
+
+    def result(self) -> Load:
+        """Wait until it has ended, and read what it found. Errors: ProgramError."""
+        said, errors = self.child.communicate()
+        if self.child.returncode != 0:
+            raise ProgramError(f"request-clients failed: {errors.strip()[-300:]}")
+        figures, _, rest = said.partition("\n")
+        lines = rest.encode() if self.log is None else self.log.read_bytes()
+        return _read(figures, lines)
+
+
+def ask(service: Running, rate: Rate, times: Times, seed: int) -> Load:
+    """Send requests until the load ends. Errors: ProgramError, UnverifiedError."""
+    with scratch.folder() as folder, generator(service, rate, times, seed, folder) as started:
+        started.begin()
+        return started.result()
+
+
+@contextmanager
+def generator(
+    service: Running, rate: Rate, times: Times, seed: int, folder: Path
+) -> Iterator[Generator]:
+    """Start the load generator, and end it after the block. Errors: ProgramError, MissingError."""
+    where = users()
+    made = _there if where.host else _here
+    started = made(service, (rate, times, seed), folder, where)
+    try:
+        yield started
+    finally:
+        process.end(started.child)
+
+
+def _here(service: Running, asked: tuple[Rate, Times, int], folder: Path, _: Users) -> Generator:
+    urls, log = folder / "urls", folder / "asked"
+    urls.write_text(_targets(service, LOOPBACK))
+    program = str(kernel_path("request-clients"))
+    words = [program, "--urls", str(urls), "--log", str(log), *_options(*asked)]
+    child = _start(words)
+    try:
+        attributes.write(child.pid, _FIRST)
+    except OSError as error:
+        process.end(child)
+        raise ProgramError(
+            "the load generator cannot be scheduled as users elsewhere are:"
+            f" {attributes.explain(error)}",
+            remedy="end what else has deadline reservations (SCHED_DEADLINE) on this machine",
+        ) from None
+    return Generator(child, log)
+
+
+def _there(service: Running, asked: tuple[Rate, Times, int], _: Path, where: Users) -> Generator:
+    targets = shlex.quote(_targets(service, where.address))
+    told = _ELSEWHERE.format(targets=targets, options=shlex.join(_options(*asked)))
+    return Generator(_start([where.enter, where.host, told]), None)
+
+
+def _targets(service: Running, address: str) -> str:
+    lines = "".join(f"{weight} {url}\n" for weight, url in service.targets)
+    return lines.replace(LOOPBACK, address)
+
+
+def _options(rate: Rate, times: Times, seed: int) -> list[str]:
+    return [
+        *("--rate", str(rate), "--seed", str(seed), "--patience", f"{_PATIENCE_S:g}"),
+        *("--warm-up", f"{times.warm_up_s:g}"),
+        *("--duration", f"{times.warm_up_s + times.measured_s:g}"),
+    ]
+
+
+def _start(words: list[str]) -> subprocess.Popen[str]:
+    return process.start(
+        [*_WHEN_TOLD, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def _read(said: str, lines: bytes) -> Load:
+    figures = read_figures(said, "request-clients")
+    decoder = msgspec.json.Decoder(Asked)
+    return Load(
+        asked=tuple(map(decoder.decode, lines.splitlines())),
+        healthy=figures.get("healthy") is True,
+        failed=round(finite(figures, "failed")),
+        cpus=finite(figures, "cpu_s") / positive(figures, "duration_s"),
+    )

@@ -1,0 +1,46 @@
+"""A program that runs in an instance while its agent carries out other requests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from aferir.environments.base import Instance
+from aferir.errors import AferirError
+from aferir.linux import wait
+
+_TELL = 'echo $$ > "$1.new"; mv "$1.new" "$1"; shift; exec "$@"'
+_ENDING_S = 5.0
+
+
+class Background:
+    """A program on this host; `end` ends it and returns once it is gone."""
+
+    def __init__(self, instance: Instance, line: Sequence[str], mark: Path) -> None:
+        """Start `line`; the file `mark` then holds the number of its process."""
+        self._mark = mark
+        command = ("sh", "-c", _TELL, "sh", str(mark), *line)
+        self._thread = threading.Thread(target=self._run, args=(instance, command), daemon=True)
+        self._thread.start()
+        wait.until(lambda: self._told() or not self._thread.is_alive(), wait.after(_ENDING_S))
+
+    def end(self) -> None:
+        """Send SIGTERM, then SIGKILL after 5 s; does nothing where it has ended already."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._thread.is_alive() and self._told():
+                with suppress(OSError, ValueError):
+                    os.kill(int(self._mark.read_text(encoding="ascii")), number)
+            self._thread.join(_ENDING_S)
+        self._mark.unlink(missing_ok=True)
+
+    def _told(self) -> bool:
+        return self._mark.exists()
+
+    @staticmethod
+    def _run(instance: Instance, command: Sequence[str]) -> None:
+        with suppress(AferirError, OSError):
+            instance.run(command, check=False)
