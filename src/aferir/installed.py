@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import metadata
 from pathlib import Path
 
 from aferir.errors import MissingError
@@ -21,6 +20,8 @@ def installed(name: str) -> Path | None:
     beside = Path(__file__).parent / name
     if beside.exists():
         return beside
+    from importlib import metadata  # it takes longer than all the rest of an agent's start
+
     try:
         return Path(str(metadata.distribution("aferir").locate_file(f"aferir/{name}")))
     except metadata.PackageNotFoundError:

@@ -18,11 +18,9 @@ from pathlib import Path
 import msgspec
 
 import aferir
-from aferir import machine, registry
 from aferir.errors import AferirError, ProgramError
 from aferir.hosts import frames
-from aferir.hosts.bootstrap import AGENT
-from aferir.hosts.messages import Alive, Answer, AnyRequest, failure
+from aferir.hosts.messages import AGENT, Alive, Answer, AnyRequest, failure
 from aferir.hosts.requests import Service
 from aferir.linux import journal, scratch
 from aferir.model.plan import PROGRAMS, PYTHON
@@ -117,11 +115,14 @@ def main(token: str) -> int:
 def _serve(sink: int, token: str) -> int:
     for number in _ENDING:
         signal.signal(number, _interrupt)
-    for problem in registry.clean(journal.orphans()):
-        print(problem, file=sys.stderr)  # noqa: T201
+    if orphans := journal.orphans():
+        from aferir import registry
+
+        for problem in registry.clean(orphans):
+            print(problem, file=sys.stderr)  # noqa: T201
     with scratch.folder(base=_place()) as folder:
         os.environ |= {PROGRAMS: str(folder / "programs"), PYTHON: sys.executable}
-        service = Service(folder, registry.kinds(), registry.context(), machine.describe)
+        service = Service(folder)
         os.write(sink, f"\n{AGENT} {token} ready\n".encode())
         Agent(sys.stdin.fileno(), sink, service).serve()
     return 0

@@ -10,10 +10,12 @@ of the host, such as banners and greetings of profiles, is skipped.
 from __future__ import annotations
 
 from aferir.hosts import bundle
+from aferir.hosts.messages import AGENT
+
+__all__ = ["AGENT", "PYTHON", "SHELL"]
 
 SHELL = "aferir-shell"
 PYTHON = "aferir-python"
-AGENT = "aferir-agent"
 
 _FIND = r"""
 a_python=-
@@ -28,7 +30,10 @@ sys.exit(sys.version_info < (3, 11) or msgspec.__version__ < "0.18")' \
         >/dev/null 2>&1; then a_python=$(command -v "$a_one"); break; fi
   done
 fi
-a_other=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none)
+a_other={version}
+if [ "$a_python" = - ]; then
+  a_other=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none)
+fi
 printf '\n%s %s %s %s %s\n' {mark} {token} "$(uname -m)" "$a_python" "$a_other"
 """
 
@@ -38,7 +43,7 @@ exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))'
 """
 
 _UNPACK = r"""
-import hashlib, io, os, shutil, sys, tempfile, zipfile
+import os, sys
 digest, token = {digest!r}, {token!r}
 def say(*words):
     os.write(1, ("\n{mark} " + " ".join((token, *words)) + "\n").encode())
@@ -47,16 +52,29 @@ def refusal(folder):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.stat(folder).st_uid != os.geteuid():
             return "it is not ours"
-        handle, name = tempfile.mkstemp(dir=folder)
-        os.write(handle, b"#!/bin/sh\nexit 0\n")
-        os.fchmod(handle, 0o700)
-        os.close(handle)
-        try:
-            return "" if os.spawnv(os.P_WAIT, name, [name]) == 0 else "noexec"
-        finally:
-            os.unlink(name)
+        name = os.path.join(folder, "trial-" + token)
+        with open(name, "w") as trial:
+            trial.write("#")
+        os.unlink(name)
+        return "noexec" if os.statvfs(folder).f_flag & os.ST_NOEXEC else ""
     except OSError as error:
         return error.strerror
+def unpack(content, folder):
+    import io, shutil, tempfile, zipfile
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+    making = tempfile.mkdtemp(dir=os.path.dirname(folder))
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for one in archive.infolist():
+                os.chmod(archive.extract(one, making), one.external_attr >> 16)
+        open(os.path.join(making, ".whole"), "w").close()
+        try:
+            os.rename(making, folder)
+        except OSError:
+            if not os.path.exists(os.path.join(folder, ".whole")):
+                raise
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
 root = os.geteuid() == 0
 places = ["/var/cache/aferir"] if root else []
 places += [os.path.join(os.environ.get("XDG_CACHE_HOME") or
@@ -75,25 +93,13 @@ try:
     if os.path.exists(os.path.join(folder, ".whole")):
         say("have", folder)
     else:
+        import hashlib
         say("need", folder)
         content = sys.stdin.buffer.read(int(sys.stdin.buffer.readline()))
         if hashlib.sha256(content).hexdigest() != digest:
             say("broken", "the agent did not arrive whole")
             sys.exit(0)
-        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
-        making = tempfile.mkdtemp(dir=os.path.dirname(folder))
-        try:
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                for one in archive.infolist():
-                    os.chmod(archive.extract(one, making), one.external_attr >> 16)
-            open(os.path.join(making, ".whole"), "w").close()
-            try:
-                os.rename(making, folder)
-            except OSError:
-                if not os.path.exists(os.path.join(folder, ".whole")):
-                    raise
-        finally:
-            shutil.rmtree(making, ignore_errors=True)
+        unpack(content, folder)
         say("unpacked", folder)
     compiled = [os.path.join(folder, "compiled")] * ("%d.%d" % sys.version_info[:2] == {version!r})
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *compiled])

@@ -10,6 +10,9 @@ from aferir.errors import AferirError, ProgramError
 from aferir.model.finding import Finding
 from aferir.model.plan import HostLimits
 
+AGENT = "aferir-agent"
+"""Mark of the line by which an agent tells that it is ready, or why it is not."""
+
 
 class Request(msgspec.Struct, frozen=True, tag=True):
     """Base of all requests."""

@@ -8,7 +8,6 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
 import msgspec
@@ -16,7 +15,7 @@ import msgspec
 import aferir
 from aferir.errors import AferirError
 from aferir.linux import process
-from aferir.machine import own_group, packages, parse
+from aferir.machine import own_group, packages, parse, tools
 from aferir.machine.own_group import Limits
 from aferir.model.plan import HostLimits
 
@@ -151,12 +150,8 @@ def software(command_line: Sequence[str] = ()) -> Software:
 
 
 def tool_version(name: str) -> str:
-    """First line of a tool's `--version`; empty where it is not installed."""
-    try:
-        done = process.run(list(_TOOLS[name]), timeout_s=20, check=False)
-    except AferirError:
-        return ""
-    return (done.stdout.splitlines() or [""])[0].strip()
+    """First line of a tool's `--version`; empty where it is not installed: see `machine.tools`."""
+    return tools.version(_TOOLS[name])
 
 
 def os_release() -> dict[str, str]:
@@ -247,6 +242,8 @@ def _cgroups() -> str:
 
 
 def _version_of(name: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -255,6 +252,8 @@ def _version_of(name: str) -> str:
 
 def git_revision(folder: Path) -> str:
     """Full hash of the commit that is checked out around a folder; empty where git finds none."""
+    if not any((above / ".git").exists() for above in (folder, *folder.resolve().parents)):
+        return ""
     if shutil.which("git", path=packages.search_path()) is None:
         return ""
     try:
