@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from aferir.hosts import messages, reaching
+from aferir.hosts.attendant import Attendant
 from aferir.hosts.line import Line
 from aferir.linux import namespace, process
 from aferir.model.bench import BenchResult, Figure
@@ -130,9 +131,10 @@ def _drive(count: int) -> tuple[float, float, float]:
     """Return the CPU seconds to connect to all, their MiB, and the CPU seconds of ten calls."""
     reaching.connect([HostSpec(name="x", reach=("x",))] * count)
     with agents() as start:
-        warm = Line(HostSpec(name="warm", reach=("x",)), start)
+        attendant = Attendant()
+        warm = Line(HostSpec(name="warm", reach=("x",)), start, attendant)
         before, clock = _resident_mib(), time.process_time()
-        lines = [Line(HostSpec(name=f"n{k}", reach=("x",)), start) for k in range(count)]
+        lines = [Line(HostSpec(name=f"n{k}", reach=("x",)), start, attendant) for k in range(count)]
         reached_s, memory = time.process_time() - clock, _resident_mib() - before
         clock = time.process_time()
         for _ in range(10):

@@ -13,6 +13,7 @@ from aferir.environments.base import Accounting
 from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError
 from aferir.hosts import messages
+from aferir.hosts.attendant import Attendant
 from aferir.hosts.clocks import Offset
 from aferir.hosts.line import Line
 from aferir.linux.process import Completed
@@ -28,14 +29,16 @@ _GRACE_S = 60.0
 class Host:
     """A host that is connected at the first request, and again after its connection broke."""
 
-    def __init__(self, spec: HostSpec) -> None:
+    def __init__(self, spec: HostSpec, attendant: Attendant | None = None) -> None:
+        """The connection will be kept alive by `attendant`, or by one of its own."""
         self.spec = spec
+        self._attendant = attendant
         self._line: Line | None = None
 
     def line(self) -> Line:
         """Connection to the agent. Errors: MissingError where the host cannot be reached."""
         if self._line is None:
-            self._line = Line(self.spec)
+            self._line = Line(self.spec, attendant=self._attendant)
         return self._line
 
     def lose(self) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+import select
 import subprocess
 import threading
 import time
@@ -16,6 +17,7 @@ import msgspec
 
 from aferir.errors import AferirError, MissingError, ProgramError
 from aferir.hosts import bootstrap, clocks, frames
+from aferir.hosts.attendant import Attendant
 from aferir.hosts.bundle import MACHINE, PYTHON, bundle
 from aferir.hosts.messages import Alive, Answer, AnyRequest, raised
 from aferir.linux import process, wait
@@ -30,7 +32,6 @@ _SILENCE_S = 15.0
 _UNPACKING_S = 60.0
 _LOOKS = 5
 """Number of clock exchanges, of which the fastest counts."""
-_ALIVE_S = 3.0
 _SSH_OPTIONS = (
     *("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"),
     *("-o", "ServerAliveInterval=3", "-o", "ServerAliveCountMax=2"),
@@ -53,10 +54,14 @@ class Line:
     """Connection to one agent. Its methods must be called from one thread at a time."""
 
     def __init__(
-        self, host: HostSpec, start: Callable[[HostSpec], subprocess.Popen[str]] | None = None
+        self,
+        host: HostSpec,
+        start: Callable[[HostSpec], subprocess.Popen[str]] | None = None,
+        attendant: Attendant | None = None,
     ) -> None:
         """Connect to the host by its own command, or by the process that `start` starts.
 
+        It is kept alive by `attendant`, which may serve many, or by one of its own.
         Errors: MissingError with the reason and a remedy.
         """
         self.host = host
@@ -71,10 +76,13 @@ class Line:
         assert self._child.stdout is not None
         self._sink = self._child.stdin.fileno()
         self._reader = frames.Reader(self._child.stdout.fileno())
+        self._writable = select.poll()
+        self._writable.register(self._sink, select.POLLOUT)
         self._turn = threading.Lock()
         self._said: list[str] = []
         self._hearing = threading.Thread(target=self._hear, daemon=True)
         self._hearing.start()
+        self._attendant = attendant or Attendant()
         try:
             self._reach()
         except BaseException:
@@ -82,8 +90,7 @@ class Line:
             raise
         for _ in range(_LOOKS):
             self._look_at_its_clock()
-        self._ended = threading.Event()
-        threading.Thread(target=self._stay, daemon=True).start()
+        self._attendant.add(self)
 
     def ask(self, request: AnyRequest, answer: type[_Value], *, within_s: float = 600.0) -> _Value:
         """Send a request and return its answer.
@@ -111,8 +118,7 @@ class Line:
 
     def close(self) -> None:
         """Close the connection; the agent releases everything. May be called twice."""
-        if hasattr(self, "_ended"):
-            self._ended.set()
+        self._attendant.remove(self)
         if self._child.stdin is not None:
             with contextlib.suppress(OSError):
                 self._child.stdin.close()
@@ -125,10 +131,24 @@ class Line:
             if stream is not None:
                 stream.close()
 
+    def greet(self) -> None:
+        """Send a keep-alive message, unless something is being sent or the pipe is full.
+
+        Either way the agent has heard of us, or will once it reads. Errors: OSError.
+        """
+        if not self._turn.acquire(blocking=False):
+            return
+        try:
+            if self._writable.poll(0):
+                alive = Alive(time.monotonic_ns())
+                frames.write(self._sink, msgspec.msgpack.encode(alive))
+        finally:
+            self._turn.release()
+
     def _look_at_its_clock(self) -> None:
         """Measure the clock's offset once. Errors: ProgramError where the connection is broken."""
         try:
-            self._greet()
+            self.greet()
             content = self._reader.message(_SILENCE_S)
         except (OSError, frames.Silence) as error:
             raise self._broken(str(error)) from None
@@ -227,17 +247,6 @@ class Line:
         with contextlib.suppress(OSError, ValueError):
             for line in stderr:
                 self._said = [*self._said[-50:], line.rstrip("\n")]
-
-    def _stay(self) -> None:
-        """Thread that sends keep-alive messages to the agent."""
-        while not self._ended.wait(_ALIVE_S):
-            with contextlib.suppress(OSError):
-                self._greet()
-
-    def _greet(self) -> None:
-        with self._turn:
-            alive = Alive(time.monotonic_ns())
-            frames.write(self._sink, msgspec.msgpack.encode(alive))
 
 
 def _start(host: HostSpec) -> subprocess.Popen[str]:

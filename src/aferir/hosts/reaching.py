@@ -10,6 +10,7 @@ import msgspec
 
 from aferir.errors import AferirError
 from aferir.hosts import clocks, messages
+from aferir.hosts.attendant import Attendant
 from aferir.hosts.environment import Host
 from aferir.hosts.spread import Spread
 from aferir.model.host import HostSpec
@@ -102,7 +103,8 @@ def connect(specs: Sequence[HostSpec]) -> list[Host]:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return [Host(spec) for spec in specs]
+    attendant = Attendant()
+    return [Host(spec, attendant) for spec in specs]
 
 
 def _ask(host: Host) -> Asked:

@@ -246,7 +246,7 @@ def _kind(name: str) -> Kind:
 def _clean() -> list[str]:
     from aferir import registry
 
-    return registry.context().clean(journal.orphans())
+    return list(registry.context().clean(journal.orphans()))
 
 
 def _program(name: str) -> Path | None:
