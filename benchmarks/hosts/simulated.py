@@ -91,8 +91,9 @@ class _Served:
 def _serve(path: str, described: bytes) -> None:
     chosen = selectors.DefaultSelector()
     with socket.socket(socket.AF_UNIX) as door:
-        door.bind(path)
+        door.bind(f"{path}.new")
         door.listen(2000)
+        Path(f"{path}.new").rename(path)  # so that who sees it may connect
         chosen.register(door, selectors.EVENT_READ, None)
         while True:
             for key, _ in chosen.select():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from aferir import extensions
+from aferir import allocations, extensions
 from aferir.aggregation import guard
 from aferir.aggregation.program import AGGREGATION
 from aferir.clock.mpi_program import MPI_CLOCK
@@ -59,6 +59,7 @@ _OWN_KINDS = (
 
 
 _OF_CHAPTERS: dict[str, cleaning.Cleaner] = {
+    **allocations.CLEANERS,
     guard.KIND: guard.give_back,
     remembered.KIND: remembered.give_back,
 }

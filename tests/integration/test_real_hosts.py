@@ -160,7 +160,7 @@ def test_one_experiment_is_over_hosts_that_differ_in_all(farm: Lab, tmp_path: Pa
     assert {cell["group"] for cell in found} == {"ep", "ranks", "sweep", "bulk", "beside"}
     cells = {cell["environment"]: cell for cell in found}
     assert cells.keys() == {"bare", "lxc", "podman", "kernel", "both", "served"}
-    assert not [cell for cell in found if cell["failures"]]
+    assert [(cell["cell"], cell["failures"]) for cell in found if cell["failures"]] == [], err
     (run,) = (tmp_path / "runs").iterdir()
     written = open_run(run)
     facts = written.provenance.facts["hosts"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from aferir.cluster.configuration import FOLDER
 from aferir.cluster.description import FRONT, Description, address, node_name
 
-PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client")
+PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "python3")
+"""Packages of its nodes; Python is for the agents of jobs that measure on them."""
 
 START = f"""#!/bin/sh
 # Starts Slurm on a node, once it is on the network.

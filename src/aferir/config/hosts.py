@@ -19,7 +19,7 @@ from aferir.model.plan import HostLimits
 MOST_HOSTS = 1000
 
 
-def _words(written: str) -> tuple[str, ...]:
+def words(written: str) -> tuple[str, ...]:
     """Words of a command. Errors: ValueError where it is not quoted as for a shell, or empty."""
     words = tuple(shlex.split(written))
     if not words:
@@ -36,7 +36,7 @@ class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
         text(
             "the command that gives a shell's standard input and output there",
             "ssh node1",
-            parse=_words,
+            parse=words,
             quoted=True,
         ),
     ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from aferir.config.allocations import with_allocations
 from aferir.config.environments import MOST_ENVIRONMENTS, EnvironmentTable, read_table
 from aferir.config.expand import expand
 from aferir.config.explain import with_arms
@@ -38,6 +39,8 @@ _SECTIONS = (
     "stop",
     "server",
     "host",
+    "slurm",
+    "kubernetes",
     "environment",
     "workload",
     "factors",
@@ -112,7 +115,8 @@ def plan_of(
     """Validate a document and return its Plan. Errors: UsageError with all errors."""
     problems = Problems()
     _refuse_unknown(document, problems)
-    hosts = read_hosts(document, problems)
+    document, allocated = with_allocations(document, problems)
+    hosts = (*read_hosts(document, problems), *allocated)
     host = _with_others(host, hosts)
     document, shrunk = msgspec.structs.astuple(shrink(document, host, kinds))
     experiment = read_experiment(_section(document, "experiment", problems), problems)

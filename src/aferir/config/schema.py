@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from aferir.config.allocations import KubernetesTable, SlurmTable
 from aferir.config.environments import MOST_ENVIRONMENTS, EnvironmentKeys
 from aferir.config.explain import Explain
 from aferir.config.factors import MOST_FACTORS, MOST_LEVELS, PREFIX
@@ -104,6 +105,8 @@ def document(programs: Mapping[str, Program[Any]], kinds: Mapping[str, Kind]) ->
             "experiment": table(fields(Experiment)),
             "stop": {**table(fields(Stop)), **_EITHER},
             "server": _server(),
+            "slurm": table(fields(SlurmTable)),
+            "kubernetes": table(fields(KubernetesTable)),
             "host": {"type": "array", "maxItems": MOST_HOSTS, "items": table(fields(HostKeys))},
             "environment": _tables(_by("kind", _kinds(kinds)), MOST_ENVIRONMENTS),
             "workload": _tables(_by("program", _programs(programs)), MOST_WORKLOADS),

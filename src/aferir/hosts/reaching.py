@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
+from aferir import allocations
+from aferir.allocations.base import Allocation
 from aferir.errors import AferirError
 from aferir.hosts import clocks, messages
 from aferir.hosts.attendant import Attendant
 from aferir.hosts.environment import Host
 from aferir.hosts.spread import Spread
+from aferir.linux import undo
 from aferir.model.host import HostSpec
 from aferir.model.plan import HostLimits, Plan
 
@@ -36,6 +39,8 @@ class Reached(msgspec.Struct, frozen=True):
 
     hosts: dict[str, Host]
     asked: dict[str, Asked]
+    allocations: tuple[Allocation, ...] = ()
+    """Allocations that were made for them, which `close` releases."""
 
     def limits(self, here: HostLimits) -> HostLimits:
         """Resources of this host, with those of the other hosts that answered."""
@@ -54,6 +59,7 @@ class Reached(msgspec.Struct, frozen=True):
         """End all lines; returns once the agents have given everything back."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(Host.lose, self.hosts.values()))
+        undo.each(lambda one: one.release(), self.allocations)
 
     def places(self, plan: Plan) -> dict[str, Host | Spread]:
         """Hosts by the value of `host` of the environments, which may list several names."""
@@ -77,9 +83,28 @@ class Reached(msgspec.Struct, frozen=True):
 
 
 def reach(specs: Sequence[HostSpec]) -> Reached:
-    """Connect to all hosts concurrently, and ask each for its description."""
-    hosts = connect(specs)
-    return Reached({host.spec.name: host for host in hosts}, ask(hosts))
+    """Connect to all hosts concurrently, and ask each for its description.
+
+    Hosts of an allocation are allocated first, which may wait for their turn. Errors: MissingError
+    where the batch system refuses.
+    """
+    made: dict[str, Allocation] = {}
+    try:
+        for spec in dict.fromkeys(one.allocated for one in specs if one.allocated is not None):
+            made[spec.name] = allocations.allocate(spec)
+        hosts = connect([_there(spec, made) for spec in specs])
+        return Reached({host.spec.name: host for host in hosts}, ask(hosts), tuple(made.values()))
+    except BaseException:
+        undo.each(lambda one: one.release(), tuple(made.values()))
+        raise
+
+
+def _there(spec: HostSpec, made: Mapping[str, Allocation]) -> HostSpec:
+    """The host with the command that reaches it."""
+    if spec.allocated is None:
+        return spec
+    reach = made[spec.allocated.name].reach[spec.number - 1]
+    return msgspec.structs.replace(spec, reach=reach)
 
 
 def ask(hosts: Sequence[Host]) -> dict[str, Asked]:

@@ -7,6 +7,7 @@ SIGKILL leaves is found at the next start and by `aferir clean`: entries whose o
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import uuid
 import zlib
@@ -38,6 +39,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str
     pid_namespace: int = _FIRST_NAMESPACE
     """Pid namespace in which the owner's pid is valid (pid_namespaces(7))."""
+    host: str = ""
+    """Name of the owner's host: a home that several hosts share has one journal for all of them."""
     details: dict[str, str]
     kept_by: str = ""
     """Path of a file; while it contains this entry's id, the thing outlives its owner."""
@@ -86,6 +89,7 @@ def write(kind: str, details: dict[str, str], *, kept_by: Path | None = None) ->
         owner_started=start_time(pid) or 0,
         boot_id=boot_id(),
         pid_namespace=pid_namespace(),
+        host=platform.node(),
         details=details,
         kept_by="" if kept_by is None else str(kept_by),
     )
@@ -148,13 +152,15 @@ def is_kept(entry: Entry) -> bool:
 
 
 def owner_lives(entry: Entry) -> bool:
-    """True if the process that wrote `entry` still runs, on this boot.
+    """True if the process that wrote `entry` still runs, on this boot, or is another host's.
+
+    Only the host itself knows what runs on it, so that entries of other hosts are left to them.
 
     A process of another pid namespace, such as that of a container, is not visible from here: it is
     assumed to live while any process may exist in its namespace.
     """
     if entry.boot_id != boot_id():
-        return False
+        return entry.host not in ("", platform.node())
     if entry.pid_namespace != pid_namespace():
         return _may_live(entry.pid_namespace)
     return start_time(entry.owner_pid) == entry.owner_started

@@ -8,6 +8,34 @@ SPREAD = "native"
 """Kind of environment that may span several hosts."""
 
 
+class SlurmKeys(msgspec.Struct, frozen=True, kw_only=True, tag="slurm"):
+    """Way to a Slurm cluster."""
+
+    by: tuple[str, ...] = ()
+    """Command that runs another one where salloc(1) and srun(1) are; (): they are here."""
+    options: tuple[str, ...] = ()
+    """Further options of salloc."""
+
+
+class KubernetesKeys(msgspec.Struct, frozen=True, kw_only=True, tag="kubernetes"):
+    """Way to a Kubernetes cluster, and what its pods run."""
+
+    by: tuple[str, ...] = ()
+    """Command that runs another one where kubectl is; (): it is here."""
+    namespace: str = "default"
+    image: str = "debian:bookworm"
+    """Image of the pods, which must have a shell and Python."""
+
+
+class AllocationSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Machines that are allocated for one run and released at its end."""
+
+    name: str
+    """Name in the experiment file, e.g. `slurm:4`."""
+    nodes: int
+    keys: SlurmKeys | KubernetesKeys
+
+
 class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A host: the command that reaches it, and the resources that may be used."""
 
@@ -20,5 +48,11 @@ class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     """True if the agent is started as root by sudo(8), which must not ask for a password."""
     cpus: int | None = None
     """Largest number of CPUs to use there; None: all that are found."""
+    allocated: AllocationSpec | None = None
+    """Allocation that it is part of; `reach` is () then, and known once it is made. None: it is
+    there already.
+    """
+    number: int = 0
+    """Number of the host within its allocation, from 1; 0: it is part of none."""
     memory_bytes: int | None = None
     """Largest amount of memory to use there, in bytes; None: all that is found."""

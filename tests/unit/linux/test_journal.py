@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from aferir.linux import journal
@@ -118,3 +119,14 @@ def test_what_a_file_keeps_outlives_its_owner_until_the_file_lets_go(own_state: 
     assert [entry.id for entry in journal.orphans()] == [identity]
     keeper.unlink()
     assert [entry.id for entry in journal.orphans()] == [identity]
+
+
+def test_an_entry_of_another_host_is_left_to_it() -> None:
+    """As in a home that hosts share: what runs there cannot be seen from here."""
+    entry = msgspec.structs.replace(journal.write("container", {}), boot_id="another")
+    path = journal.state_folder() / "journal" / f"{entry.id}.json"
+    path.write_bytes(msgspec.json.encode(entry))
+    assert journal.orphans() == [entry]
+    elsewhere = msgspec.structs.replace(entry, host="another")
+    path.write_bytes(msgspec.json.encode(elsewhere))
+    assert journal.orphans() == []

@@ -1,0 +1,33 @@
+"""The Protocol of batch systems that lend machines for one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from aferir.linux.journal import Entry
+from aferir.model.host import AllocationSpec
+
+
+class Allocation(Protocol):
+    """Machines that were lent."""
+
+    reach: tuple[tuple[str, ...], ...]
+    """For each machine the command that runs a shell there: see `HostSpec.reach`."""
+
+    def release(self) -> None:
+        """Give the machines back; may be called twice."""
+        ...
+
+
+class Allocator(msgspec.Struct, frozen=True):
+    """One batch system."""
+
+    name: str
+    """Name before the colon of `host = "slurm:4"`, and kind of its journal entries."""
+    allocate: Callable[[AllocationSpec], Allocation]
+    """Make an allocation. Errors: MissingError where the batch system refuses or is not there."""
+    give_back: Callable[[Entry], None]
+    """Release what a dead owner left. Errors: ProgramError where it may still be there."""

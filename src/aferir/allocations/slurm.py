@@ -1,0 +1,120 @@
+"""Nodes of a Slurm cluster, by salloc(1) and srun(1).
+
+salloc runs a command of ours that ends with its standard input. So the allocation ends with this
+process, however that ends; the journal is for the case that salloc is killed as well.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Sequence
+
+from aferir.allocations.base import Allocator
+from aferir.errors import MissingError
+from aferir.linux import journal, process
+from aferir.model.host import AllocationSpec, SlurmKeys
+
+NAME = "slurm"
+_MARK = "aferir-allocated"
+_HELD = (
+    f'printf "\\n{_MARK} %s %s\\n" "$SLURM_JOB_ID" '
+    '"$(scontrol show hostnames "$SLURM_JOB_NODELIST" | tr "\\n" " ")"; cat > /dev/null'
+)
+_ENDING_S = 30.0
+_ASKED_S = 60.0
+
+
+class SlurmAllocation:
+    """A job whose nodes are ours until `release`."""
+
+    def __init__(self, child: subprocess.Popen[str], entry: journal.Entry, keys: SlurmKeys) -> None:
+        self._child = child
+        self._entry = entry
+        job, nodes = _told(child)
+        self.reach = tuple(
+            (
+                *keys.by,
+                *("srun", "--jobid", job, "--nodelist", node, "--nodes=1", "--ntasks=1"),
+                *("--overlap", "--unbuffered", "--quiet", "--cpu-bind=none", "--mpi=none"),
+            )
+            for node in nodes
+        )
+
+    def release(self) -> None:
+        """End the job, and return once it is gone."""
+        _end(self._child)
+        give_back(self._entry)
+
+
+def allocate(spec: AllocationSpec) -> SlurmAllocation:
+    """Wait for that many nodes, and hold them. Errors: MissingError with Slurm's own words."""
+    keys = spec.keys
+    assert isinstance(keys, SlurmKeys)
+    entry = journal.write(NAME, {"by": shlex.join(keys.by)})
+    line = ["salloc", "--quiet", f"--job-name={_job(entry)}", f"--nodes={spec.nodes}"]
+    line += ["--ntasks-per-node=1", "--exclusive", *keys.options, "sh", "-c", _HELD]
+    try:
+        child = process.start(
+            [*keys.by, *_as_words(keys.by, line)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            survives_us=True,  # it ends with its standard input, and gives the nodes back
+        )
+    except MissingError:
+        journal.erase(entry)
+        raise
+    try:
+        return SlurmAllocation(child, entry, keys)
+    except BaseException:
+        _end(child)
+        give_back(entry)
+        raise
+
+
+def give_back(entry: journal.Entry) -> None:
+    """Cancel the entry's job, if there is one, and erase the entry. Errors: ProgramError."""
+    by = shlex.split(entry.details.get("by", ""))
+    try:
+        process.run([*by, "scancel", f"--name={_job(entry)}"], timeout_s=_ASKED_S)
+    except MissingError:  # without Slurm there is no job
+        journal.erase(entry)
+        return
+    journal.erase(entry)
+
+
+def _told(child: subprocess.Popen[str]) -> tuple[str, Sequence[str]]:
+    """Number and nodes of the job. Errors: MissingError with what salloc says."""
+    assert child.stdout is not None
+    for line in child.stdout:
+        words = line.split()
+        if words[:1] == [_MARK] and len(words) > 2:
+            return words[1], words[2:]
+    said = child.stderr.read().strip() if child.stderr else ""
+    raise MissingError(
+        f"Slurm allocates no nodes: {said[-300:] or 'salloc says nothing'}",
+        remedy="see `sinfo`, and the `options` of [slurm]",
+    )
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    if child.stdin is not None:
+        child.stdin.close()
+    try:
+        child.wait(_ENDING_S)
+    except subprocess.TimeoutExpired:
+        process.end(child)
+
+
+def _as_words(by: Sequence[str], line: Sequence[str]) -> tuple[str, ...]:
+    """The command as it is; ssh gives its words to a shell, which reads them again."""
+    through_a_shell = bool(by) and by[0].rpartition("/")[2] == "ssh"
+    return (shlex.join(line),) if through_a_shell else tuple(line)
+
+
+def _job(entry: journal.Entry) -> str:
+    return f"aferir-{entry.id}"
+
+
+ALLOCATOR = Allocator(name=NAME, allocate=allocate, give_back=give_back)

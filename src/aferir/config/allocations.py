@@ -1,0 +1,122 @@
+"""Reads hosts that are allocated for the run: `host = "slurm:4"`, `[slurm]`, `[kubernetes]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from aferir.config.fields import Fields, is_table
+from aferir.config.hosts import words
+from aferir.config.problems import Problems
+from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys, SlurmKeys
+from aferir.model.parameters import text
+
+MOST_NODES = 1000
+_NAME = re.compile(r"(slurm|kubernetes):([1-9][0-9]{0,3})")
+_By = Annotated[
+    str,
+    text(
+        "a command that runs another one where the batch system is",
+        "ssh login",
+        parse=words,
+        quoted=True,
+        unset="it is here",
+    ),
+]
+
+
+class SlurmTable(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys of the `[slurm]` section."""
+
+    by: _By | None = None
+    options: (
+        Annotated[
+            str,
+            text(
+                "further options of salloc",
+                "--partition=compute --time=60",
+                parse=words,
+                quoted=True,
+                unset="none",
+            ),
+        ]
+        | None
+    ) = None
+
+
+class KubernetesTable(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys of the `[kubernetes]` section."""
+
+    by: _By | None = None
+    namespace: Annotated[str, text("of the pods", "bench", pattern="^[a-z0-9-]{1,63}$")] = "default"
+    image: Annotated[str, text("of the pods; it has a shell and Python", "python:3.11")] = (
+        "python:3.11"
+    )
+
+
+def with_allocations(
+    document: Mapping[str, object], problems: Problems
+) -> tuple[dict[str, object], tuple[HostSpec, ...]]:
+    """The document with `slurm:4` replaced by the names of its nodes, and these nodes as hosts."""
+    keys = {"slurm": _slurm(document, problems), "kubernetes": _kubernetes(document, problems)}
+    hosts: dict[str, HostSpec] = {}
+
+    def spelled(value: object) -> object:
+        found = _NAME.fullmatch(value) if isinstance(value, str) else None
+        if found is None:
+            return value
+        kind, nodes = found[1], int(found[2])
+        spec = AllocationSpec(name=found[0], nodes=nodes, keys=keys[kind])
+        names = [f"{kind}{nodes}-{number}" for number in range(1, nodes + 1)]
+        for number, name in enumerate(names, start=1):
+            hosts[name] = HostSpec(name=name, reach=(), allocated=spec, number=number)
+        return ",".join(names)
+
+    spelled_out = dict(_spelled_out(document, spelled))
+    return spelled_out, tuple(hosts.values())
+
+
+def _spelled_out(document: Mapping[str, object], spelled: object) -> Iterator[tuple[str, object]]:
+    assert callable(spelled)
+    for key, value in document.items():
+        if key == "environment" and isinstance(value, Sequence):
+            yield (
+                key,
+                [
+                    {**one, "host": spelled(one["host"])}
+                    if is_table(one) and "host" in one
+                    else one
+                    for one in value
+                ],
+            )
+        elif key == "factors" and is_table(value) and isinstance(value.get(_FACTOR), list):
+            levels = value[_FACTOR]
+            assert isinstance(levels, list)
+            yield key, {**value, _FACTOR: [spelled(one) for one in levels]}
+        else:
+            yield key, value
+
+
+_FACTOR = "environment.host"
+
+
+def _slurm(document: Mapping[str, object], problems: Problems) -> SlurmKeys:
+    return SlurmKeys(**_given(document, "slurm", SlurmTable, problems))
+
+
+def _kubernetes(document: Mapping[str, object], problems: Problems) -> KubernetesKeys:
+    return KubernetesKeys(**_given(document, "kubernetes", KubernetesTable, problems))
+
+
+def _given(
+    document: Mapping[str, object], section: str, keys: type[msgspec.Struct], problems: Problems
+) -> dict[str, object]:
+    table = document.get(section, {})
+    if not is_table(table):
+        problems.add(section, "is not a table", f"write [{section}] on a line of its own")
+        return {}
+    read = Fields(table, section, problems).read(keys)
+    return {key: value for key, value in read.items() if value is not None}
