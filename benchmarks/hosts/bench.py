@@ -22,10 +22,11 @@ from aferir.model.bench import BenchResult, Figure
 from aferir.model.host import HostSpec
 from aferir.selftest.options import BenchOptions, Note
 from aferir.statistics.peers import standings
+from benchmarks.hosts.kills import kills
 from benchmarks.hosts.simulated import agents
 from benchmarks.parts import run_parts
 
-HELP = "hosts: 100 checked, 1,000 simulated agents, the overhead of a line, who differs of a fleet"
+HELP = "hosts: 100 checked, 1,000 simulated agents, who differs of a fleet, 20 random kills"
 PEERS = ()
 SELECTABLE = True
 
@@ -38,7 +39,7 @@ _LINEAR = 1.3
 
 def run(options: BenchOptions, note: Note) -> BenchResult:
     """Run every part by itself."""
-    parts = {"checked": _checked, "simulated": _simulated, "fleet": _fleet}
+    parts = {"checked": _checked, "simulated": _simulated, "fleet": _fleet, "kills": kills}
     return run_parts("hosts", parts, options, note)
 
 

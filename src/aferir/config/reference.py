@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from aferir.config.allocations import KubernetesTable, SlurmTable
 from aferir.config.environments import EnvironmentKeys
 from aferir.config.explain import Explain
 from aferir.config.hosts import HostKeys
@@ -47,6 +48,8 @@ _SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "[server]": Server,
     "[explain]": Explain,
     "[[host]]": HostKeys,
+    "[slurm]": SlurmTable,
+    "[kubernetes]": KubernetesTable,
     "[[environment]]": EnvironmentKeys,
     "[[workload]]": WorkloadKeys,
 }

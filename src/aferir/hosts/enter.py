@@ -26,7 +26,9 @@ esac
 host=$1; shift
 printf '%s\\n' "$act $*" > "$folder/asked-$host"
 read -r code < "$folder/ended-$host"
-if [ -e "$folder/said-$host" ]; then cat "$folder/said-$host"; rm -f "$folder/said-$host"; fi
+if [ -e "$folder/said-$host" ]; then cat "$folder/said-$host"; fi
+if [ -e "$folder/wrong-$host" ]; then cat "$folder/wrong-$host" >&2; fi
+rm -f "$folder/said-$host" "$folder/wrong-$host"
 exit "${code:-1}"
 """
 

@@ -34,6 +34,7 @@ _NOBODY = "/bin/false"
 """Launch command of daemons on other hosts, which is never used: mpirun starts all daemons itself.
 """
 _STEP_S = 60.0
+_FAILED = 255
 
 
 class Spread:
@@ -239,12 +240,13 @@ class SpreadInstance:
         act, command = enter.read(beside.run(["cat", f"{self._folder}/asked-{name}"]).stdout)
         if not act:
             return False
-        code, said = self._carry_out(self._each[place], act, command, timeout_s)
-        if said:
-            with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
-                file.write(said)
-                file.flush()
-                beside.put(Path(file.name), PurePosixPath(self._folder) / f"said-{name}")
+        code, said, wrong = self._carry_out(self._each[place], act, command, timeout_s)
+        for what, text in (("said", said), ("wrong", wrong)):
+            if text:
+                with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+                    file.write(text)
+                    file.flush()
+                    beside.put(Path(file.name), PurePosixPath(self._folder) / f"{what}-{name}")
         told = f'echo {code} > "$1"'
         with contextlib.suppress(AferirError):  # it was ended, and awaits no answer
             beside.run(["sh", "-c", told, "sh", f"{self._folder}/ended-{name}"], timeout_s=5.0)
@@ -252,8 +254,11 @@ class SpreadInstance:
 
     def _carry_out(
         self, there: RemoteInstance, act: str, command: str, timeout_s: float | None
-    ) -> tuple[int, str]:
-        """Exit code and output of a command on another host."""
+    ) -> tuple[int, str, str]:
+        """Exit code, output and error output of a command on another host.
+
+        As of ssh, the code is 255 where the host itself fails.
+        """
         command = command.replace(f"{self._folder}/{enter.PATH.name}", _NOBODY)
         command = command.replace("orted --daemonize", "orted")  # it ends with its agent
         how = "exec " if act == "start" else ""  # so that nothing but the program is to be ended
@@ -265,10 +270,10 @@ class SpreadInstance:
                 there.start(line)
             else:
                 done = there.run(line, timeout_s=timeout_s, check=False)
-                return done.exit_code, done.stdout
-        except AferirError:
-            return 1, ""
-        return 0, ""
+                return done.exit_code, done.stdout, done.stderr
+        except AferirError as error:
+            return _FAILED, "", error.message
+        return 0, "", ""
 
 
 def _launches(line: Sequence[str]) -> bool:
