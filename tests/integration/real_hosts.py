@@ -147,9 +147,9 @@ class Lab(msgspec.Struct):
         """Path of the configuration of ssh."""
         return self.folder / "ssh_config"
 
-    def spec(self, name: str, **more: bool) -> HostSpec:
+    def spec(self, name: str) -> HostSpec:
         """A host as an experiment names it."""
-        return HostSpec(name=name, reach=("ssh", "-F", str(self.config), name), **more)
+        return HostSpec(name=name, reach=("ssh", "-F", str(self.config), name))
 
     def reach(self, name: str) -> str:
         """For `reach` of a file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -61,7 +61,10 @@ def with_allocations(
     document: Mapping[str, object], problems: Problems
 ) -> tuple[dict[str, object], tuple[HostSpec, ...]]:
     """The document with `slurm:4` replaced by the names of its nodes, and these nodes as hosts."""
-    keys = {"slurm": _slurm(document, problems), "kubernetes": _kubernetes(document, problems)}
+    keys: dict[str, SlurmKeys | KubernetesKeys] = {
+        "slurm": SlurmKeys(**_given(document, "slurm", SlurmTable, problems)),
+        "kubernetes": KubernetesKeys(**_given(document, "kubernetes", KubernetesTable, problems)),
+    }
     hosts: dict[str, HostSpec] = {}
 
     def spelled(value: object) -> object:
@@ -103,17 +106,9 @@ def _spelled_out(document: Mapping[str, object], spelled: object) -> Iterator[tu
 _FACTOR = "environment.host"
 
 
-def _slurm(document: Mapping[str, object], problems: Problems) -> SlurmKeys:
-    return SlurmKeys(**_given(document, "slurm", SlurmTable, problems))
-
-
-def _kubernetes(document: Mapping[str, object], problems: Problems) -> KubernetesKeys:
-    return KubernetesKeys(**_given(document, "kubernetes", KubernetesTable, problems))
-
-
 def _given(
     document: Mapping[str, object], section: str, keys: type[msgspec.Struct], problems: Problems
-) -> dict[str, object]:
+) -> dict[str, Any]:
     table = document.get(section, {})
     if not is_table(table):
         problems.add(section, "is not a table", f"write [{section}] on a line of its own")
