@@ -23,7 +23,7 @@ from aferir.hosts import frames
 from aferir.hosts.messages import AGENT, Alive, Answer, AnyRequest, failure
 from aferir.hosts.requests import Service
 from aferir.linux import journal, scratch
-from aferir.model.plan import PROGRAMS, PYTHON
+from aferir.model.variables import PROGRAMS, PYTHON
 
 SILENCE_S = 8.0
 """Silence in s after which the controller is considered gone."""

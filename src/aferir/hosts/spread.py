@@ -25,7 +25,8 @@ from aferir.linux import wait
 from aferir.linux.process import Completed
 from aferir.model.finding import Finding
 from aferir.model.host import SPREAD
-from aferir.model.plan import ADDRESSES, ENTER, HOSTS, EnvironmentSpec
+from aferir.model.plan import EnvironmentSpec
+from aferir.model.variables import ADDRESSES, ENTER, HOSTS
 from aferir.programs.base import PROGRAM_FOLDER
 
 _RANK = 'exec "$AFERIR_PROGRAMS/${0##*/}" "$@"'

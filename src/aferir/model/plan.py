@@ -27,20 +27,6 @@ PROGRAM_FOLDER = PurePosixPath("/opt/aferir")
 PAGE_CACHE = "AFERIR_PAGE_CACHE"
 """Environment variable that tells the launcher of commands the state of the page cache to set up.
 """
-PROGRAMS = "AFERIR_PROGRAMS"
-"""Environment variable with the folder of our programs on a host that an agent serves."""
-PYTHON = "AFERIR_PYTHON"
-"""Environment variable with the Python of that agent, for which aferir's modules are there."""
-HOSTS = "AFERIR_HOSTS"
-"""Environment variable with the names of all hosts of an environment on several, the one that
-programs start on first, separated by spaces.
-"""
-ADDRESSES = "AFERIR_ADDRESSES"
-"""Environment variable with one address of each of these hosts, by which the others reach it."""
-ENTER = "AFERIR_ENTER"
-"""Environment variable with the path of a program that runs a command on another of these hosts, as
-ssh does: `enter HOST COMMAND`, `enter --start HOST COMMAND`, `enter --stop HOST`.
-"""
 SCRATCH = "AFERIR_SCRATCH"
 """Environment variable with the scratch folder of a program. The command may name any folder; an
 environment that uses the host's file system replaces it by a folder of this run alone, which is

@@ -88,7 +88,7 @@ class Command(msgspec.Struct, frozen=True):
     changed to its new path."""
     there: Command | None = None
     """The command in an environment on several hosts, or of aferir itself on another host; None: as
-    it is here. It finds the hosts by `model.plan.HOSTS` and others."""
+    it is here. It finds the hosts by `model.variables`."""
     counts_start: bool = False
     """Whether `duration_s` includes the time to enter the environment."""
 

@@ -1,6 +1,6 @@
 """The load of a service: an open-loop generator, on this host or on another one.
 
-On another host it is started by the program that `model.plan.ENTER` names, as in an environment on
+On another host it is started by the program that `model.variables.ENTER` names, as in an environment on
 two hosts; there it disturbs neither service nor batch (Oliveira 2022 drives both from a third
 machine).
 """
@@ -22,7 +22,7 @@ from aferir.colocation.settings import Schedule
 from aferir.colocation.trials.service import LOOPBACK, Running
 from aferir.errors import MissingError, ProgramError
 from aferir.linux import process, scratch
-from aferir.model.plan import ADDRESSES, ENTER, HOSTS
+from aferir.model.variables import ADDRESSES, ENTER, HOSTS
 from aferir.programs.kernels import finite, kernel_path, positive, read_figures
 
 _PATIENCE_S = 5.0
