@@ -1,8 +1,7 @@
 """The load of a service: an open-loop generator, on this host or on another one.
 
-On another host it is started by the program that `model.variables.ENTER` names, as in an environment on
-two hosts; there it disturbs neither service nor batch (Oliveira 2022 drives both from a third
-machine).
+On another host it is started by the program that `model.variables.ENTER` names. There it disturbs
+neither service nor batch work (Oliveira 2022 drives both from a third machine).
 """
 
 from __future__ import annotations
