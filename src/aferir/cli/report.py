@@ -1,4 +1,4 @@
-"""Write the report of a run: HTML, Markdown, CSV, JSON, and Parquet if requested.
+"""Write the report of a run: HTML, Markdown, CSV, JSON, and other forms if requested.
 
 It is written into the run's folder, or with --to into another one, e.g. for a run of another user.
 A run whose folder is not writable is reported into a folder of its name here.
@@ -9,10 +9,25 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aferir.report.model import Evaluation
+    from aferir.store import Run
 
 NAME = "report"
 HELP = "write the report of a run"
+
+_OTHERS = {
+    "openmetrics": ("FILE", "also write all figures there as OpenMetrics"),
+    "trace": ("FILE", "also write the run's phases there as a trace for Perfetto (.json)"),
+    "crate": ("FILE", "also write run and report there as an RO-Crate (.zip), to be cited"),
+    "latex": ("FILE", "also write the ratios there as a LaTeX table (booktabs)"),
+    "svg": ("FOLDER", "also write each chart there as SVG"),
+}
+"""Forms that are written on request only: option, and what it is followed by."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--to", type=Path, metavar="FOLDER", help="where to write it (default: the run's folder)"
     )
     parser.add_argument("--parquet", type=Path, metavar="FILE", help="also write all samples there")
+    for name, (place, told) in _OTHERS.items():
+        parser.add_argument(f"--{name}", type=Path, metavar=place, help=told)
     parser.set_defaults(keeps_results=True)
 
 
@@ -38,7 +55,8 @@ def execute(options: argparse.Namespace) -> int:
     with ending_signals():
         evaluation = evaluate(run)
         place = options.to or _place(run.folder)
-        if options.json and place is None and options.parquet is None:
+        others = {name: path for name in _OTHERS if (path := getattr(options, name)) is not None}
+        if options.json and place is None and options.parquet is None and not others:
             reference = installed("reference")
             print(document(evaluation, provenance=run.provenance, reference=reference), end="")
             return 0
@@ -48,12 +66,37 @@ def execute(options: argparse.Namespace) -> int:
 
             export_parquet([run], options.parquet)
             written["parquet"] = options.parquet
+        for name, path in others.items():
+            written[name] = _write(name, path, run, evaluation)
     if options.json:
         print(written["json"].read_text(encoding="utf-8"), end="")
     else:
         for path in written.values():
             print(path)
     return 0
+
+
+def _write(name: str, path: Path, run: Run, evaluation: Evaluation) -> Path:
+    """Write one of the other forms. Errors: RefusedError that names the file."""
+    from aferir.installed import installed
+    from aferir.linux.refusal import refusals
+    from aferir.report.write.crate import write_crate
+    from aferir.report.write.latex import write_latex
+    from aferir.report.write.openmetrics import write_openmetrics
+    from aferir.report.write.svg import write_svgs
+    from aferir.report.write.trace import write_trace
+
+    reference = installed("reference")
+    write: dict[str, Callable[[], object]] = {
+        "openmetrics": lambda: write_openmetrics(path, run, evaluation),
+        "trace": lambda: write_trace(path, run),
+        "crate": lambda: write_crate(path, run, evaluation, reference=reference),
+        "latex": lambda: write_latex(path, evaluation),
+        "svg": lambda: write_svgs(path, evaluation, provenance=run.provenance, reference=reference),
+    }
+    with refusals(path, "written", remedy="name another file"):
+        write[name]()
+    return path
 
 
 def _place(folder: Path) -> Path | None:

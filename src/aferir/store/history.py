@@ -17,6 +17,7 @@ from aferir.store.run import (
     PROVENANCE,
     RECORDS,
     Manifest,
+    Run,
     exists,
     list_folders,
     read_json,
@@ -168,6 +169,11 @@ def conditions(folder: Path, manifest: Manifest, provenance: Provenance) -> Cond
         host=f"{host} ({model})" if model else host,
         version=provenance.version,
     )
+
+
+def conditions_of(run: Run) -> Conditions:
+    """Conditions of a run that was read as a whole."""
+    return conditions(run.folder.resolve(), run.manifest, run.provenance)
 
 
 def _part(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
