@@ -66,12 +66,12 @@ def by_permutation(values: Array) -> list[int]:
     def test(part: Array) -> tuple[int, float]:
         steps, weights = _steps(part), _weights(part.size)
         reached = _distances(steps, weights)
-        at, beyond, enough = int(reached.argmax()) + 1, 0, LEVEL * (PERMUTATIONS + 1)
+        at, beyond, most = int(reached.argmax()) + 1, 0, LEVEL * (PERMUTATIONS + 1)
         for drawn in range(1, PERMUTATIONS + 1):
             order = rng.permutation(part.size)
             beyond += bool(_distances(steps[order], weights).max() >= reached.max())
-            if beyond > enough:
-                return at, beyond / drawn
+            if beyond + 1 > most:
+                return at, (beyond + 1) / (drawn + 1)
         return at, (beyond + 1) / (PERMUTATIONS + 1)
 
     return _recursive(np.log(values), 0, LEVEL, test)

@@ -42,7 +42,7 @@ def test_programs_read_the_same_in_json(runs: Path) -> None:
     (series,) = told["series"]
     (found,) = series["changes"]
     assert found["altered"][0]["before"] == "a" * 40
-    assert found["change"]["p_value"] <= 0.01
+    assert found["change"]["p_value"] <= 0.001
     assert len(series["runs"]) == 40
 
 

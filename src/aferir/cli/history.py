@@ -1,7 +1,7 @@
 """A figure over all runs of a folder: where it changed, and with which run, commit and kernel.
 
 Change points are found by E-divisive with a permutation test (Matteson and James 2014) that allows
-for runs that resemble their neighbours. At the level of 1 %, fewer than one run in 1,000 is named
+for runs that resemble their neighbours. At the level of 0.1 %, at most one run in 1,000 is named
 by chance. Runs of other work, environments, experiments and hosts are series of their own.
 """
 

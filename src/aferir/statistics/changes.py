@@ -18,12 +18,12 @@ from aferir.statistics.arrays import Array
 
 LEAST = 5
 """Smallest number of runs on either side of a change: with fewer, one odd run would be a change."""
-LEVEL = 0.01
-"""Largest p value of a change point; benchmarks/history measures the false alarms at this level."""
-PERMUTATIONS = 499
-"""Permutations of a series: the smallest p value is 0.002, a fifth of `LEVEL`."""
-_ENOUGH = 10
-"""Permutations that reach the distance, after which no more are drawn (Besag and Clifford 1991)."""
+LEVEL = 0.001
+"""Largest p value of a change point. Who looks at the series after each new run is falsely alarmed
+about as often as this: benchmarks/history measures it.
+"""
+PERMUTATIONS = 999
+"""Permutations of a series: the smallest p value is then `LEVEL`."""
 _LEVELS = 256
 """Largest number of values at which distribution functions are compared: quantiles of longer
 series, so that time grows with their length and not with its square.
@@ -102,8 +102,8 @@ def _divide(
 def clearest(series: Array, level: float, rng: np.random.Generator) -> tuple[int, float]:
     """Start of the second part in the clearest division, and its p value.
 
-    Drawing ends early where the p value is certain to be above `level`. The series has at least
-    2 `LEAST` values.
+    Drawing ends as soon as the p value is certain to be above `level`, and what is returned is then
+    a rough one (Besag and Clifford 1991). The series has at least 2 `LEAST` values.
     """
     steps, weights = _steps(series), _weights(series.size)
     distances = _distances(steps, weights)
@@ -114,8 +114,8 @@ def clearest(series: Array, level: float, rng: np.random.Generator) -> tuple[int
     for drawn in range(1, PERMUTATIONS + 1):
         permuted = _distances(steps[rng.permutation(series.size)], weights)
         beyond += bool(permuted.max() >= reached)
-        if beyond >= _ENOUGH and beyond > level * (PERMUTATIONS + 1):
-            return at, beyond / drawn
+        if beyond + 1 > level * (PERMUTATIONS + 1):
+            return at, (beyond + 1) / (drawn + 1)
     return at, (beyond + 1) / (PERMUTATIONS + 1)
 
 

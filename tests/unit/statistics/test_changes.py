@@ -34,7 +34,7 @@ def test_a_shift_is_found_with_its_place_and_size() -> None:
     series[120:] *= 1.03
     (change,) = change_points(series)
     assert abs(change.at - 120) <= 2
-    assert change.p_value <= 0.002
+    assert change.p_value <= 0.001
     assert change.ratio == pytest.approx(1.03, abs=0.004)
     assert (change.n_before, change.n_after) == (change.at, 200 - change.at)
 
