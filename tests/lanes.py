@@ -23,6 +23,7 @@ LONGEST = (
     "tests/integration/test_cluster.py",
     "tests/integration/test_aggregation.py",
     "tests/integration/test_elastic_hosts.py",
+    "tests/unit/clouds/test_field.py",
 )
 """Lanes that start first: whoever begins a long one last is waited for."""
 
