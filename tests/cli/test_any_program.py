@@ -120,7 +120,7 @@ def test_a_gate_may_run_inside_of_an_environment(folder: Path) -> None:
 
 def test_a_program_that_fails_is_no_answer(folder: Path) -> None:
     done = aferir(
-        folder, "gate", "--base-command", "false", "--head-command", "true", "--time", "5s"
+        folder, "gate", "--base-command", "false", "--head-command", "true", "--time", "600s"
     )
     assert done.exit_code == 4
     assert "exited with 1" in done.stderr
