@@ -27,3 +27,8 @@ set(AFERIR_MPIS openmpi mpich)
 foreach(name IN LISTS AFERIR_MPIS)
   aferir_find_mpi(${name})
 endforeach()
+
+# Environment of tests that start MPI programs. What an MPI keeps until the end of a program is not
+# ours to free. And hwloc, which MPIs ask for the machine, reads the names of all PCI devices into a
+# buffer that grows: a sanitizer copies it each time, which takes a rank a second of a processor.
+set(AFERIR_MPI_TEST_ENVIRONMENT ASAN_OPTIONS=detect_leaks=0 HWLOC_COMPONENTS=-pci)
