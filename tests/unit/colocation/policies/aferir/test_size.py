@@ -35,3 +35,17 @@ def test_there_are_at_most_twelve_constants_that_follow_from_nothing_else() -> N
     derived = {"_HIGHEST"}  # of _DOWN
     own = set(of_modules) - _OF_THE_KERNEL - derived
     assert len(of_parameters) + len(own) <= 12, [*of_parameters, *sorted(own)]
+
+
+def _statements(path: Path) -> int:
+    """Lines of the module that are neither empty nor a comment nor part of a docstring."""
+    text, told = path.read_text(), set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            told |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(bool(line.strip()) and line.strip()[0] != "#" for k, line in lines if k not in told)
+
+
+def test_the_package_has_at_most_six_hundred_lines_of_code() -> None:
+    assert sum(_statements(path) for path in _PACKAGE.glob("*.py")) <= 600
