@@ -78,8 +78,8 @@ def _noted(cut: Share, before: Share, signals: Signals, use: float) -> Share:
     """Return the cut with its time and the beginning of its trial, if it takes anything."""
     if cut.share >= before.share:
         return before
-    now_s, trial = signals.time_s, Trial(whole=min(signals.quantile, 2.0), use=use)
-    trial = before.trial or trial
+    now_s = signals.time_s
+    trial = before.trial or Trial(whole=min(signals.quantile, 2.0), use=use)
     return msgspec.structs.replace(cut, cut_s=now_s, changed_s=now_s, trial=trial)
 
 
@@ -107,12 +107,12 @@ def _tried(state: State, signals: Signals, chosen: Parameters, before: Share) ->
         return before
     seconds = trial.seconds + signals.past_s
     total = trial.total + signals.past_s * min(signals.quantile, 2.0)
-    helps = total < chosen.caution * trial.whole * seconds or signals.verdict == "calm"
-    if seconds < 3 * chosen.patience_s or helps:
-        begun = seconds < 3 * chosen.patience_s
-        now = (seconds, total) if begun else (0.0, 0.0)
-        trial = msgspec.structs.replace(trial, seconds=now[0], total=now[1])
+    if seconds < 3 * chosen.patience_s:
+        trial = msgspec.structs.replace(trial, seconds=seconds, total=total)
         return msgspec.structs.replace(before, trial=trial)
+    if signals.verdict == "calm" or total < chosen.caution * trial.whole * seconds:
+        again = Trial(whole=trial.whole, use=trial.use)
+        return msgspec.structs.replace(before, trial=again)
     return Share(
         cut_s=before.cut_s,
         changed_s=signals.time_s,

@@ -86,7 +86,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """Whether the quantile is known, and not far from the SLA."""
+        """Whether the quantile is known, and near the SLA."""
         return math.inf > self.signals.quantile > self.chosen.near
 
     @property
