@@ -20,7 +20,8 @@ from aferir.report.published.model import (
     Verdict,
 )
 from aferir.report.published.tables import TABLES
-from aferir.statistics.estimates import difference, quotient
+from aferir.statistics.estimates import Estimate, difference, quotient
+from aferir.statistics.intervals import Interval
 
 EMULATED = "emulated in software here"
 
@@ -105,20 +106,32 @@ def _beside(row: Row, verdict: Verdict, why: str, ours: Sequence[Compared] = ())
 
 def _compared(row: Row, ours: Ours, level: float, *, alike: bool) -> Compared:
     theirs = row.estimate()
-    relative = row.unit != "%" and theirs is not None and theirs.value > 0
+    positive = ours.figure.value > 0 and theirs is not None and theirs.value > 0
+    relative = row.unit != "%" and positive
     found = interval = None
-    if alike and theirs is not None and (not relative or ours.figure.value > 0):
+    if alike and theirs is not None:
         apart = (quotient if relative else difference)(ours.figure, theirs)
-        found = apart.value
-        interval = apart.ratio_interval(level) if relative else apart.interval(level)
+        found, interval = apart.value, _apart(ours, theirs, apart, level, relative=relative)
     return Compared(
         environment=ours.environment,
         group=ours.group,
         emulated=ours.emulated,
         n=ours.figure.n,
         value=ours.figure.value,
-        interval=ours.figure.interval(level),
+        interval=ours.interval or ours.figure.interval(level),
         relative=relative,
         difference=found,
         difference_interval=interval,
     )
+
+
+def _apart(
+    ours: Ours, theirs: Estimate, apart: Estimate, level: float, *, relative: bool
+) -> Interval | None:
+    """Interval of the difference: that of our figure alone where theirs has no spread."""
+    own = ours.interval
+    if own is not None and theirs.error == 0.0:
+        factor, less = (1 / theirs.value, 0.0) if relative else (1.0, theirs.value)
+        low, high = (end * factor - less for end in (own.low, own.high))
+        return Interval(low, high, own.level, own.method)
+    return apart.ratio_interval(level) if relative else apart.interval(level)

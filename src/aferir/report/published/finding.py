@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from aferir.model.plan import Parameter
 from aferir.report.model import CellResult, CurvePoint
 from aferir.report.published.model import Finder, Ours, Seen
 from aferir.statistics.estimates import Estimate, of_interval, of_summary, quotient
+from aferir.statistics.intervals import Interval
 
 PER_PROCESSOR = "processes per processor"
 _DURATION = "duration_s"
@@ -33,7 +36,7 @@ def place(
 
     def find(seen: Seen) -> list[Ours]:
         return [
-            ours(seen, cell, _of_point(point), reference=name)
+            of_point(seen, cell, point, name)
             for cell, name, point in points(seen, program, metric)
             if point.at == at and (not name or label(name))
         ]
@@ -129,5 +132,20 @@ def with_level(seen: Seen, cell: CellResult, factor: str, level: Parameter) -> C
     )
 
 
-def _of_point(point: CurvePoint) -> Estimate:
-    return of_interval(point.median, point.interval, point.n)
+def of_point(
+    seen: Seen, cell: CellResult, point: CurvePoint, label: str = "", factor: float = 1.0
+) -> Ours:
+    """Median at one point of a series, with its interval; `factor` converts it to the row's unit.
+
+    The label of the curve is the condition `reference`, and is told beside the group.
+    """
+    found = ours(seen, cell, of_interval(point.median, point.interval, point.n).scaled(factor))
+    own = point.interval
+    if own is not None:
+        own = Interval(own.low * factor, own.high * factor, own.level, own.method)
+    return msgspec.structs.replace(
+        found,
+        interval=own,
+        group=f"{found.group}, {label}" if label else found.group,
+        conditions=found.conditions | {"reference": label},
+    )

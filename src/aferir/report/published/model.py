@@ -36,6 +36,8 @@ class Ours(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     emulated: bool
     figure: Estimate
+    interval: Interval | None = None
+    """Interval of the figure where it is not the one of its error, e.g. that of a median."""
     conditions: dict[str, Parameter]
     """Parameters, factors and keys of the environment, by name."""
 
@@ -136,7 +138,9 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     value: float
     interval: Interval | None
     relative: bool
-    """True if `difference` is the quotient of ours and theirs, False if it is ours minus theirs."""
+    """True if `difference` is the quotient of ours and theirs, False if it is ours minus theirs, as
+    for percent and for figures that are not positive.
+    """
     difference: float | None = None
     """None where the figures do not compare."""
     difference_interval: Interval | None = None

@@ -39,7 +39,7 @@ _METHOD = (
     "published conditions that a run can show are those of the run; processors, networks and "
     "programs are others all the same, as the line above each table says. A difference is ours "
     "against theirs, and its interval has the uncertainty of both where both are known. ± is a "
-    "standard deviation."
+    "standard deviation. Figures at a place of a curve are medians, all others means."
 )
 
 
@@ -84,6 +84,9 @@ def said(row: Beside, one: Compared | None) -> str:
         return row.verdict
     if one.relative:
         return f"{row.verdict}: {change(one.difference, one.difference_interval)}"
+    if row.unit != "%":
+        less = quantity_interval(one.difference, one.difference_interval, row.unit)
+        return f"{row.verdict}: {less} apart"
     return f"{row.verdict}: {_points(one.difference, one.difference_interval)}"
 
 

@@ -86,7 +86,7 @@ def read_costs() -> Evaluation:
         unit="s",
         values=(257e-9, 575e-9, 42e-9),
         along="clock",
-        at=("rdtsc", "CLOCK_MONOTONIC", "rvec"),
+        at=("rdtsc", "CLOCK_MONOTONIC", "rvec process"),
     )
     return evaluated(
         Made(spec=native(), program="clock", parameters={"study": "cost"}, series=(costs,))

@@ -69,6 +69,24 @@ def test_a_ratio_has_an_interval_from_both_sides() -> None:
     assert one.difference_interval.low < 0.1 < one.difference_interval.high
 
 
+def test_the_clocks_are_named_as_in_the_study() -> None:
+    source = (ROOT / "native/clock/study/arms.h").read_text(encoding="utf-8")
+    for row in next(one.rows for one in KNOWN if one.table.name == "clock_read_cost"):
+        assert f'"{row.answer.split("`")[-2]}"' in source
+
+
+def test_a_figure_that_is_not_positive_is_subtracted() -> None:
+    """A reading that costs nothing beside a loop, or less, as it does on new processors."""
+    ours = Ours(
+        environment="e", group="g", emulated=False, figure=Estimate(value=-1.0), conditions={}
+    )
+    row = Row(what="w", value=2.0, unit="s", source="s", answer="a", find=lambda _: [ours])
+    declared = Table(name="t", title="T", differs="", rows=lambda _: [row])
+    (found,) = beside([Known(declared, (row,))], made.read_costs())
+    (one,) = found.rows[0].ours
+    assert (one.relative, one.difference) == (False, -3.0)
+
+
 def test_percent_are_compared_in_points() -> None:
     """A cluster that reaches 80 % of the host beside the published 73.7 %."""
     row = table("virtual_cluster", made_clusters.clusters())[

@@ -10,6 +10,7 @@ from aferir.report.pairs import duration_ratio
 from aferir.report.published.finding import (
     cells,
     measured_in,
+    of_point,
     ours,
     points,
     rate_ratio,
@@ -17,7 +18,7 @@ from aferir.report.published.finding import (
     with_level,
 )
 from aferir.report.published.model import Condition, Fields, Finder, Ours, Row, Seen, Table
-from aferir.statistics.estimates import Estimate, of_interval
+from aferir.statistics.estimates import Estimate
 from aferir.statistics.ratio import Ratio
 
 _NPB = "npb-mpi"
@@ -58,8 +59,7 @@ def _at(size_bytes: float) -> Finder:
         for program in _SWEEPS:
             for cell, _, point in points(seen, program, "throughput_bps"):
                 if isinstance(point.at, float) and abs(point.at / size_bytes - 1) < 0.1:
-                    figure = of_interval(point.median, point.interval, point.n)
-                    yield ours(seen, cell, figure.scaled(_BITS))
+                    yield of_point(seen, cell, point, factor=_BITS)
 
     return lambda seen: [*find(seen)]
 
