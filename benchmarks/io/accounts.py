@@ -25,7 +25,7 @@ from aferir.measuring.accounting import watching
 from aferir.measuring.snapshots import read_host, wanted
 from aferir.model.bench import Figure
 from aferir.model.plan import EnvironmentSpec
-from aferir.power.calibrate import spinning
+from aferir.power.load import busy
 from aferir.probes import account, all_probes, perf_stat
 from aferir.probes.cpu import parse_cpu_ticks, split_percent
 from aferir.probes.frequency import ARGUMENTS, parse
@@ -60,7 +60,7 @@ def cycles(options: BenchOptions, note: Note) -> list[Figure]:
     figures = []
     for place, (name, bar) in enumerate((("idle", _IDLE_BAR), ("contention", _CONTENTION_BAR))):
         errors: list[float] = []
-        others = spinning(sorted(os.sched_getaffinity(0))) if name == "contention" else None
+        others = busy("spin", sorted(os.sched_getaffinity(0))) if name == "contention" else None
         with others or nullcontext():
             for k in range(runs):
                 note(f"known cycles, {name}", (place + k / runs) / 2)

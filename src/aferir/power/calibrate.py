@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from aferir.linux import process
 from aferir.power.base import PowerError, Source
 from aferir.power.fit import fit
+from aferir.power.load import Load, busy
 from aferir.power.model import PowerModel, busy_share
 from aferir.power.watch import watch
 
-_SPIN = "while True: pass"
 _SETTLE = 0.2
 """Share of each level's time that is discarded while fans, voltages and averages settle."""
 
@@ -27,6 +24,7 @@ def measure(
     levels: int,
     seconds: float,
     note: Callable[[str], None],
+    load: Load = "spin",
     stat: Path = Path("/proc/stat"),
 ) -> PowerModel:
     """Measure power and utilisation with 0 to all CPUs busy, and fit a model.
@@ -38,7 +36,7 @@ def measure(
     points = []
     for count in counts:
         note(f"{count} of {len(cpus)} processors busy")
-        with spinning(cpus[:count]):
+        with busy(load, cpus[:count]):
             before = stat.read_text(encoding="ascii")
             [found] = watch({"": source}, seconds=seconds, every_s=max(0.5, min(2.0, seconds / 20)))
             used = busy_share(before, stat.read_text(encoding="ascii"))
@@ -52,14 +50,3 @@ def measure(
             raise PowerError(f"no power could be read with {count} processors busy: {why}")
         points.append((used, float(np.mean(settled))))
     return fit(points)
-
-
-@contextmanager
-def spinning(cpus: list[int]) -> Iterator[None]:
-    """Keep these CPUs busy, each by a process of its own; none outlives this process."""
-    children = [process.start([sys.executable, "-c", _SPIN], cpus=[cpu]) for cpu in cpus]
-    try:
-        yield
-    finally:
-        for child in children:
-            process.end(child)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from aferir.errors import AferirError
 from aferir.power.base import Counter, Description, Source, power_between
 from aferir.power.check import refusal
+from aferir.power.model import busy_share
 from aferir.statistics.intervals import mean_interval
 
 
@@ -51,6 +53,37 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     relative: float
 
 
+class CpuUse:
+    """Shares of CPU time that were used, from snapshots of /proc/stat at each look."""
+
+    def __init__(self, stat: Path = Path("/proc/stat")) -> None:
+        self._stat = stat
+        self._first = self._before = stat.read_text(encoding="ascii")
+        self.at_s: list[float] = []
+        """Time of each look, in seconds since the start of the readings."""
+        self.shares: list[float] = []
+        """Share from 0 to 1 of all CPUs since the look before."""
+
+    @property
+    def mean(self) -> float:
+        """Share over the whole time; NaN before a tick has passed."""
+        return busy_share(self._first, self._before)
+
+    def look(self, at_s: float) -> None:
+        """Add the share since the last look; nothing while no tick has passed."""
+        now = self._stat.read_text(encoding="ascii")
+        share = busy_share(self._before, now)
+        if not math.isnan(share):
+            self._before = now
+            self.at_s.append(at_s)
+            self.shares.append(share)
+
+    def document(self) -> Mapping[str, object]:
+        """The shares as values for JSON; `mean` is null before a tick has passed."""
+        mean = None if math.isnan(self.mean) else self.mean
+        return {"at_s": self.at_s, "used_share": self.shares, "mean": mean}
+
+
 Pause = Callable[[float], object]
 
 
@@ -63,11 +96,13 @@ def watch(
     pause: Pause = time.sleep,
     seen: Callable[[str, float, float], None] = lambda *_: None,
     over: Callable[[], bool] = lambda: False,
+    each_look: Callable[[float], None] = lambda _: None,
 ) -> list[Watched]:
-    """Read all sources in turn, every `every_s`, for `seconds`; `seen` is called for each reading.
+    """Read all sources in turn, every `every_s`, for `seconds`.
 
-    Ends early after the round in which `over` returns true. A source that fails is read again; its
-    failures are counted like refused readings.
+    `seen` is called for each reading, `each_look` before those of each look, with the time in
+    seconds since the start. Ends early after the round in which `over` returns true. A source that
+    fails is read again; its failures are counted like refused readings.
     """
     described = {name: _describe(one) for name, one in sources.items()}
     befores: dict[str, Counter] = {}
@@ -77,6 +112,7 @@ def watch(
     looks = max(1, round(seconds / every_s))
     for look in range(looks + 1):
         pause(max(0.0, start + look * every_s - clock()))
+        each_look(clock() - start)
         for name, one in sources.items():
             why, now, power = _ask(one, described[name], befores.get(name), clock)
             if now is not None:

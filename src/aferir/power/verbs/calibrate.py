@@ -1,6 +1,7 @@
 """Fit a model of this server's power: a busy run, runs in between, and an idle one.
 
-Processes of aferir keep some of the CPUs busy meanwhile; nothing else should run. The model then
+Loops, or FFmpeg that transcodes (`--load ffmpeg`), keep some of the CPUs busy meanwhile; nothing
+else should run. The model then
 serves as a source without a meter: `aferir power watch model:FILE`. With --peak and
 --idle-fraction, from a data sheet, nothing is run.
 """
@@ -16,6 +17,8 @@ from aferir.errors import UsageError
 if TYPE_CHECKING:
     from aferir.power.model import PowerModel
 
+LOADS = ("spin", "ffmpeg")
+
 NAME = "calibrate"
 HELP = "fit a model of power by a busy and an idle run"
 
@@ -28,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seconds", type=float, default=60.0, help="of each level of load (default: 60)"
     )
     parser.add_argument("--levels", type=int, default=3, help="of load, 2 to 16 (default: 3)")
+    parser.add_argument(
+        "--load", choices=LOADS, default="spin", help="what keeps CPUs busy (default: spin)"
+    )
     parser.add_argument("--peak", type=float, metavar="W", help="from a data sheet: busy")
     parser.add_argument("--idle-fraction", type=float, metavar="F", help="idle over busy")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -75,5 +81,6 @@ def _measure(options: argparse.Namespace) -> PowerModel:
             source,
             levels=options.levels,
             seconds=options.seconds,
+            load=options.load,
             note=shown.update if shown is not None else lambda _: None,
         )
