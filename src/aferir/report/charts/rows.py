@@ -21,6 +21,8 @@ WIDTH = 960
 ROW = 24
 _TEXT = 7.0
 """Average width of a letter in SVG units."""
+_DIGIT = 0.7
+"""How much wider a digit is than `_TEXT`: a commit has ten digits and letters."""
 _LONGEST = 46
 """Longest name in letters; the middle of longer ones is left out, and a tooltip has the whole."""
 _GAP = 12
@@ -161,8 +163,8 @@ def stacked(svgs: Sequence[str], *, name: str, title: str, description: str) -> 
 
 
 def letters(text: str) -> float:
-    """Approximate width of a text in SVG units."""
-    return _TEXT * len(text)
+    """Approximate width of a text in SVG units; digits are wider than most letters."""
+    return _TEXT * len(text) + _DIGIT * sum(letter.isdigit() for letter in text)
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
