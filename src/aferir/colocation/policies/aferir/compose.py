@@ -20,7 +20,7 @@ def compose(view: View, modes: Modes, share: Share, weight: Weight) -> Settings:
     first = cores - modes.own_cpus
     grain = view.chosen.least_share / 2  # smaller changes are not worth a write
     quota_cpus = max(math.floor(share.share / grain + 1e-9), 1) * grain * cores
-    latest = share if share.changed_s > modes.since_s else modes
+    cut_later = share.changed_s > modes.since_s
     return Settings(
         threads=_threads(view, modes.mode),
         service=_service(view, modes.mode),
@@ -35,8 +35,8 @@ def compose(view: View, modes: Modes, share: Share, weight: Weight) -> Settings:
         ),
         explanation=Explanation(
             mode=modes.mode.value,
-            why=latest.why,
-            since_s=share.changed_s if latest is share else modes.since_s,
+            why=(share if cut_later else modes).why,
+            since_s=max(modes.since_s, share.changed_s, view.signals.began_s),
         ),
     )
 

@@ -31,7 +31,7 @@ IDLE = Batch(policy="idle", idle=True)
 
 
 def composed(mode: Mode, share: Share | None = None, weight: int = 0) -> Settings:
-    modes = Modes(mode=mode, since_s=90.0, own_cpus=1 if mode is Mode.APART else 0)
+    modes = Modes(mode=mode, since_s=190.0, own_cpus=1 if mode is Mode.APART else 0)
     return compose(VIEW, modes, share or Share(), Weight(step=weight))
 
 
@@ -78,7 +78,7 @@ def test_the_share_changes_nothing_else() -> None:
 
 
 def test_the_later_of_two_changes_is_explained() -> None:
-    cut = Share(share=0.5, changed_s=95.0, why="the SLA was violated")
+    cut = Share(share=0.5, changed_s=195.0, why="the SLA was violated")
     assert composed(Mode.FIRST, cut).explanation.why == "the SLA was violated"
-    earlier = msgspec.structs.replace(cut, changed_s=80.0)
-    assert composed(Mode.FIRST, earlier).explanation.since_s == 90.0
+    earlier = msgspec.structs.replace(cut, changed_s=180.0)
+    assert composed(Mode.FIRST, earlier).explanation.since_s == 190.0
