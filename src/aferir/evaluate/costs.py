@@ -186,7 +186,8 @@ def _isolation(_: Profile, __: str, run: Evaluation) -> Iterator[Figure]:
     """Duration beside neighbours over that of a tenant that is alone."""
     seen = Seen(evaluation=run)
     for cell in run.cells:
-        alone = with_level(seen, cell, _TENANTS, 1) if _tenants(cell) > 1 else None
+        beside = _tenants(cell) > 1 and cell.program not in _OTHER_QUESTIONS
+        alone = with_level(seen, cell, _TENANTS, 1) if beside else None
         above = of_summary(cell.duration)
         below = of_summary(alone.duration) if alone is not None else None
         if above is not None and below is not None and above.value > 0 and below.value > 0:

@@ -86,7 +86,8 @@ def _statements(judgement: Judgement, before: str) -> Iterator[Statement]:
     first = judgement.standings[0]
     yield Statement(
         f"{labelled(first.environment, first.emulated)} is worth most for these weights: first in "
-        f"{_share(first.first_share)} of {judgement.draws:,} draws of all figures.",
+        f"{_share(first.first_share)} of {judgement.draws:,} draws of all figures."
+        + (" These runs do not settle it." if first.worst_place > 1 else ""),
         first.environment,
         first.emulated,
     )

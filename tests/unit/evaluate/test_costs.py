@@ -152,6 +152,21 @@ def test_isolation_is_beside_neighbours_against_alone() -> None:
     assert one.log.error is not None
 
 
+def test_studies_that_measure_for_a_given_time_say_nothing_of_isolation() -> None:
+    run = evaluated(
+        *(
+            Made(
+                spec=container(f"container[tenants={n}]", n),
+                program="clock",
+                factors={"environment.tenants": n},
+            )
+            for n in (1, 2)
+        ),
+        baseline="container",
+    )
+    assert ("isolation", "container") not in found(run)
+
+
 def test_prices_are_exact() -> None:
     price = found()["price", "container"]
     assert factor(price) == pytest.approx(3.0)
