@@ -25,7 +25,7 @@ from aferir.environments.uml import guest
 from aferir.environments.uml.machine import Share
 from aferir.hosts import reaching
 from aferir.hosts.environment import Host
-from aferir.linux import namespace, process
+from aferir.linux import journal, namespace, process
 from aferir.model.host import HostSpec
 from tests.integration.support import built
 from tests.waiting import eventually
@@ -124,9 +124,12 @@ class Machine(msgspec.Struct):
     def off(self) -> None:
         """Pull its plug: all that runs there ends at once."""
         if self.child is not None:
+            running = processes_of(self)
             self.child.kill()
             self.child.wait()
             self.child = None
+            # Its sshd holds the port until then, and the next one would end at once.
+            eventually(lambda: all(journal.start_time(pid) is None for pid in running))
 
     def said(self) -> str:
         """What its console says."""
@@ -241,9 +244,15 @@ def lab(folder: Path, names: Sequence[str], more: Mapping[str, str] | None = Non
 
 
 def wait_for(lab: Lab, *names: str) -> None:
-    """Until their sshd answers."""
-    for name in names:
-        eventually(partial(_answers, lab.machines[name].place.address))
+    """Until their sshd answers; fails with what the console says where it has ended instead."""
+    for machine in (lab.machines[name] for name in names):
+        eventually(partial(_is_up_or_ended, machine))
+        assert machine.child is None or machine.child.poll() is None, machine.said()
+
+
+def _is_up_or_ended(machine: Machine) -> bool:
+    ended = machine.child is not None and machine.child.poll() is not None
+    return ended or _answers(machine.place.address)
 
 
 def _answers(address: str) -> bool:
