@@ -91,7 +91,7 @@ def watching(options: BenchOptions, note: Note) -> list[Figure]:
     An alarm is a look that shows a change point where the look before it showed none.
     """
     figures = []
-    trials = 2 if options.quick else TRIALS // 2
+    trials = 2 if options.quick else TRIALS // 10
     for k, name in enumerate(NOISES):
         note(f"watching {name}", k / len(NOISES))
         rng, wrong = _random(options, "watching", name), 0

@@ -144,7 +144,7 @@ def software(command_line: Sequence[str] = ()) -> Software:
         tools={name: tool_version(name) for name in _TOOLS},
         command_line=tuple(command_line or sys.argv),
         git_revision=git_revision(Path(__file__).resolve().parent),
-        project_revision=git_revision(Path.cwd()),
+        project_revision=git_revision(Path()),
         started_unix_ns=time.time_ns(),
     )
 
@@ -251,8 +251,16 @@ def _version_of(name: str) -> str:
 
 
 def git_revision(folder: Path) -> str:
-    """Full hash of the commit that is checked out around a folder; empty where git finds none."""
-    if not any((above / ".git").exists() for above in (folder, *folder.resolve().parents)):
+    """Full hash of the commit that is checked out around a folder.
+
+    It ends in `-dirty` where a file was changed; it is empty where git finds no work tree, or where
+    the folder was removed.
+    """
+    try:
+        around = (folder, *folder.resolve().parents)
+    except OSError:
+        return ""
+    if not any((above / ".git").exists() for above in around):
         return ""
     if shutil.which("git", path=packages.search_path()) is None:
         return ""

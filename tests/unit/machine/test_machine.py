@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir import machine
+from aferir.linux import process
 from aferir.machine import capabilities, facts, own_group, packages, parse
 
 XEON = """processor\t: 0
@@ -141,6 +142,35 @@ def test_this_machine_is_described_as_json() -> None:
     assert again["machine"]["cpus"] >= 1
     assert again["machine"]["memory_bytes"] > 2**26
     assert again["software"]["python"].startswith("3.")
+
+
+def test_the_commit_of_a_work_tree_says_whether_files_were_changed(tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b")
+        done = process.run(["git", *who, *arguments], directory=tmp_path, timeout_s=60)
+        return done.stdout.strip()
+
+    assert facts.git_revision(tmp_path) == ""
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside/file").write_text("one", encoding="utf-8")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "one")
+    commit = git("rev-parse", "HEAD")
+    assert facts.git_revision(tmp_path / "inside") == commit
+    (tmp_path / "inside/file").write_text("two", encoding="utf-8")
+    assert facts.git_revision(tmp_path / "inside") == f"{commit}-dirty"
+
+
+def test_a_folder_that_was_removed_has_no_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert facts.git_revision(Path()) == ""
+    monkeypatch.chdir(tmp_path)
 
 
 def test_a_quiet_bare_machine_has_nothing_to_complain_of() -> None:
