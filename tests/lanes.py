@@ -19,6 +19,7 @@ LONGEST = (
     "reserved processors",
     "tests/integration/test_real_hosts.py",
     "tests/integration/test_cluster_guests.py",
+    "tests/integration/test_bootable_disk.py",
     "tests/integration/test_vm.py",
     "tests/integration/test_cluster.py",
     "tests/integration/test_aggregation.py",
