@@ -14,7 +14,7 @@ from aferir.clouds.environment import CLOUD
 from aferir.cluster.instance import CLUSTER
 from aferir.colocation import remembered
 from aferir.colocation.program import COLOCATION
-from aferir.elastic.program import ALLOCATION, CAPACITY, MOVIE
+from aferir.elastic.program import ALLOCATION, CAPACITY, LOAD, MOVIE
 from aferir.environments.base import Context, Environment, Kind
 from aferir.environments.bubblewrap import BUBBLEWRAP
 from aferir.environments.charliecloud import CHARLIECLOUD
@@ -73,7 +73,7 @@ _OWN_PROGRAMS: tuple[Program[Any], ...] = (
     *(NETWORK, NETPIPE, IPERF3, AGGREGATION, CLOCK, MPI_CLOCK),
     *(CHECKPOINT, DEDUP, INDEX, WORDCOUNT),
     *(BLAST, HBASE, KEY_VALUE, OLTP, OLTP_SYSBENCH),
-    *(ALLOCATION, CAPACITY, MOVIE, COLOCATION),
+    *(ALLOCATION, CAPACITY, LOAD, MOVIE, COLOCATION),
 )
 
 

@@ -24,7 +24,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
         *("checkpoint", "dedup", "index", "wordcount", "blast", "hbase", "key-value"),
         *("oltp", "oltp-sysbench"),
     ),
-    "elastic": ("elastic-allocation", "elastic-capacity", "elastic-movie", "cloud"),
+    "elastic": ("elastic-allocation", "elastic-capacity", "elastic-load", "elastic-movie", "cloud"),
     "colocation": ("colocation",),
 }
 """Subjects of findings by chapter."""

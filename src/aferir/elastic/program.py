@@ -116,6 +116,14 @@ class CapacityParameters(HostsParameters, frozen=True, kw_only=True):
     profile: Annotated[bool, told("CPU time by program and symbol, by perf")] = False
 
 
+class LoadParameters(HostsParameters, frozen=True, kw_only=True):
+    """Parameters of the load of cores while viewers enter at a fixed interval."""
+
+    startup: _Startup = 1.0
+    viewers: Annotated[int, whole("that enter one after another", 1, 100_000)] = 100
+    interval: Annotated[float, duration("between two viewers", 1e-4, 3600.0)] = 0.4
+
+
 class MovieParameters(HostsParameters, frozen=True, kw_only=True):
     """Parameters of the service under a load."""
 
@@ -164,7 +172,7 @@ class Elastic(Program[_Values]):
     def __init__(self, step: str, parameters: type[_Values]) -> None:
         self.name = f"elastic-{step}"
         self.parameters = parameters
-        self.kinds = ("native",) if step == "capacity" else ("native", "cloud")
+        self.kinds = ("native",) if step in ("capacity", "load") else ("native", "cloud")
         self._step = step
 
     def validate(self, parameters: _Values) -> list[Wrong]:
@@ -204,4 +212,5 @@ class Elastic(Program[_Values]):
 
 ALLOCATION = Elastic("allocation", AllocationParameters)
 CAPACITY = Elastic("capacity", CapacityParameters)
+LOAD = Elastic("load", LoadParameters)
 MOVIE = Elastic("movie", MovieParameters)

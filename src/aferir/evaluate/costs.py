@@ -24,7 +24,7 @@ _TENANTS = "environment.tenants"
 _CLOCKS = ("clock", "mpi-clock", "ocean")
 _OTHER_QUESTIONS = (
     *("clock", "mpi-clock", "colocation"),
-    *("elastic-allocation", "elastic-capacity", "elastic-movie"),
+    *("elastic-allocation", "elastic-capacity", "elastic-load", "elastic-movie"),
 )
 """Programs whose duration says nothing of performance: they measure for a given time."""
 

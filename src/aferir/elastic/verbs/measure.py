@@ -1,10 +1,11 @@
 """Measure one step of ElasticMovie on hosts that are simulated on this machine, or on a cloud.
 
 `allocation` allocates one instance and releases it, `capacity` finds how many streams a host
-sustains, `movie` runs the service itself under a load. Results of the first two are stored, and
-`movie` takes its clients per Node from there; if they are not known, it measures the capacity
-first. Simulated hosts need root. `--cloud FILE` uses instances of OpenStack, OpenNebula,
-CloudStack, EC2 or Eucalyptus instead, with the credentials of that cloud's own tools;
+sustains, `load` how busy its cores are while viewers enter at a fixed interval, and `movie` runs
+the service itself under a load. Results of the first two are stored, and `movie` takes its clients
+per Node from there; if they are not known, it measures the capacity first. Simulated hosts need
+root. `--cloud FILE` uses instances of OpenStack, OpenNebula, CloudStack, EC2 or Eucalyptus instead,
+with the credentials of that cloud's own tools;
 docs/guides/elastic.md describes the file. `--dask` runs the viewers of a movie on a cloud on the
 workers of a Dask cluster, each with its share of the same arrivals.
 
@@ -35,16 +36,23 @@ HELP = "one step of ElasticMovie, on simulated hosts or on a cloud"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `aferir elastic measure`."""
     from aferir.cli.parameters import add_document, add_options
-    from aferir.elastic.program import CapacityParameters, HostsParameters, MovieParameters
+    from aferir.elastic.program import (
+        CapacityParameters,
+        HostsParameters,
+        LoadParameters,
+        MovieParameters,
+    )
     from aferir.model.parameters import names
 
     add = parser.add_argument
-    add("step", choices=("allocation", "capacity", "movie"))
+    add("step", choices=("allocation", "capacity", "load", "movie"))
     add("--cloud", type=Path, metavar="FILE", help="whose instances; default: simulated hosts")
     hosts = parser.add_argument_group("hosts", "of a cloud: no more instances than on such hosts")
     add_options(hosts, HostsParameters)
     capacity = parser.add_argument_group("capacity; its `--startup` is of a movie too")
     add_options(capacity, CapacityParameters, leave=names(HostsParameters))
+    load = parser.add_argument_group("load")
+    add_options(load, LoadParameters, leave=names(CapacityParameters))
     movie = parser.add_argument_group("movie")
     add_options(movie, MovieParameters, leave=names(CapacityParameters))
     movie.add_argument(
@@ -78,12 +86,18 @@ def execute(options: argparse.Namespace) -> int:
 def _chosen(options: argparse.Namespace) -> Step:
     """Parameters of the step. Errors: UsageError if an option belongs to another step only."""
     from aferir.cli.parameters import option, read_options
-    from aferir.elastic.program import AllocationParameters, CapacityParameters, MovieParameters
+    from aferir.elastic.program import (
+        AllocationParameters,
+        CapacityParameters,
+        LoadParameters,
+        MovieParameters,
+    )
     from aferir.model.parameters import names
 
     structs: dict[str, type[Step]] = {
         "allocation": AllocationParameters,
         "capacity": CapacityParameters,
+        "load": LoadParameters,
         "movie": MovieParameters,
     }
     known = {key for struct in structs.values() for key in names(struct)}

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from aferir.clouds.simulated import Layout
-from aferir.elastic.program import AllocationParameters, CapacityParameters, MovieParameters
+from aferir.elastic.program import (
+    AllocationParameters,
+    CapacityParameters,
+    LoadParameters,
+    MovieParameters,
+)
 from aferir.elastic.verbs.energy import meter_of, with_energy
 from aferir.elastic.verbs.options import video_of
 from aferir.elastic.video import Video, doubts
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from aferir.elastic.movie import Show
     from aferir.elastic.spread import SpreadAudience
 
-Step: TypeAlias = AllocationParameters | CapacityParameters | MovieParameters
+Step: TypeAlias = AllocationParameters | CapacityParameters | LoadParameters | MovieParameters
 _HOSTS, _PER_HOST = 2, 4
 REPETITION = "AFERIR_REPETITION"
 """Environment variable with the repetition's number, from which arrivals are drawn."""
@@ -54,9 +59,10 @@ def measure(chosen: Step, cloud: Path | None, live: int | None) -> Figures:
 
 
 def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
-    """Steps `allocation` and `capacity` on simulated hosts."""
+    """Steps `allocation`, `capacity` and `load` on simulated hosts."""
     from aferir.elastic.allocation import allocate_once
     from aferir.elastic.capacity import measure as find_capacity
+    from aferir.elastic.load import measure as follow_load
     from aferir.elastic.measured import keep_allocation, keep_streams
     from aferir.elastic.stage import stage
 
@@ -73,6 +79,15 @@ def _on_hosts(chosen: Step, video: Video, meter: Meter) -> Figures:
                 profile_in=made.folder if chosen.profile else None,
             )
             keep_streams(layout, video, chosen.instances, figures.samples[0].value)
+        elif isinstance(chosen, LoadParameters):
+            figures = follow_load(
+                made.cloud,
+                video,
+                made.path,
+                viewers=chosen.viewers,
+                interval_s=chosen.interval,
+                startup_s=chosen.startup,
+            )
         else:
             figures = allocate_once(made.cloud)
             seconds = next(one.value for one in figures.samples if one.metric == "tar_s")
@@ -99,9 +114,9 @@ def _on_cloud(
     from aferir.elastic.movie import play
     from aferir.linux import scratch
 
-    if isinstance(chosen, CapacityParameters):
+    if isinstance(chosen, CapacityParameters | LoadParameters):
         raise UsageError(
-            "--cloud: the capacity of a host is measured on simulated hosts, or inside a cloud",
+            "--cloud: a host is measured itself on simulated hosts, or inside a cloud",
             remedy="run `aferir elastic measure capacity` on a host of the cloud's kind",
         )
     made = cloud(wanted)

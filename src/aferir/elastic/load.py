@@ -1,0 +1,138 @@
+"""Load of a host's cores, and of its server's core, while viewers enter at a fixed interval."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import mean
+
+import msgspec
+
+from aferir.clouds.simulated import SimulatedCloud, address_of
+from aferir.elastic.node import native_node
+from aferir.elastic.video import Video
+from aferir.elastic.viewers import watch
+from aferir.model.record import Sample, Series, Warning
+from aferir.probes.load import Ticks, core_ticks
+from aferir.programs.figures import Figures
+
+PROGRAM = "elastic-load"
+_PERIOD_S = 1.0
+"""Sampling period in s: the kernel counts ticks of 10 ms, so that a share is known to 1 %."""
+_PROCESSOR = 36
+"""Field `processor` of /proc/PID/stat, counted from the one after the name (proc(5))."""
+
+
+class Look(msgspec.Struct, frozen=True):
+    """Counters of all cores at one time, and the core that the server last ran on."""
+
+    at_s: float
+    cores: Ticks
+    server_core: int
+
+
+class Loads(msgspec.Struct, frozen=True):
+    """Loads in percent, one for each interval between two looks; ends in seconds."""
+
+    at_s: tuple[float, ...]
+    all_cores: tuple[float, ...]
+    server_core: tuple[float, ...]
+
+
+def loads(looks: Sequence[Look]) -> Loads:
+    """Loads between looks; an interval without a tick on the server's core is left out."""
+    found = []
+    for before, after in itertools.pairwise(looks):
+        passed = {
+            core: (busy - before.cores[core][0], total - before.cores[core][1])
+            for core, (busy, total) in after.cores.items()
+            if core in before.cores
+        }
+        busy, total = passed.get(after.server_core, (0, 0))
+        if total > 0:
+            used, whole = (sum(ticks) for ticks in zip(*passed.values(), strict=True))
+            found.append((after.at_s, 100.0 * used / whole, 100.0 * busy / total))
+    at_s, every, server = zip(*found, strict=True) if found else ((), (), ())
+    return Loads(at_s, every, server)
+
+
+def measure(
+    cloud: SimulatedCloud,
+    video: Video,
+    path: Path,
+    *,
+    viewers: int,
+    interval_s: float,
+    startup_s: float,
+) -> Figures:
+    """Let viewers enter and watch to the end, served by NGINX on the first host itself."""
+    began = time.perf_counter()
+    host = cloud.hosts[0]
+    address = address_of(host.number, 0)
+    options = ["--bitrate", f"{video.bitrate_bps:.0f}", "--startup", str(startup_s)]
+    options += ["--clients", str(viewers), "--interval", f"{interval_s:.6f}"]
+    limit_s = 60 + viewers * interval_s + 10 * video.seconds
+    with native_node(
+        path, sent_bps=video.limit_bps, address=address, inside=host.namespace
+    ) as node:
+        look = _looker(node.pid)
+
+        async def both() -> tuple[int, list[Look]]:
+            watching = asyncio.ensure_future(watch(node.url, options, limit_s=limit_s))
+            looks = [look()]
+            while not watching.done():
+                await asyncio.wait([watching], timeout=_PERIOD_S)
+                looks.append(look())
+            return watching.result().clients_with_violations, looks
+
+        violated, looks = asyncio.run(both())
+    return _figures(loads(looks), violated, viewers, viewers * interval_s, began)
+
+
+def _figures(found: Loads, violated: int, viewers: int, entered_s: float, began: float) -> Figures:
+    everybody = [place for place, at in enumerate(found.at_s) if at >= entered_s]
+    samples = [
+        Sample("viewers_violated", float(violated), "1"),
+        Sample("duration_s", time.perf_counter() - began, "s"),
+    ]
+    series: tuple[Series, ...] = ()
+    doubts: tuple[Warning, ...] = ()
+    named = {"all_cores": found.all_cores, "server_core": found.server_core}
+    if everybody:
+        samples += [
+            Sample(f"{name}_load_percent", mean(values[k] for k in everybody), "%")
+            for name, values in named.items()
+        ]
+    else:
+        said = f"the video ended before all {viewers} viewers had entered"
+        doubts = (Warning("video-too-short", said, "a longer `video`, or a shorter `interval`"),)
+    if found.at_s:
+        series = tuple(
+            Series(
+                metric=f"{name}_load_percent",
+                unit="%",
+                values=values,
+                along="time_s",
+                at=found.at_s,
+            )
+            for name, values in named.items()
+        )
+    return Figures(program=PROGRAM, samples=tuple(samples), series=series, doubts=doubts)
+
+
+def _looker(pid: int) -> Callable[[], Look]:
+    """Return a function that takes a look; its times begin now."""
+    began = time.perf_counter()
+
+    def look() -> Look:
+        own = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        return Look(
+            at_s=time.perf_counter() - began,
+            cores=core_ticks(Path("/proc/stat").read_text(encoding="ascii")),
+            server_core=int(own.rpartition(")")[2].split()[_PROCESSOR]),
+        )
+
+    return look
