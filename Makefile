@@ -1,6 +1,6 @@
 # `make run` and `make test` are all that a user needs; both set up what is missing first.
 SHELL := /bin/sh
-.PHONY: run test test-openstack docs docs-test lint setup setup-dev format reference pins clean
+.PHONY: run test test-openstack docs docs-test packages lint setup setup-dev format reference pins clean
 
 run: setup
 	@.venv/bin/aferir run experiments/this-machine.toml
@@ -21,6 +21,10 @@ test-openstack: setup-dev
 # The documentation as a site, in build/site; it is built without network once MkDocs is installed.
 docs:
 	@scripts/docs
+
+# What is released, in dist/: sdist, manylinux wheel, SBOM, Debian packages. Compiles all kernels.
+packages: setup-dev
+	@scripts/package
 
 # Every command of every page, as root; most of the time goes into experiments of minutes each.
 docs-test: setup-dev
@@ -54,6 +58,8 @@ pins:
 		-c run.txt -o dev.txt
 	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header docs.in -o docs.txt
+	@cd requirements && uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header package.in -c run.txt -o package.txt
 
 clean:
 	@if [ -x .venv/bin/aferir ]; then .venv/bin/aferir clean; fi

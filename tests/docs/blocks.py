@@ -4,7 +4,7 @@ Marks, each in a comment of its own directly before the block:
 
     <!-- not run: REASON -->       the block is not executed by `make docs-test`
     <!-- first: COMMANDS -->       shell commands that precede the block, such as making ./bench
-    <!-- exit code: N -->          the last command of the block ends with N
+    <!-- exit code: N, M -->       the last command of the block ends with one of these
     <!-- read as: NAME -->         a TOML block of another kind of file: see `tables.READERS`
 """
 
@@ -36,7 +36,7 @@ class Block(msgspec.Struct, frozen=True):
     not_run: str | None = None
     """Reason why the block is not executed; None where it is."""
     first: str = ""
-    exit_code: int = 0
+    exit_codes: tuple[int, ...] = (0,)
     read_as: str = "experiment"
 
     @property
@@ -69,7 +69,7 @@ def blocks(page: str, content: str) -> list[Block]:
                     text=token.content,
                     not_run=marks.get("not run"),
                     first=marks.get("first", ""),
-                    exit_code=int(marks.get("exit code", 0)),
+                    exit_codes=tuple(map(int, marks.get("exit code", "0").split(","))),
                     read_as=marks.get("read as", "experiment"),
                 )
             )

@@ -65,7 +65,7 @@ def test_aferir_reads_every_table(
 def test_marks_belong_to_the_next_block_alone() -> None:
     page = """\
 <!-- not run: needs another host -->
-<!-- exit code: 3 -->
+<!-- exit code: 3, 5 -->
 
 ```sh
 aferir hosts check nodes.toml
@@ -86,7 +86,7 @@ a = 1
 ```
 """
     first, second, third = blocks("page.md", page)
-    assert (first.not_run, first.exit_code, first.line) == ("needs another host", 3, 4)
+    assert (first.not_run, first.exit_codes, first.line) == ("needs another host", (3, 5), 4)
     assert (second.not_run, second.first) == (None, "")
     assert script(second) == "aferir list \\\n    --json\n"
     assert list(aferir_commands(second)) == [["list", "--json"]]

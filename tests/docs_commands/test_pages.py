@@ -21,7 +21,6 @@ from tests.checkout import ROOT
 from tests.docs.blocks import Block, blocks_of_all_pages, script
 
 _LIMIT_S = 1800  # of one block: the longest experiment of a page takes a quarter of an hour
-_NOT_SHARED = frozenset({".git", "build", "runs", "dist"})
 _EXECUTABLE = ("sh", "console")
 PAGES = [
     pytest.param(list(found), id=page)
@@ -35,14 +34,15 @@ PAGES = [
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_the_page_runs(page: list[Block], tmp_path: Path) -> None:
-    for entry in ROOT.iterdir():
-        if entry.name not in _NOT_SHARED:
-            (tmp_path / entry.name).symlink_to(entry)
+    copied = ["git", "checkout-index", "--all", f"--prefix={tmp_path}/"]
+    subprocess.run(copied, cwd=ROOT, check=True)
     left_out = [f"{block.place}: {block.not_run}" for block in page if block.not_run]
     print(*left_out, sep="\n")  # noqa: T201 - shown with -rA, and where a page fails
     for block in page:
         if block.not_run is None:
-            assert _run(f"{block.first}\n{script(block)}", tmp_path) == block.exit_code, block.place
+            assert _run(f"{block.first}\n{script(block)}", tmp_path) in block.exit_codes, (
+                block.place
+            )
 
 
 def _run(commands: str, folder: Path) -> int:
