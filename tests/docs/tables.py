@@ -32,7 +32,7 @@ def read_experiment(path: Path) -> None:
         name
         for one in document.get("environment", ())
         for name in str(one.get("host", "")).split(",")
-        if name
+        if name and ":" not in name  # hosts of a batch system are not declared
     }
     added = [{"name": name, "reach": f"ssh {name}"} for name in sorted(used - known)]
     document["host"] = [*document.get("host", ()), *added]
