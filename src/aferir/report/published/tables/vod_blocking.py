@@ -27,10 +27,9 @@ def _find(seen: Seen) -> Iterator[Ours]:
         )
         if figure is not None and video > 0:
             more = {_PATIENCE: patience / video, _INTERARRIVAL: interarrival / video}
-            found = ours(seen, cell, figure, **more)
             if each is not None:
-                found.conditions[_CLIENTS_PER_NODE] = each.value
-            yield found
+                more[_CLIENTS_PER_NODE] = each.value
+            yield ours(seen, cell, figure, **more)
 
 
 def _row(fields: Fields) -> Row:
