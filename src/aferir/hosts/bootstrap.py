@@ -20,7 +20,7 @@ PYTHON = "aferir-python"
 _FIND = r"""
 a_python=-
 for a_one in python{version} python3 python; do
-  if "$a_one" -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "{version}")' \
+  if "$a_one" -S -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "{version}")' \
       >/dev/null 2>&1; then a_python=$(command -v "$a_one"); break; fi
 done
 if [ "$a_python" = - ]; then
@@ -37,7 +37,7 @@ fi
 printf '\n%s %s %s %s %s\n' {mark} {token} "$(uname -m)" "$a_python" "$a_other"
 """
 
-_START = """exec "$a_python" -c 'import os, sys
+_START = """exec "$a_python" -S -c 'import os, sys
 os.write(1, b"\\n{mark} {token} started\\n")
 exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))'
 """
@@ -101,9 +101,12 @@ try:
             sys.exit(0)
         unpack(content, folder)
         say("unpacked", folder)
-    compiled = [os.path.join(folder, "compiled")] * ("%d.%d" % sys.version_info[:2] == {version!r})
-    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *compiled])
-    os.execv(sys.executable, [sys.executable, "-s", "-m", "aferir.hosts.agent", token])
+    # What is installed there is of use to a Python of another version alone: see `site`.
+    own = "%d.%d" % sys.version_info[:2] == {version!r}
+    path = [folder, os.path.join(folder, "compiled")] if own else [folder]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path)
+    flag = "-S" if own else "-s"
+    os.execv(sys.executable, [sys.executable, flag, "-m", "aferir.hosts.agent", token])
 except OSError as error:
     say("failed", str(error))
 """
