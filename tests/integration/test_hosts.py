@@ -92,6 +92,24 @@ def test_a_program_of_ours_is_measured_there(host: Host) -> None:
     instance.release()
 
 
+def test_a_host_with_a_meter_tells_the_energy_of_each_run(state: Path, tmp_path: Path) -> None:
+    """A model of which busy and idle take as much: its power is known beforehand."""
+    model = tmp_path / "power.json"
+    model.write_text('{"peak_w": 80.0, "idle_w": 80.0}', encoding="utf-8")
+    spec = HostSpec(name="x", reach=("env", f"AFERIR_STATE={state}"), power=f"model:{model}")
+    host = Host(spec)
+    try:
+        instance = RemoteEnvironment(host, "native").allocate(SPEC)
+        measured = instance.measure(Asked(line=("sleep", "0.5"), timeout_s=60.0))
+    finally:
+        host.lose()
+    assert measured.done is not None
+    found = {one.metric: one for one in measured.observed}
+    assert found["power_w"].value == pytest.approx(80.0)
+    seconds = found["energy_j"].value / 80.0
+    assert seconds >= measured.done.duration_s
+
+
 @pytest.mark.parametrize(
     "greeting",
     [

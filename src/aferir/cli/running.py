@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aferir.hosts.reaching import Reached
+    from aferir.measuring.energy import Meter
     from aferir.model.host import HostSpec
     from aferir.model.plan import Plan
     from aferir.runner import Watch
@@ -75,6 +76,7 @@ def carry_out(
                 probes.all_probes(),
                 _program(frequency.PROGRAM),
                 _program(account.PROGRAM) if plan.server is not None else None,
+                meter=_meter(plan.power),
             ),
             facts=machine.describe() | ({} if others is None else {"hosts": others.facts()}),
             elsewhere={} if others is None else others.places(plan),
@@ -84,6 +86,14 @@ def carry_out(
             reports=reports,
             enough=enough,
         )
+
+
+def _meter(power: str) -> Callable[[], Meter] | None:
+    if not power:
+        return None
+    from aferir.power import meter, sources
+
+    return lambda: meter.Meter(sources.source(power))
 
 
 def _program(name: str) -> Path | None:

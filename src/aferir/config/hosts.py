@@ -15,6 +15,7 @@ from aferir.errors import UsageError
 from aferir.model.host import HostSpec
 from aferir.model.parameters import size, text, told, whole
 from aferir.model.plan import HostLimits
+from aferir.power.sources import PATTERN, PowerSource
 
 MOST_HOSTS = 1000
 
@@ -25,6 +26,11 @@ def words(written: str) -> tuple[str, ...]:
     if not words:
         raise ValueError("is not the command that reaches the host")
     return words
+
+
+def power_source(written: str) -> str:
+    """Check the name of a source of power. Errors: ValueError that says what is wrong."""
+    return str(PowerSource.parse(written))
 
 
 class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +46,19 @@ class HostKeys(msgspec.Struct, frozen=True, kw_only=True):
             quoted=True,
         ),
     ]
+    power: (
+        Annotated[
+            str,
+            text(
+                "source of its power as it is read there, which gives joules of each repetition",
+                "rapl",
+                parse=power_source,
+                pattern=PATTERN,
+                unset="none is read",
+            ),
+        ]
+        | None
+    ) = None
     sudo: Annotated[bool, told("whether the agent becomes root by `sudo -n`")] = False
     cpus: (
         Annotated[int, whole("CPUs that may be used there, at most", 1, 4096, unset="all found")]
@@ -120,4 +139,5 @@ def read_hosts(document: Mapping[str, object], problems: Problems) -> tuple[Host
 
 def _read(table: Mapping[str, object], path: str, problems: Problems) -> HostSpec | None:
     found = Fields(table, path, problems).read(HostKeys)
+    found = {key: value for key, value in found.items() if value is not None}
     return HostSpec(**found) if found.keys() >= {"name", "reach"} else None

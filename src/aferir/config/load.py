@@ -158,6 +158,7 @@ def plan_of(
         metric=experiment.metric or "",
         server=server,
         design=design,
+        power=experiment.power or "",
         load_period_s=experiment.load_period_s,
         hosts=_used(hosts, specs),
         environments=specs,

@@ -8,10 +8,12 @@ from typing import Annotated
 import msgspec
 
 from aferir.config.fields import Fields, Name, is_table
+from aferir.config.hosts import power_source
 from aferir.config.problems import Problems
 from aferir.model.parameters import duration, number, text, told, whole
 from aferir.model.plan import Order, StoppingRule
 from aferir.model.words import kind_of
+from aferir.power.sources import PATTERN
 
 MOST_WORKLOADS = 64
 MONTH_S = 30 * 24 * 3600.0
@@ -55,6 +57,19 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     metric: (
         Annotated[str, text("figure that the report opens with", "gap_s", unset="none")] | None
+    ) = None
+    power: (
+        Annotated[
+            str,
+            text(
+                "source of this host's power, which gives joules of each repetition",
+                "rapl",
+                parse=power_source,
+                pattern=PATTERN,
+                unset="none is read",
+            ),
+        ]
+        | None
     ) = None
     load_period_s: (
         Annotated[

@@ -150,6 +150,7 @@ class RemoteInstance:
             dict(asked.environment),
             asked.load_period_s,
             accounted=asked.accounted,
+            power=self._line.host.power,
         )
         measured = self._line.ask(request, Measured, within_s=asked.timeout_s + _GRACE_S)
         if measured.done is None:

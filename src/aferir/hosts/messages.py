@@ -108,6 +108,8 @@ class Measure(Request, frozen=True, tag=True):
     environment: dict[str, str]
     load_period_s: float | None
     accounted: bool
+    power: str
+    """Source of the host's power; empty: none is read."""
 
 
 class Pause(Request, frozen=True, tag=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from aferir.programs.kernels import kernel_path
 
 if TYPE_CHECKING:
     from aferir.environments.base import Environment, Instance, Kind
+    from aferir.measuring.energy import Meter
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -211,7 +213,8 @@ class Service:
             probes.all_probes(),
             _program(frequency.PROGRAM),
             _program(account.PROGRAM) if request.accounted else None,
-            request.load_period_s,
+            meter=_meter(request.power),
+            load_period_s=request.load_period_s,
         )
         if watch.frequency is not None and made.instance.accounting.own_kernel:
             made.instance.put(watch.frequency, PROGRAM_FOLDER / watch.frequency.name)
@@ -241,6 +244,14 @@ def _kind(name: str) -> Kind:
     if name not in known:
         raise MissingError(f"there is no kind `{name}` of environment")
     return known[name]
+
+
+def _meter(power: str) -> Callable[[], Meter] | None:
+    if not power:
+        return None
+    from aferir.power import meter, sources
+
+    return lambda: meter.Meter(sources.source(power))
 
 
 def _clean() -> list[str]:

@@ -9,6 +9,7 @@ from aferir.environments.measured import Asked, Measured
 from aferir.errors import AferirError, MissingError, TimeoutExpired
 from aferir.linux.process import explain_exit
 from aferir.measuring.accounting import watching
+from aferir.measuring.energy import metered
 from aferir.measuring.outcome import failure_of
 from aferir.measuring.sampling import sampled
 from aferir.measuring.snapshots import Watch, compare, take_after, take_before
@@ -56,7 +57,7 @@ def _measure(
         instance.resume()
         with watching(watch.account, instance.accounting) as watched:
             before = take_before(watch, instance)
-            with sampled(watch.load_period_s, instance) as load:
+            with metered(watch.meter) as energy, sampled(watch.load_period_s, instance) as load:
                 done = instance.run(line, timeout_s=timeout_s, environment=environment, check=False)
             after = take_after(watch, instance)
         if any(one.exit_code for one in (done, *done.others)) and not _alive(instance):
@@ -70,7 +71,7 @@ def _measure(
         return Measured(failure=failure_of("missing", error), lost=True)
     except (AferirError, OSError) as error:
         return Measured(failure=failure_of("instance", error, "the instance died: {}"), lost=True)
-    seen = (*compare(watch, before, after), *load.samples)
+    seen = (*compare(watch, before, after), *load.samples, *energy.samples)
     if watched.account is not None:
         seen += account.samples(watched.account)
     return Measured(done, seen, load.series)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import resource
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,6 +18,7 @@ import msgspec
 from aferir.environments.base import Accounting, Instance
 from aferir.errors import AferirError
 from aferir.linux import process
+from aferir.measuring.energy import Meter
 from aferir.model.record import Sample, Side
 from aferir.probes import frequency, stack
 from aferir.probes.base import Probe, Snapshot, of_tenant
@@ -43,6 +44,8 @@ class Watch(msgspec.Struct, frozen=True):
     """Program that measures a core's frequency; None: it is not measured."""
     account: Path | None = None
     """Program that accounts for CPU time while a program runs; None: nothing does."""
+    meter: Callable[[], Meter] | None = None
+    """Makes a meter of the host's power for one run; None: the host has none."""
     load_period_s: float | None = None
     """Sampling period in s of the load of each core during a run; None: it is not sampled."""
 

@@ -48,6 +48,8 @@ class HostSpec(msgspec.Struct, frozen=True, kw_only=True):
     """True if the agent is started as root by sudo(8), which must not ask for a password."""
     cpus: int | None = None
     """Largest number of CPUs to use there; None: all that are found."""
+    power: str = ""
+    """Source of its power as that host names it, e.g. `rapl`; empty: none is read."""
     allocated: AllocationSpec | None = None
     """Allocation that it is part of; `reach` is () then, and known once it is made. None: it is
     there already.

@@ -270,6 +270,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """
     server: ServerSpec | None = None
     """If set, the cost per I/O of each program is calculated for this server."""
+    power: str = ""
+    """Source of this host's power, e.g. `rapl`; empty: none is read."""
     load_period_s: float | None = None
     """Sampling period in s of the load of each core during runs; None: it is not sampled."""
     hosts: tuple[HostSpec, ...] = ()

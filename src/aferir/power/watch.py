@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from aferir.errors import AferirError
 from aferir.power.base import Counter, Description, Source, power_between
 from aferir.power.check import refusal
 from aferir.power.model import busy_share
-from aferir.statistics.intervals import mean_interval
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,10 +136,12 @@ def watch(
 
 def mean_of(watched: Watched) -> Mean | None:
     """Mean power of a source; None without a valid reading."""
+    from aferir.statistics.intervals import mean_interval  # an agent reads, and has no NumPy
+
     if not watched.power_w:
         return None
     values = list(watched.power_w)
-    mean = float(np.mean(values))
+    mean = sum(values) / len(values)
     interval = mean_interval(values)
     described = watched.description
     step = described.resolution_w / math.sqrt(12) if described else 0.0

@@ -11,6 +11,7 @@ import msgspec
 from aferir.environments.base import Instance, Kind
 from aferir.errors import ProgramError, UnverifiedError
 from aferir.linux.process import Completed, explain_exit
+from aferir.measuring import energy
 from aferir.measuring.outcome import complaint, failure_of, told_apart
 from aferir.measuring.run import measure
 from aferir.measuring.snapshots import Watch
@@ -70,7 +71,7 @@ def repeat(
             own = tuple(figure for figure in figures if isinstance(figure, Sample))
             if command.counts_start:
                 own = with_start(own, ran.done.duration_s)
-            samples = (*own, elapsed, *ran.observed)
+            samples = (*own, elapsed, *ran.observed, *energy.per_unit(own, ran.observed))
             own_series = (figure for figure in figures if isinstance(figure, Series))
             series = (*own_series, *ran.loads)
             doubts = tuple(figure for figure in figures if isinstance(figure, Warning))

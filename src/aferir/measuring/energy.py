@@ -1,0 +1,94 @@
+"""Power and energy of one run, by a meter of the host on which it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol, Self
+
+from aferir.model.record import Sample
+
+POWER, ENERGY, PER_UNIT = "power_w", "energy_j", "energy_per_unit_j"
+"""Mean power of the host during the run, its energy, and its energy for each unit of work."""
+_PER_SECOND = "/s"
+
+
+class Taken(Protocol):
+    """What a meter found about the work alone."""
+
+    @property
+    def mean_w(self) -> float | None:
+        """Mean power in W; None without a valid reading."""
+        ...
+
+    @property
+    def energy_j(self) -> float | None:
+        """Energy in J; None without a valid reading."""
+        ...
+
+
+class Meter(Protocol):
+    """A meter that reads its source within a block, and counts the energy of the work in another.
+
+    `aferir.power.meter` has one.
+    """
+
+    @property
+    def taken(self) -> Taken | None:
+        """Result of `counting`; None before its end, or without a source."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Stop reading."""
+        ...
+
+    def counting(self) -> AbstractContextManager[None]:
+        """Count the energy of the work in this block."""
+        ...
+
+
+class Found:
+    """Samples of the run's power and energy, available after the block of `metered`."""
+
+    samples: tuple[Sample, ...] = ()
+
+
+@contextmanager
+def metered(make: Callable[[], Meter] | None) -> Iterator[Found]:
+    """Read the meter that `make` makes within the block; does nothing without one."""
+    found = Found()
+    if make is None:
+        yield found
+        return
+    with make() as meter:
+        with meter.counting():
+            yield found
+        found.samples = samples(meter.taken)
+
+
+def samples(taken: Taken | None) -> tuple[Sample, ...]:
+    """Power and energy of the host; none without a valid reading."""
+    if taken is None or taken.mean_w is None or taken.energy_j is None:
+        return ()
+    return (
+        Sample(POWER, taken.mean_w, "W", "host"),
+        Sample(ENERGY, taken.energy_j, "J", "host"),
+    )
+
+
+def per_unit(figures: Sequence[Sample], observed: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Energy for each unit of work of the first rate that the program reports, e.g. J/B.
+
+    The rate is of the program's measured part, so that mean power over rate is used and not the
+    energy of the whole run.
+    """
+    power = next((one.value for one in observed if one.metric == POWER), None)
+    rate = next((one for one in figures if one.unit.endswith(_PER_SECOND) and one.value > 0), None)
+    if power is None or rate is None:
+        return ()
+    unit = f"J/{rate.unit.removesuffix(_PER_SECOND)}"
+    return (Sample(PER_UNIT, power / rate.value, unit, "host"),)

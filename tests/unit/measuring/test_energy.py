@@ -1,0 +1,32 @@
+"""Energy of a run, and of each unit of its work."""
+
+from __future__ import annotations
+
+import msgspec
+
+from aferir.measuring import energy
+from aferir.model.record import Sample
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """What a meter found."""
+
+    mean_w: float | None
+    energy_j: float | None
+
+
+def test_power_and_energy_are_of_the_host() -> None:
+    found = energy.samples(Taken(50.0, 100.0))
+    assert [(one.metric, one.value, one.unit, one.side) for one in found] == [
+        ("power_w", 50.0, "W", "host"),
+        ("energy_j", 100.0, "J", "host"),
+    ]
+    assert energy.samples(Taken(None, None)) == energy.samples(None) == ()
+
+
+def test_a_unit_of_work_takes_power_over_rate() -> None:
+    figures = (Sample("duration_s", 2.0, "s"), Sample("throughput_bps", 25.0, "B/s"))
+    observed = energy.samples(Taken(50.0, 100.0))
+    (found,) = energy.per_unit(figures, observed)
+    assert (found.metric, found.value, found.unit) == ("energy_per_unit_j", 2.0, "J/B")
+    assert energy.per_unit(figures[:1], observed) == energy.per_unit(figures, ()) == ()
