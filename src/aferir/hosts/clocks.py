@@ -10,6 +10,8 @@ import time
 
 import msgspec
 
+from aferir.model.stamps import Stamp
+
 WANDER = 100e-6
 """Largest relative drift of two clocks (s/s): of ordinary oscillators, including the frequency
 adjustments of time daemons (adjtimex(2) permits 500e-6).
@@ -32,6 +34,13 @@ class Offset(msgspec.Struct, frozen=True):
     def bound_at(self, now_ns: int) -> int:
         """Largest error of the offset in ns at another time."""
         return self.bound_ns + round(WANDER * abs(now_ns - self.at_ns))
+
+    def stamp(self, there_unix_ns: int, now_ns: int) -> Stamp:
+        """Time on our clock of an event on that host; `now_ns` is our monotonic clock's time of it.
+
+        A later time gives a larger bound, and is as right.
+        """
+        return Stamp(there_unix_ns - self.ahead_ns, self.bound_at(now_ns))
 
 
 def seen(sent_ns: int, there_unix_ns: int) -> Offset:
@@ -61,14 +70,3 @@ def told(offset: Offset) -> str:
     size, unit = next((size, unit) for size, unit in _UNITS if off_s >= size)
     way = "ahead of" if offset.ahead_ns > 0 else "behind"
     return f"its clock is {off_s / size:.3g} {unit} {way} the one here"
-
-
-def in_order(first_ns: int, one: Offset, second_ns: int, other: Offset, now_ns: int) -> bool | None:
-    """True if the first of two events on two hosts came first; None if the bounds overlap.
-
-    `first_ns` and `second_ns` are times on those hosts' own clocks.
-    """
-    apart_ns = (second_ns - other.ahead_ns) - (first_ns - one.ahead_ns)
-    if abs(apart_ns) <= one.bound_at(now_ns) + other.bound_at(now_ns):
-        return None
-    return apart_ns > 0

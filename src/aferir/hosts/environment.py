@@ -98,12 +98,14 @@ class RemoteEnvironment:
 
 
 def by_our_clock(done: Completed, clock: Offset | None) -> Completed:
-    """Result with its start time converted to our clock."""
+    """Result with its start time converted to our clock, and the largest error of that."""
     if clock is None:
         return done
+    began = clock.stamp(done.started_unix_ns, time.monotonic_ns())
     return msgspec.structs.replace(
         done,
-        started_unix_ns=done.started_unix_ns - clock.ahead_ns,
+        started_unix_ns=began.unix_ns,
+        started_bound_ns=began.bound_ns,
         others=tuple(by_our_clock(other, clock) for other in done.others),
     )
 

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from aferir.model.stamps import Stamp
+
 Side = Literal["program", "host", "instance", "environment"]
 """Source of a sample: the program's own output, a probe on the host, a probe inside the instance,
 or the allocation by the environment.
@@ -96,6 +98,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     repetition: int
     warmup: bool = False
     started_unix_ns: int
+    began: Stamp | None = None
+    """Start of the program on our clock, also where it ran on another host; None: unknown."""
     command: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
     series: tuple[Series, ...] = ()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aferir.machine.capabilities import OUT_OF_IT, UNLIKE_OTHERS
 from aferir.model.plan import Plan
-from aferir.model.record import Warning
+from aferir.model.record import Record, Warning
+from aferir.model.stamps import in_order
 from aferir.runner.pool import of_user_kernel
 from aferir.runner.preparation import warnings_of
 from aferir.runner.rounds import Session
@@ -27,6 +29,7 @@ def doubts(session: Session, facts: Mapping[str, Any], *, in_time: bool) -> tupl
         *_own_group(session, facts),
         *_throttled(facts),
         *unlike_hosts(plan, facts),
+        *out_of_order(session.writer.records),
         *(Warning("shrunk", text, _LARGER_MACHINE) for text in plan.shrunk),
         *(() if in_time else (_time_limit(plan),)),
     )
@@ -118,6 +121,38 @@ def unlike_hosts(plan: Plan, facts: Mapping[str, Any]) -> tuple[Warning, ...]:
             "read their ratios as of host and environment together, or compare those of one host",
         ),
     )
+
+
+def out_of_order(records: Sequence[Record]) -> tuple[Warning, ...]:
+    """Warn where clocks of hosts contradict the order in which programs ran, or cannot tell it.
+
+    `records` are in that order.
+    """
+    known = [(one.environment, one.began) for one in records if one.began is not None]
+    orders = [
+        (name, in_order(first, second)) for (_, first), (name, second) in itertools.pairwise(known)
+    ]
+    found = []
+    wrong = {name for name, order in orders if order is False}
+    if wrong:
+        found.append(
+            Warning(
+                "clock-stepped",
+                f"by the clocks, a program of {', '.join(sorted(wrong))} began before the one that "
+                "ran before it: a clock was set during the run",
+                "let chrony slew clocks instead of stepping them, and compare durations alone",
+            )
+        )
+    if unknown := sum(order is None for _, order in orders):
+        found.append(
+            Warning(
+                "order-unknown",
+                f"{unknown} of {len(orders)} starts of programs are nearer to the one before than "
+                "the clocks of their hosts are known",
+                "read nothing into the order of events on these hosts",
+            )
+        )
+    return tuple(found)
 
 
 def _time_limit(plan: Plan) -> Warning:

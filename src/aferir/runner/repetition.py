@@ -17,6 +17,7 @@ from aferir.measuring.run import measure
 from aferir.measuring.snapshots import Watch
 from aferir.model.plan import Cell
 from aferir.model.record import Failure, Record, Sample, Series, Warning
+from aferir.model.stamps import Stamp
 from aferir.programs.base import ASIDE, PROGRAM_FOLDER, Command, Program
 from aferir.runner.estimate import ELAPSED
 from aferir.runner.pool import IS_EMULATED, of_user_kernel
@@ -84,13 +85,22 @@ def repeat(
     record = blank(cell, turn, started, line)
     return Repetition(
         msgspec.structs.replace(
-            record, samples=samples, series=series, warnings=warnings, failure=failure
+            record,
+            began=_began(ran.done),
+            samples=samples,
+            series=series,
+            warnings=warnings,
+            failure=failure,
         ),
         lost=ran.lost,
         stopped_s=max((o.stopped_s for o in (ran.done, *ran.done.others)), default=0.0)
         if ran.done is not None
         else 0.0,
     )
+
+
+def _began(done: Completed | None) -> Stamp | None:
+    return None if done is None else Stamp(done.started_unix_ns, done.started_bound_ns)
 
 
 def with_start(figures: Sequence[Sample], elapsed_s: float) -> tuple[Sample, ...]:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from aferir.hosts import clocks
 from aferir.hosts.clocks import Offset
+from aferir.model.stamps import Stamp, in_order
 
 SECOND = 10**9
 waits = st.integers(0, SECOND)
@@ -36,12 +37,12 @@ def test_a_clock_30_ppm_off_reorders_no_events(looks: list[tuple[int, int]]) -> 
         kept = clocks.closer(kept, clocks.look(sent, there(sent + out), now, now))
     assert kept is not None
     event = begun + (3 * len(looks) + 60) * SECOND
-    here = Offset(0, 0, event)
+    first = kept.stamp(there(event), event)
     for apart in (1, 1_000, 1_000_000, SECOND, 100 * SECOND):
-        first = there(event)
-        assert clocks.in_order(first, kept, event + apart, here, event) in (True, None)
-        assert clocks.in_order(event + apart, here, first, kept, event) in (False, None)
-    assert clocks.in_order(there(event), kept, event + 100 * SECOND, here, event) is True
+        second = Stamp(event + apart)
+        assert in_order(first, second) in (True, None)
+        assert in_order(second, first) in (False, None)
+    assert in_order(first, Stamp(event + 100 * SECOND)) is True
 
 
 def test_a_closer_look_wins_until_it_is_old() -> None:

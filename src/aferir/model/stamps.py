@@ -1,0 +1,22 @@
+"""Times of events on the controller's clock, with the largest error of each."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """Time of an event."""
+
+    unix_ns: int
+    """Time in ns since 1970 on the clock of the host where aferir runs."""
+    bound_ns: int = 0
+    """Largest error in ns; 0 for events on that host itself."""
+
+
+def in_order(first: Stamp, second: Stamp) -> bool | None:
+    """True if the first of two events came first; None if their bounds overlap."""
+    apart_ns = second.unix_ns - first.unix_ns
+    if abs(apart_ns) <= first.bound_ns + second.bound_ns:
+        return None
+    return apart_ns > 0
