@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from aferir import config, registry
 from aferir.model.plan import HostLimits, Plan
-from aferir.runner.doubts import unlike_hosts
+from aferir.model.record import Record
+from aferir.model.stamps import Stamp
+from aferir.runner.doubts import out_of_order, unlike_hosts
 
 TEXT = """
 [experiment]
@@ -50,3 +52,32 @@ def test_two_processors_are_never_set_beside_one_another_silently() -> None:
     assert "a: new; this host: old" in warning.message
     assert unlike_hosts(plan_of("a"), facts) == ()
     assert unlike_hosts(plan_of("b"), {"hosts": {"a": of("same"), "b": of("same")}}) == ()
+
+
+def began(environment: str, unix_ns: int, bound_ns: int = 0) -> Record:
+    return Record(
+        cell=f"{environment}/x",
+        group="x",
+        environment=environment,
+        workload="x",
+        repetition=0,
+        started_unix_ns=0,
+        began=Stamp(unix_ns, bound_ns),
+    )
+
+
+def test_clocks_that_agree_with_the_order_of_programs_raise_no_doubt() -> None:
+    allocation = Record(
+        cell="b/a", group="a", environment="b", workload="a", repetition=0, started_unix_ns=0
+    )
+    records = (began("a", 100), allocation, began("b", 200, 40), began("a", 300))
+    assert out_of_order(records) == ()
+
+
+def test_a_clock_that_was_set_back_is_told_from_one_that_is_not_known_well() -> None:
+    (unknown,) = out_of_order((began("a", 100), began("b", 90, 40)))
+    assert unknown.code == "order-unknown"
+    assert "1 of 1" in unknown.message
+    (stepped,) = out_of_order((began("a", 100), began("b", 50, 40)))
+    assert stepped.code == "clock-stepped"
+    assert "program of b" in stepped.message
