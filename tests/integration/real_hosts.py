@@ -49,7 +49,8 @@ mount -t tmpfs run run
 mount -t tmpfs -o mode=1777 tmp tmp
 mkdir -p run/sshd run/old var/lib/aferir var/lib/containers root/.ssh
 rm -f root/.bashrc root/.profile root/.bash_profile root/.ssh/*
-rm -rf var/cache/aferir/agents
+mkdir -p var/cache/aferir/agents
+mount -t tmpfs -o mode=700 agents var/cache/aferir/agents
 mount --bind {folder}/state var/lib/aferir
 mount --bind {folder}/containers var/lib/containers
 cp {folder}/authorized_keys root/.ssh/authorized_keys

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from aferir.config.fields import Fields, is_table
-from aferir.config.hosts import words
+from aferir.config.hosts import read_hosts, words
 from aferir.config.problems import Problems
 from aferir.model.host import AllocationSpec, HostSpec, KubernetesKeys, SlurmKeys
 from aferir.model.parameters import text
@@ -60,7 +60,7 @@ class KubernetesTable(msgspec.Struct, frozen=True, kw_only=True):
 def with_allocations(
     document: Mapping[str, object], problems: Problems
 ) -> tuple[dict[str, object], tuple[HostSpec, ...]]:
-    """The document with `slurm:4` replaced by the names of its nodes, and these nodes as hosts."""
+    """The document with `slurm:4` replaced by the names of its nodes, and all hosts of the file."""
     keys: dict[str, SlurmKeys | KubernetesKeys] = {
         "slurm": SlurmKeys(**_given(document, "slurm", SlurmTable, problems)),
         "kubernetes": KubernetesKeys(**_given(document, "kubernetes", KubernetesTable, problems)),
@@ -79,7 +79,7 @@ def with_allocations(
         return ",".join(names)
 
     spelled_out = dict(_spelled_out(document, spelled))
-    return spelled_out, tuple(hosts.values())
+    return spelled_out, (*read_hosts(document, problems), *hosts.values())
 
 
 def _spelled_out(document: Mapping[str, object], spelled: object) -> Iterator[tuple[str, object]]:

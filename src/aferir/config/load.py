@@ -15,7 +15,7 @@ from aferir.config.expand import expand
 from aferir.config.explain import with_arms
 from aferir.config.factors import read_factors
 from aferir.config.fields import Fields, is_table
-from aferir.config.hosts import capped, read_hosts
+from aferir.config.hosts import capped
 from aferir.config.problems import REFERENCE, Problems
 from aferir.config.sections import (
     MOST_WORKLOADS,
@@ -115,8 +115,7 @@ def plan_of(
     """Validate a document and return its Plan. Errors: UsageError with all errors."""
     problems = Problems()
     _refuse_unknown(document, problems)
-    document, allocated = with_allocations(document, problems)
-    hosts = (*read_hosts(document, problems), *allocated)
+    document, hosts = with_allocations(document, problems)
     host = _with_others(host, hosts)
     document, shrunk = msgspec.structs.astuple(shrink(document, host, kinds))
     experiment = read_experiment(_section(document, "experiment", problems), problems)
