@@ -27,7 +27,7 @@ from aferir.linux.process import Completed, explain_exit
 from aferir.machine import privileges
 from aferir.model.checking import Wrong
 from aferir.model.finding import Finding
-from aferir.model.parameters import text, told, whole
+from aferir.model.parameters import duration, text, told, whole
 from aferir.model.plan import Cpus, EnvironmentKind, EnvironmentSpec, Tenants
 
 KIND = "cluster"
@@ -47,6 +47,16 @@ class ClusterSpec(EnvironmentSpec, frozen=True, kw_only=True):
     kind: EnvironmentKind = KIND
     cpus: Cpus = 1
     tenants: Tenants = 1
+    stagger: Annotated[
+        float,
+        duration(
+            "between the starts of a program in one of several clusters (`tenants`) and in the "
+            "next; 0: all at once",
+            0.0,
+            3600.0,
+            bare=False,
+        ),
+    ] = 0.0
     nodes: Annotated[int, whole("nodes, the front end among them", 1, 250, unit="nodes")] = 2
     node_kind: Annotated[
         NodeKind, told("what nodes are: containers, or guests with kernels of their own")

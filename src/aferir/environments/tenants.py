@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from aferir.environments.base import Accounting, Environment, Instance, Phases
-from aferir.errors import AferirError
+from aferir.errors import AferirError, ProgramError
 from aferir.linux import affinity, undo
 from aferir.linux.process import Completed
 from aferir.model.plan import EnvironmentSpec
@@ -83,20 +84,26 @@ class Tenants:
     ) -> Completed:
         """Run a command in all of them at once, until the last one ends.
 
-        Returns the result of the first tenant, with those of the others in `others`. Errors: those
-        of any.
+        With `stagger` in the specification each starts that much after the one before. Returns the
+        result of the first tenant, with those of the others in `others`. Errors: those of any.
         """
         mark = uuid.uuid4().hex
         variables = {**(environment or {}), _VARIABLE: mark}
+        over = threading.Event()
 
-        def one(instance: Instance) -> Completed:
-            return instance.run(command, timeout_s=timeout_s, environment=variables, check=check)
+        def one(place: int) -> Completed:
+            if over.wait(place * self.spec.stagger):
+                raise ProgramError("another tenant failed before this one had started")
+            return self._instances[place].run(
+                command, timeout_s=timeout_s, environment=variables, check=check
+            )
 
         with ThreadPoolExecutor(len(self._instances)) as threads:
-            running = [threads.submit(one, instance) for instance in self._instances]
+            running = [threads.submit(one, place) for place in range(len(self._instances))]
             try:
                 first, *others = [each.result() for each in running]
             except BaseException:
+                over.set()
                 # Leaving the pool waits for its threads, and these for the programs inside.
                 undo.kill(lambda _, found: found.get(_VARIABLE) == mark)
                 raise

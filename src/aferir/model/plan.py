@@ -166,6 +166,8 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, kw_only=True):
     merge_pages: bool = False
     page_cache: Literal["warm", "cold"] = "warm"
     tenants: int = 1
+    stagger: float = 0.0
+    """Seconds between the starts of a program in one tenant and in the next."""
     accounted: bool = False
     """True if its resource use is accounted separately from everything else, by control groups."""
     packages: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ import pytest
 
 from aferir.environments.native import Native
 from aferir.environments.tenants import Tenants, allocate, of_tenant
-from aferir.errors import MissingError, TimeoutExpired, UsageError
+from aferir.errors import MissingError, ProgramError, TimeoutExpired, UsageError
 from aferir.model.plan import EnvironmentSpec
 from aferir.model.record import Sample, Series, Warning
 from aferir.runner.tenancy import together
@@ -52,6 +52,15 @@ def test_a_time_limit_ends_all_of_them() -> None:
     tenants = native()
     with pytest.raises(TimeoutExpired):
         tenants.run(["sleep", "6000"], timeout_s=0.3)
+    tenants.release()
+
+
+def test_a_tenant_that_starts_later_does_not_start_once_another_has_failed(tmp_path: Path) -> None:
+    spec = msgspec.structs.replace(TWO, stagger=3600.0)
+    tenants = allocate(Native(), spec)
+    with pytest.raises(ProgramError, match="exit"):
+        tenants.run(["sh", "-c", 'touch "$1/$$"; exit 3', "sh", str(tmp_path)])
+    assert len(list(tmp_path.iterdir())) == 1
     tenants.release()
 
 
