@@ -23,7 +23,7 @@ class KubernetesKeys(msgspec.Struct, frozen=True, kw_only=True, tag="kubernetes"
     by: tuple[str, ...] = ()
     """Command that runs another one where kubectl is; (): it is here."""
     namespace: str = "default"
-    image: str = "debian:bookworm"
+    image: str = "python:3.11"
     """Image of the pods, which must have a shell and Python."""
 
 
