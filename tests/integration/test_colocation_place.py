@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from aferir.cli import main
-from aferir.colocation import place, remembered
+from aferir.colocation import batch, place, remembered
 from aferir.colocation.applying import Machine
 from aferir.colocation.privileges import findings
 from aferir.colocation.service import ServiceSpec
@@ -26,12 +26,17 @@ _HAVE = cgroup.layout()
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(
-        any(finding.status == "missing" for finding in findings()) or "cpu" not in _HAVE.v1,
-        reason="takes root, and the cpu controller of version 1; version 2 is simulated in unit",
+        any(finding.status == "missing" for finding in findings()) or not _HAVE.has("cpu"),
+        reason="takes root, and the cpu controller of either version",
     ),
 ]
-_OF_A_PROCESS = 1024
-"""Weight of one process of nice 0, as in cpu.shares."""
+_FIRST = "cpu" in _HAVE.v1
+"""Whether the cpu controller is of version 1."""
+_ROOT = _HAVE.v1.get("cpu") or _HAVE.v2 or Path()
+_KEY, _LINE = ("cpu", ":cpu:") if _FIRST else ("unified", "^0::")
+"""Key of the group's folder, and the line of /proc/PID/cgroup that names it."""
+_FILE, _OF_A_PROCESS = ("cpu.shares", 1024) if _FIRST else ("cpu.weight", 100)
+"""File of a group's weight, and the weight of one process of nice 0 in it."""
 
 
 @pytest.fixture(autouse=True)
@@ -43,16 +48,21 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 def low() -> Iterator[Path]:
     """A group of a twentieth of everybody's weight."""
     name = f"aferir-test-{uuid.uuid4().hex[:8]}"
-    folder = _HAVE.v1["cpu"] / name
+    if not _FIRST:
+        cgroup.delegate(_ROOT, "cpu")
+    folder = _ROOT / name
     folder.mkdir()
-    (folder / "cpu.shares").write_text("51")
+    (folder / _FILE).write_text(str(_OF_A_PROCESS // 20))
     yield folder
     cgroup.remove(name, _HAVE)
 
 
 def _started(script: str, low: Path) -> subprocess.Popen[str]:
+    """A service in that group; in one within it, where version 2 has no processes beside groups."""
     child = process.start(["sh", "-c", script])
-    (low / "cgroup.procs").write_text(str(child.pid))
+    group = low if _FIRST else low / "served"
+    group.mkdir(exist_ok=True)
+    (group / "cgroup.procs").write_text(str(child.pid))
     return child
 
 
@@ -65,8 +75,8 @@ def test_a_service_of_little_weight_is_not_outweighed_by_its_batch(low: Path) ->
     served = _started("exec sleep 1000", low)
     entry = journal.write(remembered.KIND, {})
     machine = Machine(entry, place.beside(_of(served.pid), (served.pid,), _HAVE))
-    assert machine.group.folders["cpu"].parent == low
-    own = int((machine.group.folders["cpu"] / "cpu.shares").read_text())
+    assert machine.group.folders[_KEY].parent == low
+    own = int((machine.group.folders[_KEY] / _FILE).read_text())
     assert own <= _OF_A_PROCESS
     assert remembered.undo(entry) == []
     process.end(served)
@@ -104,21 +114,21 @@ def test_a_run_has_its_batch_there_and_leaves_nothing(low: Path, tmp_path: Path)
     words = ["--service", f"pid:{served.pid}", "--sla", "p95=200ms", "--threads", "."]
     words += ["--latency", f"json:{tmp_path / 'log'}#t", "--json"]
     run = [sys.executable, "-m", "aferir", "colocate", *words, "--"]
-    done = process.run([*run, "grep", ":cpu:", "/proc/self/cgroup"])
+    done = process.run([*run, "grep", _LINE, "/proc/self/cgroup"])
     found = done.stderr.strip().rpartition(":")[2]
     assert found.startswith(f"/{low.name}/aferir-")
     assert json.loads(done.stdout)["problems"] == []
     assert groups_everywhere({Path(found).name}) == []
-    assert [path for path in low.iterdir() if path.is_dir()] == []
+    assert [path.name for path in low.glob("aferir-*")] == []
     os.kill(served.pid, signal.SIGKILL)
     process.end(served)
 
 
 def test_a_unit_that_is_low_itself_is_told_of(low: Path) -> None:
     served = _started("exec sleep 1000", low)
-    (low / "cpu.shares").write_text("512")
+    (low / _FILE).write_text(str(_OF_A_PROCESS // 2))
     named = place.beside(ServiceSpec("cgroup", low.name), (served.pid,), _HAVE)
-    assert named == place.Place(parent=_HAVE.v1["cpu"], share=0.5)
+    assert named == place.Place(parent=_ROOT, share=0.5)
     (low / "cpu.idle").write_text("1")
     named = place.beside(ServiceSpec("cgroup", low.name), (served.pid,), _HAVE)
     assert named is not None
@@ -128,13 +138,18 @@ def test_a_unit_that_is_low_itself_is_told_of(low: Path) -> None:
     process.end(served)
 
 
+@pytest.mark.skipif(not _HAVE.has("cpuset"), reason="no cpuset controller")
 def test_a_batch_stays_on_the_cpus_that_aferir_itself_may_use() -> None:
     mine = os.sched_getaffinity(0)
     entry = journal.write(remembered.KIND, {})
     os.sched_setaffinity(0, {min(mine)})
     try:
         machine = Machine(entry)
-        allowed = (machine.group.folders["cpuset"] / "cpuset.cpus").read_text().strip()
+        allowed = (
+            (machine.group.folders[batch.held_by(machine.group)] / "cpuset.cpus")
+            .read_text()
+            .strip()
+        )
         assert allowed == str(min(mine))
     finally:
         os.sched_setaffinity(0, mine)

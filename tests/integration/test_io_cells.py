@@ -119,7 +119,7 @@ def test_a_disk_of_its_own_is_held_to_its_rate_where_use_is_accounted_for(
     )
     instance = usable(kind).allocate(limited)
     try:
-        assert "blkio" in instance.accounting.cgroups
+        assert {"blkio", "unified"} & instance.accounting.cgroups.keys()
         script = f'dd if=/dev/zero of="${SCRATCH}/file" bs=1M count=12 oflag=direct'
         clock = time.monotonic()
         instance.run(["sh", "-c", script], environment={SCRATCH: "/var/tmp"})

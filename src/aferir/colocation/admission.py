@@ -176,6 +176,16 @@ def _read_detached() -> Bandwidth | None:
                 os.close(handle)
 
 
+def free_beside(ours: Mapping[int, Schedule], cores: int) -> float:
+    """CPUs that we can reserve altogether after a refusal while these schedules are admitted.
+
+    If debugfs is unreadable, nothing beyond them is taken for free.
+    """
+    account = read_bandwidth()
+    free = account.free_cpus(cores) if account is not None else 0.0
+    return free + reserved_cpus(ours)
+
+
 def free_cpus(cores: int) -> float:
     """CPUs that can be reserved now; computed from kernel parameters if debugfs is unreadable."""
     account = read_bandwidth()

@@ -14,13 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from aferir.colocation import admission, attributes, batch, leaving, remembered
+from aferir.colocation import admission, attributes, batch, grouping, leaving, remembered
 from aferir.colocation.attributes import Found
 from aferir.colocation.place import Place
 from aferir.colocation.remembered import Remembered
 from aferir.colocation.settings import Batch, Schedule, Settings
 from aferir.errors import MissingError
-from aferir.linux import cgroup
 from aferir.linux.journal import Entry
 
 _LOOK_S = 1.0
@@ -69,22 +68,11 @@ class Machine:
         """Create the batch program's control group.
 
         `entry`: its journal entry, which a guard watches. `where`: place beside the service; None:
-        at the root. Errors: MissingError if control groups cannot be created.
+        at the root. Errors: as of `grouping.make`.
         """
-        parents = batch.parents(cgroup.layout(), where)
-        self._remembered = Remembered(
-            id=entry.id,
-            since=attributes.ticks_since_boot(),
-            parents=tuple(dict.fromkeys(map(str, parents.values()))),
-            switched_on=remembered.together(
-                batch.to_switch_on(parents),
-                remembered.switched_on_by_others(entry, parents.values()),
-            ),
-        )
-        remembered.write(self._remembered)
         self.all_cpus = tuple(sorted(os.sched_getaffinity(0)))
-        share = where.share if where else 1.0
-        self.group = batch.make(self._remembered.group, parents, self.all_cpus, share)
+        made = grouping.make(entry, where, self.all_cpus)
+        self.group, self._remembered, self._holder = made.group, made.remembered, made.holder
         self._held_by = batch.held_by(self.group)
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
@@ -197,6 +185,8 @@ class Machine:
     def leave(self) -> None:
         """Run the controller on all its CPUs again; `remembered` restores the rest."""
         self._run_on(self.all_cpus)
+        if self._holder is not None:
+            self._holder.kill()
 
     def _apply_threads(self, wanted: Settings, threads: Mapping[int, int]) -> list[str]:
         changes = differing(self._schedules, schedules(wanted, threads))
@@ -227,8 +217,7 @@ class Machine:
         except OSError as error:
             if error.errno == errno.EBUSY:  # another program holds reservations: use the rest
                 ours = {tid: s for tid, s in self._schedules.items() if s and tid != found.tid}
-                free = admission.free_cpus(os.cpu_count() or 1)
-                self.free_cpus = free + admission.reserved_cpus(ours)
+                self.free_cpus = admission.free_beside(ours, os.cpu_count() or 1)
             raise
         return schedule
 

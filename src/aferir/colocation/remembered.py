@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.colocation import attributes, leaving, place, service
+from aferir.colocation import attributes, leaving, place, service, transient
 from aferir.colocation.attributes import Found
 from aferir.linux import cgroup, journal
 from aferir.linux.journal import Entry
@@ -44,6 +44,9 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     """Groups below which the batch program's control group is, or is about to be created."""
     switched_on: dict[str, tuple[str, ...]] = {}
     """Groups of version 2 to the controllers that were switched on for their children."""
+
+    scope: bool = False
+    """Whether the batch program's group is a scope of systemd."""
 
     @property
     def group(self) -> str:
@@ -128,6 +131,8 @@ def restore(remembered: Remembered) -> list[str]:
         cgroup.remove(remembered.group, cgroup.layout(), parents)
     except OSError as error:
         problems.append(f"the control group {remembered.group} stays: {error}")
+    if remembered.scope:
+        transient.forget(remembered.group)
     for parent, controllers in remembered.switched_on.items():
         place.take_back(Path(parent), controllers)
     return problems

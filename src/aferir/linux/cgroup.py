@@ -72,6 +72,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ACCOUNTS = ("cpuacct", "blkio")
+_ACCOUNTS_V2 = ("io", "memory")
+"""Controllers whose accounts a group of version 2 has only if its parent enables them; together
+they attribute writeback to the group that wrote (cgroup-v2.rst, "Writeback")."""
 _PRIVILEGED = "start aferir on the host itself, or in a container with control groups of its own"
 
 
@@ -169,11 +172,14 @@ def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
         for controller, root in _accounts(have) if limits.accounted else ():
             folders[controller] = root / name
             folders[controller].mkdir(exist_ok=True)
+        for controller in _ACCOUNTS_V2 if limits.accounted and have.v2 is not None else ():
+            if controller in have.v2_controllers:
+                delegate(have.v2, controller)
         for root, file, value in wanted:
             folder = root / name
             controller = file.partition(".")[0]
             if root == have.v2:
-                _delegate(root, controller)
+                delegate(root, controller)
                 controller = "unified"
             folder.mkdir(exist_ok=True)
             folders[controller] = folder
@@ -340,8 +346,8 @@ def _v2_root(have: Layout, controller: str) -> Path:
     return have.v2
 
 
-def _delegate(root: Path, controller: str) -> None:
-    """Enable `controller` in groups below the root of version 2."""
-    control = root / "cgroup.subtree_control"
+def delegate(parent: Path, controller: str) -> None:
+    """Enable `controller` in the groups below a group of version 2. Errors: OSError."""
+    control = parent / "cgroup.subtree_control"
     if controller not in control.read_text(encoding="ascii").split():
         control.write_text(f"+{controller}", encoding="ascii")

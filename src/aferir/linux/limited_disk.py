@@ -1,8 +1,10 @@
 """A block device on a file with a rate limit, made of a loop device and a control group.
 
-The limit is set at the root of the blkio hierarchy, version 1, so that writeback by the kernel is
+In version 1 the limit is set at the root of the blkio hierarchy, so that writeback by the kernel is
 limited too. Child groups do not inherit the root's limits, so they are set there as well
-(Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
+(Documentation/admin-guide/cgroup-v1/blkio-controller.rst). In version 2 it is `io.max` of the
+instance's group, to which the kernel attributes the writeback of what its members wrote
+(Documentation/admin-guide/cgroup-v2.rst, "Writeback"); the root has no such file.
 """
 
 from __future__ import annotations
@@ -35,9 +37,17 @@ class Disk(msgspec.Struct, frozen=True):
     """Rate limit in B/s; 0: unlimited."""
 
     def hold(self, groups: Mapping[str, Path]) -> None:
-        """Apply the rate limit to an instance's control groups."""
-        if self.bytes_per_s and "blkio" in groups:
+        """Apply the rate limit to an instance's control groups.
+
+        Errors: OSError where version 2 cannot switch on its `io` controller for the group.
+        """
+        if not self.bytes_per_s:
+            return
+        if "blkio" in groups:
             limit(groups["blkio"], self.device, self.bytes_per_s)
+        elif "unified" in groups:
+            cgroup.delegate(groups["unified"].parent, "io")
+            limit_unified(groups["unified"], self.device, self.bytes_per_s)
 
 
 def mounted(size_bytes: int, bytes_per_s: int) -> Disk:
@@ -67,11 +77,13 @@ def make(size_bytes: int, bytes_per_s: int | None = None) -> tuple[Entry, Path]:
     """
     if os.geteuid() != 0:
         raise MissingError("a block device of one's own takes root", remedy="sudo aferir ...")
-    root = cgroup.layout().v1.get("blkio")
-    if bytes_per_s is not None and root is None:
+    have = cgroup.layout()
+    root = have.v1.get("blkio")
+    if bytes_per_s is not None and root is None and "io" not in have.v2_controllers:
         raise MissingError(
-            "this host mounts no `blkio` controller of version 1, which limits a device",
-            remedy="mount -t cgroup -o blkio none /sys/fs/cgroup/blkio",
+            "this host has no control groups that limit a device: neither the `blkio` controller"
+            " of version 1 nor the `io` controller of version 2",
+            remedy="mount -t cgroup2 none /sys/fs/cgroup",
         )
     state = journal.state_folder() / "disks"
     state.mkdir(parents=True, exist_ok=True)
@@ -110,6 +122,13 @@ def limit(root: Path, device: Path, bytes_per_s: int) -> None:
         (root / f"blkio.throttle.{direction}_bps_device").write_text(rule, encoding="ascii")
 
 
+def limit_unified(group: Path, device: Path, bytes_per_s: int | None) -> None:
+    """Limit reads and writes of the device by a group of version 2; None: no limit, B/s each."""
+    number, most = device.stat().st_rdev, "max" if bytes_per_s is None else bytes_per_s
+    rule = f"{os.major(number)}:{os.minor(number)} rbps={most} wbps={most}"
+    (group / "io.max").write_text(rule, encoding="ascii")
+
+
 @contextlib.contextmanager
 def attached(size_bytes: int) -> Iterator[Path]:
     """A device without a limit and without a file system, within the block."""
@@ -135,30 +154,33 @@ def give_back(entry: Entry) -> None:
 
     Errors: OSError where something is in use.
     """
-    root = cgroup.layout().v1.get("blkio")
+    have = cgroup.layout()
     for device in _devices(file_of(entry)):  # before what is still to be written back
-        _lift(root, device)
+        _lift(have, device)
     undo.remove_tree(mount_of(entry))
-    if not wait.until(lambda: _is_detached(root, file_of(entry)), wait.after(_WAIT_S)):
+    if not wait.until(lambda: _is_detached(have, file_of(entry)), wait.after(_WAIT_S)):
         raise OSError(f"{file_of(entry)} stays attached to a loop device")
     file_of(entry).unlink(missing_ok=True)
     journal.erase(entry)
 
 
-def _is_detached(root: Path | None, file: Path) -> bool:
+def _is_detached(have: cgroup.Layout, file: Path) -> bool:
     """Detach all devices of the file; True if there was none."""
     devices = _devices(file)
     for device in devices:
-        _lift(root, device)
+        _lift(have, device)
         with contextlib.suppress(AferirError):
             process.run(["losetup", "--detach", str(device)])
     return not devices
 
 
-def _lift(root: Path | None, device: Path) -> None:
-    if root is not None:
+def _lift(have: cgroup.Layout, device: Path) -> None:
+    if (root := have.v1.get("blkio")) is not None:
         with contextlib.suppress(OSError):
             limit(root, device, 0)
+    for file in have.v2.glob("aferir-*/io.max") if have.v2 is not None else ():
+        with contextlib.suppress(OSError):
+            limit_unified(file.parent, device, None)
 
 
 def _devices(file: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import time
 import uuid
@@ -33,7 +34,8 @@ from aferir.model.finding import Finding
 from aferir.model.plan import EnvironmentSpec
 
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
-_CONTROLLERS = ("cpu", "cpuset", "memory")
+_CONTROLLERS = ("cpu", "memory", *(("cpuset",) if (os.cpu_count() or 1) > 1 else ()))
+"""Controllers that the limits take; a single processor need not be shared out by `cpuset`."""
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
 _START_LIMIT_S = 20.0
 
