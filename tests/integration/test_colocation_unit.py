@@ -77,15 +77,12 @@ def test_it_runs_in_a_scope_of_the_services_slice(served: str, tmp_path: Path) -
 
 
 def test_after_a_kill_the_unit_is_gone_and_the_service_runs(served: str, tmp_path: Path) -> None:
-    child = process.start(
-        words_of(served, tmp_path, "sh", "-c", "echo runs >&2; exec sleep 1000"),
-        stderr=subprocess.PIPE,
-    )
-    assert child.stderr is not None
-    assert child.stderr.readline() == "runs\n"
-    assert scopes() != []
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    command = words_of(served, tmp_path, "sh", "-c", "echo runs >&2; exec sleep 1000")
+    with process.start(command, stderr=subprocess.PIPE) as child:
+        assert child.stderr is not None
+        assert child.stderr.readline() == "runs\n"
+        assert scopes() != []
+        os.kill(child.pid, signal.SIGKILL)
     assert eventually(lambda: scopes() == [] and list(journal.entries()) == [])
     assert process.run(["systemctl", "is-active", served]).stdout == "active\n"
 
@@ -95,8 +92,10 @@ def test_what_was_set_outlives_a_reload_of_systemd() -> None:
     machine = Machine(entry)
     folder = machine.group.folders["unified"]
     assert folder.name == transient.name_of(f"aferir-{entry.id}")
-    machine.apply(Settings(batch=Batch(weight=7, quota_cpus=0.5)), {})
+    wanted = Settings(batch=Batch(weight=7, quota_cpus=0.5))
+    machine.apply(wanted, {})
     process.run(["systemctl", "daemon-reload"])
+    assert eventually(lambda: machine.apply(wanted, {}).problems)
     assert (folder / "cpu.weight").read_text() == "7\n"
     assert not (folder / "cpu.max").read_text().startswith("max")
     assert machine.apply(Settings(batch=Batch(idle=True)), {}).problems == ()

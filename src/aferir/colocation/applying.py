@@ -11,13 +11,21 @@ import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import msgspec
 
-from aferir.colocation import admission, attributes, batch, grouping, leaving, remembered
+from aferir.colocation import (
+    admission,
+    attributes,
+    batch,
+    grouping,
+    leaving,
+    protecting,
+    remembered,
+)
 from aferir.colocation.attributes import Found
 from aferir.colocation.place import Place
-from aferir.colocation.remembered import Remembered
 from aferir.colocation.settings import Batch, Schedule, Settings
 from aferir.errors import MissingError
 from aferir.linux.journal import Entry
@@ -27,6 +35,8 @@ _SHORT_S = 0.25
 """Longest period in seconds for which `rescue` checks a thread: with such a period, a throttled
 thread runs again before it is found not to have run."""
 _SWITCHED_OFF = "somebody has switched off controllers of the batch program's control group"
+
+_RESET = "somebody has reset the batch program's control group; it is set again"
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -64,16 +74,20 @@ def differing(
 class Machine:
     """Controls the threads of one service and the control group of one batch program."""
 
-    def __init__(self, entry: Entry, where: Place | None = None) -> None:
+    def __init__(
+        self, entry: Entry, where: Place | None = None, service_group: Path | None = None
+    ) -> None:
         """Create the batch program's control group.
 
         `entry`: its journal entry, which a guard watches. `where`: place beside the service; None:
-        at the root. Errors: as of `grouping.make`.
+        at the root. `service_group`: the service's own group of version 2. Errors: as
+        `grouping.make`.
         """
         self.all_cpus = tuple(sorted(os.sched_getaffinity(0)))
         made = grouping.make(entry, where, self.all_cpus)
         self.group, self._remembered, self._holder = made.group, made.remembered, made.holder
         self._held_by = batch.held_by(self.group)
+        self._service_group = service_group
         self.now = Settings()
         self.free_cpus = admission.free_cpus(os.cpu_count() or 1)
         """CPUs that the kernel lets this process reserve altogether."""
@@ -92,7 +106,7 @@ class Machine:
         problem.
         """
         problems = self._mended()
-        asked = (want.threads, want.service, want.service_cpus, want.batch, threads)
+        asked = (want.unexplained(), threads)
         if asked == self._asked:
             self.now = msgspec.structs.replace(self.now, explanation=want.explanation)
             return Applied(self.now, tuple(problems))
@@ -103,6 +117,7 @@ class Machine:
         growing = _uses_more(self.now, wanted)
         if not growing:
             problems += self._apply_batch(wanted)
+        problems += self._protect(wanted)
         problems += self._apply_threads(wanted, threads)
         problems += self._apply_masks(wanted, threads)
         if growing:  # batch work gets more only after the service has what it needs
@@ -141,6 +156,8 @@ class Machine:
             self._masks.clear()
             self._asked = None
         if batch.is_whole(self.group):
+            if not batch.is_as_set(self.now.batch, self.group, self.all_cpus):
+                return [_RESET, *self._set_again()]
             return [] if before == self._held_by else self._set_again()
         below = {controller: folder.parent for controller, folder in self.group.folders.items()}
         more = remembered.together(self._remembered.switched_on, batch.to_switch_on(below))
@@ -163,6 +180,13 @@ class Machine:
             return []
         self._run_on(wanted.batch.cpus)
         return batch.change(self.now.batch, wanted.batch, self.group, self.all_cpus)
+
+    def _protect(self, wanted: Settings) -> list[str]:
+        """Protect the service's memory, or put back what its groups held before."""
+        self._remembered, problems = protecting.change(
+            self._service_group, wanted, self.now, self._remembered
+        )
+        return problems
 
     def _run_on(self, cpus: Iterable[int]) -> None:
         """Run the controller on the batch's CPUs, so that its CPU time is taken from the batch.
@@ -282,7 +306,7 @@ class Machine:
             if tid not in self._found and (found := attributes.find(pid, tid)) is not None
         }
         before = self._remembered
-        more = _inheritable(before, wanted)
+        more = remembered.with_inheritable(before, wanted)
         if not new and more == before:
             return
         known = {(found.tid, found.started): found for found in before.threads}
@@ -321,18 +345,3 @@ def _uses_more(now: Settings, want: Settings) -> bool:
 
 def _unlimited(quota: float | None) -> float:
     return math.inf if quota is None else quota
-
-
-def _inheritable(before: Remembered, wanted: Settings) -> Remembered:
-    """Record the settings that new threads may inherit, whether RESET_ON_FORK is set or not."""
-    given = [*wanted.threads.values(), *([wanted.service] if wanted.service else [])]
-    started = [attributes.of_started_by(attributes.of(schedule)) for schedule in given]
-    nices = {new.nice for new in started if new.policy != attributes.IDLE}  # its nice value stays
-    policies = {new.policy for new in started}
-    masks = {cpus for cpus in (wanted.service_cpus, *(s.cpus for s in given)) if cpus}
-    return msgspec.structs.replace(
-        before,
-        nices=tuple(sorted(nices.union(before.nices))),
-        policies=tuple(sorted(policies.union(before.policies))),
-        masks=tuple(sorted(masks.union(before.masks))),
-    )

@@ -17,13 +17,14 @@ from pathlib import Path
 import msgspec
 
 from aferir.colocation import attributes, place
+from aferir.colocation.levers import disk, memory
 from aferir.colocation.place import Place
 from aferir.colocation.settings import Batch, Schedule
 from aferir.errors import MissingError
 from aferir.linux import cgroup
 from aferir.linux.cgroup import Layout
 
-_WANTED = ("cpu", "cpuacct", "cpuset", "freezer")
+_WANTED = ("cpu", "cpuacct", "cpuset", "freezer", "blkio")
 _TRIES = 5
 
 
@@ -122,6 +123,23 @@ def is_whole(group: Group) -> bool:
     return unified is None or not place.not_delegated(unified.parent)
 
 
+_CHECKED = ("cpu.weight", "cpu.idle", "cpu.max")
+
+
+def is_as_set(now: Batch, group: Group, all_cpus: tuple[int, ...]) -> bool:
+    """Whether the group's files of version 2 still hold what was written to them.
+
+    systemd writes a unit's own attributes again whenever it is reloaded.
+    """
+    for controller, file, value in writes(Batch(), now, group, all_cpus):
+        if controller == "unified" and file in _CHECKED:
+            with contextlib.suppress(OSError):
+                held = (group.folders[controller] / file).read_text(encoding="ascii").strip()
+                if held != value:
+                    return False
+    return True
+
+
 def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> list[_Write]:
     """Files to write to get from one setting to the other, in order: (controller, file, value).
 
@@ -139,6 +157,10 @@ def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
     cpus = _cpus(want, all_cpus)
     if _cpus(now, all_cpus) != cpus and (cpuset := held_by(group)):
         found.append((cpuset, "cpuset.cpus", ",".join(map(str, cpus))))
+    if memory.can(group.folders):
+        found += memory.writes(now, want)
+    if disk.can(group.folders):
+        found += disk.writes(now, want, group.folders, disk.disks())
     return found
 
 

@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -24,6 +24,7 @@ from aferir.colocation import (
     privileges,
     remembered,
     service,
+    waiting,
 )
 from aferir.colocation.answers import Answers
 from aferir.colocation.applying import Machine
@@ -31,9 +32,12 @@ from aferir.colocation.critical import occupied
 from aferir.colocation.follow import Follower
 from aferir.colocation.guard import Guard
 from aferir.colocation.job import Job, Outcome, Reason, Tick
+from aferir.colocation.metrics import Totals
+from aferir.colocation.reporting import Reporter
 from aferir.colocation.sensors.base import Sensor
 from aferir.colocation.settings import Decider, Policy, State, ThreadUse
 from aferir.colocation.usage import Watch, most_resident_bytes, process_seconds
+from aferir.colocation.waiting import Waiting
 from aferir.linux import cgroup, cleaning, journal, process
 
 _MOST_PROBLEMS = 20
@@ -57,7 +61,9 @@ def run(job: Job, sensor: Sensor, policy: Policy[Any], note: Note) -> Outcome:
     Everything that was changed is restored in any case. Must be called from the main thread.
     Errors: MissingError if a privilege or the service is missing; nothing has been changed then.
     """
-    where = place.beside(job.service, service.check(job.service), cgroup.layout())
+    pids, have = service.check(job.service), cgroup.layout()
+    where = place.beside(job.service, pids, have)
+    own = waiting.service_group(job.service, pids, have)
     privileges.check(where)
     problems = cleaning.clean(journal.orphans(), {remembered.KIND: remembered.give_back})
     if where is not None and where.problem:
@@ -67,7 +73,10 @@ def run(job: Job, sensor: Sensor, policy: Policy[Any], note: Note) -> Outcome:
         entry = journal.write(remembered.KIND, {})
         try:
             with Guard(entry) as guard:
-                loop = _Loop(job, sensor, Decider(policy), Machine(entry, where), guard)
+                machine = Machine(entry, where, own)
+                reporter = Reporter(entry, str(job.service), job.metrics)
+                helpers = _Helpers(guard, reporter, Waiting(own, machine.group.folders))
+                loop = _Loop(job, sensor, Decider(policy), machine, helpers)
                 try:
                     reason = loop.run(stopping, note)
                 finally:
@@ -119,18 +128,31 @@ class _Books(msgspec.Struct):
     problems: dict[str, None] = {}
 
 
+class _Helpers(NamedTuple):
+    """What a run has beside its actuator and its sensor of latency."""
+
+    guard: Guard
+    reporter: Reporter
+    waits: Waiting
+
+
 class _Loop:
     """A run of the control loop, and its state between two control periods."""
 
     def __init__(
-        self, job: Job, sensor: Sensor, decider: Decider, machine: Machine, guard: Guard
+        self,
+        job: Job,
+        sensor: Sensor,
+        decider: Decider,
+        machine: Machine,
+        helpers: _Helpers,
     ) -> None:
         self._started = (time.monotonic(), time.process_time())
         self._job = job
         self._sensor = sensor
         self._decider = decider
         self._machine = machine
-        self._guard = guard
+        self._guard, self._reporter, self._waits = helpers
         self._follower = Follower(job.service, job.selector)
         self._watch = Watch(machine.group)
         self._threads: tuple[object, object, tuple[ThreadUse, ...], float] = (None, None, (), 0.0)
@@ -184,13 +206,27 @@ class _Loop:
         problems = (*applied.problems, *dict.fromkeys(filter(None, (self._answers.problem, told))))
         if len(books.problems) < _MOST_PROBLEMS:
             books.problems |= dict.fromkeys(problems)
-        return Tick(state, applied.now, problems)
+        tick = Tick(state, applied.now, problems)
+        if untold := self._reporter.report(tick, self._totals()):
+            books.problems[untold] = None
+        return tick
+
+    def _totals(self) -> Totals:
+        books = self._books
+        return Totals(
+            decisions=books.decisions,
+            violations=books.violations,
+            blind=books.blind,
+            guards_lost=books.guards_lost,
+            batch_cpu_s=self._watch.batch_s,
+        )
 
     def _state(self, now_s: float) -> State:
         follower = self._follower
         threads = {tid: follower.threads[tid] for tid in follower.critical}
         use = self._watch.look(now_s, threads, follower.pids)
         critical, pool = self._critical(use.threads)
+        beside = self._waits.look(now_s)
         return State(
             time_s=now_s,
             sla=self._job.sla,
@@ -205,6 +241,11 @@ class _Loop:
             steal_cpus=use.steal_cpus,
             others_reserved_cpus=use.others_reserved_cpus,
             pressure=use.pressure,
+            waits=beside.waits,
+            batch_memory_bytes=beside.batch_memory_bytes,
+            batch_disk_bps=beside.batch_disk_bps,
+            service_memory_bytes=beside.service_memory_bytes,
+            levers=self._waits.levers,
             batch_throttled=use.batch_throttled,
             cores=len(self._machine.all_cpus),
             service_cores=self._service_cores,

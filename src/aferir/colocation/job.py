@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -26,6 +27,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     period_s: float = 0.1
     repeat: bool = False
     """Start the batch program again whenever it ends."""
+    metrics: Path | None = None
+    """File for OpenMetrics text, replaced once a second; None: none is written."""
     batch_output: int = 1
     """File descriptor for the batch program's output; its errors go to 2."""
 

@@ -24,7 +24,7 @@ _LOW = 0.1
 """Share of the default weight below which a group counts as low: an idle group weighs 3 beside
 1,024, so that an idle batch beside it would get 3 % or more."""
 _IDLE = 3 / SHARES
-DELEGATED = ("cpu",)
+DELEGATED = ("cpu", "io", "memory")
 """Controllers of version 2 that a group needs. `cpuset` is not among them: before Linux 6.2,
 switching it on below a group reset the affinity of everything in it (cpuset_attach in
 kernel/cgroup/cpuset.c)."""
@@ -162,6 +162,11 @@ def _folder(root: Path, path: PurePosixPath) -> Path:
     return folder if folder.is_dir() else root
 
 
+def group_of_pid(pid: int, controller: str) -> PurePosixPath | None:
+    """Path of a process's group, as `group_of`; None if the process has ended."""
+    return group_of(_memberships(pid), controller)
+
+
 def _memberships(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8", errors="replace")
@@ -179,7 +184,17 @@ def not_delegated(parent: Path) -> tuple[str, ...]:
     return tuple(one for one in DELEGATED if one in able and one not in on)
 
 
-_USUAL = {"cpu.weight": "100", "cpu.idle": "0", "cpu.max": "max 100000", "cpuset.cpus": ""}
+_USUAL = {
+    "cpu.weight": "100",
+    "cpu.idle": "0",
+    "cpu.max": "max 100000",
+    "cpuset.cpus": "",
+    "memory.low": "0",
+    "memory.high": "max",
+    "memory.max": "max",
+    "io.max": "",
+    "io.weight": "default 100",
+}
 
 
 def take_back(parent: Path, controllers: Sequence[str]) -> None:

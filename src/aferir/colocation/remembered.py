@@ -14,8 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from aferir.colocation import attributes, leaving, place, service, transient
+from aferir.colocation import attributes, leaving, place, restores, service, transient
 from aferir.colocation.attributes import Found
+from aferir.colocation.settings import Settings
 from aferir.linux import cgroup, journal
 from aferir.linux.journal import Entry
 
@@ -45,6 +46,8 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     switched_on: dict[str, tuple[str, ...]] = {}
     """Groups of version 2 to the controllers that were switched on for their children."""
 
+    files: tuple[tuple[str, str], ...] = ()
+    """Files of the service's control groups that were written, with what they held before."""
     scope: bool = False
     """Whether the batch program's group is a scope of systemd."""
 
@@ -114,6 +117,21 @@ def inherited(found: Found, remembered: Remembered, first: Found) -> Found:
     return msgspec.structs.replace(found, attributes=own, cpus=cpus)
 
 
+def with_inheritable(before: Remembered, wanted: Settings) -> Remembered:
+    """Record the settings that new threads may inherit, whether RESET_ON_FORK is set or not."""
+    given = [*wanted.threads.values(), *([wanted.service] if wanted.service else [])]
+    started = [attributes.of_started_by(attributes.of(schedule)) for schedule in given]
+    nices = {new.nice for new in started if new.policy != attributes.IDLE}  # its nice value stays
+    policies = {new.policy for new in started}
+    masks = {cpus for cpus in (wanted.service_cpus, *(s.cpus for s in given)) if cpus}
+    return msgspec.structs.replace(
+        before,
+        nices=tuple(sorted(nices.union(before.nices))),
+        policies=tuple(sorted(policies.union(before.policies))),
+        masks=tuple(sorted(masks.union(before.masks))),
+    )
+
+
 def restore(remembered: Remembered) -> list[str]:
     """Restore everything; returns one sentence for each failure. May be repeated.
 
@@ -126,6 +144,7 @@ def restore(remembered: Remembered) -> list[str]:
         problems += list(filter(None, map(leaving.restore, late)))
         if not late:
             break
+    problems += restore_files(remembered.files)
     try:
         parents = tuple(map(Path, remembered.parents))
         cgroup.remove(remembered.group, cgroup.layout(), parents)
@@ -135,6 +154,19 @@ def restore(remembered: Remembered) -> list[str]:
         transient.forget(remembered.group)
     for parent, controllers in remembered.switched_on.items():
         place.take_back(Path(parent), controllers)
+    return problems
+
+
+def restore_files(files: Collection[tuple[str, str]]) -> list[str]:
+    """Write what those files held before; returns problems, one sentence each."""
+    problems = []
+    for name, held in files:
+        try:
+            Path(name).write_text(held, encoding="ascii")
+        except FileNotFoundError:  # the service's group has gone
+            continue
+        except OSError as error:
+            problems.append(f"{name} cannot be {held} again: {error.strerror}")
     return problems
 
 
@@ -169,6 +201,7 @@ def undo(entry: Entry) -> list[str]:
         remembered = read(entry.id)
         if remembered is not None:
             problems = restore(remembered)
+            restores.count(complete=not problems)
     if not problems:
         forget(entry)
     return problems
@@ -177,7 +210,7 @@ def undo(entry: Entry) -> list[str]:
 def forget(entry: Entry) -> None:
     """Erase the journal entry and its file once everything is restored."""
     path(entry.id).unlink(missing_ok=True)
-    for torn in path(entry.id).parent.glob(f"{entry.id}.writing-*"):
+    for torn in path(entry.id).parent.glob(f"{entry.id}.*"):  # a status, or a torn file
         with contextlib.suppress(OSError):
             torn.unlink()
     journal.erase(entry)

@@ -37,6 +37,10 @@ class ServiceSpec(msgspec.Struct, frozen=True):
     kind: Literal["pid", "pidfile", "comm", "cgroup", "unit"]
     value: str
 
+    def __str__(self) -> str:
+        """The specification as `parse_spec` reads it, such as `unit:nginx`."""
+        return f"{self.kind}:{self.value}"
+
     @property
     def group(self) -> str:
         """Path of the service's control group below the root; "" if it is not found by that."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -17,6 +17,10 @@ from aferir.model.units import format_duration, parse_duration
 
 SchedulingPolicy = Literal["other", "batch", "idle", "fifo", "deadline"]
 """Scheduling policies of Linux, see sched(7)."""
+
+Lever = Literal["memory", "disk"]
+"""Resources beside processors that a policy may limit for the batch."""
+LEVERS: tuple[Lever, ...] = get_args(Lever)
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +59,11 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """CPUs that the batch may use; (): all."""
     suspended: bool = False
     """The batch is stopped and can be resumed later."""
+    memory_high_bytes: int | None = None
+    """Memory above which the kernel reclaims the batch's and delays it (memory.high); None: no
+    limit."""
+    disk_bps: int | None = None
+    """Bytes per second, read and written each, on each disk; None: no limit."""
     threads: int | None = None
     """Number of threads, for a program that can change it while it runs; None: its own choice."""
 
@@ -80,6 +89,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     service_cpus: tuple[int, ...] = ()
     """CPUs that the service's threads may use; (): as found. Excludes `deadline`, which the
     kernel refuses to threads that may not use every CPU (EPERM)."""
+    service_memory_low_bytes: int | None = None
+    """Memory of the service that is reclaimed last (memory.low); None: as found."""
     batch: Batch = Batch()
     explanation: Explanation = Explanation()
     """Mode of the policy and cause of its last change; it changes nothing on the machine."""
@@ -139,6 +150,14 @@ class ThreadUse(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds per second that the thread was runnable but had no CPU (run_delay of schedstat)."""
 
 
+class Waits(msgspec.Struct, frozen=True, kw_only=True):
+    """Shares of the time in which some task of the service waited (PSI of its group), 0 to 1."""
+
+    cpu: float = 0.0
+    memory: float = 0.0
+    disk: float = 0.0
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a policy knows at one decision, by default as of the last control period."""
 
@@ -170,6 +189,16 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     SCHED_DEADLINE reservation of their own and so are not delayed by anything set here."""
     pressure: float = 0.0
     """Share of time in which some task of the machine waited for a CPU (PSI, cpu some), 0 to 1."""
+    waits: Waits | None = None
+    """What the service waits for; None if it has no control group of its own in version 2."""
+    batch_memory_bytes: int = 0
+    """Memory of the batch's control group; 0: unknown."""
+    batch_disk_bps: float = 0.0
+    """Bytes per second that the batch reads and writes on all disks."""
+    service_memory_bytes: int = 0
+    """Memory of the service's control group; 0: unknown."""
+    levers: frozenset[Lever] = frozenset()
+    """Resources beside processors that can be limited for the batch here."""
     batch_throttled: float = 0.0
     """Share of time in which the quota throttled the batch program, 0 to 1."""
     cores: int = 1

@@ -1,9 +1,9 @@
 """The batch program's control group as a transient unit, where systemd owns the hierarchy.
 
 systemd switches off controllers of version 2 that none of its own units needs, and removes what is
-not its own when it cleans up. A scope with `Delegate=` keeps its controllers, is seen by
-`systemctl status`, and its attributes are ours to write (systemd.resource-control(5),
-https://systemd.io/CGROUP_DELEGATION).
+not its own when it cleans up. A scope with `Delegate=` keeps its controllers and is seen by
+`systemctl status` (systemd.resource-control(5), https://systemd.io/CGROUP_DELEGATION). A reload of
+systemd writes the scope's own attributes anew: see `batch.is_as_set`.
 """
 
 from __future__ import annotations

@@ -56,6 +56,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Policy parameter `batch_share`, as a number or a percentage: `0.5` or `50%`."""
     period: str = "100 ms"
     repeat: bool = False
+    metrics: str = ""
+    """File for OpenMetrics text."""
 
 
 def read(path: Path) -> Wanted:
@@ -85,6 +87,7 @@ def job(wanted: Wanted, *, batch_output: int = 1) -> Job:
         selector=selector,
         period_s=_period(wanted.period),
         repeat=wanted.repeat,
+        metrics=Path(wanted.metrics) if wanted.metrics else None,
         batch_output=batch_output,
     )
 

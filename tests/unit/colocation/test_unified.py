@@ -22,7 +22,7 @@ from aferir.linux.cgroup import Layout
 def _unified(folder: Path, on: str = "") -> Path:
     """A group of version 2, as far as files can stand for it."""
     folder.mkdir(exist_ok=True)
-    (folder / "cgroup.controllers").write_text("cpuset cpu memory\n")
+    (folder / "cgroup.controllers").write_text("cpuset cpu\n")
     (folder / "cgroup.subtree_control").write_text(f"{on}\n")
     (folder / "cpu.weight").write_text("100\n")
     (folder / "cpu.idle").write_text("0\n")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from aferir.colocation.policies import fixed
+from aferir.colocation.policies import fixed, resources
 from aferir.colocation.policies.aferir import aferir
 from aferir.colocation.policies.edfcoaloc import edfcoaloc
 from aferir.colocation.policies.heracles import heracles
@@ -58,4 +58,5 @@ def make(name: str, given: Mapping[str, float]) -> Policy[Any]:
         raise UsageError(
             f"the policy `{name}` has no parameters", remedy="leave them out, or policy = 'aferir'"
         )
-    return aferir(parameters(given)) if given else POLICIES[name]()
+    policy = aferir(parameters(given)) if given else POLICIES[name]()
+    return resources.widened(policy) if name == "aferir" else policy

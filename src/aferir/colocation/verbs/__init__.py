@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from aferir.cli.verbs import add_verbs
-from aferir.colocation.verbs import guard, measure, run, search, simulate
+from aferir.colocation.verbs import guard, measure, run, search, simulate, status
 
 NAME = "colocate"
 HELP = "batch work on what a service leaves idle, while its SLA is kept"
@@ -21,6 +21,7 @@ SUBVERBS: tuple[ModuleType, ...] = (
     simulate,
     search,
     measure,
+    status,
     guard,
 )
 

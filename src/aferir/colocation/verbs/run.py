@@ -61,6 +61,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="start the batch program anew",
     )
+    parser.add_argument(
+        "--metrics", metavar="FILE", help="OpenMetrics text, e.g. for node_exporter's textfile"
+    )
     parser.add_argument("--log", type=Path, metavar="FILE", help="every decision, as JSON lines")
     parser.add_argument(
         "--check",

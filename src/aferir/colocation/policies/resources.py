@@ -1,0 +1,128 @@
+"""Memory and disks: the lever of the resource that the service waits for is moved first.
+
+A policy of processors is wrapped. While the service is near its SLA and waits for memory or disks
+more than for processors (its own group's pressure), the batch's limit of that resource is cut, and
+the processors are left as they are until the cut has had time to work. So one resource is moved at
+a time (PARTIES: Chen, Delimitrou and Martínez, ASPLOS 2019), and the one that the service lacks is
+found by a measurement and not by trial (Heracles: Lo et al., ISCA 2015). A cut is multiplicative,
+the way back additive, so that a limit that was harmful is not come back to at once (Chiu and Jain
+1989).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from aferir.colocation.settings import Explanation, Policy, Settings, State
+
+Resource = Literal["cpu", "memory", "disk"]
+
+NEAR, FAR = 0.8, 0.5
+"""Shares of the SLA above which a limit is cut, and below which it is raised."""
+WAITS = 0.05
+"""Share of the time for which some task of the service must wait before a resource is lacking."""
+CUT, STEP = 0.5, 0.1
+"""Factor of a cut; part of the first limit that is given back at each raise."""
+SETTLES_S = 1.0
+"""Time between two moves of one limit: two of the sensor's intervals."""
+LEAST_BYTES = 2**20
+"""Smallest limit of memory in bytes, and of disks in B/s."""
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """Limit of one resource of the batch."""
+
+    most: int | None = None
+    """Present limit; None: no limit."""
+    first: int = 0
+    """Use of the batch when it was limited first, by which it grows back."""
+    moved_s: float = float("-inf")
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """Memory of the wrapped policy, its last settings, and the two limits."""
+
+    inner: Any
+    settings: Settings = Settings()
+    memory: Limit = Limit()
+    disk: Limit = Limit()
+    low_bytes: int | None = None
+    """Memory of the service that is protected while the batch's is limited."""
+
+
+def waited_for(state: State) -> Resource | None:
+    """Return the resource that the service waits for most; None if it waits for none."""
+    if state.waits is None:
+        return None
+    shares: dict[Resource, float] = {
+        "cpu": state.waits.cpu,
+        "memory": state.waits.memory,
+        "disk": state.waits.disk,
+    }
+    most = max(shares, key=lambda name: shares[name])
+    return most if shares[most] >= WAITS else None
+
+
+def moved(limit: Limit, state: State, used: int, *, cut: bool) -> Limit:
+    """Return the limit after one decision, which cuts it or may raise it."""
+    if state.latency is None or state.time_s < limit.moved_s + SETTLES_S:
+        return limit
+    ratio = state.latency.quantile_s / state.sla.bound_s
+    if cut and ratio > NEAR:
+        base = used if limit.most is None else min(limit.most, used)
+        most = max(LEAST_BYTES, int(CUT * base))
+        if limit.most is not None and most >= limit.most:
+            return limit
+        first = limit.first if limit.most is not None else max(used, LEAST_BYTES)
+        return Limit(most=most, first=first, moved_s=state.time_s)
+    if limit.most is None or cut or ratio >= FAR:
+        return limit
+    most = limit.most + max(1, int(STEP * limit.first))
+    if most > limit.first:
+        return Limit(moved_s=state.time_s)
+    return Limit(most=most, first=limit.first, moved_s=state.time_s)
+
+
+def widened(policy: Policy[Any]) -> Policy[Memory]:
+    """Return the policy with limits of memory and disks beside what it decides of processors."""
+
+    def decide(state: State, before: Memory) -> tuple[Settings, Memory]:
+        lacking = waited_for(state)
+        lacks_memory = lacking == "memory" and "memory" in state.levers
+        lacks_disk = lacking == "disk" and "disk" in state.levers
+        memory = moved(before.memory, state, state.batch_memory_bytes, cut=lacks_memory)
+        disk = moved(before.disk, state, int(state.batch_disk_bps), cut=lacks_disk)
+        inner, settings = before.inner, before.settings
+        if not (_settles(memory, state, lacks_memory) or _settles(disk, state, lacks_disk)):
+            settings, inner = policy.decide(state, inner)
+        low = None if memory.most is None else before.low_bytes or state.service_memory_bytes
+        made = msgspec.structs.replace(
+            settings,
+            batch=msgspec.structs.replace(
+                settings.batch, memory_high_bytes=memory.most, disk_bps=disk.most
+            ),
+            service_memory_low_bytes=low,
+            explanation=_explained(settings.explanation, state, lacks_memory, lacks_disk),
+        )
+        return made, Memory(inner=inner, settings=settings, memory=memory, disk=disk, low_bytes=low)
+
+    return Policy(Memory(inner=policy.begin), decide)
+
+
+def _settles(limit: Limit, state: State, lacks: bool) -> bool:
+    """Whether a cut of what the service lacks has still to work; at the least limit none has."""
+    return lacks and limit.most is not None and state.time_s < limit.moved_s + SETTLES_S
+
+
+def _explained(
+    inner: Explanation, state: State, lacks_memory: bool, lacks_disk: bool
+) -> Explanation:
+    if not (lacks_memory or lacks_disk) or state.latency is None:
+        return inner
+    if state.latency.quantile_s <= NEAR * state.sla.bound_s:
+        return inner
+    what = "memory" if lacks_memory else "disks"
+    why = f"the service waits for {what} more than for processors"
+    return Explanation(mode=inner.mode, why=why, since_s=state.time_s)

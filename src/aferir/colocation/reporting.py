@@ -1,0 +1,36 @@
+"""Writes a run's status, and its metrics where they are asked for, once a second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aferir.colocation import metrics, restores, status
+from aferir.colocation.job import Tick
+from aferir.colocation.metrics import Totals
+from aferir.linux.journal import Entry
+
+_EVERY_S = 1.0
+
+
+class Reporter:
+    """Reports of one run; a problem with a file is returned once and never ends the run."""
+
+    def __init__(self, entry: Entry, service: str, file: Path | None) -> None:
+        self._entry = entry
+        self._service = service
+        self._file = file
+        self._due_s = 0.0
+
+    def report(self, tick: Tick, totals: Totals) -> str:
+        """Write both files if a period has passed; returns a problem or ""."""
+        if tick.state.time_s < self._due_s:
+            return ""
+        self._due_s = tick.state.time_s + _EVERY_S
+        try:
+            status.write(self._entry, self._service, tick, totals)
+            if self._file is not None:
+                written = metrics.text(self._service, tick, totals, restores.read())
+                metrics.replace(self._file, written)
+        except OSError as error:
+            return f"what is told to operators cannot be written: {error}"
+        return ""

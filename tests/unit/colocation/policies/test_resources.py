@@ -1,0 +1,126 @@
+"""The lever of the resource that the service waits for moves first, and comes back slowly."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aferir.colocation.policies import fixed, resources
+from aferir.colocation.policies.resources import LEAST_BYTES, SETTLES_S, Memory
+from aferir.colocation.settings import Policy, Settings, State, Waits
+from tests.unit.colocation.states import latency, state
+
+SHARES = st.floats(0, 1)
+LATE, CALM = latency(0.19), latency(0.02)
+
+
+def seen(time_s: float = 100.0, **given: object) -> State:
+    usual = {
+        "time_s": time_s,
+        "latency": LATE,
+        "levers": frozenset({"memory", "disk"}),
+        "batch_memory_bytes": 2**30,
+        "batch_disk_bps": 100e6,
+        "service_memory_bytes": 2**28,
+    }
+    return state(**{**usual, **given})
+
+
+def counting() -> tuple[list[float], Policy[int]]:
+    """A policy of processors that says when it was asked."""
+    asked: list[float] = []
+
+    def decide(found: State, memory: int) -> tuple[Settings, int]:
+        asked.append(found.time_s)
+        return Settings(), memory + 1
+
+    return asked, Policy(0, decide)
+
+
+@pytest.mark.parametrize(
+    ("waits", "resource"),
+    [
+        (None, None),
+        (Waits(cpu=0.01, memory=0.04, disk=0.0), None),
+        (Waits(cpu=0.3, memory=0.2, disk=0.1), "cpu"),
+        (Waits(cpu=0.1, memory=0.2, disk=0.1), "memory"),
+        (Waits(cpu=0.1, memory=0.2, disk=0.9), "disk"),
+    ],
+)
+def test_the_service_waits_for_what_its_own_group_waits_for_most(
+    waits: Waits | None, resource: str | None
+) -> None:
+    assert resources.waited_for(seen(waits=waits)) == resource
+
+
+def test_the_lever_moves_before_the_processors_and_has_time_to_work() -> None:
+    asked, inner = counting()
+    policy = resources.widened(inner)
+    memory = policy.begin
+    for tenth in range(25):
+        found = seen(100 + tenth / 10, waits=Waits(memory=0.5))
+        settings, memory = policy.decide(found, memory)
+    assert asked == []
+    assert settings.batch.memory_high_bytes == 2**30 // 8  # cut at 100, 101 and 102 s
+    assert settings.service_memory_low_bytes == 2**28
+    assert settings.batch.disk_bps is None
+    assert "memory" in settings.explanation.why
+
+
+def test_at_the_least_limit_the_processors_are_next() -> None:
+    asked, inner = counting()
+    policy = resources.widened(inner)
+    memory = policy.begin
+    for second in range(20):
+        found = seen(100 + 2 * second, waits=Waits(disk=0.5))
+        settings, memory = policy.decide(found, memory)
+    assert settings.batch.disk_bps == LEAST_BYTES
+    assert asked
+    assert asked[-1] == found.time_s
+
+
+def test_where_there_is_no_lever_the_processors_are_all() -> None:
+    asked, inner = counting()
+    policy = resources.widened(inner)
+    found = seen(waits=Waits(memory=0.9), levers=frozenset())
+    settings, _ = policy.decide(found, policy.begin)
+    assert settings.batch.memory_high_bytes is None
+    assert asked == [found.time_s]
+
+
+def test_a_limit_comes_back_by_steps_and_ends() -> None:
+    policy = resources.widened(fixed.cpu_idle())
+    settings, memory = policy.decide(seen(waits=Waits(disk=0.5)), policy.begin)
+    limits = [settings.batch.disk_bps]
+    for second in range(1, 40):
+        found = seen(100 + second, waits=Waits(), latency=CALM)
+        settings, memory = policy.decide(found, memory)
+        limits.append(settings.batch.disk_bps)
+    kept = [limit for limit in limits if limit is not None]
+    assert kept == sorted(kept)
+    assert limits[-1] is None
+    assert settings.service_memory_low_bytes is None
+
+
+@given(st.lists(st.tuples(SHARES, SHARES, SHARES, st.floats(0.001, 1.0)), max_size=40))
+def test_no_two_moves_within_the_settling_time_and_no_raise_near_the_sla(
+    history: list[tuple[float, float, float, float]],
+) -> None:
+    policy = resources.widened(fixed.cpu_idle())
+    memory: Memory = policy.begin
+    for turn, (cpu, ram, disk, quantile_s) in enumerate(history):
+        before = memory
+        found = seen(
+            100 + turn / 4, waits=Waits(cpu=cpu, memory=ram, disk=disk), latency=latency(quantile_s)
+        )
+        settings, memory = policy.decide(found, before)
+        for old, new in ((before.memory, memory.memory), (before.disk, memory.disk)):
+            if old == new:
+                continue
+            assert found.time_s >= old.moved_s + SETTLES_S
+            raised = new.most is None or (old.most is not None and new.most > old.most)
+            assert not (raised and quantile_s > resources.FAR * found.sla.bound_s)
+            assert new.most is None or new.most >= LEAST_BYTES
+        assert settings.batch.memory_high_bytes == memory.memory.most
+        assert (settings.service_memory_low_bytes is None) == (memory.memory.most is None)
