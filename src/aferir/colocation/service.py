@@ -14,12 +14,12 @@ from typing import Literal
 
 import msgspec
 
-from aferir.colocation import units
+from aferir.colocation import containers, units
 from aferir.colocation.attributes import read_quickly, stat_fields
 from aferir.errors import MissingError, UsageError
 from aferir.linux import cgroup
 
-_KINDS = ("pid", "pidfile", "comm", "cgroup", "unit")
+_KINDS = ("pid", "pidfile", "comm", "cgroup", "unit", "container", "pod")
 _KERNEL_THREADS = 2
 """Process ID of kthreadd, the parent of all kernel threads."""
 _PROCESSES_S = 1.0
@@ -34,7 +34,7 @@ _RENAMED = 200
 class ServiceSpec(msgspec.Struct, frozen=True):
     """Way in which the processes of a service are found on this machine."""
 
-    kind: Literal["pid", "pidfile", "comm", "cgroup", "unit"]
+    kind: Literal["pid", "pidfile", "comm", "cgroup", "unit", "container", "pod"]
     value: str
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class ServiceSpec(msgspec.Struct, frozen=True):
 
 
 def parse_spec(text: str) -> ServiceSpec:
-    """A service from `pid:812`, `pidfile:PATH`, `comm:nginx`, `cgroup:/PATH` or `unit:nginx`.
+    """A service from `pid:812`, `pidfile:PATH`, `comm:nginx`, `cgroup:/PATH`, `unit:nginx`, ...
 
     Errors: UsageError if the text has another form.
     """
@@ -71,7 +71,8 @@ def parse_spec(text: str) -> ServiceSpec:
     if kind not in _KINDS or not value or (kind == "pid" and not value.isdecimal()):
         raise UsageError(
             f"--service {text}: not a service",
-            remedy="pid:NUMBER, pidfile:PATH, comm:NAME, cgroup:PATH or unit:NAME",
+            remedy="pid:NUMBER, pidfile:PATH, comm:NAME, cgroup:PATH, unit:NAME, container:NAME"
+            " or pod:UID",
         )
     return ServiceSpec(kind, value)  # type: ignore[arg-type]
 
@@ -88,6 +89,7 @@ class Processes:
         self._spec = spec
         self._roots = cgroup.layout().roots()
         self._unit: Path | None = None
+        self._groups: list[Path] = []
         self._parents: dict[int, int] = {}
         self._members: set[int] = set()
         self._new: tuple[set[int], set[int]] = (set(), set())
@@ -104,6 +106,8 @@ class Processes:
             return self._of_unit(self._spec.unit)
         if self._spec.group:
             return self._of_group(self._spec.group)
+        if self._spec.kind in ("container", "pod"):
+            return self._of_containers()
         self._look_at_parents(births)
         first = self._named() if self._spec.kind == "comm" else {_number(self._spec)}
         self._members |= first
@@ -153,6 +157,13 @@ class Processes:
             if pids := cgroup.members(folder):
                 return tuple(sorted(pids))
         return ()
+
+    def _of_containers(self) -> tuple[int, ...]:
+        """Processes of a container or pod; its groups are searched for again when they are gone."""
+        if not any(group.is_dir() for group in self._groups):
+            kind, name = self._spec.kind, self._spec.value
+            self._groups = [g for root in self._roots for g in containers.groups(root, kind, name)]
+        return tuple(sorted(set[int]().union(*map(cgroup.members, self._groups))))
 
     def _of_unit(self, name: str) -> tuple[int, ...]:
         """Processes of a unit; its group is searched for once, as a restarted unit has the same."""

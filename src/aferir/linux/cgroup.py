@@ -172,8 +172,8 @@ def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
         for controller, root in _accounts(have) if limits.accounted else ():
             folders[controller] = root / name
             folders[controller].mkdir(exist_ok=True)
-        for controller in _ACCOUNTS_V2 if limits.accounted and have.v2 is not None else ():
-            if controller in have.v2_controllers:
+        if limits.accounted and have.v2 is not None:
+            for controller in set(_ACCOUNTS_V2) & set(have.v2_controllers):
                 delegate(have.v2, controller)
         for root, file, value in wanted:
             folder = root / name

@@ -32,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--job", type=Path, metavar="FILE", help="all of this as TOML")
     parser.add_argument(
-        "--service", metavar="SPEC", help="pid:N, pidfile:PATH, comm:NAME, cgroup:PATH, unit:NAME"
+        "--service",
+        metavar="SPEC",
+        help="pid:N, pidfile:PATH, comm:NAME, cgroup:PATH, unit:NAME, container:NAME, pod:UID",
     )
     parser.add_argument("--sla", metavar="pQ=TIME", help="e.g. p95=200ms")
     parser.add_argument(

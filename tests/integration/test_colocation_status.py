@@ -1,0 +1,65 @@
+"""What operators see of a run: the status in a sentence, OpenMetrics in a file, and restores."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aferir.colocation.privileges import findings
+from aferir.linux import journal, process
+from tests.integration.colocation_support import sleeping
+from tests.integration.support import own_state
+from tests.waiting import eventually
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        any(finding.status == "missing" for finding in findings()),
+        reason="scheduling other people's threads and making control groups takes root",
+    ),
+]
+_AFERIR = (sys.executable, "-m", "aferir", "colocate")
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return own_state(tmp_path_factory, monkeypatch)
+
+
+def status(*options: str) -> str:
+    return process.run([*_AFERIR, "status", *options]).stdout
+
+
+def value(text: str, name: str) -> float:
+    (line,) = (line for line in text.splitlines() if line.startswith(f"{name}{{"))
+    return float(line.rpartition(" ")[2])
+
+
+def test_a_run_tells_what_it_does_until_it_ends(tmp_path: Path) -> None:
+    log, file = tmp_path / "log", tmp_path / "aferir.prom"
+    log.touch()
+    assert status() == "no co-location runs\n"
+    with sleeping() as served:
+        words = ["--service", f"pid:{served.pid}", "--sla", "p95=200ms", "--policy", "cpu-idle"]
+        words += ["--latency", f"json:{log}#t", "--metrics", str(file)]
+        with process.start(
+            [*_AFERIR, *words, "--", "sleep", "1000"], stderr=subprocess.PIPE
+        ) as run:
+            text = eventually(lambda: file.exists() and file.read_text(encoding="utf-8"))
+            assert text.endswith("# EOF\n")
+            assert value(text, "aferir_colocate_decisions_total") >= 1
+            assert "batch runs in an idle group; p95 is unknown" in status()
+            (one,) = json.loads(status("--json"))["running"]
+            assert (one["service"], one["pid"]) == (f"pid:{served.pid}", run.pid)
+            assert one["mode"] == "idle"
+            os.kill(run.pid, signal.SIGKILL)
+        assert eventually(lambda: list(journal.entries()) == [])
+    assert status() == "no co-location runs\n"
+    assert json.loads(status("--json"))["restores"] == {"complete": 1, "failed": 0}
+    assert list((journal.state_folder() / "colocation").glob("*.status")) == []
