@@ -51,7 +51,8 @@ def test_a_run_tells_what_it_does_until_it_ends(tmp_path: Path) -> None:
         with process.start(
             [*_AFERIR, *words, "--", "sleep", "1000"], stderr=subprocess.PIPE
         ) as run:
-            text = eventually(lambda: file.exists() and file.read_text(encoding="utf-8"))
+            assert eventually(file.exists)
+            text = file.read_text(encoding="utf-8")
             assert text.endswith("# EOF\n")
             assert value(text, "aferir_colocate_decisions_total") >= 1
             assert "batch runs in an idle group; p95 is unknown" in status()

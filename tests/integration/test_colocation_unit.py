@@ -101,4 +101,5 @@ def test_what_was_set_outlives_a_reload_of_systemd() -> None:
     assert machine.apply(Settings(batch=Batch(idle=True)), {}).problems == ()
     machine.leave()
     assert remembered.undo(entry) == []
+    machine.close()
     assert not folder.exists()

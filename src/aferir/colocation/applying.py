@@ -209,8 +209,12 @@ class Machine:
     def leave(self) -> None:
         """Run the controller on all its CPUs again; `remembered` restores the rest."""
         self._run_on(self.all_cpus)
+
+    def close(self) -> None:
+        """Reap what kept the batch program's group, after everything is restored."""
         if self._holder is not None:
             self._holder.kill()
+            self._holder.wait()
 
     def _apply_threads(self, wanted: Settings, threads: Mapping[int, int]) -> list[str]:
         changes = differing(self._schedules, schedules(wanted, threads))

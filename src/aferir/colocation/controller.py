@@ -81,6 +81,7 @@ def run(job: Job, sensor: Sensor, policy: Policy[Any], note: Note) -> Outcome:
                     reason = loop.run(stopping, note)
                 finally:
                     problems += remembered.undo(entry)
+                    machine.close()
         except BaseException:
             remembered.undo(entry)
             raise

@@ -74,6 +74,8 @@ def start(group: str, root: Path, parent: Path) -> Scope:
             f"systemd does not start {unit}: {said or f'{folder} is not there'}",
             remedy="see `systemctl status` and `journalctl --unit=init.scope`",
         )
+    holder.stdout.close()
+    holder.stderr.close()
     return Scope(folder, holder)
 
 

@@ -73,8 +73,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 _ACCOUNTS = ("cpuacct", "blkio")
 _ACCOUNTS_V2 = ("io", "memory")
-"""Controllers whose accounts a group of version 2 has only if its parent enables them; together
-they attribute writeback to the group that wrote (cgroup-v2.rst, "Writeback")."""
+"""Both are needed to attribute writeback to who wrote (cgroup-v2.rst, "Writeback")."""
 _PRIVILEGED = "start aferir on the host itself, or in a container with control groups of its own"
 
 
@@ -172,9 +171,6 @@ def make(name: str, limits: Limits, have: Layout) -> dict[str, Path]:
         for controller, root in _accounts(have) if limits.accounted else ():
             folders[controller] = root / name
             folders[controller].mkdir(exist_ok=True)
-        if limits.accounted and have.v2 is not None:
-            for controller in set(_ACCOUNTS_V2) & set(have.v2_controllers):
-                delegate(have.v2, controller)
         for root, file, value in wanted:
             folder = root / name
             controller = file.partition(".")[0]
@@ -200,6 +196,8 @@ def _accounts(have: Layout) -> Iterator[tuple[str, Path]]:
     """Hierarchies that account for their members; in version 2 also those without a limit."""
     yield from ((name, have.v1[name]) for name in _ACCOUNTS if name in have.v1)
     if have.v2 is not None:
+        for controller in set(_ACCOUNTS_V2) & set(have.v2_controllers):
+            delegate(have.v2, controller)
         yield "unified", have.v2
 
 
@@ -207,10 +205,8 @@ def find(name: str, have: Layout, below: Iterable[Path] = ()) -> list[Path]:
     """Groups called `name` or `name-...` at the roots, below our own group and below `below`."""
     own = tuple(_own_paths())
     bases = {root / path for root in have.roots() for path in ("", *own)}
-    found: list[Path] = []
-    for base in bases.union(below):
-        found += [path for path in base.glob(f"{name}*") if _named(path.name, name)]
-    return sorted({path for path in found if path.is_dir()})
+    found = {path for base in bases.union(below) for path in base.glob(f"{name}*")}
+    return sorted(path for path in found if _named(path.name, name) and path.is_dir())
 
 
 def members(folder: Path) -> set[int]:
