@@ -35,7 +35,6 @@ _SHORT_S = 0.25
 """Longest period in seconds for which `rescue` checks a thread: with such a period, a throttled
 thread runs again before it is found not to have run."""
 _SWITCHED_OFF = "somebody has switched off controllers of the batch program's control group"
-
 _RESET = "somebody has reset the batch program's control group; it is set again"
 
 
