@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from aferir.errors import AferirError
 from aferir.linux import process
@@ -59,12 +60,26 @@ def is_pod(path: str, uid: str) -> bool:
 
 
 def groups(root: Path, kind: str, name: str) -> Iterator[Path]:
-    """Groups of a container (`kind` "container") or pod, the outermost ones, below `root`."""
-    known = identifiers(name) if kind == "container" else frozenset()
+    """Outermost groups below `root` of a container or pod (`kind`: a key of `MATCHERS`)."""
+    matches = MATCHERS[kind](name)
     for folder, below, _ in os.walk(root):
         for inner in list(below):
             path = Path(folder, inner)
-            relative = str(path.relative_to(root))
-            if is_pod(relative, name) if kind == "pod" else is_of(relative, name, known):
+            if matches(str(path.relative_to(root))):
                 below.remove(inner)
                 yield path
+
+
+def _of_container(name: str) -> Callable[[str], bool]:
+    known = identifiers(name)
+    return lambda path: is_of(path, name, known)
+
+
+def _of_pod(uid: str) -> Callable[[str], bool]:
+    return lambda path: is_pod(path, uid)
+
+
+MATCHERS: Mapping[str, Callable[[str], Callable[[str], bool]]] = MappingProxyType(
+    {"container": _of_container, "pod": _of_pod}
+)
+"""By what is named: returns, for a name, the test of a group's path below the root."""

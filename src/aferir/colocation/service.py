@@ -106,7 +106,7 @@ class Processes:
             return self._of_unit(self._spec.unit)
         if self._spec.group:
             return self._of_group(self._spec.group)
-        if self._spec.kind in ("container", "pod"):
+        if self._spec.kind in containers.MATCHERS:
             return self._of_containers()
         self._look_at_parents(births)
         first = self._named() if self._spec.kind == "comm" else {_number(self._spec)}
