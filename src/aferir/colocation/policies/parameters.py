@@ -43,8 +43,8 @@ class Parameters(
     """Quantile divided by the SLA's bound, above which the batch loses every advantage that costs
     the service latency. Below half of it, the batch may gain one."""
     caution: Annotated[float, Meta(ge=0.3, le=1.0)] = 0.87
-    """Quantile divided by the SLA's bound and smoothed over `hold_s`, above which the service
-    counts as late."""
+    """Quantile divided by the SLA's bound and smoothed over half of `hold_s`, above which the
+    service counts as late."""
     shrink: Annotated[float, Meta(ge=0.0, le=0.9)] = 0.5
     """Factor applied to the batch's measured use, at once, when the SLA is certainly violated."""
     grow_per_s: Annotated[float, Meta(ge=0.01, le=5.0)] = 0.2

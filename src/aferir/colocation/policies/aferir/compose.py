@@ -16,7 +16,7 @@ _FIFO = Schedule(policy="fifo", priority=1)
 
 def compose(view: View, modes: Modes, share: Share, weight: Weight) -> Settings:
     """Return the settings of this decision."""
-    cores, rank = view.state.cores, _rank(view, modes.mode, weight)
+    cores, rank = view.state.cores, _rank(view, modes, weight)
     first = cores - modes.own_cpus
     grain = view.chosen.least_share / 2  # smaller changes are not worth a write
     quota_cpus = max(math.floor(share.share / grain + 1e-9), 1) * grain * cores
@@ -64,19 +64,18 @@ def _service(view: View, mode: Mode) -> Schedule:
     return Schedule(nice=-20 if pressed else 0)
 
 
-def _rank(view: View, mode: Mode, weight: Weight) -> int:
+def _rank(view: View, modes: Modes, weight: Weight) -> int:
     """Weight of the batch's group; 0: it is idle as a whole."""
+    mode = modes.mode
     wished = 1.0 if view.chosen.batch_share is None else view.chosen.batch_share
     if wished == 0:
         return 0
     if mode is Mode.WEIGHTED:
         return weight.value
-    if mode is Mode.APART:
-        return _EVERYBODYS
     # Reservations outrank the fair class, so the batch need not be idle too, unless that failed.
-    outranked = bool(view.plan.shares) and not view.signals.lately.active
-    if mode is Mode.RESERVED:
-        return _EVERYBODYS if outranked else 0
+    if mode in (Mode.APART, Mode.RESERVED):
+        return _EVERYBODYS
+    outranked = bool(view.plan.shares) and not modes.late.active
     if mode is Mode.SHARED or (mode is Mode.CONTENDED and view.signals.beset.active and outranked):
         return min(max(round(_EVERYBODYS * wished), 1), _MOST)
     return 0

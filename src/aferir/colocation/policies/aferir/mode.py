@@ -193,7 +193,8 @@ def step(view: View) -> Modes:
         if holds and lasted and now_s >= back_off.until_s:
             found = rule
     if found.mode is before.mode:
-        return msgspec.structs.replace(before, tracks=tracks)
+        late = before.late.observe(now_s, chosen.hold_s, cause=view.late)
+        return msgspec.structs.replace(before, late=late, tracks=tracks)
     own_cpus = view.needs if found.mode is Mode.APART else 0
     why = harm or found.why
     return Modes(mode=found.mode, since_s=now_s, why=why, own_cpus=own_cpus, tracks=tracks)

@@ -67,8 +67,8 @@ def control(
         share = 0.0 if hopeless or share < chosen.least_share else share
         cut = msgspec.structs.replace(tried, share=share, why="the SLA was violated")
         return _noted(cut, tried, signals, used) if settled else tried
-    if min(signals.ratio, signals.quantile) > chosen.caution:
-        share = max((1 + chosen.shrink) / 2 * min(used, tried.share), chosen.least_share)
+    if min(signals.ratio, signals.quantile) > chosen.caution:  # a third of a cut
+        share = max((2 + chosen.shrink) / 3 * min(used, tried.share), chosen.least_share)
         cut = msgspec.structs.replace(tried, share=share, ceiling=share, why="the SLA stayed near")
         return _noted(cut, tried, signals, used) if quiet_s >= 3 * chosen.patience_s else tried
     return _grown(signals, chosen, tried)

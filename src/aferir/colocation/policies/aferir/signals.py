@@ -58,7 +58,7 @@ def time_constants(chosen: Parameters) -> dict[str, float]:
         "used": 2 * chosen.patience_s,
         "others": 2 * chosen.patience_s,
         "threads": chosen.hold_s / 2,
-        "ratio": chosen.hold_s,
+        "ratio": chosen.hold_s / 2,
     }
 
 

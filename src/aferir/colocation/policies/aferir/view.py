@@ -11,7 +11,7 @@ import msgspec
 
 from aferir.colocation.policies.aferir.reserve import Plan
 from aferir.colocation.policies.aferir.signals import Signals
-from aferir.colocation.policies.aferir.timing import BackOff, Span, exceeds
+from aferir.colocation.policies.aferir.timing import BackOff, Hold, Span, exceeds
 from aferir.colocation.policies.parameters import Parameters
 from aferir.colocation.settings import State
 
@@ -42,6 +42,8 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = Mode.YIELD
     since_s: float = -math.inf
     why: str = "the start"
+    late: Hold = Hold()
+    """The service was recently late in this mode."""
     own_cpus: int = 0
     """CPUs that the batch has to itself in the mode `apart`."""
     tracks: Mapping[Mode, Track] = MappingProxyType({})
