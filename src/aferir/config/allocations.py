@@ -16,6 +16,17 @@ from aferir.model.parameters import text
 
 MOST_NODES = 1000
 _NAME = re.compile(r"(slurm|kubernetes):([1-9][0-9]{0,3})")
+_LABEL = re.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+"""Regular expression of a name as RFC 1123 has it, which Kubernetes demands."""
+
+
+def _label(written: str) -> str:
+    """Check a name of Kubernetes. Errors: ValueError where it is none."""
+    if not _LABEL.fullmatch(written):
+        raise ValueError("is no name of Kubernetes: small letters, digits and -, 63 at most")
+    return written
+
+
 _By = Annotated[
     str,
     text(
@@ -51,7 +62,9 @@ class KubernetesTable(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of the `[kubernetes]` section."""
 
     by: _By | None = None
-    namespace: Annotated[str, text("of the pods", "bench", pattern="^[a-z0-9-]{1,63}$")] = "default"
+    namespace: Annotated[
+        str, text("of the pods", "bench", parse=_label, pattern=f"^{_LABEL.pattern}$")
+    ] = "default"
     image: Annotated[str, text("of the pods; it has a shell and Python", "python:3.11")] = (
         "python:3.11"
     )
