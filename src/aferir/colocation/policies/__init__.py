@@ -12,7 +12,7 @@ from typing import Any
 
 from aferir.colocation.policies import fixed, resources
 from aferir.colocation.policies.aferir import aferir
-from aferir.colocation.policies.edfcoaloc import edfcoaloc
+from aferir.colocation.policies.edfcoaloc import edf_alone, edfcoaloc, edfcoaloc_limit
 from aferir.colocation.policies.heracles import heracles
 from aferir.colocation.policies.koordinator import koordinator
 from aferir.colocation.policies.parameters import parameters
@@ -36,7 +36,9 @@ POLICIES: Mapping[str, Callable[[], Policy[Any]]] = MappingProxyType(
         "cpuset": fixed.cpuset,
         "deadline": fixed.deadline,
         "deadline-reclaim": fixed.deadline_reclaim,
+        "edf-alone": edf_alone,
         "edfcoaloc": edfcoaloc,
+        "edfcoaloc-limit": edfcoaloc_limit,
         "pid": pid,
         "parties": parties,
         "koordinator": koordinator,

@@ -11,10 +11,12 @@ from __future__ import annotations
 import msgspec
 
 from aferir.colocation.policies.reservation import LEAST_S, LONGEST_S
-from aferir.colocation.settings import Policy, Schedule, Settings, State
+from aferir.colocation.settings import Batch, Policy, Schedule, Settings, State
 
 INTERVAL_S = 5.0
 """Seconds between two decisions."""
+LEAST_CPUS = 0.01
+"""Least limit of the batch in CPUs: one with none would never be seen to want any."""
 _FIRST = 0.5
 """Initial p as a part of the SLA: half, as the publication specifies none."""
 
@@ -31,11 +33,41 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     decided_s: float | None = None
     p_s: float | None = None
+    quota_cpus: float | None = None
+    """What the batch may use until the next decision."""
 
 
 def edfcoaloc() -> Policy[Memory]:
     """Return a policy that applies the rule every 5 s, alike to all critical threads."""
     return Policy(Memory(), _decide)
+
+
+def edf_alone() -> Policy[Memory]:
+    """Return the rule for the service alone: the publication's scenario without a batch."""
+
+    def decide(state: State, memory: Memory) -> tuple[Settings, Memory]:
+        settings, after = _decide(state, memory)
+        return msgspec.structs.replace(settings, batch=Batch(suspended=True)), after
+
+    return Policy(Memory(), decide)
+
+
+def edfcoaloc_limit() -> Policy[Memory]:
+    """Return the rule with the limit of the CPU monitor (Oliveira 2022, section 3.2).
+
+    At every decision the batch gets what neither the service nor others used since the last look.
+    """
+
+    def decide(state: State, memory: Memory) -> tuple[Settings, Memory]:
+        settings, after = _decide(state, memory)
+        quota = memory.quota_cpus
+        if quota is None or after.decided_s != memory.decided_s:
+            quota = min(max(state.idle_cpus + state.batch_cpus, LEAST_CPUS), float(state.cores))
+        batch = Batch(quota_cpus=quota)
+        after = msgspec.structs.replace(after, quota_cpus=quota)
+        return msgspec.structs.replace(settings, batch=batch), after
+
+    return Policy(Memory(), decide)
 
 
 def _decide(state: State, memory: Memory) -> tuple[Settings, Memory]:

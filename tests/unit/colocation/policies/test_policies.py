@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aferir.colocation.policies import POLICIES
-from aferir.colocation.policies.edfcoaloc import edfcoaloc, rule
+from aferir.colocation.policies.edfcoaloc import (
+    LEAST_CPUS,
+    edf_alone,
+    edfcoaloc,
+    edfcoaloc_limit,
+    rule,
+)
 from aferir.colocation.policies.koordinator import koordinator
 from aferir.colocation.policies.pid import pid
 from aferir.colocation.policies.reservation import Reservation, plan, shares
@@ -50,6 +56,26 @@ def test_edfcoaloc_looks_every_five_seconds_and_reserves_the_same_for_all_thread
     assert soon.threads == first.threads
     later = step(decide, state(time_s=105.0, latency=latency(0.1), now=soon))
     assert later.threads[1].runtime_s == pytest.approx(0.075)
+
+
+def test_edf_alone_is_the_same_rule_without_a_batch() -> None:
+    found = state(latency=latency(0.04))
+    alone = step(edf_alone(), found)
+    assert alone.threads == step(edfcoaloc(), found).threads
+    assert alone.batch.suspended
+
+
+def test_the_cpu_monitor_limits_the_batch_to_what_the_others_left_every_five_seconds() -> None:
+    policy = edfcoaloc_limit()
+    first = step(policy, state(idle_cpus=0.1, batch_cpus=0.9))
+    assert first.batch.quota_cpus == pytest.approx(1.0)
+    assert first.threads == step(edfcoaloc(), state()).threads
+    soon = step(policy, state(time_s=104.0, idle_cpus=0.0, batch_cpus=0.2, now=first))
+    assert soon.batch == first.batch
+    later = step(policy, state(time_s=105.0, idle_cpus=0.0, batch_cpus=0.0, now=soon))
+    assert later.batch.quota_cpus == LEAST_CPUS
+    most = step(policy, state(time_s=110.0, idle_cpus=9.0, now=later))
+    assert most.batch.quota_cpus == 2
 
 
 # Admission
