@@ -2,7 +2,8 @@
 
 Change points are found by E-divisive with a permutation test (Matteson and James 2014) that allows
 for runs that resemble their neighbours. At the level of 0.1 %, at most one run in 1,000 is named
-by chance. Runs of other work, environments, experiments and hosts are series of their own.
+by chance, unless neighbours resemble each other strongly. Runs of other work, environments,
+experiments and hosts are series of their own.
 """
 
 from __future__ import annotations
