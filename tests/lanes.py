@@ -17,6 +17,7 @@ TOGETHER = {
 """Patterns of files that share a lane, by what of the machine they share."""
 LONGEST = (
     "reserved processors",
+    "tests/integration/test_unified.py",
     "tests/integration/test_real_hosts.py",
     "tests/integration/test_cluster_guests.py",
     "tests/integration/test_bootable_disk.py",

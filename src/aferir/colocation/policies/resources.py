@@ -97,6 +97,7 @@ def widened(policy: Policy[Any]) -> Policy[Memory]:
         inner, settings = before.inner, before.settings
         if not (_settles(memory, state, lacks_memory) or _settles(disk, state, lacks_disk)):
             settings, inner = policy.decide(state, inner)
+        since_s = memory.moved_s if lacks_memory else disk.moved_s
         low = None if memory.most is None else before.low_bytes or state.service_memory_bytes
         made = msgspec.structs.replace(
             settings,
@@ -104,7 +105,7 @@ def widened(policy: Policy[Any]) -> Policy[Memory]:
                 settings.batch, memory_high_bytes=memory.most, disk_bps=disk.most
             ),
             service_memory_low_bytes=low,
-            explanation=_explained(settings.explanation, state, lacks_memory, lacks_disk),
+            explanation=_explained(settings.explanation, state, lacking, since_s),
         )
         return made, Memory(inner=inner, settings=settings, memory=memory, disk=disk, low_bytes=low)
 
@@ -117,12 +118,13 @@ def _settles(limit: Limit, state: State, lacks: bool) -> bool:
 
 
 def _explained(
-    inner: Explanation, state: State, lacks_memory: bool, lacks_disk: bool
+    inner: Explanation, state: State, lacking: Resource | None, since_s: float
 ) -> Explanation:
-    if not (lacks_memory or lacks_disk) or state.latency is None:
+    """Explain a cut of memory or disks made at `since_s`; else what the wrapped policy explains."""
+    if lacking not in state.levers or state.latency is None or since_s < 0:
         return inner
     if state.latency.quantile_s <= NEAR * state.sla.bound_s:
         return inner
-    what = "memory" if lacks_memory else "disks"
+    what = {"memory": "memory", "disk": "disks"}[lacking]
     why = f"the service waits for {what} more than for processors"
-    return Explanation(mode=inner.mode, why=why, since_s=state.time_s)
+    return Explanation(mode=inner.mode, why=why, since_s=since_s)

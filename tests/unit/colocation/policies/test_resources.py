@@ -66,6 +66,7 @@ def test_the_lever_moves_before_the_processors_and_has_time_to_work() -> None:
     assert settings.service_memory_low_bytes == 2**28
     assert settings.batch.disk_bps is None
     assert "memory" in settings.explanation.why
+    assert settings.explanation.since_s == 102.0
 
 
 def test_at_the_least_limit_the_processors_are_next() -> None:
