@@ -19,8 +19,9 @@ from aferir.statistics.arrays import Array
 LEAST = 5
 """Smallest number of runs on either side of a change: with fewer, one odd run would be a change."""
 LEVEL = 0.001
-"""Largest p value of a change point. Who looks at the series after each new run is falsely alarmed
-about as often as this: benchmarks/history measures it.
+"""Largest p value of a change point. Where each new run is followed by a look at the series, about
+this share of the looks alarms falsely, and more if neighbours resemble each other strongly:
+benchmarks/history measures it.
 """
 PERMUTATIONS = 999
 """Permutations of a series: the smallest p value is then `LEVEL`."""
