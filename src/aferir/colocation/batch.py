@@ -131,6 +131,8 @@ def is_as_set(now: Batch, group: Group, all_cpus: tuple[int, ...]) -> bool:
 
     systemd writes a unit's own attributes again whenever it is reloaded.
     """
+    if "cpu" in group.folders:
+        return True
     for controller, file, value in writes(Batch(), now, group, all_cpus):
         if controller == "unified" and file in _CHECKED:
             with contextlib.suppress(OSError):
@@ -160,7 +162,7 @@ def writes(now: Batch, want: Batch, group: Group, all_cpus: tuple[int, ...]) -> 
     if memory.can(group.folders):
         found += memory.writes(now, want)
     if disk.can(group.folders):
-        found += disk.writes(now, want, group.folders, disk.disks())
+        found += disk.writes(now, want, group.folders)
     return found
 
 

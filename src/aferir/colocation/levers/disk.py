@@ -31,12 +31,11 @@ def can(folders: Mapping[str, Path]) -> bool:
     return first or ("unified" in folders and (folders["unified"] / "io.max").exists())
 
 
-def writes(
-    now: Batch, want: Batch, folders: Mapping[str, Path], numbers: tuple[str, ...]
-) -> list[tuple[str, str, str]]:
+def writes(now: Batch, want: Batch, folders: Mapping[str, Path]) -> list[tuple[str, str, str]]:
     """Files to write in the batch program's group: (hierarchy, file, value)."""
     if now.disk_bps == want.disk_bps:
         return []
+    numbers = disks()
     if "blkio" in folders:
         most = want.disk_bps or 0  # 0 removes the limit
         return [("blkio", file, f"{number} {most}") for file in _V1 for number in numbers]
