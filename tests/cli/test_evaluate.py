@@ -96,6 +96,17 @@ def test_json_is_one_document_and_writes_no_page(
     assert not (folder / "profile.html").exists()
 
 
+def test_a_baseline_of_no_run_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    profile = folder / "profile.toml"
+    text = profile.read_text(encoding="utf-8")
+    wrong = text.replace("[profile]", '[profile]\nbaseline = "natvie"')
+    profile.write_text(wrong, encoding="utf-8")
+    assert main(["evaluate", "profile.toml"]) == 2
+    said = capsys.readouterr().err
+    assert "no run has the baseline `natvie`" in said
+    assert "did you mean `native`?" in said
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("weight", "said"),

@@ -62,7 +62,7 @@ def execute(options: argparse.Namespace) -> int:
     read = profile.load(options.profile)
     weights = _changed(read.weights, options.weight)
     runs = _runs(read, options.profile.parent)
-    baseline = read.general.baseline or runs[0].baseline
+    baseline = _baseline(read, runs)
     names = _environments(read, runs)
     found = costs.costs(read, runs, baseline)
     judgement = judge.judge(found, weights, names, seed=read.general.seed)
@@ -112,6 +112,19 @@ def _runs(profile: Profile, folder: Path) -> list[Evaluation]:
     from aferir.store import open_run
 
     return [evaluate(open_run(folder / name)) for name in profile.general.runs]
+
+
+def _baseline(profile: Profile, runs: Sequence[Evaluation]) -> str:
+    """Environment of cost 1. Errors: UsageError where it is the baseline of no run."""
+    from aferir.model.words import choose
+
+    known = list(dict.fromkeys(run.baseline for run in runs))
+    wanted = profile.general.baseline or known[0]
+    if wanted not in known:
+        raise UsageError(
+            f"profile.baseline: no run has the baseline `{wanted}`", remedy=choose(wanted, known)
+        )
+    return wanted
 
 
 def _environments(profile: Profile, runs: Sequence[Evaluation]) -> list[str]:

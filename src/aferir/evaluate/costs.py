@@ -17,7 +17,7 @@ from aferir.model.plan import environment_family
 from aferir.report.model import AllocationResult, CellResult, Evaluation, IoCell
 from aferir.report.published.finding import mean, with_level
 from aferir.report.published.model import Seen
-from aferir.statistics.estimates import Estimate, of_summary
+from aferir.statistics.estimates import Estimate, difference, of_summary
 from aferir.statistics.student import satterthwaite
 
 _TENANTS = "environment.tenants"
@@ -56,9 +56,18 @@ _Finder = Callable[[Profile, str, Evaluation], Iterator[Figure]]
 
 
 def costs(profile: Profile, runs: Sequence[Evaluation], baseline: str) -> tuple[Cost, ...]:
-    """All costs that the runs and the profile's prices tell, by criterion."""
+    """All costs that the runs and the profile's prices tell, by criterion.
+
+    Environments that the profile does not choose from do not decide which groups are compared.
+    """
+    chosen = profile.general.environments
     measured = {
-        criterion: [figure for run in runs for figure in find(profile, baseline, run)]
+        criterion: [
+            figure
+            for run in runs
+            for figure in find(profile, baseline, run)
+            if not chosen or figure.environment in chosen
+        ]
         for criterion, find in _FINDERS.items()
     }
     found = [
@@ -70,8 +79,10 @@ def costs(profile: Profile, runs: Sequence[Evaluation], baseline: str) -> tuple[
 def _combined(criterion: Criterion, figures: Sequence[Figure]) -> Iterator[Cost]:
     """Mean of each environment's figures, over the groups that all of them have.
 
-    Where no group is common to all, environments with the most groups are compared, and the others
-    lack the criterion.
+    Each group counts once, also where an environment has several figures in it: groups of large
+    figures would otherwise make it dearer than an environment that has one in each. Where no group
+    is common to all, environments with the most groups are compared, and the others lack the
+    criterion.
     """
     by_environment: dict[str, dict[str, list[Figure]]] = {}
     for figure in figures:
@@ -84,12 +95,13 @@ def _combined(criterion: Criterion, figures: Sequence[Figure]) -> Iterator[Cost]
     shared = common or set(most)
     for environment, groups in by_environment.items():
         if shared <= set(groups):
-            own = [figure for group in sorted(shared) for figure in groups[group]]
+            chosen = [groups[group] for group in sorted(shared)]
+            own = [figure for group in chosen for figure in group]
             yield Cost(
                 criterion=criterion,
                 environment=environment,
                 emulated=any(figure.emulated for figure in own),
-                log=_mean([figure.log for figure in own]),
+                log=_mean([_mean([figure.log for figure in group]) for group in chosen]),
                 figures=len(own),
             )
 
@@ -191,12 +203,7 @@ def _isolation(_: Profile, __: str, run: Evaluation) -> Iterator[Figure]:
         above = of_summary(cell.duration)
         below = of_summary(alone.duration) if alone is not None else None
         if above is not None and below is not None and above.value > 0 and below.value > 0:
-            yield _figure(run, cell, _difference(_log(above), _log(below)))
-
-
-def _difference(above: Estimate, below: Estimate) -> Estimate:
-    halves = _mean([above, below.scaled(-1)])
-    return halves.scaled(2)
+            yield _figure(run, cell, difference(_log(above), _log(below)))
 
 
 def _log(one: Estimate) -> Estimate:

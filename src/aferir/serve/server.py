@@ -85,7 +85,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _found(self) -> tuple[HTTPStatus, Answer]:
         if not self.server.is_ours(self.headers.get("Host", "")):
             return _refusal(HTTPStatus.MISDIRECTED_REQUEST, "This is not the host of that name.")
-        address = urlsplit(self.path)
+        try:
+            address = urlsplit(self.path)
+        except ValueError:  # e.g. http://[
+            return _refusal(HTTPStatus.BAD_REQUEST, "This is no address.")
         token, slash, path = address.path.removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()) or not slash:
             return _refusal(

@@ -12,16 +12,17 @@ import msgspec
 
 from aferir.errors import AferirError, UsageError
 from aferir.installed import installed
+from aferir.linux.refusal import refused
 from aferir.model.plan import Plan
 from aferir.report.analyse import analyse
 from aferir.report.compare import compare
 from aferir.report.history import By, history
 from aferir.report.likeness import other_conditions
-from aferir.report.model import RunComparison
+from aferir.report.model import Evaluation, RunComparison
 from aferir.report.write.html import html
 from aferir.serve import content, pages
 from aferir.serve.follow import Progress, State, follow, state
-from aferir.store import open_run
+from aferir.store import Run, open_run
 from aferir.store.history import figures
 from aferir.store.reported import FORMS, is_reported
 from aferir.store.run import COMPLETE, PLAN, RECORDS, list_folders, read_json, read_manifest
@@ -54,7 +55,7 @@ class Site:
         """`served` pages may be asked with queries; static files may not."""
         self._folder = folder
         self._served = served
-        self._lock = threading.Lock()
+        self._following, self._reporting = threading.Lock(), threading.Lock()
         self._progress: dict[str, Progress] = {}
         self._reports: dict[str, tuple[tuple[int, int], bytes]] = {}
         """Report of a run without one in its folder, with size and time of its records."""
@@ -64,9 +65,12 @@ class Site:
         root = "../" * path.count("/")
         try:
             return self._answer(path.split("/"), query or {})
-        except AferirError as error:
-            page = pages.problem("This cannot be shown", error.message, error.remedy, root=root)
-            return Answer(_encoded(page), _TYPES[".html"], found=False)
+        except OSError as reason:  # e.g. the run was moved away meanwhile
+            error: AferirError = refused(reason, act="read")
+        except AferirError as reason:
+            error = reason
+        page = pages.problem("This cannot be shown", error.message, error.remedy, root=root)
+        return Answer(_encoded(page), _TYPES[".html"], found=False)
 
     def _answer(self, parts: Sequence[str], query: Query) -> Answer:
         top: dict[str, Callable[[], str]] = {
@@ -130,7 +134,7 @@ class Site:
         return pages.run(shown, self._state(folder) if unfinished else None, served=self._served)
 
     def _state(self, folder: Path) -> State:
-        with self._lock:
+        with self._following:
             progress = follow(folder, self._progress.get(folder.name, Progress()))
             self._progress[folder.name] = progress
         complete = (folder / COMPLETE).is_file()
@@ -141,7 +145,7 @@ class Site:
         path = folder / RECORDS
         known = path.stat() if path.exists() else None
         stamp = (known.st_size, known.st_mtime_ns) if known else (0, 0)
-        with self._lock:
+        with self._reporting:  # not that of progress: a report may take long
             had = self._reports.get(folder.name)
             if had is None or had[0] != stamp:
                 had = (stamp, _encoded(report(folder)))
@@ -156,16 +160,19 @@ def _created(folder: Path) -> int:
 def report(folder: Path) -> str:
     """Report of a run as one page, evaluated now. Errors: UsageError where it is damaged."""
     run = open_run(folder)
-    evaluation = analyse(run.plan, run.records)
-    return html(evaluation, provenance=run.provenance, reference=installed("reference"))
+    return html(_evaluation(run), provenance=run.provenance, reference=installed("reference"))
 
 
 def compared(first: Path, second: Path) -> RunComparison:
     """Comparison of two runs, `second` against `first`. Errors: UsageError for damaged runs."""
     runs = [open_run(folder) for folder in (first, second)]
     notes = other_conditions(*([(run.plan, run.provenance)] for run in runs))
-    result = compare(*(analyse(run.plan, run.records) for run in runs), notes=notes)
+    result = compare(*map(_evaluation, runs), notes=notes)
     return msgspec.structs.replace(result, first=first.name, second=second.name)
+
+
+def _evaluation(run: Run) -> Evaluation:
+    return analyse(run.plan, run.records, specifications=run.specifications)
 
 
 def _encoded(page: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import duckdb
 import msgspec
 
 from aferir.errors import AferirError
+from aferir.linux.refusal import refusals
 from aferir.model.plan import Cell, Plan, environment_family
 from aferir.model.provenance import Provenance
 from aferir.store.run import (
@@ -39,7 +41,7 @@ _FIGURES = """
 WITH one AS (
     SELECT filename, cell, "group", repetition, unnest(samples) AS s
     FROM read_json($files, columns=$columns, format='newline_delimited', ignore_errors=true,
-                   filename=true, maximum_object_size=$longest)
+                   filename=true, maximum_object_size=$longest, hive_partitioning=false)
     WHERE NOT coalesce(warmup, false) AND failure IS NULL
 ), figure AS (
     SELECT filename, cell, "group", repetition, s.value AS value, s.unit AS unit
@@ -148,6 +150,8 @@ def _read_all(folders: Iterable[Path]) -> tuple[list[_Read], list[Unread]]:
             provenance = read_json(folder / PROVENANCE, Provenance)
             plan = read_json(folder / PLAN, Plan)
             if exists(folder / RECORDS):
+                with refusals(folder / RECORDS, "read"):
+                    (folder / RECORDS).open("rb").close()
                 one = conditions(folder, manifest, provenance)
                 read.append(_Read(one, plan, (folder / RECORDS).absolute()))
         except AferirError as error:
@@ -196,7 +200,7 @@ def _rows(
         rows = connection.execute(
             _FIGURES + (_RATIO if ratio else _OWN),
             {
-                "files": [str(one.records) for one in read],
+                "files": [glob.escape(str(one.records)) for one in read],
                 "columns": RECORD_COLUMNS,
                 "longest": _LONGEST_LINE,
                 "metric": metric,

@@ -142,9 +142,17 @@ def list_runs(folder: Path) -> list[RunSummary]:
 def list_folders(folder: Path) -> list[Path]:
     """Folders of all runs in a folder of runs, by name, without a look at what is in them.
 
+    A folder that may not be looked into is one of them: reading it says why it cannot be read.
     Errors: UsageError where `folder` is no folder; RefusedError where it may not be read.
     """
-    return [path for path in _inside(folder) if (path / MANIFEST).is_file()]
+    return [path for path in _inside(folder) if _may_be_run(path)]
+
+
+def _may_be_run(folder: Path) -> bool:
+    try:
+        return (folder / MANIFEST).is_file()
+    except PermissionError:
+        return True
 
 
 def _inside(folder: Path) -> list[Path]:

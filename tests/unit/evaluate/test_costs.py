@@ -81,6 +81,28 @@ def test_only_groups_of_all_environments_are_compared() -> None:
     assert factor(found(both)["performance", "container"]) == pytest.approx(4.0)
     assert factor(found(one)["performance", "container"]) == pytest.approx(2.0)
     assert factor(found(one)["performance", "vm"]) == pytest.approx(3.0)
+    general = General(runs=("r",), environments=("native", "container"))
+    chosen = found(one, profile=msgspec.structs.replace(PROFILE, general=general))
+    assert factor(chosen["performance", "container"]) == pytest.approx(4.0), "without the guest"
+
+
+def test_each_group_counts_once_however_many_figures_an_environment_has_in_it() -> None:
+    """The container ran the second group in two sizes; the host needs as much in each group."""
+    run = evaluated(
+        *(
+            Made(spec=spec, program="npb", samples={"duration_s": seconds}, workload=name)
+            for name, spec, seconds in (
+                ("a", native(), 1.0),
+                ("b", native(), 1.0),
+                ("a", container("container[cpus=1]"), 2.0),
+                ("a", container("container[cpus=2]"), 2.0),
+                ("b", container("container[cpus=1]"), 8.0),
+            )
+        )
+    )
+    one = found(run)["performance", "container"]
+    assert one.figures == 3
+    assert factor(one) == pytest.approx(4.0)
 
 
 def test_runs_with_another_baseline_say_nothing_of_performance() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from aferir.report.write.openmetrics import openmetrics
+from aferir.statistics.summary import summarise
 from tests.checkout import ROOT
 from tests.unit.report.one_run import EVIL, HERTZ, WATTS, one_run
 
@@ -67,6 +70,22 @@ def test_power_and_clocks_are_figures_in_base_units(
     }
     assert (values["power_w"], values["frequency_hz"]) == (WATTS, HERTZ)
     assert (values["booted_s"], values["total_s"]) == (0.5, 0.75)
+
+
+def test_figures_below_zero_are_read_too(tmp_path: Path) -> None:
+    run, evaluation = one_run(tmp_path)
+    cell = evaluation.cells[0]
+    below = msgspec.structs.replace(cell.observed[0], summary=summarise([-3.0, -2.0, 1.0]))
+    cell = msgspec.structs.replace(cell, observed=(below,))
+    text = openmetrics(run, msgspec.structs.replace(evaluation, cells=(cell,)))
+    values = {
+        one.labels.get("quantile", ""): one.value
+        for family in parser.text_string_to_metric_families(text)
+        for one in family.samples
+        if one.labels.get("figure") == below.metric
+    }
+    assert values[""] == 3, "their number"
+    assert values["0.5"] == -2.0
 
 
 def test_ratios_have_their_interval_and_failures_are_counted(

@@ -70,6 +70,11 @@ def test_a_head_has_no_content_and_other_methods_are_not_there(server: Server) -
     assert ask(server, f"/{server.token}/", method="POST")[0] == 501
 
 
+def test_an_address_that_is_none_is_answered(server: Server) -> None:
+    status, _, content = ask(server, "http://[")
+    assert (status, b"This is no address" in content) == (400, True)
+
+
 def test_what_is_not_there_is_a_page_that_says_so(server: Server) -> None:
     status, _, content = ask(server, f"/{server.token}/run/none/index.html")
     assert (status, b"There is no run none" in content) == (404, True)

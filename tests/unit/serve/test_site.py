@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from aferir.cli.publish import evaluate
+from aferir.installed import installed
+from aferir.model.provenance import Provenance
+from aferir.report.write.html import html
 from aferir.serve import pages
 from aferir.serve.export import export
-from aferir.serve.site import Site
+from aferir.serve.site import Site, report
+from aferir.store import create_run, open_run
 from aferir.store.run import COMPLETE, RECORDS
+from tests.unit.report.published.runs import Made, cluster, native, plan, records
 from tests.unit.store.many_runs import START_NS, make, write
 
 EVIL = '<script>alert("1")<'
@@ -97,6 +106,58 @@ def test_progress_of_an_unfinished_run_grows(runs: Path) -> None:
     assert after["text"] == "10 of 10 repetitions, 0 failed"
     assert "data-state" in page(runs, "run/made-up-005/index.html")
     assert "data-state" not in page(runs, "run/made-up-023/index.html")
+
+
+def test_a_served_report_is_the_one_that_is_written(tmp_path: Path) -> None:
+    """Verdicts on published figures depend on keys that only a kind has, such as `node_kind`."""
+    made = [
+        Made(
+            spec=spec,
+            program="effective-bandwidth",
+            samples={"b_eff_bps": figure},
+            workload="b-eff",
+        )
+        for spec, figure in ((native(), 2.0), (cluster(node_kind="vm"), 1.0))
+    ]
+    with create_run(tmp_path, plan(made, "native"), b"", Provenance(version="0")) as writer:
+        for record in (one for each in made for one in records(each)):
+            writer.append(record)
+    run = open_run(writer.folder)
+    written = html(evaluate(run), provenance=run.provenance, reference=installed("reference"))
+    assert "comparable: " in written
+    assert report(writer.folder) == written
+
+
+@contextmanager
+def ordinary_user() -> Iterator[None]:
+    """Lets the operating system refuse what root may do; names must be relative meanwhile."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_what_may_not_be_read_is_said_and_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path / "runs", 3)
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs/made-up-001").chmod(0)
+    (tmp_path / "runs/made-up-002" / RECORDS).chmod(0)
+    site = Site(Path("runs"), served=True)
+    with ordinary_user():
+        shown = site.answer("index.html").content.decode()
+        one = site.answer("run/made-up-002/state.json")
+    (tmp_path / "runs/made-up-001").chmod(0o755)
+    assert shown.count("<tr data-status") == 3
+    assert "made-up-000/index.html" in shown
+    assert not one.found
+    assert b"cannot be read" in one.content
 
 
 def test_static_files_have_the_same_pages_and_no_questions(runs: Path, tmp_path: Path) -> None:

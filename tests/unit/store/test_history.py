@@ -81,6 +81,15 @@ def test_a_damaged_run_is_left_out_with_its_reason(tmp_path: Path) -> None:
     assert "is damaged" in unread.reason
 
 
+@pytest.mark.parametrize("ratio", [False, True])
+def test_names_are_no_patterns_and_no_columns(tmp_path: Path, *, ratio: bool) -> None:
+    """DuckDB reads `*`, `?` and `[` in names as patterns, and `cell=1` as a column's value."""
+    folder = tmp_path / "all[1] of *" / "cell=1"
+    make(folder, 2)
+    found, _ = figures(folder, ratio=ratio)
+    assert {one.conditions.run for one in found} == {"made-up-000", "made-up-001"}
+
+
 def test_a_folder_without_runs_has_no_figures(tmp_path: Path) -> None:
     assert figures(tmp_path / "none") == ((), ())
     (tmp_path / "file").touch()

@@ -1,13 +1,14 @@
 """The evaluation in the text format OpenMetrics 1.0, e.g. for node_exporter's textfile collector.
 
-Durations and all other figures, those of power meters and clocks among them, are summaries with
-quantiles; ratios to the baseline are gauges with their interval.
+Durations are summaries with quantiles. All other figures, those of power meters and clocks among
+them, may be negative, which a summary must not be: they are gauges with the same quantiles, and
+ratios to the baseline gauges with their interval.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from aferir.model.record import ALLOCATION
@@ -65,25 +66,38 @@ def _durations(evaluation: Evaluation, common: Labels) -> list[str]:
     name = "aferir_duration_seconds"
     lines = _head(name, "summary", "Duration of the successful repetitions.", "seconds")
     for cell in evaluation.cells:
-        lines += _summary(name, _of_cell(cell, common), cell.duration)
+        labels, summary = _of_cell(cell, common), cell.duration
+        lines += _quantiles(name, labels, summary)
+        if summary.n and summary.mean is not None:
+            lines.append(_line(f"{name}_count", labels, summary.n))
+            lines.append(_line(f"{name}_sum", labels, summary.mean * summary.n))
     return lines
 
 
 def _figures(evaluation: Evaluation, common: Labels) -> list[str]:
     """Every other figure, in base units, with its name, unit and side as labels."""
+    measured = list(_measured(evaluation, common))
     name = "aferir_figure"
-    lines = _head(name, "summary", "Other figures of programs and probes, in their base units.")
+    lines = _head(name, "gauge", "Other figures of programs and probes, in their base units.")
+    for labels, summary in measured:
+        lines += _quantiles(name, labels, summary)
+    lines += _head(f"{name}_values", "gauge", "Number of values of each of these figures.")
+    lines += [_line(f"{name}_values", labels, one.n) for labels, one in measured if one.n]
+    return lines
+
+
+def _measured(evaluation: Evaluation, common: Labels) -> Iterator[tuple[Labels, Summary]]:
+    """Labels and summary of every figure but durations."""
     for cell in evaluation.cells:
         for metric in (*cell.metrics, *cell.observed):
             own = {"figure": metric.metric, "figure_unit": metric.unit, "side": metric.side}
-            lines += _summary(name, _of_cell(cell, common) | own, metric.summary)
+            yield _of_cell(cell, common) | own, metric.summary
     for one in evaluation.allocations:
         labels = {**common, "group": ALLOCATION, "environment": one.environment}
         labels |= {"emulated": _said(one.emulated), "figure_unit": "s", "side": "environment"}
         measured = [(phase.metric, phase.summary) for phase in one.phases]
         for figure, summary in (*measured, ("total_s", one.total), ("release_s", one.release)):
-            lines += _summary(name, {**labels, "figure": figure}, summary)
-    return lines
+            yield {**labels, "figure": figure}, summary
 
 
 def _ratios(evaluation: Evaluation, common: Labels) -> list[str]:
@@ -124,17 +138,11 @@ def _said(truth: bool) -> str:
     return "true" if truth else "false"
 
 
-def _summary(name: str, labels: Labels, summary: Summary) -> Iterable[str]:
-    if summary.n == 0 or summary.mean is None:
-        return
+def _quantiles(name: str, labels: Labels, summary: Summary) -> Iterator[str]:
     for quantile, field in _QUANTILES:
         value = getattr(summary, field)
         if value is not None:
             yield _line(name, {**labels, "quantile": quantile}, value)
-    yield _line(f"{name}_count", labels, summary.n)
-    total = summary.mean * summary.n
-    if total >= 0:  # the sum of a summary is a counter, which cannot be negative
-        yield _line(f"{name}_sum", labels, total)
 
 
 def _head(name: str, kind: str, told: str, unit: str = "") -> list[str]:
