@@ -32,8 +32,6 @@ POLICIES = ("deadline", "fifo", "service-nice", "cpuset", "aferir")
 WITHIN_S = 1.0
 _TRIALS = 100
 _QUICK_TRIALS = 10
-_STARTING_S = 30.0
-_PATIENCE_S = 10.0
 _LONGEST_S = 1.0
 _LOW = 0.5
 """Share of the trials whose service is in a control group of low weight."""
@@ -116,7 +114,26 @@ def _holds(victim: Victim, times: Sequence[float], lost: Sequence[str]) -> bool:
     return not lost and (victim == "both" or max(times) <= WITHIN_S)
 
 
-def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> Trial:
+class Patience(msgspec.Struct, frozen=True):
+    """Longest waits in seconds; None: as long as it takes, for tests."""
+
+    starting_s: float | None = 30.0
+    """For guard and batch program to start, and for `aferir clean` to end."""
+    restoring_s: float | None = 10.0
+    """From the kill until everything is as before."""
+
+
+_BENCH = Patience()
+
+
+def trial(
+    victim: Victim,
+    policy: str,
+    draw: random.Random,
+    *,
+    begun: bool,
+    patience: Patience = _BENCH,
+) -> Trial:
     """Run one co-location; send one SIGKILL at a random moment, or while it runs (`begun`).
 
     Errors: MissingError without the privileges.
@@ -128,8 +145,8 @@ def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> T
         controller = _start(served.pid, policy, folder / "answers")
         try:
             if begun:
-                _choose("batch", served, controller)
-            pids = _choose(victim, served, controller)
+                _choose("batch", served, controller, patience)
+            pids = _choose(victim, served, controller, patience)
             time.sleep(draw.uniform(0, _LONGEST_S))
             before.different(controller.pid)  # it sees which control groups there are
             started = time.monotonic()
@@ -138,11 +155,11 @@ def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> T
             if victim == "service":
                 served.wait()
             elif victim == "guard":
-                started = _end_under_another(controller, pids[0])
+                started = _end_under_another(controller, pids[0], patience)
             elif victim == "both":
                 controller.wait()
-                _clean()
-            restored_s, different = _wait_restored(before, controller.pid, started)
+                _clean(patience)
+            restored_s, different = _wait_restored(before, controller.pid, started, patience)
             return Trial(
                 victim=victim,
                 policy=policy,
@@ -152,7 +169,7 @@ def trial(victim: Victim, policy: str, draw: random.Random, *, begun: bool) -> T
             )
         finally:
             process.end(controller)
-            _clean()  # nothing, unless the trial failed
+            _clean(patience)  # nothing, unless the trial failed
 
 
 class _Before:
@@ -238,21 +255,24 @@ def _start(pid: int, policy: str, answers: Path) -> subprocess.Popen[str]:
 
 
 def _choose(
-    victim: Victim, served: subprocess.Popen[str], controller: subprocess.Popen[str]
+    victim: Victim,
+    served: subprocess.Popen[str],
+    controller: subprocess.Popen[str],
+    patience: Patience,
 ) -> list[int]:
     """Choose the processes to kill; wait for guard and batch program, but not for others."""
     if victim == "service":
         return [served.pid]
     if victim == "controller":
         return [controller.pid]
-    deadline = time.monotonic() + _STARTING_S
+    begun_s = time.monotonic()
     while not (found := (_batch if victim == "batch" else _guards)(controller.pid)):
         if controller.poll() is not None:
             raise MissingError(
                 "`aferir colocate` does not start here", remedy="run it by hand to see why"
             )
-        if time.monotonic() > deadline:
-            raise ProgramError(f"no {victim} was there after {_STARTING_S:g} s")
+        if _is_over(begun_s, patience.starting_s):
+            raise ProgramError(f"no {victim} was there after {patience.starting_s:g} s")
         time.sleep(_POLL_S)
     return [*found[:1], *([controller.pid] if victim == "both" else [])]
 
@@ -284,31 +304,35 @@ def groups_everywhere(names: set[str]) -> list[Path]:
     ]
 
 
-def _end_under_another(controller: subprocess.Popen[str], killed: int) -> float:
+def _end_under_another(controller: subprocess.Popen[str], killed: int, patience: Patience) -> float:
     """Wait for another guard, terminate the controller, and return when that was.
 
     A controller that has not begun yet ends by itself: it does not begin without a guard.
     """
-    deadline = time.monotonic() + _STARTING_S
+    begun_s = time.monotonic()
     while controller.poll() is None and not [
         pid for pid in _guards(controller.pid) if pid != killed
     ]:
-        if time.monotonic() > deadline:
+        if _is_over(begun_s, patience.starting_s):
             raise ProgramError("no guard took the place of the one that was killed")
         time.sleep(_POLL_S)
     controller.send_signal(signal.SIGTERM)
     return time.monotonic()
 
 
-def _clean() -> None:
-    process.run([sys.executable, "-m", "aferir", "clean"], timeout_s=_STARTING_S)
+def _is_over(since_s: float, patience_s: float | None) -> bool:
+    return patience_s is not None and time.monotonic() > since_s + patience_s
+
+
+def _clean(patience: Patience) -> None:
+    process.run([sys.executable, "-m", "aferir", "clean"], timeout_s=patience.starting_s)
 
 
 def _wait_restored(
-    before: _Before, controller: int, started: float
+    before: _Before, controller: int, started: float, patience: Patience
 ) -> tuple[float | None, tuple[str, ...]]:
     while different := before.different(controller):
-        if time.monotonic() > started + _PATIENCE_S:
+        if _is_over(started, patience.restoring_s):
             return None, different
         time.sleep(_POLL_S)
     return time.monotonic() - started, ()

@@ -93,6 +93,24 @@ def test_limits_are_written_and_the_service_is_protected_and_all_is_restored(
     assert not own.exists()
 
 
+@pytest.mark.skipif(not _WHOLE, reason="io and memory are not in version 2")
+def test_a_larger_protection_by_the_operator_stays(
+    served: tuple[subprocess.Popen[str], Path],
+) -> None:
+    _, group = served
+    for parent in (_ROOT, group.parent):
+        cgroup.delegate(parent, "memory")
+    (group.parent / "memory.low").write_text(f"{2**26}")
+    entry = journal.write(remembered.KIND, {})
+    machine = Machine(entry, service_group=group)
+    assert machine.apply(Settings(service_memory_low_bytes=2**25), {}).problems == ()
+    assert (group.parent / "memory.low").read_text() == f"{2**26}\n"
+    assert (group / "memory.low").read_text() == f"{2**25}\n"
+    assert remembered.undo(entry) == []
+    assert (group.parent / "memory.low").read_text() == f"{2**26}\n"
+    assert (group / "memory.low").read_text() == "0\n"
+
+
 @pytest.mark.skipif("blkio" not in _HAVE.v1, reason="the controller is not of version 1")
 def test_disks_are_limited_in_version_1_too() -> None:
     entry = journal.write(remembered.KIND, {})

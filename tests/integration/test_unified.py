@@ -43,7 +43,7 @@ def test_it_has_version_2_and_no_other(guest: Guest) -> None:
         ("test_colocation_machine.py", "", 20),
         ("test_colocation_place.py", "", 4),
         ("test_colocation_kill.py", "controller or both", 2),
-        ("test_colocation_levers.py", "", 2),
+        ("test_colocation_levers.py", "", 3),
         ("test_native.py", "not TestCloud", 10),
         ("test_io_cells.py", "held_to_its_rate", 2),
         ("test_container.py", "quota or competes or paused", 3),

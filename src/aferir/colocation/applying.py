@@ -169,9 +169,9 @@ class Machine:
         return [f"{_SWITCHED_OFF}; it has them again", *self._set_again()]
 
     def _set_again(self) -> list[str]:
-        """Write the group's files again, which the kernel has recreated with default values."""
+        """Write all files of the group again, the weight (never 0) included."""
         now = self.now.batch
-        left = Batch(policy=now.policy, nice=now.nice, suspended=now.suspended)
+        left = Batch(policy=now.policy, nice=now.nice, suspended=now.suspended, weight=0)
         return batch.change(left, now, self.group, self.all_cpus)
 
     def _apply_batch(self, wanted: Settings) -> list[str]:

@@ -133,7 +133,8 @@ def is_as_set(now: Batch, group: Group, all_cpus: tuple[int, ...]) -> bool:
     """
     if "cpu" in group.folders:
         return True
-    for controller, file, value in writes(Batch(), now, group, all_cpus):
+    # No weight is 0, so the usual one is compared too: beside a service of low weight it is less.
+    for controller, file, value in writes(Batch(weight=0), now, group, all_cpus):
         if controller == "unified" and file in _CHECKED:
             with contextlib.suppress(OSError):
                 held = (group.folders[controller] / file).read_text(encoding="ascii").strip()

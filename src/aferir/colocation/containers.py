@@ -34,7 +34,7 @@ def identifiers(name: str) -> frozenset[str]:
     found = set()
     for command in _ENGINES:
         try:
-            done = process.run([*command, name], timeout_s=_LIMIT_S, check=False)
+            done = process.run([*command, "--", name], timeout_s=_LIMIT_S, check=False)
         except AferirError:  # the engine is not here, or does not answer
             continue
         if done.exit_code == 0:

@@ -210,6 +210,5 @@ def take_back(parent: Path, controllers: Sequence[str]) -> None:
 def _is_used(group: Path) -> bool:
     """Whether the group is another run's, or somebody has changed a controller's settings in it."""
     return group.name.startswith("aferir-") or any(
-        (group / file).exists() and (group / file).read_text(encoding="ascii").strip() != usual
-        for file, usual in _USUAL.items()
+        _text(group / file) not in ("", usual) for file, usual in _USUAL.items()
     )

@@ -18,28 +18,32 @@ def change(
 ) -> tuple[Remembered, list[str]]:
     """Write the protection of the service's `group`, or restore what was there before.
 
-    What a file held is on record before it is written for the first time. Returns the record and
-    problems, one sentence each.
+    What a file held is on record before it is written for the first time. A protection that is
+    already as large stays. Returns the record and problems, one sentence each.
     """
     low, root = wanted.service_memory_low_bytes, cgroup.layout().v2
     if group is None or root is None or low == now.service_memory_low_bytes:
         return record, []
     if low is None:
         return record, remembered.restore_files(record.files)
-    files = memory.protection(group, root, low)
     known = dict(record.files)
-    new = {str(file): _held(file) for file in files if str(file) not in known}
-    if new:
-        record = msgspec.structs.replace(record, files=tuple((known | new).items()))
+    held = {str(file): _held(file) for file in memory.protection(group, root)}
+    smaller = {name: value for name, value in held.items() if memory.is_below(value, low)}
+    if smaller.keys() - known.keys():
+        record = msgspec.structs.replace(record, files=tuple((smaller | known).items()))
         remembered.write(record)
     problems = []
-    for file, value in files.items():
+    for name in smaller:
         try:
-            file.write_text(value, encoding="ascii")
+            Path(name).write_text(str(low), encoding="ascii")
         except OSError as error:
-            problems.append(f"{file} cannot be {value}: {error.strerror}")
+            problems.append(f"{name} cannot be {low}: {error.strerror}")
     return record, problems
 
 
 def _held(file: Path) -> str:
-    return file.read_text(encoding="ascii").strip()
+    """What the file holds; "max", which nothing exceeds, if its group has gone meanwhile."""
+    try:
+        return file.read_text(encoding="ascii").strip()
+    except OSError:
+        return "max"

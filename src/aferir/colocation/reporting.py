@@ -31,6 +31,6 @@ class Reporter:
             if self._file is not None:
                 written = metrics.text(self._service, tick, totals, restores.read())
                 metrics.replace(self._file, written)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a ValueError: no name of a file, or no Unicode
             return f"what is told to operators cannot be written: {error}"
         return ""

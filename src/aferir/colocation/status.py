@@ -1,6 +1,7 @@
 """What a running co-location does, in a sentence and as a document.
 
-The controller keeps the document of its last second beside its record of what to restore.
+The controller keeps the document of its last second beside its record of what to restore, in
+MessagePack: JSON has no infinity, which is the upper end of an interval from few answers.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def write(entry: Entry, service: str, tick: Tick, totals: Totals) -> None:
     )
     target = path(entry.id)
     temporary = target.with_suffix(".status-writing")
-    temporary.write_bytes(msgspec.json.encode(status))
+    temporary.write_bytes(msgspec.msgpack.encode(status))
     temporary.replace(target)
 
 
@@ -67,7 +68,7 @@ def running(now_s: float | None = None) -> Iterator[Status]:
         if entry.kind != remembered.KIND or not journal.owner_lives(entry):
             continue
         try:
-            found = msgspec.json.decode(path(entry.id).read_bytes(), type=Status)
+            found = msgspec.msgpack.decode(path(entry.id).read_bytes(), type=Status)
         except (OSError, msgspec.DecodeError):  # it has not decided yet
             continue
         yield msgspec.structs.replace(found, sentence=sentence(found, clock_s))

@@ -17,6 +17,7 @@ from aferir.colocation.attributes import read_quickly
 from aferir.colocation.levers import disk, memory
 from aferir.colocation.service import ServiceSpec
 from aferir.colocation.settings import LEVERS, Lever, Waits
+from aferir.colocation.usage import parse_pressure
 from aferir.linux.cgroup import Layout
 
 _EVERY_S = 0.45
@@ -61,7 +62,7 @@ def count(time_s: float, service: Path | None, batch: dict[str, Path]) -> Counte
     waited = None
     if service is not None and (service / "cpu.pressure").exists():
         some = [
-            parse_some(read_quickly(str(service / f"{name}.pressure")))
+            parse_pressure(read_quickly(str(service / f"{name}.pressure")))
             for name in ("cpu", "memory", "io")
         ]
         waited = (some[0], some[1], some[2])
@@ -93,14 +94,6 @@ def between(before: Counted, after: Counted) -> Used:
     )
 
 
-def parse_some(text: str) -> float:
-    """Seconds for which some task waited, from the line `some avg10=... total=MICROSECONDS`."""
-    for line in text.splitlines():
-        if line.startswith("some "):
-            return int(line.rpartition("total=")[2]) / 1e6
-    return 0.0
-
-
 def parse_disk_bytes(text: str) -> int:
     """Bytes read and written on all devices, from io.stat or blkio.throttle.io_service_bytes."""
     total = 0
@@ -121,7 +114,10 @@ def _disk_bytes(batch: dict[str, Path]) -> int:
         file = batch["unified"] / "io.stat"
     else:
         return 0
-    return parse_disk_bytes(read_quickly(str(file)))
+    try:
+        return parse_disk_bytes(file.read_text(encoding="ascii"))
+    except OSError:
+        return 0
 
 
 def _number(path: Path) -> int:

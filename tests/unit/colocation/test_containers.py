@@ -67,3 +67,7 @@ def test_services_may_be_containers_and_pods() -> None:
     assert parse_spec(f"pod:{_UID}").may_restart
     with pytest.raises(UsageError, match="not a service"):
         parse_spec("container:")
+
+
+def test_a_name_is_no_option_of_an_engine() -> None:
+    assert containers.identifiers("--help") == frozenset()

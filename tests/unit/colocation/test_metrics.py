@@ -10,11 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aferir.colocation import metrics, restores, status
+from aferir.colocation import metrics, remembered, restores, status
 from aferir.colocation.job import Tick
 from aferir.colocation.metrics import METRICS, Totals
+from aferir.colocation.reporting import Reporter
 from aferir.colocation.restores import Restores
 from aferir.colocation.settings import Batch, Explanation, Schedule, Settings
+from aferir.linux import journal
 from tests.checkout import ROOT
 from tests.unit.colocation.states import latency, state
 
@@ -105,6 +107,30 @@ def test_restores_are_counted_over_all_runs(
     restores.count(complete=False)
     restores.count(complete=True)
     assert restores.read() == Restores(complete=2, failed=1)
+
+
+def test_the_status_of_few_answers_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
+    entry = journal.write(remembered.KIND, {})
+    status.path(entry.id).parent.mkdir(parents=True)
+    endless = msgspec.structs.replace(latency(0.1, n=3), high_s=math.inf)
+    seen = state(latency=endless, levers=frozenset({"disk"}))
+    assert Reporter(entry, "unit:web", None).report(Tick(seen, _NOW), Totals()) == ""
+    (found,) = status.running(100.0)
+    assert (found.state, found.now) == (seen, _NOW)
+
+
+def test_a_file_that_cannot_be_written_is_a_problem_and_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
+    entry = journal.write(remembered.KIND, {})
+    status.path(entry.id).parent.mkdir(parents=True)
+    for file in (Path("/"), tmp_path / "none" / "a.prom"):
+        told = Reporter(entry, "unit:web", file).report(Tick(state(), _NOW), Totals())
+        assert "cannot be written" in told
 
 
 def told(now: Settings) -> str:

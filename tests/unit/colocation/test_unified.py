@@ -62,6 +62,24 @@ def test_what_somebody_uses_by_now_is_not_switched_off(
     assert (parent / "cgroup.subtree_control").read_text() == "cpu\n"
 
 
+def test_a_file_that_cannot_be_read_does_not_hide_that_others_are_used(tmp_path: Path) -> None:
+    parent = _unified(tmp_path, "cpu")
+    other = _unified(tmp_path / "other")
+    (other / "cpu.weight").unlink()
+    (other / "cpu.weight").mkdir()
+    (other / "cpu.max").write_text("1000 100000\n")
+    place.take_back(parent, ("cpu",))
+    assert (parent / "cgroup.subtree_control").read_text() == "cpu\n"
+
+
+def test_a_reload_is_seen_of_the_usual_weight_too(tmp_path: Path) -> None:
+    """Beside a service of a twentieth of the usual weight, the batch's usual weight is 5."""
+    group = batch.Group("aferir-1", {"unified": _unified(tmp_path)}, share=0.05)
+    assert not batch.is_as_set(Batch(), group, (0, 1))
+    (tmp_path / "cpu.weight").write_text("5\n")
+    assert batch.is_as_set(Batch(), group, (0, 1))
+
+
 def test_another_run_of_ours_keeps_its_controllers(tmp_path: Path) -> None:
     parent = _unified(tmp_path, "cpu")
     _unified(tmp_path / "aferir-2")

@@ -6,6 +6,7 @@ requests only. Sources: cgroup-v2.rst, "IO"; cgroup-v1/blkio-controller.rst of t
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,10 +20,12 @@ _V1 = ("blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device")
 
 def disks(block: Path = _BLOCK) -> tuple[str, ...]:
     """Numbers (`major:minor`) of the machine's disks."""
-    found = sorted(
-        path for path in block.glob("*/dev") if not path.parent.name.startswith(_NO_DISKS)
-    )
-    return tuple(path.read_text(encoding="ascii").strip() for path in found)
+    found: list[str] = []
+    for path in sorted(block.glob("*/dev")):
+        if not path.parent.name.startswith(_NO_DISKS):
+            with contextlib.suppress(OSError):  # it was removed meanwhile
+                found.append(path.read_text(encoding="ascii").strip())
+    return tuple(found)
 
 
 def can(folders: Mapping[str, Path]) -> bool:

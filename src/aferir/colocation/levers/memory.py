@@ -28,14 +28,17 @@ def writes(now: Batch, want: Batch) -> list[tuple[str, str, str]]:
     return [("unified", _HIGH, most)]
 
 
-def protection(group: Path, root: Path, low_bytes: int | None) -> dict[Path, str]:
-    """Files that protect the service's memory, from the top down; {} without a protection.
+def protection(group: Path, root: Path) -> list[Path]:
+    """Files that protect the service's memory, from the top down.
 
     `group`: the service's group below `root` of version 2. Each group above it needs the same, and
     a group without the controller is left out.
     """
-    if low_bytes is None:
-        return {}
     above = [folder for folder in (group, *group.parents) if root in folder.parents]
     files = [folder / _LOW for folder in reversed(above)]
-    return {file: str(low_bytes) for file in files if file.exists()}
+    return [file for file in files if file.exists()]
+
+
+def is_below(held: str, low_bytes: int) -> bool:
+    """Whether a file that holds this protects less (`held`: bytes, or `max`)."""
+    return held.isdecimal() and int(held) < low_bytes

@@ -65,17 +65,30 @@ def waited_for(state: State) -> Resource | None:
     return most if shares[most] >= WAITS else None
 
 
+def ratio_of(state: State) -> float | None:
+    """Return the quantile divided by the SLA's bound.
+
+    0 if nothing is asked of the service; None if it does not answer because it waits.
+    """
+    if state.latency is not None:
+        return state.latency.quantile_s / state.sla.bound_s
+    return 0.0 if waited_for(state) is None else None
+
+
 def moved(limit: Limit, state: State, used: int, *, cut: bool) -> Limit:
-    """Return the limit after one decision, which cuts it or may raise it."""
-    if state.latency is None or state.time_s < limit.moved_s + SETTLES_S:
+    """Return the limit after one decision, which cuts it or may raise it.
+
+    A batch without a limit that uses no more than the least one is not what the service waits for.
+    """
+    ratio, blameless = ratio_of(state), limit.most is None and used <= LEAST_BYTES
+    if ratio is None or blameless or state.time_s < limit.moved_s + SETTLES_S:
         return limit
-    ratio = state.latency.quantile_s / state.sla.bound_s
     if cut and ratio > NEAR:
         base = used if limit.most is None else min(limit.most, used)
         most = max(LEAST_BYTES, int(CUT * base))
         if limit.most is not None and most >= limit.most:
             return limit
-        first = limit.first if limit.most is not None else max(used, LEAST_BYTES)
+        first = limit.first if limit.most is not None else used
         return Limit(most=most, first=first, moved_s=state.time_s)
     if limit.most is None or cut or ratio >= FAR:
         return limit

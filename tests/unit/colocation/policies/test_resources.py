@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aferir.colocation.policies import fixed, resources
 from aferir.colocation.policies.resources import LEAST_BYTES, SETTLES_S, Memory
-from aferir.colocation.settings import Policy, Settings, State, Waits
+from aferir.colocation.settings import Latency, Policy, Settings, State, Waits
 from tests.unit.colocation.states import latency, state
 
 SHARES = st.floats(0, 1)
@@ -90,12 +90,31 @@ def test_where_there_is_no_lever_the_processors_are_all() -> None:
     assert asked == [found.time_s]
 
 
-def test_a_limit_comes_back_by_steps_and_ends() -> None:
+def test_a_batch_that_hardly_uses_a_resource_is_not_limited() -> None:
+    asked, inner = counting()
+    policy = resources.widened(inner)
+    found = seen(waits=Waits(memory=0.9), batch_memory_bytes=0)
+    settings, _ = policy.decide(found, policy.begin)
+    assert settings.batch.memory_high_bytes is None
+    assert asked == [found.time_s]
+
+
+def test_a_limit_stays_while_nothing_is_answered_and_the_service_waits() -> None:
+    policy = resources.widened(fixed.cpu_idle())
+    first, memory = policy.decide(seen(waits=Waits(disk=0.5)), policy.begin)
+    for second in range(1, 10):
+        found = seen(100 + second, waits=Waits(cpu=0.5), latency=None)
+        settings, memory = policy.decide(found, memory)
+        assert settings.batch.disk_bps == first.batch.disk_bps
+
+
+@pytest.mark.parametrize("latency", [CALM, None])
+def test_a_limit_comes_back_by_steps_and_ends(latency: Latency | None) -> None:
     policy = resources.widened(fixed.cpu_idle())
     settings, memory = policy.decide(seen(waits=Waits(disk=0.5)), policy.begin)
     limits = [settings.batch.disk_bps]
     for second in range(1, 40):
-        found = seen(100 + second, waits=Waits(), latency=CALM)
+        found = seen(100 + second, waits=Waits(), latency=latency)
         settings, memory = policy.decide(found, memory)
         limits.append(settings.batch.disk_bps)
     kept = [limit for limit in limits if limit is not None]
