@@ -122,7 +122,7 @@ def _draw(told: History, path: Path) -> None:
 
 def _print(told: History, series: Series) -> None:
     from aferir.report.formatting import change, instant, quantity
-    from aferir.report.history import figure_name
+    from aferir.report.history import figure_name, no_change
 
     first, last = series.runs[0].conditions, series.runs[-1].conditions
     host = f" on {series.host}" if series.host else ""
@@ -142,12 +142,4 @@ def _print(told: History, series: Series) -> None:
         runs = "1 run" if bucket.runs == 1 else f"{bucket.runs} runs"
         print(f"  {told.by} {bucket.name}: {median} (quartiles {low} and {high}, {runs})")
     if told.by == "run" and not series.changes:
-        print(f"  {_nothing(count)}")
-
-
-def _nothing(count: int) -> str:
-    from aferir.statistics.changes import LEAST
-
-    if count < 2 * LEAST:
-        return f"too few runs for a change point: it takes {LEAST} on either side"
-    return "no change point"
+        print(f"  {no_change(count)}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from aferir.report.formatting import change, instant, metric_name, p_value, quantity
 from aferir.statistics.arrays import quantile
-from aferir.statistics.changes import LEVEL, Change, change_points
+from aferir.statistics.changes import FEW, LEAST, LEVEL, Change, change_points
 from aferir.store.history import Conditions, RunFigure, Unread
 
 By = Literal["run", "commit", "kernel", "host"]
@@ -220,6 +220,15 @@ def _bucket(name: str, values: Sequence[float]) -> Bucket:
         quantile_25=quantile(values, 0.25),
         quantile_75=quantile(values, 0.75),
     )
+
+
+def no_change(runs: int) -> str:
+    """Sentence about a series without a change point, and whether so few runs could have one."""
+    if runs < 2 * LEAST:
+        return f"Too few runs for a change point: it takes {LEAST} on either side."
+    if runs < FEW:
+        return "No change point; in so few runs even a clear one is often missed."
+    return "No change point."
 
 
 def figure_name(told: History) -> str:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from aferir.report import formatting
 from aferir.report.charts.history import history_charts
-from aferir.report.history import History, figure_name, shortened
+from aferir.report.history import History, figure_name, no_change, shortened
 from aferir.report.model import CellComparison, RunComparison
 from aferir.report.write.picture import style
 from aferir.serve.content import Listed, Shown
@@ -116,6 +116,7 @@ def _environment() -> Environment:
         "commit": lambda name: shortened("commit", name),
         "few": _few,
         "instant": formatting.instant,
+        "no_change": no_change,
         "outcome": _outcome,
         "zip": lambda one, other: zip(one, other, strict=True),
     }

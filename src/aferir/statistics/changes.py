@@ -18,6 +18,10 @@ from aferir.statistics.arrays import Array
 
 LEAST = 5
 """Smallest number of runs on either side of a change: with fewer, one odd run would be a change."""
+FEW = 20
+"""Number of runs below which a clear change is often missed: a step of 500 times the noise in the
+middle is found in 45 % of series of 14 runs, in 61 % of 16 and in 85 % of 20 (n = 300 each).
+"""
 LEVEL = 0.001
 """Largest p value of a change point. Where each new run is followed by a look at the series, about
 this share of the looks alarms falsely, and more if neighbours resemble each other strongly:

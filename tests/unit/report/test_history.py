@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from aferir.report.charts.history import history_charts
-from aferir.report.history import By, history, shortened
+from aferir.report.history import By, history, no_change, shortened
 from aferir.store.history import RunFigure, figures
 from tests.unit.store.many_runs import COMMITS, make
 
@@ -70,3 +70,11 @@ def replaced(one: RunFigure, **conditions: str) -> RunFigure:
 )
 def test_commits_are_shortened(commit: str, shown: str) -> None:
     assert shortened("commit", commit) == shown
+
+
+def test_a_series_without_a_change_says_whether_it_could_have_one() -> None:
+    assert [no_change(n).partition(";")[0] for n in (9, 10, 20)] == [
+        "Too few runs for a change point: it takes 5 on either side.",
+        "No change point",
+        "No change point.",
+    ]
