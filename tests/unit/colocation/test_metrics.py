@@ -17,6 +17,7 @@ from aferir.colocation.reporting import Reporter
 from aferir.colocation.restores import Restores
 from aferir.colocation.settings import Batch, Explanation, Schedule, Settings
 from aferir.linux import journal
+from aferir.linux.journal import Entry
 from tests.checkout import ROOT
 from tests.unit.colocation.states import latency, state
 
@@ -109,12 +110,16 @@ def test_restores_are_counted_over_all_runs(
     assert restores.read() == Restores(complete=2, failed=1)
 
 
-def test_the_status_of_few_answers_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Entry:
+    """The journal entry of a run, with a folder for its status."""
     monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
-    entry = journal.write(remembered.KIND, {})
-    status.path(entry.id).parent.mkdir(parents=True)
+    made = journal.write(remembered.KIND, {})
+    status.path(made.id).parent.mkdir(parents=True)
+    return made
+
+
+def test_the_status_of_few_answers_is_read_again(entry: Entry) -> None:
     endless = msgspec.structs.replace(latency(0.1, n=3), high_s=math.inf)
     seen = state(latency=endless, levers=frozenset({"disk"}))
     assert Reporter(entry, "unit:web", None).report(Tick(seen, _NOW), Totals()) == ""
@@ -123,11 +128,8 @@ def test_the_status_of_few_answers_is_read_again(
 
 
 def test_a_file_that_cannot_be_written_is_a_problem_and_no_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    entry: Entry, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("AFERIR_STATE", str(tmp_path))
-    entry = journal.write(remembered.KIND, {})
-    status.path(entry.id).parent.mkdir(parents=True)
     for file in (Path("/"), tmp_path / "none" / "a.prom"):
         told = Reporter(entry, "unit:web", file).report(Tick(state(), _NOW), Totals())
         assert "cannot be written" in told
