@@ -12,13 +12,13 @@ from aferir.model.host import AllocationSpec
 
 
 class Allocation(Protocol):
-    """Machines that were lent."""
+    """Machines that a batch system has allocated for one run."""
 
     reach: tuple[tuple[str, ...], ...]
-    """For each machine the command that runs a shell there: see `HostSpec.reach`."""
+    """Commands that run a shell on each machine: see `HostSpec.reach`."""
 
     def release(self) -> None:
-        """Give the machines back; may be called twice."""
+        """Release the machines; may be called twice."""
         ...
 
 

@@ -21,7 +21,7 @@ _LABEL = "aferir-allocation"
 
 
 class Pods:
-    """Pods that are ours until `release`."""
+    """Allocated pods of Kubernetes, which exist until `release`."""
 
     def __init__(self, entry: journal.Entry, keys: KubernetesKeys, nodes: int) -> None:
         self._entry = entry

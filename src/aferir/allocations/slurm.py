@@ -26,7 +26,7 @@ _ASKED_S = 60.0
 
 
 class SlurmAllocation:
-    """A job whose nodes are ours until `release`."""
+    """A Slurm job that holds its nodes until `release`."""
 
     def __init__(self, child: subprocess.Popen[str], entry: journal.Entry, keys: SlurmKeys) -> None:
         self._child = child
@@ -85,7 +85,7 @@ def give_back(entry: journal.Entry) -> None:
 
 
 def _told(child: subprocess.Popen[str]) -> tuple[str, Sequence[str]]:
-    """Number and nodes of the job. Errors: MissingError with what salloc says."""
+    """Read the job's ID and nodes from its output. Errors: MissingError with salloc's message."""
     assert child.stdout is not None
     for line in child.stdout:
         words = line.split()
@@ -108,7 +108,7 @@ def _end(child: subprocess.Popen[str]) -> None:
 
 
 def _as_words(by: Sequence[str], line: Sequence[str]) -> tuple[str, ...]:
-    """The command as it is; ssh gives its words to a shell, which reads them again."""
+    """Return the command, quoted if `by` is ssh, which passes its words to a shell."""
     through_a_shell = bool(by) and by[0].rpartition("/")[2] == "ssh"
     return (shlex.join(line),) if through_a_shell else tuple(line)
 

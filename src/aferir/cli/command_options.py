@@ -40,7 +40,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 
 def add_rounds(parser: argparse.ArgumentParser, *, rounds: str, budget: str, warmup: int) -> None:
-    """Declare how many rounds there are, and what becomes of them, with these defaults."""
+    """Declare the options for rounds, time limits and results, with these defaults."""
     add = parser.add_argument
     add("-n", dest="rounds", default=rounds, metavar="MIN..MAX", help=f"rounds (default: {rounds})")
     add(
@@ -67,7 +67,7 @@ def add_rounds(parser: argparse.ArgumentParser, *, rounds: str, budget: str, war
 
 
 class Budget:
-    """Time in s for all rounds together: tells when it has no room for another one."""
+    """Time limit in s for all rounds together, and whether another round fits into it."""
 
     def __init__(self, budget_s: float) -> None:
         self._budget_s = budget_s
@@ -75,9 +75,9 @@ class Budget:
         self._rounds = 0
 
     def spent(self) -> bool:
-        """True if another round as long as the mean so far would exceed it.
+        """True if another round as long as the mean so far would exceed the time limit.
 
-        Called once at the beginning of each round.
+        It must be called once at the beginning of each round, which it counts.
         """
         now_s = time.monotonic()
         if self._began_s is None:

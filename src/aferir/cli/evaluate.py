@@ -1,9 +1,9 @@
-"""Say what environments are worth for you, from runs that are there.
+"""Rank environments by your weights of performance, energy, price and more, from existing runs.
 
-A profile gives your weights of performance, energy, elasticity, time precision, isolation and
-price, and the folders of runs. The answer is a ranking, how often each environment would be first
-over the uncertainty of all figures, how far each weight would have to move until another one is,
-and what is missing. docs/guides/evaluate.md shows a profile.
+A profile is a file with your weights of performance, energy, elasticity, time precision, isolation
+and price, and with the folders of runs. The answer is a ranking, how often each environment would
+be first within the uncertainty of all figures, how far each weight would have to change until
+another one is, and which figures are missing. docs/guides/evaluate.md shows a profile.
 """
 
 from __future__ import annotations

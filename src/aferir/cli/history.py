@@ -1,9 +1,9 @@
-"""A figure over all runs of a folder: where it changed, and with which run, commit and kernel.
+"""Find where a figure changed over the runs of a folder, and with which run, commit and kernel.
 
 Change points are found by E-divisive with a permutation test (Matteson and James 2014) that allows
 for runs that resemble their neighbours. At the level of 0.1 %, at most one run in 1,000 is named
-by chance, unless neighbours resemble each other strongly. Runs of other work, environments,
-experiments and hosts are series of their own.
+by chance, unless neighbours resemble each other strongly. Runs that differ in work, environment,
+experiment or host are in separate series.
 """
 
 from __future__ import annotations

@@ -110,9 +110,9 @@ class Ec2:
         }
 
     def _tagged(self, token: str) -> dict[str, str]:
-        """ID to client token, for a client token that may contain `*`.
+        """Client token by ID of the instances whose token matches `token`, which may have `*`.
 
-        Instances without one are left out: a cloud that ignores the filter describes all.
+        Instances without a token are left out: a cloud that ignores the filter describes all.
         """
         parameters = {"Filter.1.Name": "client-token", "Filter.1.Value.1": token}
         with self._drivers.driver() as driver:
@@ -183,9 +183,9 @@ def _pages(driver: Any, parameters: Mapping[str, str]) -> Iterator[Node]:
 
 
 def _image(driver: Any, wanted: str) -> NodeImage:
-    """An image of this account by name or ID, or another one by ID.
+    """Find an image: of this account by name or ID, of other accounts by ID only.
 
-    Errors: UsageError if there is none; the library's `get_image` has an IndexError for it.
+    Errors: UsageError if there is none; the library's `get_image` raises IndexError instead.
     """
     by_id = wanted.startswith(("ami-", "emi-"))
     asked = {"ex_image_ids": [wanted]} if by_id else {"ex_owner": "self"}

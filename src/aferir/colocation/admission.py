@@ -177,9 +177,9 @@ def _read_detached() -> Bandwidth | None:
 
 
 def free_beside(ours: Mapping[int, Schedule], cores: int) -> float:
-    """CPUs that we can reserve altogether after a refusal while these schedules are admitted.
+    """CPUs that can be reserved in total, when the kernel has refused more than these schedules.
 
-    If debugfs is unreadable, nothing beyond them is taken for free.
+    If debugfs is unreadable, only what these schedules already reserve is counted.
     """
     account = read_bandwidth()
     free = account.free_cpus(cores) if account is not None else 0.0

@@ -210,7 +210,7 @@ class Machine:
         self._run_on(self.all_cpus)
 
     def close(self) -> None:
-        """Reap what kept the batch program's group, after everything is restored."""
+        """End the process that keeps the batch program's scope, after everything is restored."""
         if self._holder is not None:
             self._holder.kill()
             self._holder.wait()

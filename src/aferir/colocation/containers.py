@@ -82,4 +82,4 @@ def _of_pod(uid: str) -> Callable[[str], bool]:
 MATCHERS: Mapping[str, Callable[[str], Callable[[str], bool]]] = MappingProxyType(
     {"container": _of_container, "pod": _of_pod}
 )
-"""By what is named: returns, for a name, the test of a group's path below the root."""
+"""Functions that return, for a name, a test of control groups' paths; by what the name is of."""

@@ -190,7 +190,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     pressure: float = 0.0
     """Share of time in which some task of the machine waited for a CPU (PSI, cpu some), 0 to 1."""
     waits: Waits | None = None
-    """What the service waits for; None if it has no control group of its own in version 2."""
+    """Shares of time in which the service waited; None without a version 2 group of its own."""
     batch_memory_bytes: int = 0
     """Memory of the batch's control group; 0: unknown."""
     batch_disk_bps: float = 0.0

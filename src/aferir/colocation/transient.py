@@ -80,9 +80,9 @@ def start(group: str, root: Path, parent: Path) -> Scope:
 
 
 def forget(group: str) -> None:
-    """Tell systemd that the scope has ended, whose control group was removed; no error if not.
+    """Make systemd stop a scope whose control group has been removed; failures are ignored.
 
-    systemd learns of a scope's end from the group's last process, unless the group goes first.
+    systemd notices a scope's end by the group's last process, unless the group is removed first.
     """
     with contextlib.suppress(AferirError):
         command = ["systemctl", "stop", "--no-block", name_of(group)]

@@ -1,4 +1,4 @@
-"""What the service waits for: processor, memory or disk, by the pressure of its own control group.
+"""Measures how long the service waits for processors, memory and disks, by its group's pressure.
 
 Source: Documentation/accounting/psi.rst and cgroup-v2.rst of the kernel. A group of version 2 has
 its own pressure even where the controllers are those of version 1. The machine's pressure is not

@@ -68,7 +68,7 @@ def measure(
     interval_s: float,
     startup_s: float,
 ) -> Figures:
-    """Let viewers enter and watch to the end, served by NGINX on the first host itself."""
+    """Measure the load of the cores while NGINX on the first host serves viewers to their end."""
     began = time.perf_counter()
     host = cloud.hosts[0]
     address = address_of(host.number, 0)
@@ -124,7 +124,7 @@ def _figures(found: Loads, violated: int, viewers: int, entered_s: float, began:
 
 
 def _looker(pid: int) -> Callable[[], Look]:
-    """Return a function that takes a look; its times begin now."""
+    """Return a function that reads the counters of all cores; its times count from now."""
     began = time.perf_counter()
 
     def look() -> Look:

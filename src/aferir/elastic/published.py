@@ -71,7 +71,7 @@ class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def inside_alone(self) -> bool | None:
-        """The same for allocations that do not delay one another."""
+        """Whether the mean without such delays is in the published range; None if unpublished."""
         return self._within(self.alone)
 
     def _within(self, blocked: tuple[int, ...]) -> bool | None:

@@ -15,7 +15,7 @@ from aferir.elastic.front import Action, Allocate, Block, Books, Front, Redirect
 from aferir.elastic.metrics import Trace
 
 Draw = Callable[[], float]
-"""Draws the seconds until an allocation that is alone is ready; infinity if it never is."""
+"""Function that draws a latency in s: of an allocation with no others; infinity: it fails."""
 _NOTHING_SHARED = Contention()
 
 

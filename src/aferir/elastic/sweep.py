@@ -40,7 +40,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     trace_s: tuple[float, ...] | None = None
     """Arrival times in seconds, which replace those drawn from the load."""
     shared: Contention = Contention()
-    """What allocations delay one another by."""
+    """Resources that allocations under way share, and so delay one another."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -165,7 +165,7 @@ def _moves(
     used: Mapping[Criterion, float],
     names: Sequence[str],
 ) -> tuple[Move, ...]:
-    """Moves of every criterion that all ranked environments have, also of those of weight 0."""
+    """Crossings of each weight whose criterion all ranked environments have, also of weight 0."""
 
     def behind(name: str) -> float:
         return sum(

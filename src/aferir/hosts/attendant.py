@@ -19,7 +19,7 @@ class Attended(Protocol):
 
 
 class Attendant:
-    """Greets all connections it was given, in one thread that lives as long as any is there."""
+    """Keeps connections alive from one thread, which runs while there is any connection."""
 
     def __init__(self, period_s: float = ALIVE_S) -> None:
         self._period_s = period_s
@@ -29,7 +29,7 @@ class Attendant:
         self._thread: threading.Thread | None = None
 
     def add(self, line: Attended) -> None:
-        """Greet this connection from now on."""
+        """Send keep-alive messages on this connection from now on."""
         with self._changing:
             self._lines[id(line)] = line
             if self._thread is None:
@@ -38,7 +38,7 @@ class Attendant:
                 self._thread.start()
 
     def remove(self, line: Attended) -> None:
-        """Greet it no more; does nothing where it is not there."""
+        """Stop sending keep-alive messages on this connection; unknown ones are ignored."""
         with self._changing:
             self._lines.pop(id(line), None)
             if not self._lines and self._thread is not None:

@@ -34,6 +34,6 @@ exit "${code:-1}"
 
 
 def read(text: str) -> tuple[str, str]:
-    """Act and command of one request; two empty texts where nothing is asked for any more."""
+    """Parse one request into its action and its command; both are empty after the last one."""
     act, _, command = text.strip().partition(" ")
     return act, command

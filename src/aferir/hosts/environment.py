@@ -30,7 +30,7 @@ class Host:
     """A host that is connected at the first request, and again after its connection broke."""
 
     def __init__(self, spec: HostSpec, attendant: Attendant | None = None) -> None:
-        """The connection will be kept alive by `attendant`, or by one of its own."""
+        """Store how the host is reached. `attendant` keeps the connection alive; None: a new one."""
         self.spec = spec
         self._attendant = attendant
         self._line: Line | None = None

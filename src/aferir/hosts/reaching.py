@@ -40,7 +40,7 @@ class Reached(msgspec.Struct, frozen=True):
     hosts: dict[str, Host]
     asked: dict[str, Asked]
     allocations: tuple[Allocation, ...] = ()
-    """Allocations that were made for them, which `close` releases."""
+    """Allocations that provide some of these hosts; `close` releases them."""
 
     def limits(self, here: HostLimits) -> HostLimits:
         """Resources of this host, with those of the other hosts that answered."""

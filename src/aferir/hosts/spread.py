@@ -210,7 +210,7 @@ class SpreadInstance:
 
     @contextmanager
     def _served(self, timeout_s: float | None) -> Iterator[None]:
-        """Carry out what `enter` asks of the other hosts within the block."""
+        """Run the commands that the script `enter` requests on the other hosts, in this block."""
         serving = [
             threading.Thread(target=self._serve, args=(k, timeout_s), daemon=True)
             for k in range(1, len(self._each))
@@ -229,7 +229,7 @@ class SpreadInstance:
                     one.join(1.0)
 
     def _serve(self, place: int, timeout_s: float | None) -> None:
-        """Thread that serves one host until nothing is asked of it any more; then ends its rest."""
+        """Run requested commands on one host until there are no more; then end its programs."""
         with contextlib.suppress(AferirError):  # the program says what it lacks
             while self._serve_once(place, timeout_s):
                 pass

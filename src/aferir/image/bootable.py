@@ -132,7 +132,7 @@ def _boot_partition(made: Path, kernel: Path, archive: Path, loader: Path) -> No
 
 
 def _put_bios_loader(disk: Path, core: Path) -> None:
-    """Put boot.img and core.img in place and tell each where the next sectors are."""
+    """Write GRUB's boot.img and core.img to the disk, each with the sector of its next part."""
     first = bytearray((_GRUB / _BIOS / "boot.img").read_bytes())
     struct.pack_into("<Q", first, _KERNEL_SECTOR, _CORE_AT)
     rest = bytearray(core.read_bytes())

@@ -73,7 +73,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 _ACCOUNTS = ("cpuacct", "blkio")
 _ACCOUNTS_V2 = ("io", "memory")
-"""Both are needed to attribute writeback to who wrote (cgroup-v2.rst, "Writeback")."""
+"""Controllers of version 2 that attribute writeback to its writer (cgroup-v2.rst, Writeback)."""
 _PRIVILEGED = "start aferir on the host itself, or in a container with control groups of its own"
 
 

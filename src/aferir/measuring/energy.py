@@ -15,7 +15,7 @@ _PER_SECOND = "/s"
 
 
 class Taken(Protocol):
-    """What a meter found about the work alone."""
+    """Power and energy that a meter measured during the work only."""
 
     @property
     def mean_w(self) -> float | None:

@@ -1,4 +1,4 @@
-"""Reads what the pages show of a run, without its samples: a page has to open at once."""
+"""Reads what the pages show of a run, without its samples, so that a page opens quickly."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def comparison(compared: RunComparison, *, root: str = "") -> str:
 
 
 def problem(title: str, message: str, remedy: str = "", *, root: str = "") -> str:
-    """A page that says why there is no other one."""
+    """Render an error page with the message and its remedy."""
     return _render("problem.html.j2", title, root=root, message=message, remedy=remedy)
 
 

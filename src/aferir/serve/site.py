@@ -45,14 +45,14 @@ class Answer(msgspec.Struct, frozen=True):
     content: bytes
     media_type: str
     found: bool = True
-    """False where there is nothing at the address, which the content then says."""
+    """Whether the address exists; if not, `content` is a page that says so."""
 
 
 class Site:
     """Pages of one folder of runs; safe to use from several threads."""
 
     def __init__(self, folder: Path, *, served: bool) -> None:
-        """`served` pages may be asked with queries; static files may not."""
+        """Prepare the pages; only `served` ones, not static files, can use queries in addresses."""
         self._folder = folder
         self._served = served
         self._following, self._reporting = threading.Lock(), threading.Lock()

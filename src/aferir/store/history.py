@@ -103,7 +103,7 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class _Read(msgspec.Struct, frozen=True):
-    """Everything of a run but its records."""
+    """A run without its records: conditions, plan, and the file that the records are in."""
 
     conditions: Conditions
     plan: Plan

@@ -1,8 +1,8 @@
-"""Memory and disks: the lever of the resource that the service waits for is moved first.
+"""Limits the batch's memory or disks first where the service waits for them.
 
 A policy of processors is wrapped. While the service is near its SLA and waits for memory or disks
 more than for processors (its own group's pressure), the batch's limit of that resource is cut, and
-the processors are left as they are until the cut has had time to work. So one resource is moved at
+the processors are left as they are until the cut has had time to work. So one limit changes at
 a time (PARTIES: Chen, Delimitrou and Martínez, ASPLOS 2019), and the one that the service lacks is
 found by a measurement and not by trial (Heracles: Lo et al., ISCA 2015). A cut is multiplicative,
 the way back additive, so that a limit that was harmful is not come back to at once (Chiu and Jain
@@ -24,9 +24,9 @@ NEAR, FAR = 0.8, 0.5
 WAITS = 0.05
 """Share of the time for which some task of the service must wait before a resource is lacking."""
 CUT, STEP = 0.5, 0.1
-"""Factor of a cut; part of the first limit that is given back at each raise."""
+"""Factor by which a cut multiplies a limit; share of the first use that each raise adds."""
 SETTLES_S = 1.0
-"""Time between two moves of one limit: two of the sensor's intervals."""
+"""Seconds between two changes of one limit: two of the sensor's intervals."""
 LEAST_BYTES = 2**20
 """Smallest limit of memory in bytes, and of disks in B/s."""
 
@@ -37,7 +37,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     most: int | None = None
     """Present limit; None: no limit."""
     first: int = 0
-    """Use of the batch when it was limited first, by which it grows back."""
+    """The batch's use before the first cut, in bytes or B/s; each raise adds a share of it."""
     moved_s: float = float("-inf")
 
 
@@ -126,7 +126,7 @@ def widened(policy: Policy[Any]) -> Policy[Memory]:
 
 
 def _settles(limit: Limit, state: State, lacks: bool) -> bool:
-    """Whether a cut of what the service lacks has still to work; at the least limit none has."""
+    """Whether the last cut of a resource that the service lacks may still show an effect."""
     return lacks and limit.most is not None and state.time_s < limit.moved_s + SETTLES_S
 
 

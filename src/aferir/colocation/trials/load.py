@@ -87,9 +87,9 @@ class Users(msgspec.Struct, frozen=True):
 
 
 def users() -> Users:
-    """The second host of an environment on several, else this one.
+    """Place that requests come from: the second host if the environment has several, else this.
 
-    Errors: MissingError where the first one has no address that others reach.
+    Errors: MissingError where the first host has no address that others reach.
     """
     hosts = os.environ.get(HOSTS, "").split()
     if len(hosts) < 2:

@@ -35,7 +35,7 @@ from aferir.model.plan import EnvironmentSpec
 
 _PROGRAMS = ("lxc-start", "lxc-attach", "lxc-stop")
 _CONTROLLERS = ("cpu", "memory", *(("cpuset",) if (os.cpu_count() or 1) > 1 else ()))
-"""Controllers that the limits take; a single processor need not be shared out by `cpuset`."""
+"""Controllers that the limits need; `cpuset` only where there is more than one processor."""
 _SECCOMP = Path("/usr/share/lxc/config/common.seccomp")
 _START_LIMIT_S = 20.0
 

@@ -67,7 +67,7 @@ class GuestSpec(LimitedSpec, frozen=True, kw_only=True):
     ] = ""
 
     def conflicts(self) -> tuple[Wrong, ...]:
-        """Report devices that the board does not have, and a size that no image of others takes."""
+        """Report devices that the board lacks, and a disk size for an image, which has its own."""
         if self.image and self.disk_size_bytes:
             said = "is for the userland of ours; the image has its own"
             return (*super().conflicts(), Wrong("disk_size", said, "qemu-img resize IMAGE SIZE"))

@@ -61,10 +61,10 @@ exit $code
 
 
 def two_hosts(server: str, client: str, files: tuple[Path, ...] = ()) -> Command:
-    """The same with the server on the second host of an environment on several.
+    """Return a command that runs the server on the second host and the client on the first.
 
-    Both are commands of a shell in which `@` stands for the server's address. Programs of ours are
-    `files`, and are in `$AFERIR_PROGRAMS` on both hosts.
+    `server` and `client` are shell commands in which `@` stands for the server's address. `files`
+    are aferir's own programs, which are in `$AFERIR_PROGRAMS` on both hosts.
     """
     line = ("-c", _TWO_HOSTS, "two-hosts", server, client)
     return Command(Path("/bin/sh"), line, files=files)

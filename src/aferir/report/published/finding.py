@@ -45,7 +45,7 @@ def place(
 
 
 def either(*finders: Finder) -> Finder:
-    """Finder of all that these find."""
+    """Return a finder with the results of all these finders."""
     return lambda seen: [one for find in finders for one in find(seen)]
 
 
@@ -89,7 +89,7 @@ def rate_ratio(cell: CellResult, baseline: CellResult, metric: str = "") -> Esti
 
 
 def ours(seen: Seen, cell: CellResult, figure: Estimate, **more: Parameter) -> Ours:
-    """Figure of a cell with its conditions, and `more` of them."""
+    """Figure of a cell with its conditions: kind, parameters, factors, and those in `more`."""
     conditions: dict[str, Parameter] = {"kind": cell.kind, **cell.specification}
     conditions |= {**cell.parameters, **cell.factors}
     processes = conditions.get("processes", 1)

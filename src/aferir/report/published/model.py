@@ -88,13 +88,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Published smallest and largest run."""
     source: str
     answer: str
-    """What of aferir answers the row, or why nothing does."""
+    """Experiment or program of aferir that measures the row's figure, or why there is none."""
     find: Finder | None = None
-    """None: nothing does."""
+    """Function that finds the row's figure in a run; None: aferir does not measure it."""
     pick: tuple[Condition, ...] = ()
-    """Conditions that tell the row from others of its table."""
+    """Conditions that distinguish the row from the others of its table."""
     alike: tuple[Condition, ...] = ()
-    """Conditions without which the figures do not compare."""
+    """Conditions that a run must share with the publication for figures to be comparable."""
 
     def estimate(self) -> Estimate | None:
         """The figure with the error of its mean; exact where no spread was published."""
@@ -113,7 +113,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the file without `.csv`."""
     title: str
     differs: str
-    """What no condition tells: processors, hosts and programs of the publication."""
+    """Differences that no condition covers: processors, hosts and programs of the publication."""
     rows: Callable[[Sequence[Fields]], Sequence[Row]]
     """Function that declares the rows, at least one for each row of the file."""
 

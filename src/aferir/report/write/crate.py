@@ -101,7 +101,7 @@ def _file(name: str, size: int) -> Entity:
 
 
 def _making(run: Run, sizes: dict[str, int]) -> list[Entity]:
-    """The act that made the files, its software, and the machine that it ran on."""
+    """Entities for the run: its CreateAction, the software, and the machine that it ran on."""
     told = conditions_of(run)
     action = {
         "@id": "#run",

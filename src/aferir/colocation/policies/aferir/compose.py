@@ -1,4 +1,4 @@
-"""Settings from mode, share and weight: the one place that says what each of them sets."""
+"""Composes the settings from mode, share and weight; no other module makes settings."""
 
 from __future__ import annotations
 

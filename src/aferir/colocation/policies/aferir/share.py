@@ -31,14 +31,14 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
     share: float = 1.0
     ceiling: float = 1.0
-    """Limit of growth after latency that stayed near the SLA."""
+    """Largest share to which the batch may grow; it falls while latency stays near the SLA."""
     cut_s: float = -math.inf
     changed_s: float = -math.inf
     why: str = ""
     trial: Trial | None = None
     innocent_until_s: float = -math.inf
     innocent_cpus: float = 0.0
-    """CPUs of the service when cutting had proved useless."""
+    """CPUs that the service used when a trial showed that cutting the batch does not help."""
 
 
 def settling_s(state: State, signals: Signals, chosen: Parameters) -> float:
@@ -54,7 +54,7 @@ def settling_s(state: State, signals: Signals, chosen: Parameters) -> float:
 def control(
     state: State, signals: Signals, chosen: Parameters, before: Share, *, quiet_s: float
 ) -> Share:
-    """Return the next share. `quiet_s`: seconds since anything was taken from the batch."""
+    """Return the next share. `quiet_s`: seconds since any change took CPU time from the batch."""
     now_s = signals.time_s
     settled = quiet_s >= settling_s(state, signals, chosen)
     tried = _tried(state, signals, chosen, before) if settled else before
@@ -75,7 +75,7 @@ def control(
 
 
 def _noted(cut: Share, before: Share, signals: Signals, use: float) -> Share:
-    """Return the cut with its time and the beginning of its trial, if it takes anything."""
+    """Return the reduced share with its time and a trial; the old one if it is not smaller."""
     if cut.share >= before.share:
         return before
     now_s = signals.time_s

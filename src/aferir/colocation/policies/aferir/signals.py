@@ -17,7 +17,7 @@ Verdict = Literal["danger", "hold", "calm"]
 
 
 class Signals(msgspec.Struct, frozen=True, kw_only=True):
-    """Observations of one decision, with their history in them."""
+    """Observations at one decision, smoothed over the earlier ones."""
 
     time_s: float
     began_s: float
@@ -28,7 +28,7 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
     quantile: float = math.inf
     """Latency quantile divided by the SLA's bound; infinite if unknown."""
     ratio: float = 0.0
-    """The same, smoothed; it begins at 0."""
+    """Latency quantile divided by the SLA's bound, smoothed; it begins at 0."""
     late: bool = False
     """The SLA is certainly violated, or the smoothed quantile is above `caution`."""
     load: float = 0.0
@@ -44,9 +44,9 @@ class Signals(msgspec.Struct, frozen=True, kw_only=True):
     lately: Hold = Hold()
     """The service is, or was recently, late."""
     company: Hold = Hold()
-    """Others use more than is the system's own."""
+    """Other processes use more CPU time than the system's own housekeeping."""
     beset: Hold = Hold()
-    """Others compete for the CPUs."""
+    """Other processes compete for the CPUs."""
 
 
 def time_constants(chosen: Parameters) -> dict[str, float]:

@@ -13,7 +13,7 @@ class Span(msgspec.Struct, frozen=True):
     since_s: float = math.inf
 
     def observe(self, now_s: float, *, holds: bool) -> Span:
-        """Return the span after the condition was observed now."""
+        """Return the span updated with the condition as it is at `now_s`."""
         return Span(min(self.since_s, now_s)) if holds else Span()
 
 
@@ -24,7 +24,7 @@ class Hold(msgspec.Struct, frozen=True):
     active: bool = False
 
     def observe(self, now_s: float, hold_s: float, *, cause: bool) -> Hold:
-        """Return the hold after the cause was looked for now."""
+        """Return the hold updated with whether its cause is present at `now_s`."""
         until_s = now_s + hold_s if cause else self.until_s
         return Hold(until_s, now_s < until_s)
 

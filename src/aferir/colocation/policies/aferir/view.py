@@ -58,7 +58,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     chosen: Parameters
     before: Modes
     limited: bool
-    """The batch is limited to less than the machine, or stands behind everybody by wish."""
+    """The batch's share is below 1, or the parameter `batch_share` is 0: its group is idle."""
     lightest: bool
     """The batch has the lowest weight, and the latency window holds only answers since then."""
 
@@ -71,7 +71,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fills(self) -> float:
-        """Used part of the pool, or of the CPUs that the service could use if it is heavy."""
+        """Occupied share of the pool; if `heavy`, used share of the CPUs that it could use."""
         load, idle = self.signals.load, self.signals.idle
         return load / (load + idle) if self.heavy else self.state.occupied
 

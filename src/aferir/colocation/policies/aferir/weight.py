@@ -14,13 +14,13 @@ import msgspec
 from aferir.colocation.policies.aferir.view import Mode, View
 
 _DOWN = 2
-"""Steps of one cut: a factor of 10."""
+"""Number of steps by which a cut lowers the weight: together a factor of 10."""
 _HIGHEST = 2 * _DOWN
-"""Step of the default weight of a control group, 100."""
+"""Number of the highest step, at which the weight is 100, a control group's default."""
 
 
 class Weight(msgspec.Struct, frozen=True, kw_only=True):
-    """The weight as a number of steps, and the limit that an earlier harm left."""
+    """The batch's weight as a number of steps, and its limit after an earlier cut."""
 
     step: int = 0
     changed_s: float = -math.inf
@@ -35,7 +35,7 @@ class Weight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def control(view: View, mode: Mode, before: Weight, settling_s: float) -> Weight:
-    """Return the next weight; it starts from the lowest unless the batch was only set apart."""
+    """Return the next weight; it starts from the lowest except after the mode `apart`."""
     signals, chosen, now_s = view.signals, view.chosen, view.signals.time_s
     if mode is not Mode.WEIGHTED:
         step = before.step if mode is Mode.APART else 0

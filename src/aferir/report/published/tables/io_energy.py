@@ -55,7 +55,7 @@ def _costs(seen: Seen, *programs: str) -> Iterator[tuple[CellResult, IoCell]]:
 
 
 def _pairs(seen: Seen, programs: tuple[str, ...], *, guests: int, against: int) -> Iterator[_Pair]:
-    """Cells in so many guests beside those in fewer, or (0) on the host, of the same group."""
+    """Pairs of cells of one group, in `guests` and in `against` guests; 0: on the host."""
     found = list(_costs(seen, *programs))
     of_guests = [(cell, cost) for cell, cost in found if _guests(cell) == guests]
     for cell, cost in of_guests:
